@@ -1,0 +1,85 @@
+package events
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is one CloudEvents 1.0 event with Hooktrail's extension attributes.
+// An empty string is an absent attribute. The zero Event is not valid; fill ID,
+// Source, Type and Time, or start from [New].
+type Event struct {
+	ID              string    // unique for ever; [NewID] mints one, [DeriveID] computes one
+	Source          string    // who emitted it: "/engine", "claude-code"
+	Type            string    // "hooktrail.<kind>", or a foreign type
+	Subject         string    // the run id; set by Append when empty
+	Time            time.Time // when it happened, UTC
+	DataContentType string    // empty means application/json
+
+	Tenant   string // whose event this is
+	Producer string // the outbox that numbered it
+	Sequence uint64 // gap-free from 1 per (tenant, producer); 0 is not numbered yet
+
+	Run         string // runid
+	Step        string // stepid
+	Session     string // sessionid
+	Agent       string // agent
+	AgentRole   string // agentrole: FOREMAN, CODER, …
+	RunType     string // runtype: TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT
+	ParentAgent string // parentagent
+	ParentRun   string // parentrun
+	ToolCall    string // toolcall: pairs a call with its result
+	User        string // userid
+	AgentFS     string // agentfs: the AgentFS file (GWI_AGENTFS_ID)
+	Hooks       string // hooks: which of "agentfs", "beads" are on; empty means all
+	TraceParent string // W3C traceparent
+	Salt        string // 128 random bits, base64url; set at Append
+
+	Extra []Attribute // attributes that this version does not know, in their order
+
+	Data   json.RawMessage // the payload as JSON, verbatim; nil when there is none
+	Binary []byte          // the payload when it came as data_base64; excludes Data
+}
+
+// Attribute is a CloudEvents extension attribute that this version of the
+// package does not know. Value is its JSON, verbatim.
+type Attribute struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// Kind returns what e reports. Events of foreign types are [Custom].
+func (e Event) Kind() Kind { return KindOf(e.Type) }
+
+// New returns an event of kind k with a fresh id, the present time and payload
+// as its data. It fails only if payload cannot be encoded as JSON.
+func New(k Kind, source string, payload any) (Event, error) {
+	e := Event{ID: NewID(), Source: source, Type: k.Type(), Time: time.Now().UTC()}
+	err := e.SetData(payload)
+	return e, err
+}
+
+// SetData encodes payload as the data of e.
+func (e *Event) SetData(payload any) error {
+	if payload == nil {
+		e.Data = nil
+		return nil
+	}
+	data, err := json.Marshal(payload)
+	if err != nil {
+		return err
+	}
+	e.Data, e.Binary = data, nil
+	return nil
+}
+
+// Payload decodes the data of e into the payload type T of its kind.
+// Fields that T does not know stay in e.Data.
+func Payload[T any](e Event) (T, error) {
+	var p T
+	if len(e.Data) == 0 {
+		return p, nil
+	}
+	err := json.Unmarshal(e.Data, &p)
+	return p, err
+}

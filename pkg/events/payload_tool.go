@@ -1,0 +1,52 @@
+package events
+
+import "encoding/json"
+
+// ToolBeforeData is the payload of tool.before: a tool call, as it was judged.
+type ToolBeforeData struct {
+	Tool string          `json:"tool"` // the wire name
+	Args json.RawMessage `json:"args,omitempty"`
+	Outcome
+	Common
+}
+
+// ToolStatus is how a tool call ended.
+type ToolStatus string
+
+// The ends of a tool call.
+const (
+	ToolSuccess ToolStatus = "success"
+	ToolError   ToolStatus = "error"
+)
+
+// ToolResultData is the payload of tool.result. Exactly one of Result and Error
+// is meaningful, as Status says; the call's arguments are in its tool.before.
+type ToolResultData struct {
+	Tool       string          `json:"tool,omitempty"`
+	Status     ToolStatus      `json:"status"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Error      *Failure        `json:"error,omitempty"`
+	DurationMS int64           `json:"duration_ms,omitempty"`
+	Suppress   bool            `json:"suppress_output,omitempty"`
+	Outcome
+	Common
+}
+
+// ToolResultStoreData is the payload of tool.result.store.
+type ToolResultStoreData struct {
+	Tool   string          `json:"tool"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Outcome
+	Common
+}
+
+// ApprovalData is the payload of approval: how an ask was resolved.
+type ApprovalData struct {
+	Tool     string          `json:"tool,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	Prompt   string          `json:"prompt,omitempty"`
+	Options  []string        `json:"options,omitempty"`
+	Selected string          `json:"selected,omitempty"`
+	Outcome
+	Common
+}

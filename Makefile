@@ -1,0 +1,79 @@
+# `make` lists what there is; `make check` is what has to pass before a push.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN           := $(CURDIR)/.bin
+GOLANGCI_LINT := v2.15.0
+GOVULNCHECK   := v1.1.4
+FUZZTIME      ?= 5s
+BENCHTIME     ?= 1x
+BENCH         ?= .
+COMMANDS      := hooktrail publisher auditor tracker metrics
+
+export CGO_ENABLED ?= 0
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
+
+demo: ## a recorded agent session through the whole pipeline, and its proof
+	@go run ./cmd/hooktrail demo
+
+build: ## the five commands, into bin/
+	@for c in $(COMMANDS); do go build -trimpath -o bin/$$c ./cmd/$$c; done
+
+test: ## the tests
+	go test ./...
+
+race: ## the tests under the race detector, in random order
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./...
+
+fuzz: ## each fuzz target for FUZZTIME (5s)
+	@grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | \
+	while IFS=: read -r file target; do \
+		package=$$(dirname "$$file"); target=$${target#func }; \
+		echo "fuzz $$package $$target"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$package"; \
+	done
+
+bench: ## the benchmarks, each promise as a ratio to its limit
+	@go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./... | grep -vE '^(\?|ok|PASS)'
+
+lint: tools ## the linters
+	$(BIN)/golangci-lint run ./...
+
+fmt: tools ## format the code
+	$(BIN)/golangci-lint fmt ./...
+
+vet:
+	go vet ./...
+
+fmt-check: tools
+	@$(BIN)/golangci-lint fmt --diff ./... || { echo 'run `make fmt`' >&2; exit 1; }
+
+vuln: $(BIN)/govulncheck-$(GOVULNCHECK) ## known vulnerabilities; needs the database, on the network or in GOVULNDB
+	@$(BIN)/govulncheck $${GOVULNDB:+-db "$$GOVULNDB"} ./... || { status=$$?; \
+		[ $$status -eq 3 ] || echo 'vuln: nothing was checked. Point GOVULNDB at a copy of the vulnerability database (file:///…) where the network has none.' >&2; \
+		exit $$status; }
+
+check: vet lint fmt-check race fuzz ## what has to pass: vet, lint, format, race tests, fuzzing
+
+up: ## NATS and the four services in containers
+	docker compose up --build --detach --wait
+
+down: ## stop them; the data stays in its volumes
+	docker compose down
+
+tools: $(BIN)/golangci-lint-$(GOLANGCI_LINT)
+
+$(BIN)/golangci-lint-$(GOLANGCI_LINT):
+	@echo "install golangci-lint $(GOLANGCI_LINT)"
+	@GOBIN=$(BIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT)
+	@touch $@
+
+$(BIN)/govulncheck-$(GOVULNCHECK):
+	@GOBIN=$(BIN) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK)
+	@touch $@
+
+.PHONY: help demo build test race fuzz bench lint fmt vet fmt-check vuln check up down tools

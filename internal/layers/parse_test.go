@@ -1,0 +1,145 @@
+package layers
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const module = "github.com/hooktrail/hooktrail"
+
+// tree is what the rules look at: the files of each package, by its folder.
+type tree struct{ packages map[string][]file }
+
+// file is one Go file.
+type file struct {
+	dir     string
+	path    string
+	test    bool
+	lines   int
+	imports []string
+	leaks   []string // names of internal packages in what a package of pkg exports
+}
+
+// parse reads every Go file below root, except in testdata and hidden folders.
+func parse(root fs.FS) (tree, error) {
+	t := tree{packages: map[string][]file{}}
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		base := d.Name()
+		if d.IsDir() {
+			if name != "." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "node_modules") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(base, ".go") {
+			return nil
+		}
+		f, err := parseFile(root, name)
+		if err != nil {
+			return err
+		}
+		t.packages[f.dir] = append(t.packages[f.dir], f)
+		return nil
+	})
+	return t, err
+}
+
+func parseFile(root fs.FS, name string) (file, error) {
+	src, err := fs.ReadFile(root, name)
+	if err != nil {
+		return file{}, err
+	}
+	syntax, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+	if err != nil {
+		return file{}, err
+	}
+	f := file{
+		dir: path.Dir(name), path: name,
+		test:  strings.HasSuffix(name, "_test.go"),
+		lines: bytes.Count(src, []byte("\n")),
+	}
+	inner := map[string]bool{} // the local names of internal packages
+	for _, spec := range syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return file{}, err
+		}
+		f.imports = append(f.imports, imported)
+		if strings.HasPrefix(imported, module+"/internal/") {
+			local := path.Base(imported)
+			if spec.Name != nil {
+				local = spec.Name.Name
+			}
+			inner[local] = true
+		}
+	}
+	if strings.HasPrefix(f.dir, "pkg/") && !f.test && len(inner) > 0 {
+		f.leaks = leaks(syntax, inner)
+	}
+	return f, nil
+}
+
+// leaks returns the names of packages in inner that stand in what the file
+// exports: signatures, types, fields.
+func leaks(syntax *ast.File, inner map[string]bool) []string {
+	var found []string
+	look := func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				return len(n.Names) == 0 || slices.ContainsFunc(n.Names, (*ast.Ident).IsExported)
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && inner[x.Name] {
+					found = append(found, x.Name+"."+n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	lookSignature := func(t *ast.FuncType) {
+		for _, list := range []*ast.FieldList{t.Params, t.Results} {
+			if list == nil {
+				continue
+			}
+			for _, field := range list.List {
+				look(field.Type)
+			}
+		}
+	}
+	for _, decl := range syntax.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Name.IsExported() {
+				lookSignature(d.Type)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				lookSpec(spec, look)
+			}
+		}
+	}
+	return found
+}
+
+func lookSpec(spec ast.Spec, look func(ast.Node)) {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		if s.Name.IsExported() {
+			look(s.Type)
+		}
+	case *ast.ValueSpec:
+		if s.Type != nil && slices.ContainsFunc(s.Names, (*ast.Ident).IsExported) {
+			look(s.Type)
+		}
+	}
+}

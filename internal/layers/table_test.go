@@ -1,0 +1,73 @@
+package layers
+
+// What is built where. A package imports lower floors only.
+const (
+	services = 4 // commands' packages; they never import each other
+	house    = 5 // all services in one process
+	mains    = 6
+	tests    = 9 // imported by tests alone
+)
+
+// floors places every package of the module.
+var floors = map[string]int{
+	"pkg/events":          0,
+	"pkg/redact":          1,
+	"pkg/hooks":           1,
+	"internal/subjects":   1,
+	"internal/cli":        1,
+	"pkg/hooks/policy":    2,
+	"pkg/hooks/provider":  2,
+	"internal/broker":     2,
+	"internal/projection": 2,
+	"internal/ingest":     2,
+	"internal/ledger":     2,
+	"internal/agentfs":    2,
+	"internal/issues":     2,
+	"pkg/publish":         3,
+	"internal/consume":    3,
+	"internal/hookconfig": 3,
+	"internal/beads":      3,
+	"internal/publisher":  services,
+	"internal/auditor":    services,
+	"internal/tracker":    services,
+	"internal/metrics":    services,
+	"internal/web":        services,
+	"internal/hooktrail":  house,
+	"cmd/hooktrail":       mains,
+	"cmd/publisher":       mains,
+	"cmd/auditor":         mains,
+	"cmd/tracker":         mains,
+	"cmd/metrics":         mains,
+	"internal/natstest":   tests,
+	"internal/e2e":        tests,
+	"internal/layers":     tests,
+}
+
+// exceptions are the imports of internal packages that pkg may have.
+var exceptions = map[string]string{
+	"pkg/publish": "internal/subjects",
+}
+
+// pure packages link these modules beyond the standard library, and no others,
+// with everything that they import.
+var pure = map[string][]string{
+	"pkg/events": {"github.com/google/uuid"},
+	"pkg/hooks":  {"github.com/google/uuid"},
+}
+
+// reserved modules are imported by these packages alone, tests included.
+var reserved = map[string][]string{
+	"github.com/nats-io/nats-server": {"internal/broker", "internal/natstest", "internal/e2e"},
+	"github.com/rs/zerolog":          {"internal/cli"},
+	"github.com/stretchr/testify":    {},
+	"C":                              {},
+}
+
+// vague names say nothing about what a package is for.
+var vague = []string{
+	"util", "utils", "common", "types", "helper", "helpers", "model", "models",
+	"mock", "mocks", "misc", "base", "shared", "lib",
+}
+
+// maxLines is where a file has become two.
+const maxLines = 400

@@ -1,0 +1,153 @@
+package layers
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCheck shows that each rule can fail.
+func TestCheck(t *testing.T) {
+	imports := func(name string, paths ...string) string {
+		var b strings.Builder
+		b.WriteString("package " + name + "\n")
+		for _, p := range paths {
+			b.WriteString("import _ \"" + p + "\"\n")
+		}
+		return b.String()
+	}
+	const ours = module + "/"
+	tests := []struct {
+		name string
+		tree map[string]string
+		want []string
+	}{
+		{
+			name: "Clean",
+			tree: map[string]string{
+				"internal/consume/run.go":          imports("consume", "fmt", ours+"internal/broker", ours+"pkg/events"),
+				"internal/consume/run_test.go":     imports("consume", ours+"internal/natstest", ours+"pkg/publish"),
+				"internal/consume/testdata/bad.go": "no go at all",
+				"cmd/auditor/main.go":              imports("main", ours+"internal/cli", ours+"internal/auditor"),
+				"internal/natstest/start.go":       imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/broker"),
+				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/auditor", ours+"internal/publisher"),
+				"pkg/publish/open.go":              imports("publish", ours+"internal/subjects", "github.com/nats-io/nats.go"),
+			},
+		},
+		{
+			name: "HigherFloor",
+			tree: map[string]string{"internal/subjects/a.go": imports("subjects", ours+"internal/broker")},
+			want: []string{"internal/subjects/a.go: imports internal/broker: floor 2 is not below floor 1"},
+		},
+		{
+			name: "SameFloor",
+			tree: map[string]string{"internal/ledger/a.go": imports("ledger", ours+"internal/agentfs")},
+			want: []string{"internal/ledger/a.go: imports internal/agentfs: floor 2 is not below floor 2"},
+		},
+		{
+			name: "ServiceImportsService",
+			tree: map[string]string{"internal/tracker/a.go": imports("tracker", ours+"internal/auditor")},
+			want: []string{"internal/tracker/a.go: imports internal/auditor: services never import each other"},
+		},
+		{
+			name: "ServiceTestsService",
+			tree: map[string]string{"internal/tracker/a_test.go": imports("tracker", ours+"internal/auditor")},
+			want: []string{"internal/tracker/a_test.go: imports internal/auditor: only hooktrail and e2e test several services"},
+		},
+		{
+			name: "PkgImportsInternal",
+			tree: map[string]string{
+				"pkg/publish/a.go": imports("publish", ours+"internal/broker"),
+				"pkg/hooks/a.go":   imports("hooks", ours+"internal/subjects"),
+			},
+			want: []string{
+				"pkg/hooks/a.go: imports internal/subjects: pkg never imports internal",
+				"pkg/publish/a.go: imports internal/broker: pkg never imports internal",
+			},
+		},
+		{
+			name: "InternalTypeInPublicAPI",
+			tree: map[string]string{"pkg/publish/a.go": `package publish
+				import "` + ours + `internal/subjects"
+				type Options struct { Space subjects.Space; hidden subjects.Space }
+				func Open(s subjects.Space) {}
+				func open(s subjects.Space) {}
+				func Close() { _ = subjects.Space{} }`},
+			want: []string{
+				"pkg/publish/a.go: exports subjects.Space, a name of an internal package",
+				"pkg/publish/a.go: exports subjects.Space, a name of an internal package",
+			},
+		},
+		{
+			name: "ServerOutsideBroker",
+			tree: map[string]string{"internal/tracker/a_test.go": imports("tracker", "github.com/nats-io/nats-server/v2/server")},
+			want: []string{"internal/tracker/a_test.go: imports github.com/nats-io/nats-server/v2/server, which is left to [internal/broker internal/natstest internal/e2e]"},
+		},
+		{
+			name: "LoggingOutsideCLI",
+			tree: map[string]string{"internal/auditor/a.go": imports("auditor", "github.com/rs/zerolog")},
+			want: []string{"internal/auditor/a.go: imports github.com/rs/zerolog, which is left to [internal/cli]"},
+		},
+		{
+			name: "CGO",
+			tree: map[string]string{"internal/ledger/a.go": imports("ledger", "C")},
+			want: []string{"internal/ledger/a.go: imports C, which is left to []"},
+		},
+		{
+			name: "PureLinksThirdParty",
+			tree: map[string]string{
+				"pkg/events/a.go":      imports("events", "fmt", "github.com/google/uuid", "github.com/google/go-cmp/cmp"),
+				"pkg/events/a_test.go": imports("events", "pgregory.net/rapid"),
+			},
+			want: []string{
+				"pkg/events: links github.com/google/go-cmp/cmp through pkg/events",
+				"pkg/hooks: links github.com/google/go-cmp/cmp through pkg/events",
+			},
+		},
+		{
+			name: "TestPackageInCode",
+			tree: map[string]string{"internal/auditor/a.go": imports("auditor", ours+"internal/natstest")},
+			want: []string{"internal/auditor/a.go: imports internal/natstest: for tests only"},
+		},
+		{
+			name: "FatMain",
+			tree: map[string]string{"cmd/auditor/main.go": imports("main", ours+"internal/cli", ours+"internal/ledger")},
+			want: []string{"cmd/auditor/main.go: imports internal/ledger: a main imports cli and its own service"},
+		},
+		{
+			name: "NoFloor",
+			tree: map[string]string{"internal/attic/a.go": "package attic\n"},
+			want: []string{"internal/attic: the package has no floor; place it in internal/layers"},
+		},
+		{
+			name: "VagueName",
+			tree: map[string]string{"internal/utils/a.go": "package utils\n"},
+			want: []string{
+				"internal/utils: the package has no floor; place it in internal/layers",
+				"internal/utils: utils is no name for a package",
+			},
+		},
+		{
+			name: "LongFile",
+			tree: map[string]string{"pkg/events/a.go": "package events\n" + strings.Repeat("\n", maxLines)},
+			want: []string{"pkg/events/a.go: 401 lines, at most 400 make one idea"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := fstest.MapFS{"pkg/hooks/hook.go": {Data: []byte(imports("hooks", ours+"pkg/events"))}}
+			for name, src := range tt.tree {
+				root[name] = &fstest.MapFile{Data: []byte(src)}
+			}
+			got, err := check(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("check (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

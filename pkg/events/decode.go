@@ -1,0 +1,221 @@
+package events
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+const (
+	// MaxInputBytes is the size of the largest event that [Decode] reads. Before
+	// they are numbered and split, foreign events may be larger than [MaxBytes].
+	MaxInputBytes = 64 << 20
+
+	// maxExtra is how many attributes an event may have that this version does
+	// not know.
+	maxExtra = 128
+)
+
+// Decode reads one CloudEvents 1.0 event in JSON structured mode: what
+// [Event.Append] wrote, or a foreign tool's. An attribute that is null counts
+// as absent, as CloudEvents has it, and so does a known one that is empty;
+// attributes that it does not know are kept in Extra in their order, and data
+// is kept as it is, less white space between tokens. Data and Extra alias data,
+// which therefore must not change while the event is in use.
+//
+// Decode refuses what two readers could read differently: attributes that occur
+// twice, invalid UTF-8, lone surrogates. An error is an [InvalidError] and says
+// at which byte and in which attribute. What it returns has an id, a source and
+// a type; everything else is for [Event.Validate] to judge.
+func Decode(data []byte) (Event, error) {
+	d := decoder{scanner: scanner{data: data}}
+	if err := d.decode(); err != nil {
+		return Event{}, fmt.Errorf("decode event: %w", err)
+	}
+	return d.event, nil
+}
+
+type decoder struct {
+	scanner
+	event   Event
+	version string
+	seen    [len(attributeNames)]bool
+}
+
+func (d *decoder) decode() error {
+	if len(d.data) > MaxInputBytes {
+		return d.fail("larger than " + strconv.Itoa(MaxInputBytes) + " bytes")
+	}
+	if err := d.object(d.member); err != nil {
+		return err
+	}
+	if d.peek(); d.pos < len(d.data) {
+		return d.unexpected("want the end")
+	}
+	switch {
+	case d.version == "":
+		return invalid("specversion", "missing")
+	case d.event.ID == "":
+		return invalid("id", "missing")
+	case d.event.Source == "":
+		return invalid("source", "missing")
+	case d.event.Type == "":
+		return invalid("type", "missing")
+	}
+	return nil
+}
+
+// member reads the value of one attribute.
+func (d *decoder) member(name []byte) error {
+	start := d.pos
+	i := attributeIndex(name)
+	if i < 0 {
+		return d.extra(name)
+	}
+	if d.seen[i] {
+		return within(attributeNames[i], d.failAt(start, "occurs twice"))
+	}
+	d.seen[i] = true
+	return within(attributeNames[i], d.known(attributeNames[i]))
+}
+
+// known reads the value of an attribute that has a field.
+func (d *decoder) known(name string) error {
+	if name == "data" {
+		return d.payload()
+	}
+	if d.peek() == 'n' {
+		return d.literal("null")
+	}
+	start := d.pos
+	if d.peek() != '"' {
+		return d.unexpected("want a string")
+	}
+	raw, escaped, err := d.text()
+	if err != nil {
+		return err
+	}
+	if name == "data_base64" {
+		return d.binary(start, raw, escaped)
+	}
+	if escaped {
+		raw = unescape(raw)
+	}
+	if reason := d.set(name, string(raw)); reason != "" {
+		return d.failAt(start, reason)
+	}
+	return nil
+}
+
+// set stores an attribute and returns the reason if that is impossible.
+func (d *decoder) set(name, value string) (reason string) {
+	switch name {
+	case "specversion":
+		d.version = value
+		if value != specVersion {
+			return "only CloudEvents " + specVersion + " is supported"
+		}
+	case "time":
+		if value != "" {
+			d.event.Time, reason = parseTime(value)
+		}
+	case "sequence":
+		if value != "" {
+			d.event.Sequence, reason = parseSequence(value)
+		}
+	default:
+		*d.event.field(name) = value
+	}
+	return reason
+}
+
+// payload reads data. White space between tokens goes, so that an event is one
+// line and its data the same bytes wherever it came from.
+func (d *decoder) payload() error {
+	if d.event.Binary != nil {
+		return d.fail("excluded by data_base64")
+	}
+	d.peek()
+	start := d.pos
+	outer := d.space
+	d.space = false
+	if err := d.value(1); err != nil {
+		return err
+	}
+	raw := d.data[start:d.pos:d.pos]
+	if d.space {
+		raw = compact(raw)
+	}
+	d.space = outer
+	d.event.Data = raw
+	return nil
+}
+
+func (d *decoder) binary(start int, raw []byte, escaped bool) error {
+	if d.event.Data != nil {
+		return d.failAt(start, "excluded by data")
+	}
+	if escaped {
+		raw = unescape(raw)
+	}
+	b, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(raw)), raw)
+	if err != nil {
+		var corrupt base64.CorruptInputError
+		if errors.As(err, &corrupt) && !escaped {
+			start += 1 + int(corrupt)
+		}
+		return d.failAt(start, "not base64")
+	}
+	d.event.Binary = b
+	return nil
+}
+
+// extra keeps an attribute that has no field.
+func (d *decoder) extra(name []byte) error {
+	if !isAttributeName(name) {
+		return within(quoteName(name), d.fail("only lower-case letters and digits may name an attribute"))
+	}
+	for i := range d.event.Extra {
+		if d.event.Extra[i].Name == string(name) {
+			return within(string(name), d.fail("occurs twice"))
+		}
+	}
+	c := d.peek()
+	start := d.pos
+	if err := d.value(1); err != nil {
+		return within(string(name), err)
+	}
+	value := d.data[start:d.pos:d.pos]
+	switch {
+	case c == 'n':
+		return nil
+	case !isScalar(value):
+		return within(string(name), d.failAt(start, "neither a string nor a boolean nor an integer"))
+	case len(d.event.Extra) == maxExtra:
+		return d.failAt(start, "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
+	}
+	d.event.Extra = append(d.event.Extra, Attribute{Name: string(name), Value: value})
+	return nil
+}
+
+// compact returns valid JSON without white space between tokens.
+func compact(data []byte) []byte {
+	var b bytes.Buffer
+	b.Grow(len(data))
+	if json.Compact(&b, data) != nil {
+		return data // not reached: the scanner accepts less than Compact
+	}
+	return b.Bytes()
+}
+
+// parseSequence reads a decimal from 1, without sign and leading zeros.
+func parseSequence(s string) (n uint64, reason string) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || s[0] == '0' || s[0] == '+' {
+		return 0, "not a decimal from 1"
+	}
+	return n, ""
+}

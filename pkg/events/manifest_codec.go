@@ -1,0 +1,241 @@
+package events
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// manifestVersion is the version of manifests that this package writes.
+const manifestVersion = 1
+
+// Encode returns the bytes of m; see [AppendManifest].
+func (m Manifest) Encode() []byte { return AppendManifest(make([]byte, 0, 512), m) }
+
+// AppendManifest appends the bytes of m to dst: one line of JSON with its keys
+// in the order of the struct. It assumes that m is valid.
+func AppendManifest(dst []byte, m Manifest) []byte {
+	dst = append(dst, `{"v":`...)
+	dst = strconv.AppendInt(dst, int64(m.Version), 10)
+	dst = append(dst, `,"tenant":`...)
+	dst = appendString(dst, m.Tenant)
+	dst = append(dst, `,"producer":`...)
+	dst = appendString(dst, m.Producer)
+	dst = append(dst, `,"first":`...)
+	dst = strconv.AppendUint(dst, m.First, 10)
+	dst = append(dst, `,"last":`...)
+	dst = strconv.AppendUint(dst, m.Last, 10)
+	dst = append(dst, `,"count":`...)
+	dst = strconv.AppendUint(dst, m.Count, 10)
+	for i, r := range m.Missing {
+		if i == 0 {
+			dst = append(dst, `,"missing":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = appendRange(dst, r)
+		if i == len(m.Missing)-1 {
+			dst = append(dst, ']')
+		}
+	}
+	dst = appendAttribute(dst, `,"prev":`, m.Prev)
+	dst = append(dst, `,"root":`...)
+	dst = appendString(dst, m.Root)
+	return append(dst, '}')
+}
+
+func appendRange(dst []byte, r Range) []byte {
+	dst = append(dst, `{"first":`...)
+	dst = strconv.AppendUint(dst, r.First, 10)
+	dst = append(dst, `,"last":`...)
+	dst = strconv.AppendUint(dst, r.Last, 10)
+	dst = appendAttribute(dst, `,"reason":`, r.Reason)
+	return append(dst, '}')
+}
+
+// DecodeManifest reads what [AppendManifest] wrote. Unlike an event a manifest
+// holds nothing foreign: unknown or repeated members and other versions are
+// refused, so that nothing can be read into it that its producer did not say.
+// An error is an [InvalidError].
+func DecodeManifest(data []byte) (Manifest, error) {
+	m, err := decodeManifest(data)
+	if err != nil {
+		return Manifest{}, fmt.Errorf("decode manifest: %w", err)
+	}
+	return m, nil
+}
+
+func decodeManifest(data []byte) (m Manifest, err error) {
+	s := scanner{data: data}
+	if len(data) > MaxBytes {
+		return m, s.fail("larger than " + strconv.Itoa(MaxBytes) + " bytes")
+	}
+	err = s.members(
+		[]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root"},
+		func(name string) error {
+			switch name {
+			case "v":
+				n, err := s.unsigned()
+				m.Version = int(min(n, 1<<30))
+				return err
+			case "tenant":
+				return s.string(&m.Tenant)
+			case "producer":
+				return s.string(&m.Producer)
+			case "first":
+				m.First, err = s.unsigned()
+			case "last":
+				m.Last, err = s.unsigned()
+			case "count":
+				m.Count, err = s.unsigned()
+			case "missing":
+				m.Missing, err = s.ranges()
+			case "prev":
+				return s.string(&m.Prev)
+			case "root":
+				return s.string(&m.Root)
+			}
+			return err
+		})
+	if err != nil {
+		return m, err
+	}
+	if s.peek(); s.pos < len(s.data) {
+		return m, s.unexpected("want the end")
+	}
+	if m.Version != manifestVersion {
+		return m, invalid("v", "only version "+strconv.Itoa(manifestVersion)+" is supported")
+	}
+	return m, nil
+}
+
+// ranges reads an array of ranges.
+func (s *scanner) ranges() ([]Range, error) {
+	if err := s.take('['); err != nil {
+		return nil, err
+	}
+	if s.peek() == ']' {
+		s.pos++
+		return nil, nil
+	}
+	var list []Range
+	for {
+		var r Range
+		err := s.members([]string{"first", "last", "reason"}, func(name string) (err error) {
+			switch name {
+			case "first":
+				r.First, err = s.unsigned()
+			case "last":
+				r.Last, err = s.unsigned()
+			case "reason":
+				err = s.string(&r.Reason)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+		done, err := s.next(']')
+		if done || err != nil {
+			return list, err
+		}
+	}
+}
+
+// members reads an object that has no other members than names, each at most once.
+func (s *scanner) members(names []string, member func(name string) error) error {
+	var seen uint64
+	return s.object(func(raw []byte) error {
+		for i, name := range names {
+			if name != string(raw) {
+				continue
+			}
+			if seen&(1<<i) != 0 {
+				return within(name, s.fail("occurs twice"))
+			}
+			seen |= 1 << i
+			return within(name, member(name))
+		}
+		return within(quoteName(raw), s.fail("unknown"))
+	})
+}
+
+// unsigned reads a whole number.
+func (s *scanner) unsigned() (uint64, error) {
+	s.peek()
+	start := s.pos
+	digits, err := s.number()
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(string(digits), 10, 64)
+	if err != nil {
+		return 0, s.failAt(start, "not a whole number of 64 bits")
+	}
+	return n, nil
+}
+
+// string reads a string.
+func (s *scanner) string(to *string) error {
+	if s.peek() != '"' {
+		return s.unexpected("want a string")
+	}
+	raw, escaped, err := s.text()
+	if escaped {
+		raw = unescape(raw)
+	}
+	*to = string(raw)
+	return err
+}
+
+// Validate returns an [InvalidError] that names what is wrong with m: its
+// ranges, its count and the form of its hashes. Whether it is true is another
+// question; the ledger's verification answers it.
+func (m Manifest) Validate() error {
+	switch {
+	case m.Version != manifestVersion:
+		return invalid("v", "only version "+strconv.Itoa(manifestVersion)+" is supported")
+	case m.Producer == "":
+		return invalid("producer", "missing")
+	case m.First == 0:
+		return invalid("first", "sequences start at 1")
+	case m.Last < m.First:
+		return invalid("last", "before first")
+	}
+	for _, a := range [...]Attribute{{Name: "tenant", Value: []byte(m.Tenant)}, {Name: "producer", Value: []byte(m.Producer)}} {
+		if reason := textFault(string(a.Value)); reason != "" {
+			return invalid(a.Name, reason)
+		}
+	}
+	if err := m.validateMissing(); err != nil {
+		return err
+	}
+	if _, err := ParseHash(m.Prev); err != nil && m.Prev != "" {
+		return invalid("prev", err.Error())
+	}
+	if _, err := ParseHash(m.Root); err != nil {
+		return invalid("root", err.Error())
+	}
+	return nil
+}
+
+// validateMissing checks that the missing ranges ascend, do not touch what is
+// outside First to Last, and leave Count events.
+func (m Manifest) validateMissing() error {
+	want := m.Last - m.First + 1
+	next := m.First
+	for _, r := range m.Missing {
+		switch {
+		case r.First < next || r.Last < r.First || r.Last > m.Last:
+			return invalid("missing", "ranges overlap, descend or leave first to last")
+		case textFault(r.Reason) != "":
+			return invalid("missing.reason", textFault(r.Reason))
+		}
+		want -= r.Last - r.First + 1
+		next = r.Last + 1
+	}
+	if m.Count != want {
+		return invalid("count", "not what first, last and missing leave")
+	}
+	return nil
+}

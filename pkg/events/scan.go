@@ -1,0 +1,332 @@
+package events
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxDepth is how deep the values of an event may nest: enough for any tool's
+// payload, and far from what a recursive reader pays for with its stack.
+const maxDepth = 512
+
+// scanner reads JSON strictly: RFC 8259 without invalid UTF-8 and without lone
+// surrogates, which other readers would silently change.
+type scanner struct {
+	data  []byte
+	pos   int
+	space bool // white space was met between tokens
+}
+
+// fail returns an error at the present position.
+func (s *scanner) fail(reason string) error { return s.failAt(s.pos, reason) }
+
+func (s *scanner) failAt(pos int, reason string) error {
+	return &InvalidError{Offset: pos, Reason: reason}
+}
+
+// peek returns the next byte that is not white space, 0 at the end.
+func (s *scanner) peek() byte {
+	for s.pos < len(s.data) {
+		switch c := s.data[s.pos]; c {
+		case ' ', '\t', '\r', '\n':
+			s.space = true
+			s.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// take moves over the byte c.
+func (s *scanner) take(c byte) error {
+	if s.peek() != c {
+		return s.unexpected("want " + strconv.QuoteRune(rune(c)))
+	}
+	s.pos++
+	return nil
+}
+
+func (s *scanner) unexpected(want string) error {
+	if s.pos >= len(s.data) {
+		return s.fail("unexpected end, " + want)
+	}
+	return s.fail("unexpected byte " + strconv.QuoteRuneToASCII(rune(s.data[s.pos])) + ", " + want)
+}
+
+// object calls member for each member of the object at the present position,
+// which has to read the value. The name is without quotes, escapes resolved.
+func (s *scanner) object(member func(name []byte) error) error {
+	if err := s.take('{'); err != nil {
+		return err
+	}
+	if s.peek() == '}' {
+		s.pos++
+		return nil
+	}
+	for {
+		name, err := s.name()
+		if err != nil {
+			return err
+		}
+		if err := member(name); err != nil {
+			return err
+		}
+		done, err := s.next('}')
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// name reads the name of a member and the colon behind it.
+func (s *scanner) name() ([]byte, error) {
+	if s.peek() != '"' {
+		return nil, s.unexpected("want a name in quotes")
+	}
+	name, escaped, err := s.text()
+	if err != nil {
+		return nil, err
+	}
+	if escaped {
+		name = unescape(name)
+	}
+	return name, s.take(':')
+}
+
+// next reads what stands between two members or elements, or the end.
+func (s *scanner) next(end byte) (done bool, err error) {
+	switch s.peek() {
+	case ',':
+		s.pos++
+		return false, nil
+	case end:
+		s.pos++
+		return true, nil
+	}
+	return false, s.unexpected("want ',' or " + strconv.QuoteRune(rune(end)))
+}
+
+// value reads one value of any type.
+func (s *scanner) value(depth int) error {
+	switch c := s.peek(); c {
+	case '{', '[':
+		return s.nested(c, depth)
+	case '"':
+		_, _, err := s.text()
+		return err
+	case 't':
+		return s.literal("true")
+	case 'f':
+		return s.literal("false")
+	case 'n':
+		return s.literal("null")
+	default:
+		_, err := s.number()
+		return err
+	}
+}
+
+// nested reads an object or an array.
+func (s *scanner) nested(open byte, depth int) error {
+	if depth >= maxDepth {
+		return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
+	}
+	end := open + 2 // ']' and '}' lie two behind their openers
+	s.pos++
+	if s.peek() == end {
+		s.pos++
+		return nil
+	}
+	for {
+		if open == '{' {
+			if s.peek() != '"' {
+				return s.unexpected("want a name in quotes")
+			}
+			if _, _, err := s.text(); err != nil {
+				return err
+			}
+			if err := s.take(':'); err != nil {
+				return err
+			}
+		}
+		if err := s.value(depth + 1); err != nil {
+			return err
+		}
+		done, err := s.next(end)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+func (s *scanner) literal(want string) error {
+	if end := s.pos + len(want); end <= len(s.data) && string(s.data[s.pos:end]) == want {
+		s.pos = end
+		return nil
+	}
+	return s.unexpected("want a value")
+}
+
+// number reads a number and returns its text.
+func (s *scanner) number() ([]byte, error) {
+	start := s.pos
+	if s.at('-') {
+		s.pos++
+	}
+	if s.at('0') {
+		s.pos++
+	} else if !s.digits() {
+		if s.pos == start {
+			return nil, s.unexpected("want a value")
+		}
+		return nil, s.unexpected("want a digit")
+	}
+	if s.at('.') {
+		s.pos++
+		if !s.digits() {
+			return nil, s.unexpected("want a digit")
+		}
+	}
+	if s.at('e') || s.at('E') {
+		s.pos++
+		if s.at('+') || s.at('-') {
+			s.pos++
+		}
+		if !s.digits() {
+			return nil, s.unexpected("want a digit")
+		}
+	}
+	return s.data[start:s.pos], nil
+}
+
+func (s *scanner) at(c byte) bool { return s.pos < len(s.data) && s.data[s.pos] == c }
+
+// digits moves over digits and tells whether there was one.
+func (s *scanner) digits() bool {
+	start := s.pos
+	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {
+		s.pos++
+	}
+	return s.pos > start
+}
+
+// text reads the string at the present position and returns what is between
+// its quotes, and whether that has escapes.
+func (s *scanner) text() (raw []byte, escaped bool, err error) {
+	start := s.pos + 1
+	i := start
+	for i < len(s.data) {
+		c := s.data[i]
+		switch {
+		case plain[c]:
+			i++
+		case c == '"':
+			s.pos = i + 1
+			return s.data[start:i], escaped, nil
+		case c == '\\':
+			escaped = true
+			n, err := s.escape(i)
+			if err != nil {
+				return nil, false, err
+			}
+			i += n
+		case c < ' ':
+			return nil, false, s.failAt(i, "control character in a string")
+		default:
+			r, size := utf8.DecodeRune(s.data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return nil, false, s.failAt(i, "not valid UTF-8")
+			}
+			i += size
+		}
+	}
+	return nil, false, s.failAt(len(s.data), "string without its closing quote")
+}
+
+// escape returns how many bytes the escape at i takes.
+func (s *scanner) escape(i int) (int, error) {
+	if i+1 >= len(s.data) {
+		return 0, s.failAt(i, "string without its closing quote")
+	}
+	switch s.data[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2, nil
+	case 'u':
+	default:
+		return 0, s.failAt(i, "unknown escape in a string")
+	}
+	r, ok := hex4(s.data[i:])
+	switch {
+	case !ok:
+		return 0, s.failAt(i, "\\u without four hex digits")
+	case !utf16.IsSurrogate(r):
+		return 6, nil
+	}
+	low, ok := hex4(s.data[i+6:])
+	if !ok || utf16.DecodeRune(r, low) == utf8.RuneError {
+		return 0, s.failAt(i, "lone surrogate in a string")
+	}
+	return 12, nil
+}
+
+// hex4 returns the code unit of the \uXXXX that b starts with.
+func hex4(b []byte) (rune, bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	var r rune
+	for _, c := range b[2:6] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// unescape resolves the escapes of a string that text has read.
+func unescape(raw []byte) []byte {
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); {
+		if raw[i] != '\\' {
+			out = append(out, raw[i])
+			i++
+			continue
+		}
+		if raw[i+1] != 'u' {
+			out = append(out, unescaped[raw[i+1]])
+			i += 2
+			continue
+		}
+		r, _ := hex4(raw[i:])
+		i += 6
+		if utf16.IsSurrogate(r) {
+			low, _ := hex4(raw[i:])
+			r = utf16.DecodeRune(r, low)
+			i += 6
+		}
+		out = utf8.AppendRune(out, r)
+	}
+	return out
+}
+
+var unescaped = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
+}
+
+// plain marks the bytes that stand for themselves in a JSON string.
+var plain = func() (t [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()

@@ -1,0 +1,102 @@
+package events
+
+import "time"
+
+// parseTime reads an RFC 3339 time with any offset. Digits beyond the ninth
+// after the point are dropped. A reason is returned when it is not one.
+func parseTime(s string) (t time.Time, reason string) {
+	const shape = "0000-00-00T00:00:00"
+	if len(s) <= len(shape) {
+		return t, "not a time of RFC 3339"
+	}
+	for i := range len(shape) {
+		ok := s[i] == shape[i]
+		switch shape[i] {
+		case '0':
+			ok = isDigit(s[i])
+		case 'T':
+			ok = s[i] == 'T' || s[i] == 't'
+		}
+		if !ok {
+			return t, "not a time of RFC 3339"
+		}
+	}
+	nanos, rest, ok := parseFraction(s[len(shape):])
+	if !ok {
+		return t, "not a time of RFC 3339"
+	}
+	offset, ok := parseOffset(rest)
+	if !ok {
+		return t, "not a time of RFC 3339: the offset is wrong or missing"
+	}
+	year, month, day := number(s[0:4]), number(s[5:7]), number(s[8:10])
+	hour, minute, second := number(s[11:13]), number(s[14:16]), number(s[17:19])
+	if second == 60 {
+		return t, "leap seconds are not supported"
+	}
+	t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
+	// Date normalises what does not exist, such as the 31st of April.
+	if t.Year() != year || int(t.Month()) != month || t.Day() != day || hour > 23 || minute > 59 || second > 59 {
+		return t, "no such time"
+	}
+	t = t.Add(-offset)
+	if !inYears(t) {
+		return t, "outside the years 1 to 9999"
+	}
+	return t, ""
+}
+
+// inYears tells whether t can be written with a year of four digits and is not
+// the zero time, which stands for no time at all.
+func inYears(t time.Time) bool {
+	year := t.UTC().Year()
+	return 1 <= year && year <= 9999 && !t.IsZero()
+}
+
+// parseFraction reads the fraction of a second that s may start with.
+func parseFraction(s string) (nanos int, rest string, ok bool) {
+	if s[0] != '.' {
+		return 0, s, true
+	}
+	i := 1
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	digits := s[1:min(i, 10)]
+	nanos = number(digits)
+	for range 9 - len(digits) {
+		nanos *= 10
+	}
+	return nanos, s[i:], i > 1
+}
+
+// parseOffset reads "Z" or "+hh:mm".
+func parseOffset(s string) (time.Duration, bool) {
+	if s == "Z" || s == "z" {
+		return 0, true
+	}
+	if len(s) != 6 || s[0] != '+' && s[0] != '-' || s[3] != ':' ||
+		!isDigit(s[1]) || !isDigit(s[2]) || !isDigit(s[4]) || !isDigit(s[5]) {
+		return 0, false
+	}
+	hours, minutes := number(s[1:3]), number(s[4:6])
+	if hours > 23 || minutes > 59 {
+		return 0, false
+	}
+	d := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
+	if s[0] == '-' {
+		d = -d
+	}
+	return d, true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// number returns the value of digits.
+func number(digits string) int {
+	n := 0
+	for i := range len(digits) {
+		n = n*10 + int(digits[i]-'0')
+	}
+	return n
+}

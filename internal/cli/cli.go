@@ -69,56 +69,24 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 		return ExitOK
 	}
 	status := ExitError
-	var coded *StatusError
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[*StatusError](err); ok {
 		status = coded.Status
 		if coded.Err == nil {
 			return status
 		}
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %v\n", failed.CommandPath(), err)
+	stderr := cmd.ErrOrStderr()
+	fmt.Fprintf(stderr, "%s: %s\n", failed.CommandPath(), Printable(err.Error()))
 	if status == ExitUsage {
-		fmt.Fprintf(cmd.ErrOrStderr(), "See '%s --help'.\n", failed.CommandPath())
+		fmt.Fprintf(stderr, "See '%s --help'.\n", failed.CommandPath())
 	}
 	return status
-}
-
-// prepare makes cobra behave as the command contract says, for cmd and all
-// commands below it.
-func prepare(cmd *cobra.Command) {
-	cmd.SilenceErrors = true
-	cmd.SilenceUsage = true
-	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage("%w", err) })
-	for _, c := range append(cmd.Commands(), cmd) {
-		if c != cmd {
-			prepare(c)
-		}
-		if validate := c.Args; validate != nil {
-			c.Args = func(c *cobra.Command, args []string) error {
-				if err := validate(c, args); err != nil {
-					return Usage("%w", err)
-				}
-				return nil
-			}
-		}
-	}
 }
 
 // Group returns a command that only holds others, and says so when it is called
 // without one of them.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   use,
-		Short: short,
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
-			}
-			return Usage("unknown command %q", args[0])
-		},
-	}
+	cmd := &cobra.Command{Use: use, Short: short}
 	cmd.AddCommand(commands...)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+)
+
+// The flag and variable of the broker's address, the one flag that has a second
+// variable.
+const (
+	natsURLFlag = "nats-url"
+	natsURLEnv  = "NATS_URL"
 )
 
 // Shared are the flags that every command takes.
@@ -20,15 +28,25 @@ type Shared struct {
 }
 
 // Register adds the shared flags to cmd and the commands below it, and makes
-// each flag of theirs that was not given take its value from the environment.
+// each flag of theirs that was not given take its value from the environment:
+// flags win over environment, environment over defaults.
 func (s *Shared) Register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.DataDir, "data-dir", DefaultDataDir(), "`folder` that holds everything")
-	flags.StringVar(&s.NATSURL, "nats-url", "", "broker `URL`, or nats://context:NAME; empty runs one embedded (also NATS_URL)")
+	flags.StringVar(&s.NATSURL, natsURLFlag, "", "broker `URL`, or nats://context:NAME; empty runs one embedded")
 	flags.StringVar(&s.Tenant, "tenant", "", "`tenant`; serve and up take all without it, other commands \"default\"")
 	flags.BoolVar(&s.JSON, "json", false, "print results as JSON")
 	flags.BoolVarP(&s.Verbose, "verbose", "v", false, "log debug messages")
-	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return fromEnvironment(cmd.Flags()) }
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := fromEnvironment(cmd.Flags()); err != nil {
+			return err
+		}
+		// Here rather than in cobra, where the status would be that of a failure.
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+			return Usage("%w", err)
+		}
+		return nil
+	}
 }
 
 // TenantOrDefault returns the tenant of a command that works on just one.
@@ -57,27 +75,63 @@ func EnvName(flag string) string {
 	return "HOOKTRAIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// environment returns the value that the environment has for a flag, and the
+// name of the variable. An empty variable is none.
+func environment(flag string) (name, value string) {
+	names := []string{EnvName(flag)}
+	if flag == natsURLFlag {
+		names = append(names, natsURLEnv) // what NATS's own tools read
+	}
+	for _, name := range names {
+		if value := os.Getenv(name); value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
+
+// fromEnvironment sets the flags that were not given from the environment.
 func fromEnvironment(flags *pflag.FlagSet) error {
-	var bad error
+	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || bad != nil || f.Name == "help" {
+		if f.Changed || !hasEnv(f) {
 			return
 		}
-		name := EnvName(f.Name)
-		value, ok := os.LookupEnv(name)
-		if !ok && f.Name == "nats-url" {
-			name = "NATS_URL"
-			value, ok = os.LookupEnv(name)
-		}
-		if !ok || value == "" {
+		name, value := environment(f.Name)
+		if name == "" {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			bad = Usage("environment variable %s: %w", name, err)
+			errs = append(errs, fmt.Errorf("environment variable %s: value %q: %w", name, value, cause(err)))
 		}
 	})
-	if bad != nil {
-		return fmt.Errorf("%w", bad)
+	if len(errs) > 0 {
+		return Usage("%w", errors.Join(errs...))
 	}
 	return nil
 }
+
+// cause returns the part of a flag error that does not name the flag.
+func cause(err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return invalid.Unwrap()
+	}
+	return err
+}
+
+// describeEnv ends the help of every flag with the variable that stands in for it.
+func describeEnv(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := EnvName(f.Name)
+		if !hasEnv(f) || strings.Contains(f.Usage, name) {
+			return
+		}
+		if f.Name == natsURLFlag {
+			name += " or " + natsURLEnv
+		}
+		f.Usage += " [" + name + "]"
+	})
+}
+
+// hasEnv reports whether a variable can stand in for f.
+func hasEnv(f *pflag.Flag) bool { return f.Name != "help" && f.Name != "version" }

@@ -15,6 +15,7 @@ var floors = map[string]int{
 	"pkg/hooks":           1,
 	"internal/subjects":   1,
 	"internal/cli":        1,
+	"internal/filelock":   1,
 	"pkg/hooks/policy":    2,
 	"pkg/hooks/provider":  2,
 	"internal/broker":     2,

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+// tool returns a command like the real ones, which prints the flags it sees.
+func tool() *cobra.Command {
+	var (
+		shared Shared
+		format string
+		lines  int
+	)
+	load := &cobra.Command{
+		Use: "load FILE", Short: "Load a file", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch args[0] {
+			case "broken":
+				return errors.New("load broken: no \x1b[31mroom")
+			case "verdict":
+				return Exit(11)
+			case "coded":
+				return fmt.Errorf("load: %w", &StatusError{Status: 40, Err: errors.New("edited")})
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), args[0], shared.DataDir, shared.NATSURL, shared.TenantOrDefault(), shared.JSON, format, lines)
+			return nil
+		},
+	}
+	load.Flags().StringVar(&format, "format", "auto", "`format` of the file")
+	load.Flags().IntVar(&lines, "max-lines", 5, "at most so many `lines`")
+	bare := &cobra.Command{Use: "bare", Short: "Take nothing", RunE: func(*cobra.Command, []string) error { return nil }}
+	must := &cobra.Command{Use: "must", Short: "Need a flag", RunE: func(*cobra.Command, []string) error { return nil }}
+	must.Flags().String("by", "", "who")
+	if err := must.MarkFlagRequired("by"); err != nil {
+		panic(err)
+	}
+	cmd := Group("tool", "A tool", load, bare, must)
+	shared.Register(cmd)
+	return cmd
+}
+
+func run(cmd *cobra.Command, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&errs)
+	status = Execute(context.Background(), cmd, args)
+	return status, out.String(), errs.String()
+}
+
+func TestExecute(t *testing.T) {
+	tests := []struct {
+		name   string
+		args   string
+		status int
+		stderr string
+	}{
+		{"Fine", "load f", ExitOK, ""},
+		{"Failure", "load broken", ExitError, "tool load: load broken: no \\x1b[31mroom\n"},
+		{"VerdictPrintsNothing", "load verdict", 11, ""},
+		{"WrappedStatus", "load coded", 40, "tool load: load: edited\n"},
+		{"UnknownFlag", "load --nope f", ExitUsage, "tool load: unknown flag: --nope\nSee 'tool load --help'.\n"},
+		{"MissingArgument", "load", ExitUsage, "tool load: accepts 1 arg(s), received 0\nSee 'tool load --help'.\n"},
+		{"ArgumentForNone", "bare x", ExitUsage, "tool bare: no argument is taken, got \"x\"\nSee 'tool bare --help'.\n"},
+		{"BadValue", "load --max-lines x f", ExitUsage, "tool load: invalid argument \"x\" for \"--max-lines\" flag: strconv.ParseInt: parsing \"x\": invalid syntax\nSee 'tool load --help'.\n"},
+		{"RequiredFlag", "must", ExitUsage, "tool must: required flag(s) \"by\" not set\nSee 'tool must --help'.\n"},
+		{"UnknownCommand", "frobnicate", ExitUsage, "tool: unknown command \"frobnicate\"; there are bare, load, must\nSee 'tool --help'.\n"},
+		{"NearCommand", "laod", ExitUsage, "tool: unknown command \"laod\"; did you mean \"load\"?\nSee 'tool --help'.\n"},
+		{"Help", "load --help", ExitOK, ""},
+		{"NoCommand", "", ExitOK, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			status, _, stderr := run(tool(), strings.Fields(tt.args)...)
+			if status != tt.status {
+				t.Errorf("got status %d, want %d", status, tt.status)
+			}
+			if diff := cmp.Diff(tt.stderr, stderr); diff != "" {
+				t.Errorf("stderr (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestExecute_Cancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cmd := &cobra.Command{Use: "wait", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Context().Err() }}
+	cmd.SetErr(&bytes.Buffer{})
+	if got := Execute(ctx, cmd, nil); got != ExitError {
+		t.Errorf("got status %d, want %d", got, ExitError)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	tests := []struct {
+		name string
+		env  map[string]string
+		args string
+		want string
+	}{
+		{"Defaults", nil, "load f", "f /x/hooktrail  default false auto 5\n"},
+		{
+			"Environment",
+			map[string]string{
+				"HOOKTRAIL_DATA_DIR": "/d", "NATS_URL": "nats://n", "HOOKTRAIL_TENANT": "acme",
+				"HOOKTRAIL_JSON": "true", "HOOKTRAIL_FORMAT": "codex", "HOOKTRAIL_MAX_LINES": "7",
+			},
+			"load f", "f /d nats://n acme true codex 7\n",
+		},
+		{"OwnNameFirst", map[string]string{"NATS_URL": "nats://n", "HOOKTRAIL_NATS_URL": "nats://own"}, "load f", "f /x/hooktrail nats://own default false auto 5\n"},
+		{"FlagsWin", map[string]string{"HOOKTRAIL_DATA_DIR": "/d", "HOOKTRAIL_MAX_LINES": "7"}, "load f --data-dir /e --max-lines 9", "f /e  default false auto 9\n"},
+		{"EmptyIsNone", map[string]string{"HOOKTRAIL_MAX_LINES": ""}, "load f", "f /x/hooktrail  default false auto 5\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("XDG_DATA_HOME", "/x")
+			t.Setenv("NATS_URL", "")
+			for name, value := range tt.env {
+				t.Setenv(name, value)
+			}
+			status, stdout, stderr := run(tool(), strings.Fields(tt.args)...)
+			if status != ExitOK {
+				t.Fatalf("status %d: %s", status, stderr)
+			}
+			if diff := cmp.Diff(tt.want, stdout); diff != "" {
+				t.Errorf("stdout (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFlags_BadEnvironment(t *testing.T) {
+	t.Setenv("HOOKTRAIL_MAX_LINES", "many")
+	status, _, stderr := run(tool(), "load", "f")
+	want := "tool load: environment variable HOOKTRAIL_MAX_LINES: value \"many\": strconv.ParseInt: parsing \"many\": invalid syntax\nSee 'tool load --help'.\n"
+	if status != ExitUsage || stderr != want {
+		t.Errorf("got status %d and %q, want %d and %q", status, stderr, ExitUsage, want)
+	}
+	if status, _, stderr = run(tool(), "load", "f", "--max-lines", "1"); status != ExitOK {
+		t.Errorf("the flag did not win: status %d, %s", status, stderr)
+	}
+}
+
+func TestHelp_NamesTheEnvironment(t *testing.T) {
+	cmd := tool()
+	_, _, _ = run(cmd, "bare")
+	_, help, _ := run(cmd, "load", "--help")
+	for _, want := range []string{"[HOOKTRAIL_MAX_LINES]", "[HOOKTRAIL_DATA_DIR]", "[HOOKTRAIL_NATS_URL or NATS_URL]"} {
+		if strings.Count(help, want) != 1 {
+			t.Errorf("want %s once in\n%s", want, help)
+		}
+	}
+	if strings.Contains(help, "HOOKTRAIL_HELP") {
+		t.Error("--help has no variable")
+	}
+}
+
+func TestVersion(t *testing.T) {
+	status, stdout, _ := run(tool(), "--version")
+	if status != ExitOK || !strings.HasPrefix(stdout, "tool ") {
+		t.Errorf("got status %d and %q", status, stdout)
+	}
+}

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+func TestPrintable(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"Plain", "fix the tëst\n\tnow", "fix the tëst\n\tnow"},
+		{"Escape", "\x1b]0;owned\a", `\x1b]0;owned\a`},
+		{"Return", "safe\rforged", `safe\rforged`},
+		{"Direction", "abc\u202edef", `abc\u202edef`},
+		{"NoUTF8", "a\xffb", `a\ufffdb`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Printable(tt.in); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzPrintable(f *testing.F) {
+	f.Add("a\x1b[2Jb")
+	f.Add("\xff\u2066")
+	f.Fuzz(func(t *testing.T, s string) {
+		once := Printable(s)
+		if strings.IndexFunc(once, unsafeRune) >= 0 {
+			t.Errorf("%q keeps what a terminal obeys: %q", s, once)
+		}
+		if again := Printable(once); again != once {
+			t.Errorf("%q changes again: %q", once, again)
+		}
+	})
+}
+
+func TestShellQuote(t *testing.T) {
+	args := []string{"run", "show", "", "it's", "a b", "$HOME", "`id`", "a\nb", "x;y", "~", "*", "é", "plain-1./:=@%+,"}
+	line := ShellQuote(args...)
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", "for a in "+line+`; do printf '%s\0' "$a"; done`).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	if diff := cmp.Diff(args, got); diff != "" {
+		t.Errorf("what the shell makes of %s (-want +got):\n%s", line, diff)
+	}
+	if want := "run show"; !strings.HasPrefix(line, want) {
+		t.Errorf("%s quotes what needs no quotes", line)
+	}
+}
+
+func TestPalette(t *testing.T) {
+	if got := PaletteFor(&bytes.Buffer{}).Bad("x"); got != "x" {
+		t.Errorf("got %q: colour where there is no terminal", got)
+	}
+	on := Palette{on: true}
+	for _, got := range []string{on.Good("x"), on.Bad("x"), on.Warn("x"), on.Dim("x"), on.Bold("x")} {
+		if !strings.HasPrefix(got, "\x1b[") || !strings.HasSuffix(got, "x\x1b[0m") {
+			t.Errorf("got %q", got)
+		}
+	}
+	if got := on.Good(""); got != "" {
+		t.Errorf("got %q for nothing", got)
+	}
+}
+
+func TestUseColor_NotATerminal(t *testing.T) {
+	f, err := os.Create(t.TempDir() + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if IsTerminal(f) || UseColor(f) {
+		t.Error("a file is no terminal")
+	}
+}
+
+func TestLogger(t *testing.T) {
+	var stderr bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetErr(&stderr)
+	var shared Shared
+	log := shared.Logger(cmd)
+	log.Debug("hidden")
+	log.Info("stream opened", "stream", "EV")
+	shared.Verbose = true
+	shared.Logger(cmd).Debug("seen")
+	got := stderr.String()
+	for _, want := range []string{`"message":"stream opened"`, `"stream":"EV"`, `"level":"info"`, `"message":"seen"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %s in %s", want, got)
+		}
+	}
+	if strings.Contains(got, "hidden") {
+		t.Errorf("debug without --verbose: %s", got)
+	}
+}
+
+func TestPrintJSON(t *testing.T) {
+	var out bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetOut(&out)
+	if err := PrintJSON(cmd, map[string]string{"a": "<b>"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\n  \"a\": \"<b>\"\n}\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	p := &Progress{w: &out, label: "import", now: func() time.Time { return now }}
+	p.Finish() // nothing drawn, nothing to take away
+	p.Set(0, 10)
+	p.Set(1, 10) // too soon
+	now = now.Add(barInterval)
+	p.Set(5, 10)
+	p.Set(10, 10) // the end is always drawn
+	p.Finish()
+	want := clearLine + "import " + strings.Repeat(barLeft, 30) + "   0% 0/10" +
+		clearLine + "import " + strings.Repeat(barDone, 15) + strings.Repeat(barLeft, 15) + "  50% 5/10" +
+		clearLine + "import " + strings.Repeat(barDone, 30) + " 100% 10/10" + clearLine
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("bar (-want +got):\n%s", diff)
+	}
+}
+
+func TestProgress_NoTerminal(t *testing.T) {
+	p := NewProgress(&bytes.Buffer{}, "import")
+	if p != nil {
+		t.Fatal("a bar where there is no terminal")
+	}
+	p.Set(1, 2)
+	p.Finish()
+}
+
+func TestBar_UnknownTotal(t *testing.T) {
+	if got := bar("import", 7, 0); got != "import 7" {
+		t.Errorf("got %q", got)
+	}
+	if got := bar("import", 9, 3); !strings.HasSuffix(got, "100% 3/3") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// prepare makes cobra behave as the command contract says, for root and all
+// commands below it.
+func prepare(root *cobra.Command) {
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.Version = version()
+	root.SetVersionTemplate("{{.DisplayName}} {{.Version}}\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage("%w", err) })
+	describeEnv(root.PersistentFlags())
+	eachCommand(root, func(cmd *cobra.Command) {
+		describeEnv(cmd.Flags())
+		cmd.Args = usageArgs(cmd)
+		if cmd.HasSubCommands() && !cmd.Runnable() {
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	})
+}
+
+// eachCommand calls do with root and every command below it.
+func eachCommand(root *cobra.Command, do func(*cobra.Command)) {
+	do(root)
+	for _, cmd := range root.Commands() {
+		eachCommand(cmd, do)
+	}
+}
+
+// usageArgs returns the check of cmd's arguments with its refusals made usage
+// errors. A command that says nothing about arguments takes none.
+func usageArgs(cmd *cobra.Command) cobra.PositionalArgs {
+	validate := cmd.Args
+	if validate == nil {
+		validate = noArgs
+	}
+	if cmd.HasSubCommands() && !cmd.Runnable() {
+		validate = unknownCommand
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if err := validate(cmd, args); err != nil {
+			return Usage("%w", err)
+		}
+		return nil
+	}
+}
+
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("no argument is taken, got %q", args[0])
+	}
+	return nil
+}
+
+// unknownCommand refuses an argument where a command was meant, and says which
+// one may have been.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q; did you mean %q?", args[0], near[0])
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q; there are %s", args[0], strings.Join(names, ", "))
+}
+
+// version returns the version that the binary was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}

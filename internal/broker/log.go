@@ -1,0 +1,47 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+)
+
+// serverLogger hands the server's messages to slog and keeps the fatal one,
+// after which a server in a program of its own would have ended.
+type serverLogger struct {
+	log *slog.Logger
+
+	mu  sync.Mutex // guards err
+	err error
+}
+
+func (l *serverLogger) fatal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Noticef implements server.Logger.
+func (l *serverLogger) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+
+// Warnf implements server.Logger.
+func (l *serverLogger) Warnf(format string, v ...any) { l.log.Warn(fmt.Sprintf(format, v...)) }
+
+// Errorf implements server.Logger.
+func (l *serverLogger) Errorf(format string, v ...any) { l.log.Error(fmt.Sprintf(format, v...)) }
+
+// Debugf implements server.Logger.
+func (l *serverLogger) Debugf(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+
+// Tracef implements server.Logger.
+func (l *serverLogger) Tracef(string, ...any) {}
+
+// Fatalf implements server.Logger.
+func (l *serverLogger) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.mu.Lock()
+	l.err = errors.Join(l.err, errors.New(text))
+	l.mu.Unlock()
+	l.log.Error(text)
+}

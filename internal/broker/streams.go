@@ -1,0 +1,131 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// Sizes and ages of the streams.
+const (
+	DefaultStreamBytes = 10 << 30
+	deadLetterBytes    = 64 << 20
+	advisoryBytes      = 16 << 20
+
+	eventAge      = 30 * 24 * time.Hour
+	deadLetterAge = 365 * 24 * time.Hour
+	duplicates    = 2 * time.Minute
+)
+
+// Codes of the server that the client library does not name.
+const (
+	errCodeResources jetstream.ErrorCode = 10023
+	errCodeStorage   jetstream.ErrorCode = 10047
+	errCodeOverlap   jetstream.ErrorCode = 10065
+)
+
+// StreamOptions are what deployments choose about the streams.
+type StreamOptions struct {
+	MaxBytes    int64 // of the event stream; 0: that of an existing one, else DefaultBytes
+	AllowTamper bool  // tests only: made without DenyDelete and DenyPurge
+
+	DefaultBytes int64 // of a new event stream when MaxBytes is 0; 0 means DefaultStreamBytes
+	Replicas     int   // of new streams on a cluster; 0 means 1
+}
+
+// EnsureStreams makes the streams of space that are missing. A stream that
+// exists is never changed: drift names each of its fields that differs from
+// what would have been made.
+func EnsureStreams(
+	ctx context.Context, js jetstream.JetStream, space subjects.Space, opts StreamOptions,
+) (drift []string, err error) {
+	for _, want := range streamConfigs(space, opts) {
+		found, err := ensure(ctx, js, want)
+		if err != nil {
+			return drift, err
+		}
+		if opts.MaxBytes == 0 && want.Name == space.EventStream() && found.MaxBytes > 0 {
+			want.MaxBytes = found.MaxBytes
+		}
+		drift = append(drift, compare(want, found)...)
+	}
+	return drift, nil
+}
+
+// ensure returns the configuration that the stream has, making it when it is
+// missing. Another process may make it at the same moment.
+func ensure(ctx context.Context, js jetstream.JetStream, want jetstream.StreamConfig) (jetstream.StreamConfig, error) {
+	stream, err := js.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		stream, err = js.CreateStream(ctx, want)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			stream, err = js.Stream(ctx, want.Name)
+		}
+	}
+	if err != nil {
+		return jetstream.StreamConfig{}, fmt.Errorf("stream %s: %w", want.Name, explain(err))
+	}
+	return stream.CachedInfo().Config, nil
+}
+
+// explain adds the fix to the errors of a new stream that an operator can mend.
+func explain(err error) error {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return err
+	}
+	switch api.ErrorCode {
+	case errCodeStorage, errCodeResources:
+		return fmt.Errorf("%w: the broker has no room for it; "+
+			"make room on its disk, raise its max_file_store, or choose a smaller stream", err)
+	case errCodeOverlap:
+		return fmt.Errorf("%w: another stream stores these subjects; choose another subject prefix", err)
+	}
+	return err
+}
+
+func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamConfig {
+	size := opts.MaxBytes
+	if size == 0 {
+		size = opts.DefaultBytes
+	}
+	if size == 0 {
+		size = DefaultStreamBytes
+	}
+	base := jetstream.StreamConfig{
+		Retention:         jetstream.LimitsPolicy,
+		Storage:           jetstream.FileStorage,
+		MaxMsgs:           -1,
+		MaxMsgsPerSubject: -1,
+		MaxConsumers:      -1,
+		MaxMsgSize:        -1,
+		Discard:           jetstream.DiscardNew,
+		Compression:       jetstream.S2Compression,
+		Duplicates:        duplicates,
+		Replicas:          max(opts.Replicas, 1),
+		AllowDirect:       true,
+	}
+	ev, dlq, adv := base, base, base
+	ev.Name, ev.Subjects, ev.MaxBytes, ev.MaxAge = space.EventStream(), space.EventSubjects(), size, eventAge
+	ev.Description = "Hooktrail: events and manifests"
+	ev.AllowAtomicPublish = true
+	ev.DenyDelete, ev.DenyPurge = !opts.AllowTamper, !opts.AllowTamper
+
+	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), space.DeadLetterSubjects(), deadLetterBytes, deadLetterAge
+	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
+	// A letter more is worth more than the oldest one: the loss of both is
+	// logged, but a full stream would stop the consumer that writes to it.
+	dlq.Discard = jetstream.DiscardOld
+	dlq.DenyPurge = !opts.AllowTamper
+
+	adv.Name, adv.Subjects, adv.MaxBytes, adv.MaxAge = space.AdvisoryStream(), space.AdvisorySubjects(), advisoryBytes, deadLetterAge
+	adv.Description = "Hooktrail: alarms about changes to the event stream"
+	adv.Discard = jetstream.DiscardOld
+	adv.DenyPurge = !opts.AllowTamper
+	return []jetstream.StreamConfig{ev, dlq, adv}
+}

@@ -1,0 +1,215 @@
+// Package natstest runs real NATS servers for tests: in the process, where they
+// start in milliseconds and also run inside testing/synctest, or on the
+// loopback, where they can be stopped and started again.
+//
+// Inside a synctest bubble ack waits, back-off, duplicate windows and retention
+// follow the fake clock. One thing must stay outside of the bubble for that:
+// the server's access-time ticker, which the first store starts and whose
+// goroutine would keep the clock from advancing for the next bubble. This
+// package registers it when the test binary starts.
+package natstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats-server/v2/server/ats"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+func init() { ats.Register() }
+
+const readyTimeout = 10 * time.Second
+
+// Options are what a test may want different. The zero Options make the streams
+// of the default space as they are made for users.
+type Options struct {
+	Space       subjects.Space
+	MaxBytes    int64 // of the event stream, 64 MiB by default
+	AllowTamper bool  // streams without the deny flags
+	NoStreams   bool  // the test makes its own
+	NoSync      bool  // the server syncs now and then, as it does by default, not always
+}
+
+// Server is a running NATS server with JetStream.
+type Server struct {
+	opts   Options
+	dir    string
+	listen bool
+	port   int
+
+	mu     sync.Mutex // guards server: connections ask for it while it is stopped and started
+	server *server.Server
+}
+
+// Start runs a server that only this process can reach, until the test ends.
+// Inside a synctest bubble call it inside the bubble.
+func Start(tb testing.TB, opts ...Options) *Server {
+	tb.Helper()
+	return start(tb, &Server{opts: first(opts), dir: tb.TempDir()})
+}
+
+// Listen runs a server on a port of the loopback, with its store in dir, until
+// the test ends. [Server.Stop] and [Server.Restart] keep port and store.
+func Listen(tb testing.TB, dir string, opts ...Options) *Server {
+	tb.Helper()
+	return start(tb, &Server{opts: first(opts), dir: dir, listen: true, port: server.RANDOM_PORT})
+}
+
+func first(opts []Options) Options {
+	var o Options
+	if len(opts) > 0 {
+		o = opts[0]
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 64 << 20
+	}
+	return o
+}
+
+func start(tb testing.TB, s *Server) *Server {
+	tb.Helper()
+	s.Restart(tb)
+	tb.Cleanup(func() { s.Stop() })
+	if !s.opts.NoStreams {
+		s.EnsureStreams(tb)
+	}
+	return s
+}
+
+// EnsureStreams makes the streams that are missing.
+func (s *Server) EnsureStreams(tb testing.TB) {
+	tb.Helper()
+	nc := s.Connect(tb)
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		tb.Fatalf("JetStream: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	drift, err := broker.EnsureStreams(ctx, js, s.opts.Space,
+		broker.StreamOptions{MaxBytes: s.opts.MaxBytes, AllowTamper: s.opts.AllowTamper})
+	if err != nil || len(drift) > 0 {
+		tb.Fatalf("ensure streams: drift %q, error %v", drift, err)
+	}
+}
+
+// Restart runs the server again after Stop, on the same store and port.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	srv, err := server.NewServer(&server.Options{
+		ServerName: "natstest",
+		Host:       "127.0.0.1",
+		Port:       s.port,
+		DontListen: !s.listen,
+		NoSigs:     true,
+		NoLog:      true,
+		JetStream:  true,
+		StoreDir:   s.dir,
+		SyncAlways: !s.opts.NoSync,
+		JetStreamLimits: server.JSLimitOpts{
+			MaxBatchInflightPerStream: 1000,
+			MaxBatchInflightTotal:     1000,
+		},
+		DisableJetStreamBanner: true,
+	})
+	if err != nil {
+		tb.Fatalf("server: %v", err)
+	}
+	srv.Start()
+	if !srv.ReadyForConnections(readyTimeout) {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+		tb.Fatalf("server: not ready after %v", readyTimeout)
+	}
+	s.mu.Lock()
+	s.server = srv
+	s.mu.Unlock()
+	if s.listen {
+		addr, ok := srv.Addr().(*net.TCPAddr)
+		if !ok {
+			tb.Fatalf("server listens on %v", srv.Addr())
+		}
+		s.port = addr.Port
+	}
+}
+
+// Stop ends the server and waits until its store is closed. Stopping it twice
+// does nothing.
+func (s *Server) Stop() {
+	s.mu.Lock()
+	srv := s.server
+	s.server = nil
+	s.mu.Unlock()
+	if srv != nil {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
+}
+
+// InProcessConn implements nats.InProcessConnProvider: a connection to the
+// server that runs at the moment.
+func (s *Server) InProcessConn() (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.server == nil {
+		return nil, errors.New("server is stopped")
+	}
+	return s.server.InProcessConn()
+}
+
+// URL returns the address of a server that listens.
+func (s *Server) URL() string { return fmt.Sprintf("nats://127.0.0.1:%d", s.port) }
+
+// Dir returns the folder of the store.
+func (s *Server) Dir() string { return filepath.Join(s.dir, "jetstream") }
+
+// Space returns the space whose streams were made.
+func (s *Server) Space() subjects.Space { return s.opts.Space }
+
+// Connect returns a connection that is closed when the test ends, before the
+// server is. It reconnects for ever.
+func (s *Server) Connect(tb testing.TB, opts ...nats.Option) *nats.Conn {
+	tb.Helper()
+	closed := make(chan struct{})
+	all := []nats.Option{
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(10 * time.Millisecond),
+		nats.ReconnectJitter(0, 0),
+		nats.ClosedHandler(func(*nats.Conn) { close(closed) }),
+	}
+	if !s.listen {
+		all = append(all, nats.InProcessServer(s))
+	}
+	nc, err := nats.Connect(s.URL(), append(all, opts...)...)
+	if err != nil {
+		tb.Fatalf("connect: %v", err)
+	}
+	tb.Cleanup(func() {
+		nc.Close()
+		<-closed
+	})
+	return nc
+}
+
+// JetStream returns the JetStream context of a connection of its own.
+func (s *Server) JetStream(tb testing.TB, opts ...nats.Option) jetstream.JetStream {
+	tb.Helper()
+	js, err := jetstream.New(s.Connect(tb, opts...))
+	if err != nil {
+		tb.Fatalf("JetStream: %v", err)
+	}
+	return js
+}

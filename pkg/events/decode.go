@@ -1,9 +1,7 @@
 package events
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -57,13 +55,13 @@ func (d *decoder) decode() error {
 	}
 	switch {
 	case d.version == "":
-		return invalid("specversion", "missing")
+		return within("specversion", d.fail("missing"))
 	case d.event.ID == "":
-		return invalid("id", "missing")
+		return within("id", d.fail("missing"))
 	case d.event.Source == "":
-		return invalid("source", "missing")
+		return within("source", d.fail("missing"))
 	case d.event.Type == "":
-		return invalid("type", "missing")
+		return within("type", d.fail("missing"))
 	}
 	return nil
 }
@@ -199,16 +197,6 @@ func (d *decoder) extra(name []byte) error {
 	}
 	d.event.Extra = append(d.event.Extra, Attribute{Name: string(name), Value: value})
 	return nil
-}
-
-// compact returns valid JSON without white space between tokens.
-func compact(data []byte) []byte {
-	var b bytes.Buffer
-	b.Grow(len(data))
-	if json.Compact(&b, data) != nil {
-		return data // not reached: the scanner accepts less than Compact
-	}
-	return b.Bytes()
 }
 
 // parseSequence reads a decimal from 1, without sign and leading zeros.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -59,27 +60,16 @@ func New(k Kind, source string, payload any) (Event, error) {
 	return e, err
 }
 
-// SetData encodes payload as the data of e.
-func (e *Event) SetData(payload any) error {
-	if payload == nil {
-		e.Data = nil
-		return nil
-	}
-	data, err := json.Marshal(payload)
-	if err != nil {
-		return err
-	}
-	e.Data, e.Binary = data, nil
-	return nil
-}
-
-// Payload decodes the data of e into the payload type T of its kind.
-// Fields that T does not know stay in e.Data.
+// Payload decodes the data of e into the payload type T of its kind. Fields that
+// T does not know stay in e.Data. It does not fail for an event that
+// [Event.Validate] accepts, if T is what [PayloadOf] returns for its type.
 func Payload[T any](e Event) (T, error) {
 	var p T
 	if len(e.Data) == 0 {
 		return p, nil
 	}
-	err := json.Unmarshal(e.Data, &p)
-	return p, err
+	if err := json.Unmarshal(e.Data, &p); err != nil {
+		return p, fmt.Errorf("decode data of %s %s: %w", e.Type, e.ID, err)
+	}
+	return p, nil
 }

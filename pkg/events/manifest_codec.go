@@ -103,7 +103,7 @@ func decodeManifest(data []byte) (m Manifest, err error) {
 		return m, s.unexpected("want the end")
 	}
 	if m.Version != manifestVersion {
-		return m, invalid("v", "only version "+strconv.Itoa(manifestVersion)+" is supported")
+		return m, within("v", s.fail("only version "+strconv.Itoa(manifestVersion)+" is supported"))
 	}
 	return m, nil
 }

@@ -48,6 +48,7 @@ type StepFinishedData struct {
 type RunFinishedData struct {
 	RunType       string         `json:"run_type,omitempty"`
 	Success       bool           `json:"success"`
+	Reason        string         `json:"reason,omitempty"` // why it ended: completed, aborted, …
 	OutputSummary string         `json:"output_summary,omitempty"`
 	DurationMS    int64          `json:"duration_ms,omitempty"`
 	TokensUsed    *Tokens        `json:"tokens_used,omitempty"`
@@ -55,6 +56,7 @@ type RunFinishedData struct {
 	ToolCalls     int            `json:"tool_calls,omitempty"`
 	ToolErrors    int            `json:"tool_errors,omitempty"`
 	Unanswered    int            `json:"unanswered,omitempty"` // tool calls without a result
+	Files         []string       `json:"files,omitempty"`      // changed by the run
 	Error         *Failure       `json:"error,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Common
@@ -62,7 +64,8 @@ type RunFinishedData struct {
 
 // StepBeforeData is the payload of step.before.
 type StepBeforeData struct {
-	State json.RawMessage `json:"state,omitempty"`
+	State  json.RawMessage `json:"state,omitempty"`
+	Merged json.RawMessage `json:"merged,omitempty"` // what the hooks added to it
 	Outcome
 	Common
 }

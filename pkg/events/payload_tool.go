@@ -6,6 +6,9 @@ import "encoding/json"
 type ToolBeforeData struct {
 	Tool string          `json:"tool"` // the wire name
 	Args json.RawMessage `json:"args,omitempty"`
+	// PatchedArgs are the arguments that the call went on with, where a hook
+	// changed them.
+	PatchedArgs json.RawMessage `json:"patched_args,omitempty"`
 	Outcome
 	Common
 }
@@ -20,12 +23,14 @@ const (
 )
 
 // ToolResultData is the payload of tool.result. Exactly one of Result and Error
-// is meaningful, as Status says; the call's arguments are in its tool.before.
+// is meaningful, as Status says.
 type ToolResultData struct {
 	Tool       string          `json:"tool,omitempty"`
+	Args       json.RawMessage `json:"args,omitempty"` // where the call's tool.before does not have them
 	Status     ToolStatus      `json:"status"`
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`
+	ExitCode   *int            `json:"exit_code,omitempty"` // of a command
 	DurationMS int64           `json:"duration_ms,omitempty"`
 	Suppress   bool            `json:"suppress_output,omitempty"`
 	Outcome

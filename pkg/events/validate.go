@@ -5,9 +5,40 @@ import (
 	"unicode/utf8"
 )
 
-// Validate returns an [InvalidError] that names the first attribute of e that
-// cannot be published.
+const (
+	// MaxAttributeBytes is how much all attributes of an event may take together,
+	// data aside. Unlike data they cannot travel as blobs.
+	MaxAttributeBytes = 16 << 10
+
+	blobsField   = "blobs"
+	runTypeField = "run_type"
+)
+
+// Validate returns an [InvalidError] that names the first attribute of e, or
+// field of its data, that cannot be published: one that is required and
+// missing, text that is not UTF-8 or has control characters, data that is not
+// compact JSON or that the payload type of the kind cannot hold. Kinds and
+// fields that this version does not know pass.
+//
+// Events of Hooktrail's own types need a time, foreign ones need not have one.
+// Validate does not look at the size of data, because pkg/publish splits what is
+// larger than [MaxBytes].
 func (e Event) Validate() error {
+	if err := e.validateAttributes(); err != nil {
+		return err
+	}
+	s, err := e.scanData()
+	if err != nil {
+		return err
+	}
+	if s.space {
+		return invalid("data", "white space between tokens; SetData and Normalize remove it")
+	}
+	return nil
+}
+
+func (e *Event) validateAttributes() error {
+	size := 0
 	for _, name := range attributeNames {
 		value := e.field(name)
 		if value == nil {
@@ -16,7 +47,53 @@ func (e Event) Validate() error {
 		if reason := textFault(*value); reason != "" {
 			return invalid(name, reason)
 		}
+		size += len(*value)
 	}
+	for _, x := range e.Extra {
+		if err := e.validateExtra(x); err != nil {
+			return err
+		}
+		size += len(x.Name) + len(x.Value)
+	}
+	switch {
+	case size > MaxAttributeBytes:
+		return invalid("", "attributes larger than "+strconv.Itoa(MaxAttributeBytes)+" bytes")
+	case len(e.Extra) > maxExtra:
+		return invalid("", "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
+	}
+	return e.validateRequired()
+}
+
+// validateExtra checks one of e.Extra.
+func (e *Event) validateExtra(x Attribute) error {
+	if !isAttributeName(x.Name) {
+		return invalid(quoteName([]byte(x.Name)), "only lower-case letters and digits may name an attribute")
+	}
+	if attributeIndex([]byte(x.Name)) >= 0 {
+		return invalid(x.Name, "has a field of its own and cannot be in Extra")
+	}
+	count := 0
+	for i := range e.Extra {
+		if e.Extra[i].Name == x.Name {
+			count++
+		}
+	}
+	if count > 1 {
+		return invalid(x.Name, "occurs twice")
+	}
+	s := scanner{data: x.Value}
+	if err := s.value(1); err != nil {
+		return within(x.Name, err)
+	}
+	if s.space || s.pos != len(s.data) || x.Value[0] == 'n' || !isScalar(x.Value) {
+		return invalid(x.Name, "neither a string nor a boolean nor an integer")
+	}
+	return nil
+}
+
+// validateRequired checks what an event must have and the form of what is not text.
+func (e *Event) validateRequired() error {
+	kind, own := e.ownKind()
 	switch {
 	case e.ID == "":
 		return invalid("id", "missing")
@@ -24,9 +101,66 @@ func (e Event) Validate() error {
 		return invalid("source", "missing")
 	case e.Type == "":
 		return invalid("type", "missing")
+	case own && kind == "":
+		return invalid("type", "names no kind")
+	case own && e.Time.IsZero():
+		return invalid("time", "missing")
+	case !e.Time.IsZero() && !inYears(e.Time):
+		return invalid("time", "outside the years 1 to 9999")
+	case e.Sequence != 0 && e.Producer == "":
+		return invalid("producer", "missing, but sequence is there")
+	case own && e.Run == "" && needsRun(kind):
+		return invalid("runid", "missing")
 	}
 	return nil
 }
+
+// needsRun tells whether an event of kind k means nothing without its run.
+func needsRun(k Kind) bool {
+	return k == RunStarted || k == RunFinished || k == RunSealed || k == StepFinished
+}
+
+// ownKind returns the kind of a type that is Hooktrail's own.
+func (e *Event) ownKind() (Kind, bool) {
+	if len(e.Type) < len(TypePrefix) || e.Type[:len(TypePrefix)] != TypePrefix {
+		return "", false
+	}
+	return Kind(e.Type[len(TypePrefix):]), true
+}
+
+// scanData reads the data of e against the shape of its kind.
+func (e *Event) scanData() (scanner, error) {
+	s := scanner{data: e.Data}
+	if e.Binary != nil && len(e.Data) > 0 {
+		return s, invalid("data_base64", "excluded by data")
+	}
+	var sh *shape
+	if kind, own := e.ownKind(); own {
+		sh = shapes()[kind]
+	}
+	switch {
+	case sh != nil && e.Binary != nil:
+		return s, invalid("data_base64", "the payload of this type is JSON")
+	case len(e.Data) == 0 && sh != nil && sh.required != 0:
+		return s, invalid("data", "missing")
+	case len(e.Data) == 0:
+		return s, nil
+	case sh != nil && s.peek() != '{':
+		return s, within("data", s.unfit("an object"))
+	case sh == nil:
+		sh = &anything
+	}
+	if err := s.fit(sh, 1); err != nil {
+		return s, within("data", err)
+	}
+	if s.peek(); s.pos < len(s.data) {
+		return s, within("data", s.unexpected("want the end"))
+	}
+	return s, nil
+}
+
+// anything is the shape of data that nothing is known about.
+var anything = shape{is: formRaw}
 
 // textFault returns what CloudEvents forbids in s, empty when nothing is wrong.
 func textFault(s string) string {

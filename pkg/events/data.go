@@ -1,0 +1,77 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// SetData encodes payload as the data of e: compact JSON, in which characters
+// such as "<" stand for themselves. Text that is not Unicode, a string cut in
+// the middle of a character for example, has U+FFFD in the place of what is
+// broken, so that every payload that can be encoded can be published.
+func (e *Event) SetData(payload any) error {
+	e.Data, e.Binary = nil, nil
+	if payload == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(payload); err != nil {
+		return fmt.Errorf("encode data of %s: %w", e.Type, err)
+	}
+	e.Data = wellFormed(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return nil
+}
+
+// wellFormed returns valid JSON with U+FFFD instead of lone surrogates and of
+// bytes that are not UTF-8, both of which the encoder lets through in a
+// [json.RawMessage].
+func wellFormed(data []byte) []byte {
+	s := scanner{data: data}
+	if s.value(1) == nil {
+		return data
+	}
+	out := make([]byte, 0, len(data)+16)
+	for i := 0; i < len(data); {
+		n := 1
+		switch c := data[i]; {
+		case c == '\\' && data[i+1] == 'u':
+			n = 6
+			r, _ := hex4(data[i:])
+			low, _ := hex4(data[i+6:])
+			switch {
+			case !utf16.IsSurrogate(r):
+			case utf16.DecodeRune(r, low) != utf8.RuneError:
+				n = 12
+			default:
+				out = append(out, `\ufffd`...)
+				i += n
+				continue
+			}
+		case c == '\\':
+			n = 2
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRune(data[i:])
+			out = utf8.AppendRune(out, r)
+			i += size
+			continue
+		}
+		out = append(out, data[i:i+n]...)
+		i += n
+	}
+	return out
+}
+
+// compact returns valid JSON without white space between tokens.
+func compact(data []byte) []byte {
+	var b bytes.Buffer
+	b.Grow(len(data))
+	if json.Compact(&b, data) != nil {
+		return data // not reached: the scanner accepts less than Compact
+	}
+	return b.Bytes()
+}

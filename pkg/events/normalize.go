@@ -1,0 +1,49 @@
+package events
+
+import "strings"
+
+// Normalize brings e into the form in which it is published, and validates it
+// as [Event.Validate] does. The time is put into UTC, an empty subject becomes
+// the run, run types get upper case (the attribute and the run_type of the
+// payload), and white space between the tokens of data goes. The bytes of Data
+// are replaced where something changes, never written to.
+func (e *Event) Normalize() error {
+	if !e.Time.IsZero() {
+		e.Time = e.Time.Round(0).UTC() // Round drops the monotonic clock
+	}
+	if e.Subject == "" {
+		e.Subject = e.Run
+	}
+	e.RunType = strings.ToUpper(e.RunType)
+	if len(e.Data) == 0 {
+		e.Data = nil
+	}
+	if err := e.validateAttributes(); err != nil {
+		return err
+	}
+	s, err := e.scanData()
+	if err != nil {
+		return err
+	}
+	e.upperRunType(s.runType)
+	if s.space {
+		e.Data = compact(e.Data)
+	}
+	return nil
+}
+
+// upperRunType rewrites the string at in of the data in upper case.
+func (e *Event) upperRunType(at span) {
+	if at.end-at.start < 2 || e.Data[at.start] != '"' {
+		return
+	}
+	old := string(unescape(e.Data[at.start+1 : at.end-1]))
+	upper := strings.ToUpper(old)
+	if upper == old {
+		return
+	}
+	data := make([]byte, 0, len(e.Data)+len(upper))
+	data = append(data, e.Data[:at.start]...)
+	data = appendString(data, upper)
+	e.Data = append(data, e.Data[at.end:]...)
+}

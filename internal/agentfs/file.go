@@ -1,0 +1,121 @@
+package agentfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ErrBusy is wrapped by [Writer.Sync] when another process has a file open.
+var ErrBusy = errors.New("file is in use by another process")
+
+// busyTimeout is how long a file that another process is just leaving is
+// waited for.
+const busyTimeout = 20 * time.Millisecond
+
+// file is an AgentFS file that is open for one commit.
+type file struct {
+	conn *sqlite.Conn
+	pos  position // what the file has
+	leaf int64    // the one that is being applied
+}
+
+// openFile opens the AgentFS file at path and begins its transaction; a file
+// that is not there is made. Close ends both.
+func openFile(ctx context.Context, path string) (_ *file, err error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		return nil, busy(err)
+	}
+	defer func() {
+		if err != nil {
+			err = busy(errors.Join(err, conn.Close()))
+		}
+	}()
+	conn.SetInterrupt(ctx.Done())
+	conn.SetBusyTimeout(busyTimeout)
+	// Exclusive locking keeps the clients' engine, which knows no shared memory
+	// file, out while we write; closing leaves one file without a log beside it.
+	for _, pragma := range []string{"locking_mode = exclusive", "journal_mode = wal", "synchronous = normal"} {
+		if err := sqlitex.ExecuteTransient(conn, "PRAGMA "+pragma, nil); err != nil {
+			return nil, fmt.Errorf("set %s: %w", pragma, err)
+		}
+	}
+	if err := sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil); err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	if err := prepare(conn); err != nil {
+		return nil, err
+	}
+	pos, err := loadPosition(conn, "hooktrail_state")
+	if err != nil {
+		return nil, err
+	}
+	return &file{conn: conn, pos: pos}, nil
+}
+
+// reset removes what this package wrote.
+func (f *file) reset() error {
+	if err := f.removeFiles(); err != nil {
+		return err
+	}
+	if err := sqlitex.ExecuteScript(f.conn, reset, nil); err != nil {
+		return fmt.Errorf("remove rows: %w", err)
+	}
+	f.pos = start
+	return nil
+}
+
+// apply projects one event. Events that the file already has are passed over.
+func (f *file) apply(item item) error {
+	if item.pos.leaf <= f.pos.leaf {
+		return nil
+	}
+	f.leaf = item.pos.leaf
+	if err := f.project(item.event); err != nil {
+		return fmt.Errorf("leaf %d: %w", f.leaf, err)
+	}
+	f.pos = item.pos
+	return nil
+}
+
+// commit makes what was applied durable, with the position that it stands for.
+func (f *file) commit() error {
+	if err := savePosition(f.conn, "hooktrail_state", f.pos); err != nil {
+		return err
+	}
+	if err := sqlitex.ExecuteTransient(f.conn, "COMMIT", nil); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// close gives the file back to the other processes. What was not committed is
+// gone.
+func (f *file) close() error {
+	f.conn.SetInterrupt(nil)
+	if err := f.conn.Close(); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	return nil
+}
+
+// busy makes an error that says that somebody else has the file wrap [ErrBusy].
+func busy(err error) error {
+	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultBusy || code == sqlite.ResultLocked {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
+
+// item is an event on its way into a file.
+type item struct {
+	pos   position
+	event events.Event
+}

@@ -1,0 +1,200 @@
+package agentfs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// isProjected reports whether e becomes rows.
+func isProjected(e events.Event) bool {
+	switch e.Kind() {
+	case events.RunStarted, events.StepFinished, events.RunFinished, events.ToolBefore, events.ToolResult, events.BlobChunk:
+		return e.Run != "" && wants(e.Hooks)
+	default:
+		return false
+	}
+}
+
+// wants reports whether a hooks attribute has "agentfs" on. An empty one has
+// everything on.
+func wants(hooks string) bool {
+	if hooks == "" {
+		return true
+	}
+	for name := range strings.FieldsFuncSeq(hooks, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if name == "agentfs" {
+			return true
+		}
+	}
+	return false
+}
+
+// project writes the rows of e. A payload that cannot be read leaves none: the
+// evidence of it is in the ledger.
+func (f *file) project(e events.Event) error {
+	switch e.Kind() {
+	case events.RunStarted:
+		return decoded(e, f.runStarted)
+	case events.StepFinished:
+		return decoded(e, f.stepFinished)
+	case events.RunFinished:
+		return decoded(e, f.runFinished)
+	case events.ToolBefore:
+		return decoded(e, f.toolBefore)
+	case events.ToolResult:
+		return decoded(e, f.toolResult)
+	case events.BlobChunk:
+		return decoded(e, f.blobChunk)
+	default:
+		return nil
+	}
+}
+
+func decoded[T any](e events.Event, apply func(events.Event, T) error) error {
+	payload, err := events.Payload[T](e)
+	if err != nil {
+		return nil
+	}
+	return apply(e, payload)
+}
+
+func (f *file) runStarted(e events.Event, p events.RunStartedData) error {
+	params := facts(e, p.RunType, p.AgentRole)
+	params["input"] = p.InputSummary
+	if err := f.put(row{
+		key: rowKey("start", e.Run, ""), name: "gwi:run:start", status: success,
+		parameters: object(params), result: object(map[string]any{"status": "running"}),
+		started: e.Time, ended: e.Time,
+	}); err != nil {
+		return err
+	}
+	context, err := f.context(e, runPath(e.Run))
+	if err != nil {
+		return err
+	}
+	context["started_at"] = e.Time
+	return f.mergeMeta(e, func(p *parts) { p.started = object(context) })
+}
+
+func (f *file) runFinished(e events.Event, p events.RunFinishedData) error {
+	state, r := "completed", row{key: rowKey("end", e.Run, ""), name: "gwi:run:complete", status: success}
+	if !p.Success {
+		state, r.name, r.status = "failed", "gwi:run:fail", failed
+		r.failure = failureText(p.Error, p.OutputSummary, "run failed")
+	}
+	r.parameters = object(facts(e, p.RunType, e.AgentRole))
+	r.started, r.ended = e.Time.Add(-milliseconds(p.DurationMS)), e.Time
+	output, err := f.field(e, p.Blobs, "output_summary", text(p.OutputSummary), runPath(e.Run)+"/output.json")
+	if err != nil {
+		return err
+	}
+	r.result = object(map[string]any{
+		"status": state, "output": output, "duration_ms": p.DurationMS, "tokens_used": p.TokensUsed,
+		"steps": p.Steps, "tool_calls": p.ToolCalls, "tool_errors": p.ToolErrors,
+	})
+	if r.failure, err = f.failure(r.failure, runPath(e.Run), e.Time); err != nil {
+		return err
+	}
+	if err := f.put(r); err != nil {
+		return err
+	}
+	context, err := f.context(e, runPath(e.Run))
+	if err != nil {
+		return err
+	}
+	context["status"], context["finished_at"] = state, e.Time
+	return f.mergeMeta(e, func(p *parts) { p.finished = object(context) })
+}
+
+// mergeMeta writes what is known of a run: its start, and over it the latest
+// end.
+func (f *file) mergeMeta(e events.Event, change func(*parts)) error {
+	key := "runs:" + keyPart(e.Run) + ":meta"
+	p, err := f.loadParts(key)
+	if err != nil {
+		return err
+	}
+	change(&p)
+	if err := f.saveParts(key, p); err != nil {
+		return err
+	}
+	meta := map[string]json.RawMessage{"status": json.RawMessage(`"running"`)}
+	for _, part := range [][]byte{p.started, p.finished} {
+		if len(part) == 0 {
+			continue
+		}
+		if err := json.Unmarshal(part, &meta); err != nil {
+			return fmt.Errorf("merge run: %w", err)
+		}
+	}
+	value, err := f.bounded(object(meta), runPath(e.Run)+"/meta.json", e.Time)
+	if err != nil {
+		return err
+	}
+	return f.set(key, value, e.Time)
+}
+
+func (f *file) stepFinished(e events.Event, p events.StepFinishedData) error {
+	step := e.Step
+	if step == "" {
+		step = e.ID
+	}
+	role := firstOf(p.AgentRole, e.AgentRole, "agent")
+	path := stepPath(e.Run, step)
+	input, err := f.field(e, p.Blobs, "input_summary", text(p.InputSummary), path+"/input.json")
+	if err != nil {
+		return err
+	}
+	output, err := f.field(e, p.Blobs, "output_summary", text(p.OutputSummary), path+"/output.json")
+	if err != nil {
+		return err
+	}
+	params := facts(e, p.RunType, role)
+	params["step_id"], params["input"] = step, input
+	r := row{
+		key: rowKey("step", e.Run, step), name: "gwi:" + keyPart(strings.ToLower(role)) + ":step",
+		parameters: object(params), status: success,
+		result: object(map[string]any{
+			"status": p.StepStatus, "output": output, "duration_ms": p.DurationMS, "tokens_used": p.TokensUsed,
+		}),
+		started: e.Time.Add(-milliseconds(p.DurationMS)), ended: e.Time,
+	}
+	switch p.StepStatus {
+	case events.StepPending, events.StepRunning:
+		r.status, r.ended = pending, time.Time{}
+	case events.StepFailed:
+		r.status = failed
+		if r.failure, err = f.failure(failureText(p.Error, p.OutputSummary, "step failed"), path, e.Time); err != nil {
+			return err
+		}
+	case events.StepCompleted, events.StepSkipped:
+	}
+	if err := f.put(r); err != nil {
+		return err
+	}
+	return f.stepContext(e, step, role, path)
+}
+
+// stepContext writes the whole of a step to the key-value store.
+func (f *file) stepContext(e events.Event, step, role, path string) error {
+	context, err := f.context(e, path)
+	if err != nil {
+		return err
+	}
+	context["step_id"], context["agent_role"] = step, role
+	value, err := f.bounded(object(context), path+"/context.json", e.Time)
+	if err != nil {
+		return err
+	}
+	key := "steps:" + keyPart(e.Run) + ":" + keyPart(step)
+	if err := f.saveParts(key, parts{}); err != nil {
+		return err
+	}
+	return f.set(key, value, e.Time)
+}
+
+func milliseconds(n int64) time.Duration { return time.Duration(max(n, 0)) * time.Millisecond }

@@ -1,0 +1,236 @@
+package agentfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// rowsPerFile is how many events become rows of one file before new runs go to
+// the next: the clients list a file whole.
+const rowsPerFile = 100_000
+
+// routes says which file each run of a tenant lies in, and how far each file
+// has to come. It is kept in .routes/<tenant>.db, and can be computed again.
+//
+// It belongs to the one goroutine that holds its tenant.
+type routes struct {
+	conn   *sqlite.Conn
+	tenant string
+	limit  int64    // rows of one file
+	pos    position // routed so far
+
+	runs    map[string]string  // of the changes that are not committed
+	changed map[string]*volume // likewise
+}
+
+// volume is what the routes know of one file.
+type volume struct {
+	name string
+	last int64 // the last leaf that belongs in it
+	done int64 // the last leaf that is in it, as far as known; -1 is none
+	rows int64 // events that became rows
+}
+
+const routesSchema = `
+CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, file TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, last INTEGER NOT NULL, done INTEGER NOT NULL, events INTEGER NOT NULL);
+`
+
+// openRoutes opens a tenant's routes, and makes them anew where they cannot be
+// read.
+func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
+	folder := filepath.Join(dir, ".routes")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("open routes: %w", err)
+	}
+	path := filepath.Join(folder, escapeID(tenant)+".db")
+	r := &routes{tenant: tenant, limit: limit}
+	err := r.open(ctx, path)
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+		for _, suffix := range []string{"", "-wal", "-journal"} {
+			if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return nil, fmt.Errorf("remove broken routes: %w", err)
+			}
+		}
+		err = r.open(ctx, path)
+	default:
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open routes: %w", busy(err))
+	}
+	return r, nil
+}
+
+func (r *routes) open(ctx context.Context, path string) (err error) {
+	r.conn, err = sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		r.conn.SetInterrupt(nil)
+		if err != nil {
+			err = errors.Join(err, r.conn.Close())
+		}
+	}()
+	r.conn.SetInterrupt(ctx.Done())
+	r.conn.SetBusyTimeout(busyTimeout)
+	for _, pragma := range []string{"locking_mode = exclusive", "journal_mode = wal", "synchronous = normal"} {
+		if err := sqlitex.ExecuteTransient(r.conn, "PRAGMA "+pragma, nil); err != nil {
+			return err
+		}
+	}
+	if err := sqlitex.ExecuteScript(r.conn, routesSchema, nil); err != nil {
+		return err
+	}
+	r.pos, err = loadPosition(r.conn, "state")
+	r.runs, r.changed = map[string]string{}, map[string]*volume{}
+	return err
+}
+
+// route returns the file of e's run, which it decides if e is the first of it.
+func (r *routes) route(e events.Event) (*volume, error) {
+	name, ok, err := r.find(e.Run)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return r.volume(name)
+	}
+	v, err := r.decide(e)
+	if err != nil {
+		return nil, err
+	}
+	r.runs[e.Run] = v.name
+	return v, nil
+}
+
+// decide chooses the file of a run by the run's first event.
+func (r *routes) decide(e events.Event) (*volume, error) {
+	if e.AgentFS == "" && e.ParentRun != "" && e.ParentRun != e.Run {
+		name, ok, err := r.find(e.ParentRun)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return r.volume(name)
+		}
+	}
+	return r.current(firstOf(e.AgentFS, e.ParentAgent, e.Agent, e.Source))
+}
+
+// find returns the file of a run that is routed.
+func (r *routes) find(run string) (name string, ok bool, err error) {
+	if name, ok := r.runs[run]; ok {
+		return name, true, nil
+	}
+	err = sqlitex.Execute(r.conn, `SELECT file FROM runs WHERE run = ?`, &sqlitex.ExecOptions{
+		Args:       []any{run},
+		ResultFunc: func(stmt *sqlite.Stmt) error { name, ok = stmt.ColumnText(0), true; return nil },
+	})
+	if err != nil {
+		return "", false, fmt.Errorf("find route: %w", err)
+	}
+	return name, ok, nil
+}
+
+// current returns the file that an agent's new runs go to.
+func (r *routes) current(agent string) (*volume, error) {
+	for n := 1; ; n++ {
+		v, err := r.volume(volumeName(agent, r.tenant, n))
+		if err != nil {
+			return nil, err
+		}
+		if v.rows < r.limit {
+			return v, nil
+		}
+	}
+}
+
+// volume returns the file with that name, new or known.
+func (r *routes) volume(name string) (*volume, error) {
+	if v, ok := r.changed[name]; ok {
+		return v, nil
+	}
+	v := &volume{name: name, last: -1, done: -1}
+	err := sqlitex.Execute(r.conn, `SELECT last, done, events FROM files WHERE name = ?`, &sqlitex.ExecOptions{
+		Args: []any{name},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			v.last, v.done, v.rows = stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find file: %w", err)
+	}
+	r.changed[name] = v
+	return v, nil
+}
+
+// files returns every file of the tenant, and those that other changes made.
+func (r *routes) files() ([]*volume, error) {
+	var names []string
+	err := sqlitex.Execute(r.conn, `SELECT name FROM files ORDER BY name`, &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list files: %w", err)
+	}
+	all := make([]*volume, 0, len(names))
+	for _, name := range names {
+		v, err := r.volume(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// commit keeps what was decided, with the position that it stands for.
+func (r *routes) commit() (err error) {
+	end, err := sqlitex.ImmediateTransaction(r.conn)
+	if err != nil {
+		return fmt.Errorf("commit routes: %w", err)
+	}
+	defer end(&err)
+	for run, name := range r.runs {
+		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO runs (run, file) VALUES (?, ?)`, &sqlitex.ExecOptions{Args: []any{run, name}}); err != nil {
+			return fmt.Errorf("keep route: %w", err)
+		}
+	}
+	for _, v := range r.changed {
+		if v.last < 0 {
+			continue
+		}
+		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO files (name, last, done, events) VALUES (?, ?, ?, ?)`,
+			&sqlitex.ExecOptions{Args: []any{v.name, v.last, v.done, v.rows}}); err != nil {
+			return fmt.Errorf("keep file: %w", err)
+		}
+	}
+	clear(r.runs)
+	clear(r.changed)
+	return savePosition(r.conn, "state", r.pos)
+}
+
+// forget makes the routes those of an empty ledger.
+func (r *routes) forget() error {
+	clear(r.runs)
+	clear(r.changed)
+	r.pos = start
+	if err := sqlitex.ExecuteScript(r.conn, `DELETE FROM runs; DELETE FROM files; DELETE FROM state;`, nil); err != nil {
+		return fmt.Errorf("forget routes: %w", err)
+	}
+	return nil
+}
+
+func (r *routes) close() error { return r.conn.Close() }

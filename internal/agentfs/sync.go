@@ -1,0 +1,282 @@
+package agentfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// session is one call of Sync: it routes what is new and writes it, then has
+// the files that lag behind catch up.
+type session struct {
+	*Writer
+	tenant   *tenant
+	src      Source
+	failures map[string]error     // by file: not to be tried again in this call
+	visited  map[string]time.Time // when this call gave a file back
+}
+
+// work is what one file gets of a chunk.
+type work struct {
+	volume *volume
+	before int64 // what the file has already, unless it is an older copy
+	behind bool  // it lags behind: catchUp has its turn
+	items  []item
+}
+
+func (s *session) run(ctx context.Context) error {
+	if err := s.notice(); err != nil {
+		return err
+	}
+	for {
+		works, more, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		for _, w := range works {
+			if err := s.write(ctx, w); err != nil {
+				return err
+			}
+		}
+		if err := s.tenant.routes.commit(); err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if err := s.catchUp(ctx); err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(s.failures))
+	errs := make([]error, 0, len(names))
+	for _, name := range names {
+		errs = append(errs, fmt.Errorf("%s: %w", name, s.failures[name]))
+	}
+	return errors.Join(errs...)
+}
+
+// notice marks the files that somebody deleted as empty.
+func (s *session) notice() error {
+	files, err := s.tenant.routes.files()
+	if err != nil {
+		return err
+	}
+	for _, v := range files {
+		if s.missing(v.name) {
+			v.done = -1
+			delete(s.tenant.checked, v.name)
+		}
+	}
+	return nil
+}
+
+// read routes the next chunk of the ledger. It reports whether there may be
+// more behind it.
+func (s *session) read(ctx context.Context) ([]*work, bool, error) {
+	var (
+		order []*work
+		byFile = map[string]*work{}
+		r     = s.tenant.routes
+		count int
+		bytes int
+	)
+	for entry, err := range s.src.After(ctx, r.pos.leaf) {
+		if err != nil {
+			return nil, false, fmt.Errorf("read ledger: %w", err)
+		}
+		if count >= s.opts.ChunkEvents || bytes >= s.opts.ChunkBytes {
+			return order, true, nil
+		}
+		count++
+		r.pos = positionOf(entry)
+		e, ok := s.decode(ctx, entry)
+		if !ok {
+			continue
+		}
+		v, err := r.route(e)
+		if err != nil {
+			return nil, false, err
+		}
+		if !isProjected(e) {
+			continue
+		}
+		w, ok := byFile[v.name]
+		if !ok {
+			w = &work{volume: v, before: min(v.done, v.last), behind: v.done < v.last}
+			byFile[v.name], order = w, append(order, w)
+		}
+		bytes += len(entry.Event)
+		v.last = entry.Leaf
+		v.rows++
+		w.items = append(w.items, item{pos: r.pos, event: e})
+	}
+	return order, false, nil
+}
+
+// decode returns the event of an entry that has a run. Manifests have none, and
+// what cannot be read is none of ours: the ledger says what it is.
+func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
+	if entry.Manifest {
+		return events.Event{}, false
+	}
+	e, err := events.Decode(entry.Event)
+	if err != nil {
+		s.opts.Logger.WarnContext(ctx, "agentfs passed over an event", "leaf", entry.Leaf, "error", err)
+		return events.Event{}, false
+	}
+	return e, e.Run != ""
+}
+
+// write puts one file's part of a chunk into it.
+func (s *session) write(ctx context.Context, w *work) error {
+	if w.behind || s.failures[w.volume.name] != nil {
+		return nil
+	}
+	return s.visit(ctx, w.volume, func(f *file) error {
+		if f.pos.leaf < w.before {
+			return nil // an older copy: catchUp fills the gap first
+		}
+		for _, item := range w.items {
+			if err := f.apply(item); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// catchUp brings the files that lag behind to where the routes are.
+func (s *session) catchUp(ctx context.Context) error {
+	files, err := s.tenant.routes.files()
+	if err != nil {
+		return err
+	}
+	names := make([]string, 0, len(files))
+	for _, v := range files {
+		if v.done < v.last {
+			names = append(names, v.name)
+		}
+	}
+	for _, name := range names {
+		for s.failures[name] == nil {
+			v, err := s.tenant.routes.volume(name)
+			if err != nil {
+				return err
+			}
+			if v.done >= v.last {
+				break
+			}
+			if err := s.visit(ctx, v, func(f *file) error { return s.replay(ctx, f, v) }); err != nil {
+				return err
+			}
+			if err := s.tenant.routes.commit(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replay applies to f the next chunk of what belongs in it.
+func (s *session) replay(ctx context.Context, f *file, v *volume) error {
+	var count, bytes int
+	for entry, err := range s.src.After(ctx, f.pos.leaf) {
+		if err != nil {
+			return fmt.Errorf("read ledger: %w", err)
+		}
+		if entry.Leaf > v.last {
+			break
+		}
+		if count >= s.opts.ChunkEvents || bytes >= s.opts.ChunkBytes {
+			return nil
+		}
+		e, ok := s.decode(ctx, entry)
+		if !ok || !isProjected(e) {
+			continue
+		}
+		name, ok, err := s.tenant.routes.find(e.Run)
+		if err != nil {
+			return err
+		}
+		if !ok || name != v.name {
+			continue
+		}
+		count++
+		bytes += len(entry.Event)
+		if err := f.apply(item{pos: positionOf(entry), event: e}); err != nil {
+			return err
+		}
+	}
+	// f has all that the ledger holds for it, even if the routes knew of more.
+	v.last = f.pos.leaf
+	return nil
+}
+
+// visit opens a file, has change applied to it, and commits it. What goes wrong
+// with the file is kept in failures; the error is for what stops the whole call.
+func (s *session) visit(ctx context.Context, v *volume, change func(*file) error) error {
+	if err := s.pause(ctx, v.name); err != nil {
+		return err
+	}
+	pos, err := s.commit(ctx, v.name, change)
+	s.visited[v.name] = time.Now()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		s.failures[v.name] = err
+		return nil
+	}
+	v.done = pos.leaf
+	return nil
+}
+
+func (s *session) commit(ctx context.Context, name string, change func(*file) error) (_ position, err error) {
+	f, err := openFile(ctx, s.path(name))
+	if err != nil {
+		return start, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	if !s.tenant.checked[name] {
+		ok, err := holds(ctx, s.src, f.pos)
+		if err != nil {
+			return start, err
+		}
+		if !ok {
+			s.opts.Logger.WarnContext(ctx, "agentfs file of another ledger written anew", "file", name)
+			if err := f.reset(); err != nil {
+				return start, err
+			}
+		}
+	}
+	if err := change(f); err != nil {
+		return start, err
+	}
+	if err := f.commit(); err != nil {
+		return start, err
+	}
+	s.tenant.checked[name] = true
+	return f.pos, nil
+}
+
+// pause waits until a file that this call already wrote may be opened again.
+func (s *session) pause(ctx context.Context, name string) error {
+	visited, ok := s.visited[name]
+	if !ok {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(s.opts.Interval - time.Since(visited))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

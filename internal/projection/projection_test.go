@@ -1,0 +1,235 @@
+package projection_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+const schema = "CREATE TABLE seen (n INTEGER PRIMARY KEY) STRICT; -- a comment\n"
+
+func open(t *testing.T, path string) *projection.DB {
+	t.Helper()
+	db, err := projection.Open(t.Context(), path, 1, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return db
+}
+
+func add(n int) func(*sqlite.Conn) error {
+	return func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "INSERT INTO seen VALUES (?)", &sqlitex.ExecOptions{Args: []any{n}})
+	}
+}
+
+func count(t *testing.T, path string) (n int64) {
+	t.Helper()
+	err := projection.Read(t.Context(), path, 1, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "SELECT count(*) FROM seen", &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestDB_CommitSurvivesReopening(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "metrics", "m.db")
+	next := projection.Position{Sequence: 7, Stream: time.Unix(1, 5).UTC(), Hash: events.HashOf([]byte("x"))}
+	var marks projection.Marks
+	db := open(t, path)
+	err := db.Commit(t.Context(), next, &marks, func(conn *sqlite.Conn) error {
+		if marks.Repeat("acme", "p", 3) {
+			t.Error("first sighting is a repeat")
+		}
+		return add(1)(conn)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	db = open(t, path)
+	got, err := db.Position(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(next, got); diff != "" {
+		t.Errorf("position (-want +got):\n%s", diff)
+	}
+	loaded, err := db.LoadMarks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !loaded.Repeat("acme", "p", 3) || loaded.Repeat("acme", "p", 4) || loaded.Repeat("acme", "q", 1) {
+		t.Error("marks differ after reopening")
+	}
+	if n := count(t, path); n != 1 {
+		t.Errorf("got %d rows, want 1", n)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("got mode %v, want 0600", info.Mode().Perm())
+	}
+}
+
+func TestDB_FailedCommitDidNotHappen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.db")
+	db := open(t, path)
+	var marks projection.Marks
+	broken := errors.New("broken")
+	err := db.Commit(t.Context(), projection.Position{Sequence: 1}, &marks, func(conn *sqlite.Conn) error {
+		marks.Repeat("acme", "p", 1)
+		return errors.Join(add(1)(conn), broken)
+	})
+	if !errors.Is(err, broken) {
+		t.Fatalf("got %v, want %v", err, broken)
+	}
+	p, err := db.Position(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p != (projection.Position{}) || count(t, path) != 0 {
+		t.Errorf("something was stored: position %+v, %d rows", p, count(t, path))
+	}
+	if marks.Repeat("acme", "p", 1) {
+		t.Error("what was not stored is a repeat")
+	}
+}
+
+func TestDB_TransactionEndedByTheDatabaseIsAnError(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "p.db"))
+	err := db.Tx(t.Context(), func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, "ROLLBACK", nil) })
+	if err == nil {
+		t.Error("got nil, want an error")
+	}
+	if err := db.Tx(t.Context(), add(1)); err != nil {
+		t.Errorf("next transaction: %v", err)
+	}
+}
+
+func TestDB_CancelledTransactionIsUndone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.db")
+	db := open(t, path)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := db.Tx(ctx, func(conn *sqlite.Conn) error {
+		if err := add(1)(conn); err != nil {
+			return err
+		}
+		cancel()
+		return sqlitex.Execute(conn, "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT max(x) FROM c", nil)
+	})
+	if err == nil || count(t, path) != 0 {
+		t.Errorf("got error %v and %d rows, want an error and none", err, count(t, path))
+	}
+	if err := db.Tx(t.Context(), add(2)); err != nil {
+		t.Errorf("next transaction: %v", err)
+	}
+}
+
+func TestOpen_SecondProcessWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.db")
+	db := open(t, path)
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := projection.Open(short, path, 1, schema); !errors.Is(err, filelock.ErrHeld) {
+		t.Fatalf("got %v, want %v", err, filelock.ErrHeld)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		second, err := projection.Open(t.Context(), path, 1, schema)
+		if err == nil {
+			err = second.Close()
+		}
+		opened <- err
+	}()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Errorf("second: %v", err)
+	}
+	if err := db.Tx(t.Context(), add(1)); !errors.Is(err, projection.ErrClosed) {
+		t.Errorf("got %v after Close, want %v", err, projection.ErrClosed)
+	}
+}
+
+func TestOpen_OtherVersionIsRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.db")
+	if err := open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := projection.Open(t.Context(), path, 2, schema); !errors.Is(err, projection.ErrSchema) {
+		t.Errorf("got %v, want %v", err, projection.ErrSchema)
+	}
+	err := projection.Read(t.Context(), path, 2, func(*sqlite.Conn) error { return nil })
+	if !errors.Is(err, projection.ErrSchema) {
+		t.Errorf("read: got %v, want %v", err, projection.ErrSchema)
+	}
+}
+
+func TestRead_NothingThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.db")
+	for range 2 {
+		err := projection.Read(t.Context(), path, 1, func(*sqlite.Conn) error { return nil })
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("got %v, want %v", err, fs.ErrNotExist)
+		}
+	}
+}
+
+// TestMarks holds them against a plain set: an event is new exactly when no
+// committed one of its producer had its sequence or a higher one.
+func TestMarks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var marks projection.Marks
+		kept, now := map[[2]string]uint64{}, map[[2]string]uint64{}
+		high := func(k [2]string) uint64 { return max(kept[k], now[k]) }
+		t.Repeat(map[string]func(*rapid.T){
+			"repeat": func(t *rapid.T) {
+				k := [2]string{rapid.SampledFrom([]string{"a", "b"}).Draw(t, "tenant"), rapid.SampledFrom([]string{"p", "q"}).Draw(t, "producer")}
+				n := rapid.Uint64Range(0, 9).Draw(t, "sequence")
+				want := n > 0 && n <= high(k)
+				if got := marks.Repeat(k[0], k[1], n); got != want {
+					t.Fatalf("repeat %v %d: got %v, want %v", k, n, got, want)
+				}
+				now[k] = max(high(k), n)
+			},
+			"commit":   func(*rapid.T) { marks.Commit(); merge(kept, now) },
+			"rollback": func(*rapid.T) { marks.Rollback(); clear(now) },
+		})
+	})
+}
+
+func merge(kept, now map[[2]string]uint64) {
+	for k, n := range now {
+		kept[k] = max(kept[k], n)
+	}
+	clear(now)
+}

@@ -1,0 +1,139 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// ErrClosed is returned once Close was called.
+var ErrClosed = errors.New("projection is closed")
+
+// Tx runs fn in a transaction, which is on disk when Tx returns nil and, unless
+// the disk itself failed in the last moment, undone when it returns an error.
+// fn must neither end the transaction nor keep conn.
+func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.conn == nil {
+		return ErrClosed
+	}
+	return within(ctx, db.conn, "BEGIN IMMEDIATE", fn)
+}
+
+// within runs fn between begin and COMMIT. Unlike sqlitex, it does not panic
+// when a disk error makes the rollback fail too, and it does not take a
+// transaction for committed that SQLite has already undone.
+func within(ctx context.Context, conn *sqlite.Conn, begin string, fn func(*sqlite.Conn) error) error {
+	conn.SetInterrupt(ctx.Done())
+	defer conn.SetInterrupt(nil)
+	if err := sqlitex.Execute(conn, begin, nil); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	done := false
+	defer func() {
+		if !done { // fn panicked
+			_ = rollback(conn)
+		}
+	}()
+	err := fn(conn)
+	if err == nil && conn.AutocommitEnabled() {
+		err = errors.New("the database undid the transaction")
+	}
+	if err == nil {
+		if err = sqlitex.Execute(conn, "COMMIT", nil); err != nil {
+			err = fmt.Errorf("commit: %w", err)
+		}
+	}
+	done = true
+	if err != nil {
+		return errors.Join(err, rollback(conn))
+	}
+	return nil
+}
+
+func rollback(conn *sqlite.Conn) error {
+	conn.SetInterrupt(nil)
+	if conn.AutocommitEnabled() {
+		return nil
+	}
+	if err := sqlitex.Execute(conn, "ROLLBACK", nil); err != nil {
+		return fmt.Errorf("roll back: %w", err)
+	}
+	return nil
+}
+
+// Commit runs fn in a transaction and stores next and what fn raised in marks
+// with it: the whole step of a projection. When it fails, the marks are as
+// before. Marks may be nil.
+func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(conn *sqlite.Conn) error) error {
+	if marks != nil {
+		marks.Rollback()
+	}
+	err := db.Tx(ctx, func(conn *sqlite.Conn) error {
+		if err := fn(conn); err != nil {
+			return err
+		}
+		if marks != nil {
+			if err := db.SaveMarks(conn, marks); err != nil {
+				return err
+			}
+		}
+		return db.SavePosition(conn, next)
+	})
+	switch {
+	case marks == nil:
+	case err != nil:
+		marks.Rollback()
+	default:
+		marks.Commit()
+	}
+	return err
+}
+
+// Position returns the stored position.
+func (db *DB) Position(ctx context.Context) (p Position, err error) {
+	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
+		p, err = PositionOf(conn)
+		return err
+	})
+	return p, err
+}
+
+// Read runs fn on a snapshot of the file at path, which another process may be
+// writing. It wraps [fs.ErrNotExist] when there is none, and never makes one.
+func Read(ctx context.Context, path string, version Version, fn func(conn *sqlite.Conn) error) (err error) {
+	if info, err := os.Stat(path); err != nil {
+		return fmt.Errorf("read projection: %w", err)
+	} else if info.Size() == 0 {
+		return fmt.Errorf("read projection %s: %w", path, fs.ErrNotExist)
+	}
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		return fmt.Errorf("read projection: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	conn.SetBusyTimeout(busyTimeout)
+	err = within(ctx, conn, "BEGIN", func(conn *sqlite.Conn) error {
+		have, err := versionOf(conn)
+		switch {
+		case err != nil:
+			return err
+		case have == 0:
+			return fs.ErrNotExist // its owner is about to make it
+		}
+		if err := checkVersion(have, version); err != nil {
+			return err
+		}
+		return fn(conn)
+	})
+	if err != nil {
+		return fmt.Errorf("read projection %s: %w", path, err)
+	}
+	return nil
+}

@@ -141,7 +141,7 @@ func appendTime(dst []byte, t time.Time) []byte {
 func appendDigits(dst []byte, n, width int) []byte {
 	var digits [9]byte
 	for i := width - 1; i >= 0; i-- {
-		digits[i] = '0' + byte(n%10) //nolint:gosec // one digit
+		digits[i] = '0' + byte(n%10)
 		n /= 10
 	}
 	return append(dst, digits[:width]...)

@@ -6,73 +6,52 @@ import (
 	"strconv"
 )
 
-// attributeNames are the members of an event that have a field, in the order in
+// attributes are the members of an event that have a field, in the order in
 // which they are written.
-var attributeNames = [...]string{
-	"specversion", "id", "source", "type", "subject", "time", "datacontenttype",
-	"tenant", "producer", "sequence", "runid", "stepid", "sessionid", "agent",
-	"agentrole", "runtype", "parentagent", "parentrun", "toolcall", "userid",
-	"agentfs", "hooks", "traceparent", "salt", "data", "data_base64",
+var attributes = [...]struct {
+	name string
+	text func(*Event) *string // where its text is kept; nil for what is not text
+}{
+	{"specversion", nil},
+	{"id", func(e *Event) *string { return &e.ID }},
+	{"source", func(e *Event) *string { return &e.Source }},
+	{"type", func(e *Event) *string { return &e.Type }},
+	{"subject", func(e *Event) *string { return &e.Subject }},
+	{"time", nil},
+	{"datacontenttype", func(e *Event) *string { return &e.DataContentType }},
+	{"tenant", func(e *Event) *string { return &e.Tenant }},
+	{"producer", func(e *Event) *string { return &e.Producer }},
+	{"sequence", nil},
+	{"runid", func(e *Event) *string { return &e.Run }},
+	{"stepid", func(e *Event) *string { return &e.Step }},
+	{"sessionid", func(e *Event) *string { return &e.Session }},
+	{"agent", func(e *Event) *string { return &e.Agent }},
+	{"agentrole", func(e *Event) *string { return &e.AgentRole }},
+	{"runtype", func(e *Event) *string { return &e.RunType }},
+	{"parentagent", func(e *Event) *string { return &e.ParentAgent }},
+	{"parentrun", func(e *Event) *string { return &e.ParentRun }},
+	{"toolcall", func(e *Event) *string { return &e.ToolCall }},
+	{"userid", func(e *Event) *string { return &e.User }},
+	{"agentfs", func(e *Event) *string { return &e.AgentFS }},
+	{"hooks", func(e *Event) *string { return &e.Hooks }},
+	{"traceparent", func(e *Event) *string { return &e.TraceParent }},
+	{"salt", func(e *Event) *string { return &e.Salt }},
+	{"data", nil},
+	{"data_base64", nil},
 }
 
-// attributeIndex returns the position of name in attributeNames, or -1.
-func attributeIndex(name []byte) int {
-	for i := range attributeNames {
-		if attributeNames[i] == string(name) {
+// attributeIndex returns the position of name in attributes, or -1. It looks
+// behind after first, because members come in that order as a rule.
+func attributeIndex[T string | []byte](name T, after int) int {
+	for i := range attributes {
+		if i += after; i >= len(attributes) {
+			i -= len(attributes)
+		}
+		if attributes[i].name == string(name) {
 			return i
 		}
 	}
 	return -1
-}
-
-// field returns where the text of a known attribute is kept, nil for the
-// attributes that are not text.
-func (e *Event) field(name string) *string {
-	switch name {
-	case "id":
-		return &e.ID
-	case "source":
-		return &e.Source
-	case "type":
-		return &e.Type
-	case "subject":
-		return &e.Subject
-	case "datacontenttype":
-		return &e.DataContentType
-	case "tenant":
-		return &e.Tenant
-	case "producer":
-		return &e.Producer
-	case "runid":
-		return &e.Run
-	case "stepid":
-		return &e.Step
-	case "sessionid":
-		return &e.Session
-	case "agent":
-		return &e.Agent
-	case "agentrole":
-		return &e.AgentRole
-	case "runtype":
-		return &e.RunType
-	case "parentagent":
-		return &e.ParentAgent
-	case "parentrun":
-		return &e.ParentRun
-	case "toolcall":
-		return &e.ToolCall
-	case "userid":
-		return &e.User
-	case "agentfs":
-		return &e.AgentFS
-	case "hooks":
-		return &e.Hooks
-	case "traceparent":
-		return &e.TraceParent
-	case "salt":
-		return &e.Salt
-	}
-	return nil
 }
 
 // isAttributeName tells whether CloudEvents allows name. Its advice to stay

@@ -2,7 +2,6 @@ package events
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 )
@@ -40,7 +39,8 @@ type decoder struct {
 	scanner
 	event   Event
 	version string
-	seen    [len(attributeNames)]bool
+	seen    [len(attributes)]bool
+	next    int // the attribute that is likely to come next
 }
 
 func (d *decoder) decode() error {
@@ -68,20 +68,24 @@ func (d *decoder) decode() error {
 
 // member reads the value of one attribute.
 func (d *decoder) member(name []byte) error {
-	start := d.pos
-	i := attributeIndex(name)
+	i := attributeIndex(name, d.next)
 	if i < 0 {
 		return d.extra(name)
 	}
 	if d.seen[i] {
-		return within(attributeNames[i], d.failAt(start, "occurs twice"))
+		return within(attributes[i].name, d.fail("occurs twice"))
 	}
 	d.seen[i] = true
-	return within(attributeNames[i], d.known(attributeNames[i]))
+	d.next = (i + 1) % len(attributes)
+	if err := d.known(i); err != nil {
+		return within(attributes[i].name, err)
+	}
+	return nil
 }
 
 // known reads the value of an attribute that has a field.
-func (d *decoder) known(name string) error {
+func (d *decoder) known(i int) error {
+	name := attributes[i].name
 	if name == "data" {
 		return d.payload()
 	}
@@ -96,11 +100,15 @@ func (d *decoder) known(name string) error {
 	if err != nil {
 		return err
 	}
-	if name == "data_base64" {
-		return d.binary(start, raw, escaped)
-	}
 	if escaped {
 		raw = unescape(raw)
+	}
+	if name == "data_base64" {
+		return d.binary(start, raw)
+	}
+	if text := attributes[i].text; text != nil {
+		*text(&d.event) = string(raw)
+		return nil
 	}
 	if reason := d.set(name, string(raw)); reason != "" {
 		return d.failAt(start, reason)
@@ -108,24 +116,19 @@ func (d *decoder) known(name string) error {
 	return nil
 }
 
-// set stores an attribute and returns the reason if that is impossible.
+// set stores an attribute that is not text, or returns the reason why not.
 func (d *decoder) set(name, value string) (reason string) {
-	switch name {
-	case "specversion":
+	switch {
+	case name == "specversion":
 		d.version = value
 		if value != specVersion {
 			return "only CloudEvents " + specVersion + " is supported"
 		}
-	case "time":
-		if value != "" {
-			d.event.Time, reason = parseTime(value)
-		}
-	case "sequence":
-		if value != "" {
-			d.event.Sequence, reason = parseSequence(value)
-		}
-	default:
-		*d.event.field(name) = value
+	case value == "":
+	case name == "time":
+		d.event.Time, reason = parseTime(value)
+	case name == "sequence":
+		d.event.Sequence, reason = parseSequence(value)
 	}
 	return reason
 }
@@ -152,19 +155,12 @@ func (d *decoder) payload() error {
 	return nil
 }
 
-func (d *decoder) binary(start int, raw []byte, escaped bool) error {
+func (d *decoder) binary(start int, text []byte) error {
 	if d.event.Data != nil {
 		return d.failAt(start, "excluded by data")
 	}
-	if escaped {
-		raw = unescape(raw)
-	}
-	b, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(raw)), raw)
+	b, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text)
 	if err != nil {
-		var corrupt base64.CorruptInputError
-		if errors.As(err, &corrupt) && !escaped {
-			start += 1 + int(corrupt)
-		}
 		return d.failAt(start, "not base64")
 	}
 	d.event.Binary = b

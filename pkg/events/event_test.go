@@ -53,8 +53,8 @@ func TestEvent_Encode(t *testing.T) {
 	}
 }
 
-// TestEvent_Encode/EscapesStrings: what comes out is JSON, and means the same.
-func TestEvent_EncodeEscapesStrings(t *testing.T) {
+// What comes out is JSON, and means the same.
+func TestAppendString(t *testing.T) {
 	for _, text := range []string{
 		`quote " backslash \ slash /`, "line\nfeed\r\ttab", "\x00\x01\x1f\x7f", "<script>&amp;", "ünï 世界 🌎 \u2028\u2029",
 		"\ufffd\uffff", strings.Repeat("x", 300),
@@ -148,8 +148,8 @@ func TestEvent_Normalize(t *testing.T) {
 	}
 }
 
-// wantInvalid checks that err blames attribute for reason.
-func wantInvalid(t *testing.T, err error, attribute, reason string) {
+// wantInvalid checks that err blames attribute for reason, at offset.
+func wantInvalid(t *testing.T, err error, attribute, reason string, offset int) {
 	t.Helper()
 	var invalid *InvalidError
 	switch {
@@ -157,5 +157,7 @@ func wantInvalid(t *testing.T, err error, attribute, reason string) {
 		t.Errorf("got %v, want an InvalidError about %s", err, attribute)
 	case invalid.Attribute != attribute || !strings.Contains(invalid.Reason, reason):
 		t.Errorf("got %q, want attribute %q and reason %q", err, attribute, reason)
+	case invalid.Offset != offset:
+		t.Errorf("got %q, want offset %d", err, offset)
 	}
 }

@@ -3,6 +3,7 @@ package events
 import (
 	"bytes"
 	"encoding/base64"
+	"math/bits"
 	"slices"
 	"strconv"
 	"time"
@@ -11,41 +12,49 @@ import (
 // fit reads one value and returns an error where the decoder of a payload of
 // shape sh would stop. Null fits everything: it leaves the field as it is.
 func (s *scanner) fit(sh *shape, depth int) error {
-	c := s.peek()
-	if c == 'n' {
-		return s.literal("null")
-	}
-	switch sh.is {
-	case formRaw:
+	switch c := s.peek(); {
+	case c == 'n' || sh.is == formRaw:
 		return s.value(depth)
-	case formAny:
+	case sh.is == formAny:
 		return s.fitAny(c, sh, depth)
-	case formText, formBytes, formTime:
-		return s.fitText(sh)
-	case formBool:
+	case sh.is >= formList:
+		return s.fitNested(c, sh, depth)
+	default:
+		return s.fitScalar(c, sh)
+	}
+}
+
+// fitNested reads an array or an object.
+func (s *scanner) fitNested(c byte, sh *shape, depth int) error {
+	switch {
+	case depth >= maxDepth:
+		return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
+	case sh.is == formList && c != '[':
+		return s.unfit("an array")
+	case sh.is == formList:
+		return s.fitList(sh.elem, depth)
+	case c != '{':
+		return s.unfit("an object")
+	case sh.is == formDictionary:
+		return s.object(func([]byte) error { return s.fit(sh.elem, depth+1) })
+	}
+	return s.fitRecord(sh, depth)
+}
+
+// fitScalar reads what is neither.
+func (s *scanner) fitScalar(c byte, sh *shape) error {
+	switch {
+	case sh.is == formBool:
 		if c != 't' && c != 'f' {
 			return s.unfit("a boolean")
 		}
-		return s.value(depth)
-	case formInteger, formNatural, formNumber:
-		return s.fitNumber(sh.is)
-	case formList:
-		if c != '[' {
-			return s.unfit("an array")
-		}
-		return s.fitList(sh.elem, depth)
-	case formDictionary:
-		if c != '{' {
-			return s.unfit("an object")
-		}
-		return s.fitDictionary(sh.elem, depth)
-	case formRecord:
-		if c != '{' {
-			return s.unfit("an object")
-		}
-		return s.fitRecord(sh, depth)
+		return s.value(1)
+	case sh.is >= formInteger && sh.is <= formNumber:
+		return s.fitNumber(c, sh.is)
+	case c != '"':
+		return s.unfit("a string")
 	}
-	return s.value(depth)
+	return s.fitText(sh)
 }
 
 // unfit says that the present value is not what it should be. A value that is
@@ -58,22 +67,22 @@ func (s *scanner) unfit(want string) error {
 	return s.failAt(start, "not "+want)
 }
 
+// fitAny reads what is decoded into an any: all its numbers become a float64.
 func (s *scanner) fitAny(c byte, sh *shape, depth int) error {
-	switch c {
-	case '{':
-		return s.fitDictionary(sh, depth)
-	case '[':
-		return s.fitList(sh, depth)
-	case '"', 't', 'f':
-		return s.value(depth)
+	switch {
+	case c == '{' || c == '[':
+		nested := shape{is: formDictionary, elem: sh}
+		if c == '[' {
+			nested.is = formList
+		}
+		return s.fitNested(c, &nested, depth)
+	case c == '-' || isDigit(c):
+		return s.fitNumber(c, formNumber)
 	}
-	return s.fitNumber(formNumber)
+	return s.value(depth)
 }
 
 func (s *scanner) fitText(sh *shape) error {
-	if s.peek() != '"' {
-		return s.unfit("a string")
-	}
 	start := s.pos
 	raw, escaped, err := s.text()
 	if err != nil || sh.is == formText && sh.enum == nil {
@@ -82,64 +91,69 @@ func (s *scanner) fitText(sh *shape) error {
 	if escaped {
 		raw = unescape(raw)
 	}
-	switch sh.is {
-	case formBytes:
-		if _, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(raw)), raw); err != nil {
-			return s.failAt(start, "not base64")
-		}
-	case formTime:
-		var t time.Time
-		if err := t.UnmarshalText(raw); err != nil || !inYears(t) {
-			return s.failAt(start, "not a time of RFC 3339 in the years 1 to 9999")
-		}
-	default:
-		if !slices.ContainsFunc(sh.enum, func(v string) bool { return v == string(raw) }) {
-			return s.failAt(start, "not one of "+quoteList(sh.enum))
-		}
+	if want := sh.refuses(raw); want != "" {
+		return s.failAt(start, "not "+want)
 	}
 	return nil
 }
 
-func (s *scanner) fitNumber(f form) error {
+// refuses returns what text should be but is not, empty when it fits.
+func (sh *shape) refuses(text []byte) (want string) {
+	if sh.is == formBytes {
+		if _, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text); err != nil {
+			return "base64"
+		}
+		return ""
+	}
+	if sh.is == formTime {
+		var t time.Time
+		if err := t.UnmarshalText(text); err != nil || !inYears(t) {
+			return "a time of RFC 3339 in the years 1 to 9999"
+		}
+		return ""
+	}
+	if !slices.Contains(sh.enum, string(text)) {
+		return "one of " + quoteList(sh.enum)
+	}
+	return ""
+}
+
+func (s *scanner) fitNumber(c byte, f form) error {
+	want := "a whole number of 64 bits"
+	if f == formNumber {
+		want = "a number of 64 bits"
+	} else if f == formNatural {
+		want = "a whole number from 0 of 64 bits"
+	}
+	if c != '-' && !isDigit(c) {
+		return s.unfit(want)
+	}
 	start := s.pos
-	if c := s.peek(); c != '-' && !isDigit(c) {
-		if f == formNumber {
-			return s.unfit("a number")
-		}
-		return s.unfit("a whole number")
-	}
 	raw, err := s.number()
-	if err != nil {
-		return err
+	if err == nil && !f.holds(raw) {
+		return s.failAt(start, "not "+want)
 	}
+	return err
+}
+
+// holds tells whether the decoder can put the number raw into a field of form f.
+func (f form) holds(raw []byte) bool {
 	const short = 18 // digits that fit 64 bits, whatever they are
-	switch f {
-	case formInteger:
-		if len(raw) > short || bytes.ContainsAny(raw, ".eE") {
-			_, err = strconv.ParseInt(string(raw), 10, 64)
-		}
-	case formNatural:
-		if len(raw) > short || bytes.ContainsAny(raw, "-.eE") {
-			_, err = strconv.ParseUint(string(raw), 10, 64)
-		}
-	default:
+	var err error
+	switch {
+	case f == formNumber:
 		if len(raw) > short || bytes.ContainsAny(raw, "eE") {
 			_, err = strconv.ParseFloat(string(raw), 64)
 		}
-		if err != nil {
-			return s.failAt(start, "a number too large for 64 bits")
-		}
+	case f == formNatural:
+		_, err = strconv.ParseUint(string(raw), 10, 64)
+	case len(raw) > short || bytes.ContainsAny(raw, ".eE"):
+		_, err = strconv.ParseInt(string(raw), 10, 64)
 	}
-	if err != nil {
-		return s.failAt(start, "not a whole number in range")
-	}
-	return nil
+	return err == nil
 }
 
 func (s *scanner) fitList(elem *shape, depth int) error {
-	if depth >= maxDepth {
-		return s.tooDeep()
-	}
 	s.pos++
 	if s.peek() == ']' {
 		s.pos++
@@ -156,39 +170,25 @@ func (s *scanner) fitList(elem *shape, depth int) error {
 	}
 }
 
-func (s *scanner) fitDictionary(elem *shape, depth int) error {
-	if depth >= maxDepth {
-		return s.tooDeep()
-	}
-	return s.object(func([]byte) error { return s.fit(elem, depth+1) })
-}
-
 // fitRecord reads an object whose known fields have to fit and whose required
 // ones have to be there, here or in a blob.
 func (s *scanner) fitRecord(sh *shape, depth int) error {
-	if depth >= maxDepth {
-		return s.tooDeep()
-	}
 	start := s.pos
 	missing := sh.required
-	err := s.object(func(name []byte) error {
+	err := s.object(func(name []byte) (err error) {
 		i := sh.field(name)
 		if i < 0 {
 			return s.value(depth + 1)
 		}
-		f := &sh.fields[i]
-		var err error
-		switch at := s.mark(); {
-		case depth == 1 && f.name == blobsField:
-			missing, err = s.fitBlobs(sh, missing, depth+1)
-		default:
-			err = s.fit(f.shape, depth+1)
-			if f.name == string(name) && s.data[at] != 'n' {
-				missing &^= 1 << i
-			}
-			if depth == 1 && f.name == runTypeField {
-				s.runType = span{at, s.pos}
-			}
+		s.peek()
+		at, f := s.pos, &sh.fields[i]
+		if depth == 1 && f.name == blobsField {
+			missing, err = s.fitBlobs(sh, missing)
+		} else if err = s.fit(f.shape, depth+1); err == nil && f.name == string(name) && s.data[at] != 'n' {
+			missing &^= 1 << i
+		}
+		if depth == 1 && f.name == runTypeField {
+			s.runType = span{at, s.pos}
 		}
 		if err != nil {
 			return within(f.name, err)
@@ -198,21 +198,16 @@ func (s *scanner) fitRecord(sh *shape, depth int) error {
 	if err != nil || missing == 0 {
 		return err
 	}
-	for i := range sh.fields {
-		if missing&(1<<i) != 0 {
-			return within(sh.fields[i].name, s.failAt(start, "missing"))
-		}
-	}
-	return nil
+	return within(sh.fields[bits.TrailingZeros64(missing)].name, s.failAt(start, "missing"))
 }
 
 // fitBlobs reads the names of the fields that travelled as blobs and returns
 // which of the missing ones they leave. The blob of the empty name is all of
 // the data.
-func (s *scanner) fitBlobs(sh *shape, missing uint64, depth int) (uint64, error) {
+func (s *scanner) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if s.peek() != '{' {
-		return missing, s.fit(blobs, depth)
+		return missing, s.fit(blobs, 2)
 	}
 	err := s.object(func(name []byte) error {
 		if len(name) == 0 {
@@ -220,19 +215,9 @@ func (s *scanner) fitBlobs(sh *shape, missing uint64, depth int) (uint64, error)
 		} else if i := sh.field(name); i >= 0 {
 			missing &^= 1 << i
 		}
-		return s.fit(blobs.elem, depth+1)
+		return s.fit(blobs.elem, 3)
 	})
 	return missing, err
-}
-
-// mark returns where the next token starts.
-func (s *scanner) mark() int {
-	s.peek()
-	return s.pos
-}
-
-func (s *scanner) tooDeep() error {
-	return s.fail("nested more than " + strconv.Itoa(maxDepth) + " deep")
 }
 
 // quoteList returns values as "a", "b".

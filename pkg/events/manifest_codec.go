@@ -2,6 +2,7 @@ package events
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -69,33 +70,7 @@ func decodeManifest(data []byte) (m Manifest, err error) {
 	if len(data) > MaxBytes {
 		return m, s.fail("larger than " + strconv.Itoa(MaxBytes) + " bytes")
 	}
-	err = s.members(
-		[]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root"},
-		func(name string) error {
-			switch name {
-			case "v":
-				n, err := s.unsigned()
-				m.Version = int(min(n, 1<<30))
-				return err
-			case "tenant":
-				return s.string(&m.Tenant)
-			case "producer":
-				return s.string(&m.Producer)
-			case "first":
-				m.First, err = s.unsigned()
-			case "last":
-				m.Last, err = s.unsigned()
-			case "count":
-				m.Count, err = s.unsigned()
-			case "missing":
-				m.Missing, err = s.ranges()
-			case "prev":
-				return s.string(&m.Prev)
-			case "root":
-				return s.string(&m.Root)
-			}
-			return err
-		})
+	err = s.members(manifestMembers[:], func(name string) error { return s.manifestMember(&m, name) })
 	if err != nil {
 		return m, err
 	}
@@ -106,6 +81,38 @@ func decodeManifest(data []byte) (m Manifest, err error) {
 		return m, within("v", s.fail("only version "+strconv.Itoa(manifestVersion)+" is supported"))
 	}
 	return m, nil
+}
+
+var (
+	manifestMembers = [...]string{"v", "tenant", "producer", "first", "last", "count", "missing", "prev", "root"}
+	rangeMembers    = [...]string{"first", "last", "reason"}
+)
+
+// manifestMember reads the value of one member.
+func (s *scanner) manifestMember(m *Manifest, name string) (err error) {
+	switch name {
+	case "v":
+		var v uint64
+		v, err = s.unsigned()
+		m.Version = int(min(v, math.MaxInt32))
+	case "tenant":
+		m.Tenant, err = s.string()
+	case "producer":
+		m.Producer, err = s.string()
+	case "first":
+		m.First, err = s.unsigned()
+	case "last":
+		m.Last, err = s.unsigned()
+	case "count":
+		m.Count, err = s.unsigned()
+	case "missing":
+		m.Missing, err = s.ranges()
+	case "prev":
+		m.Prev, err = s.string()
+	case "root":
+		m.Root, err = s.string()
+	}
+	return err
 }
 
 // ranges reads an array of ranges.
@@ -120,14 +127,14 @@ func (s *scanner) ranges() ([]Range, error) {
 	var list []Range
 	for {
 		var r Range
-		err := s.members([]string{"first", "last", "reason"}, func(name string) (err error) {
+		err := s.members(rangeMembers[:], func(name string) (err error) {
 			switch name {
 			case "first":
 				r.First, err = s.unsigned()
 			case "last":
 				r.Last, err = s.unsigned()
 			case "reason":
-				err = s.string(&r.Reason)
+				r.Reason, err = s.string()
 			}
 			return err
 		})
@@ -176,16 +183,15 @@ func (s *scanner) unsigned() (uint64, error) {
 }
 
 // string reads a string.
-func (s *scanner) string(to *string) error {
+func (s *scanner) string() (string, error) {
 	if s.peek() != '"' {
-		return s.unexpected("want a string")
+		return "", s.unexpected("want a string")
 	}
 	raw, escaped, err := s.text()
 	if escaped {
 		raw = unescape(raw)
 	}
-	*to = string(raw)
-	return err
+	return string(raw), err
 }
 
 // Validate returns an [InvalidError] that names what is wrong with m: its
@@ -202,10 +208,11 @@ func (m Manifest) Validate() error {
 	case m.Last < m.First:
 		return invalid("last", "before first")
 	}
-	for _, a := range [...]Attribute{{Name: "tenant", Value: []byte(m.Tenant)}, {Name: "producer", Value: []byte(m.Producer)}} {
-		if reason := textFault(string(a.Value)); reason != "" {
-			return invalid(a.Name, reason)
-		}
+	if reason := textFault(m.Tenant); reason != "" {
+		return invalid("tenant", reason)
+	}
+	if reason := textFault(m.Producer); reason != "" {
+		return invalid("producer", reason)
 	}
 	if err := m.validateMissing(); err != nil {
 		return err

@@ -58,6 +58,12 @@ var shapes = sync.OnceValue(func() map[Kind]*shape {
 	return m
 })
 
+// forms are the forms of the basic types that payloads use.
+var forms = map[reflect.Kind]form{
+	reflect.String: formText, reflect.Bool: formBool, reflect.Int: formInteger, reflect.Int64: formInteger,
+	reflect.Uint64: formNatural, reflect.Float64: formNumber,
+}
+
 func shapeOf(t reflect.Type) *shape {
 	switch t {
 	case reflect.TypeFor[json.RawMessage]():
@@ -70,16 +76,6 @@ func shapeOf(t reflect.Type) *shape {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return shapeOf(t.Elem())
-	case reflect.String:
-		return &shape{is: formText, enum: enums[t]}
-	case reflect.Bool:
-		return &shape{is: formBool}
-	case reflect.Int, reflect.Int64:
-		return &shape{is: formInteger}
-	case reflect.Uint64:
-		return &shape{is: formNatural}
-	case reflect.Float64:
-		return &shape{is: formNumber}
 	case reflect.Slice, reflect.Array:
 		return &shape{is: formList, elem: shapeOf(t.Elem())}
 	case reflect.Map:
@@ -88,9 +84,10 @@ func shapeOf(t reflect.Type) *shape {
 		s := &shape{is: formRecord}
 		s.addFields(t)
 		return s
-	default:
+	case reflect.Interface:
 		return &shape{is: formAny}
 	}
+	return &shape{is: forms[t.Kind()], enum: enums[t]}
 }
 
 // addFields adds the fields of a struct, those of embedded ones in their place.

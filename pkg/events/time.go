@@ -5,23 +5,11 @@ import "time"
 // parseTime reads an RFC 3339 time with any offset. Digits beyond the ninth
 // after the point are dropped. A reason is returned when it is not one.
 func parseTime(s string) (t time.Time, reason string) {
-	const shape = "0000-00-00T00:00:00"
-	if len(s) <= len(shape) {
+	const seconds = "0000-00-00T00:00:00"
+	if len(s) <= len(seconds) || !matches(s[:len(seconds)], seconds) {
 		return t, "not a time of RFC 3339"
 	}
-	for i := range len(shape) {
-		ok := s[i] == shape[i]
-		switch shape[i] {
-		case '0':
-			ok = isDigit(s[i])
-		case 'T':
-			ok = s[i] == 'T' || s[i] == 't'
-		}
-		if !ok {
-			return t, "not a time of RFC 3339"
-		}
-	}
-	nanos, rest, ok := parseFraction(s[len(shape):])
+	nanos, rest, ok := parseFraction(s[len(seconds):])
 	if !ok {
 		return t, "not a time of RFC 3339"
 	}
@@ -35,8 +23,8 @@ func parseTime(s string) (t time.Time, reason string) {
 		return t, "leap seconds are not supported"
 	}
 	t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC)
-	// Date normalises what does not exist, such as the 31st of April.
-	if t.Year() != year || int(t.Month()) != month || t.Day() != day || hour > 23 || minute > 59 || second > 59 {
+	// Date normalises what does not exist, such as the 31st of April or hour 24.
+	if t.Day() != day || int(t.Month()) != month || t.Hour() != hour || t.Minute() != minute || t.Second() != second {
 		return t, "no such time"
 	}
 	t = t.Add(-offset)
@@ -72,22 +60,41 @@ func parseFraction(s string) (nanos int, rest string, ok bool) {
 
 // parseOffset reads "Z" or "+hh:mm".
 func parseOffset(s string) (time.Duration, bool) {
-	if s == "Z" || s == "z" {
+	switch {
+	case s == "Z" || s == "z":
 		return 0, true
-	}
-	if len(s) != 6 || s[0] != '+' && s[0] != '-' || s[3] != ':' ||
-		!isDigit(s[1]) || !isDigit(s[2]) || !isDigit(s[4]) || !isDigit(s[5]) {
+	case !matches(s, "+00:00"):
 		return 0, false
 	}
 	hours, minutes := number(s[1:3]), number(s[4:6])
-	if hours > 23 || minutes > 59 {
-		return 0, false
-	}
 	d := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
 	if s[0] == '-' {
 		d = -d
 	}
-	return d, true
+	return d, hours < 24 && minutes < 60
+}
+
+// matches compares s with a pattern, in which 0 stands for a digit, T for T or
+// t, and + for a sign.
+func matches(s, pattern string) bool {
+	if len(s) != len(pattern) {
+		return false
+	}
+	for i := range len(s) {
+		ok := s[i] == pattern[i]
+		switch pattern[i] {
+		case '0':
+			ok = isDigit(s[i])
+		case 'T':
+			ok = ok || s[i] == 't'
+		case '+':
+			ok = ok || s[i] == '-'
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

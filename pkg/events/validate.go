@@ -2,6 +2,7 @@ package events
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -39,15 +40,15 @@ func (e Event) Validate() error {
 
 func (e *Event) validateAttributes() error {
 	size := 0
-	for _, name := range attributeNames {
-		value := e.field(name)
-		if value == nil {
+	for _, a := range attributes {
+		if a.text == nil {
 			continue
 		}
-		if reason := textFault(*value); reason != "" {
-			return invalid(name, reason)
+		value := *a.text(e)
+		if reason := textFault(value); reason != "" {
+			return invalid(a.name, reason)
 		}
-		size += len(*value)
+		size += len(value)
 	}
 	for _, x := range e.Extra {
 		if err := e.validateExtra(x); err != nil {
@@ -69,7 +70,7 @@ func (e *Event) validateExtra(x Attribute) error {
 	if !isAttributeName(x.Name) {
 		return invalid(quoteName([]byte(x.Name)), "only lower-case letters and digits may name an attribute")
 	}
-	if attributeIndex([]byte(x.Name)) >= 0 {
+	if attributeIndex(x.Name, 0) >= 0 {
 		return invalid(x.Name, "has a field of its own and cannot be in Extra")
 	}
 	count := 0
@@ -93,7 +94,6 @@ func (e *Event) validateExtra(x Attribute) error {
 
 // validateRequired checks what an event must have and the form of what is not text.
 func (e *Event) validateRequired() error {
-	kind, own := e.ownKind()
 	switch {
 	case e.ID == "":
 		return invalid("id", "missing")
@@ -101,15 +101,25 @@ func (e *Event) validateRequired() error {
 		return invalid("source", "missing")
 	case e.Type == "":
 		return invalid("type", "missing")
-	case own && kind == "":
-		return invalid("type", "names no kind")
-	case own && e.Time.IsZero():
-		return invalid("time", "missing")
 	case !e.Time.IsZero() && !inYears(e.Time):
 		return invalid("time", "outside the years 1 to 9999")
 	case e.Sequence != 0 && e.Producer == "":
 		return invalid("producer", "missing, but sequence is there")
-	case own && e.Run == "" && needsRun(kind):
+	}
+	if kind, own := e.ownKind(); own {
+		return e.validateOwn(kind)
+	}
+	return nil
+}
+
+// validateOwn checks what an event of a type of ours must have besides.
+func (e *Event) validateOwn(kind Kind) error {
+	switch {
+	case kind == "":
+		return invalid("type", "names no kind")
+	case e.Time.IsZero():
+		return invalid("time", "missing")
+	case e.Run == "" && needsRun(kind):
 		return invalid("runid", "missing")
 	}
 	return nil
@@ -122,33 +132,22 @@ func needsRun(k Kind) bool {
 
 // ownKind returns the kind of a type that is Hooktrail's own.
 func (e *Event) ownKind() (Kind, bool) {
-	if len(e.Type) < len(TypePrefix) || e.Type[:len(TypePrefix)] != TypePrefix {
-		return "", false
-	}
-	return Kind(e.Type[len(TypePrefix):]), true
+	kind, own := strings.CutPrefix(e.Type, TypePrefix)
+	return Kind(kind), own
 }
 
 // scanData reads the data of e against the shape of its kind.
 func (e *Event) scanData() (scanner, error) {
 	s := scanner{data: e.Data}
-	if e.Binary != nil && len(e.Data) > 0 {
-		return s, invalid("data_base64", "excluded by data")
-	}
-	var sh *shape
-	if kind, own := e.ownKind(); own {
+	sh := &anything
+	if kind, own := e.ownKind(); own && shapes()[kind] != nil {
 		sh = shapes()[kind]
 	}
-	switch {
-	case sh != nil && e.Binary != nil:
-		return s, invalid("data_base64", "the payload of this type is JSON")
-	case len(e.Data) == 0 && sh != nil && sh.required != 0:
-		return s, invalid("data", "missing")
-	case len(e.Data) == 0:
-		return s, nil
-	case sh != nil && s.peek() != '{':
+	if done, err := e.withoutData(sh); done || err != nil {
+		return s, err
+	}
+	if sh != &anything && s.peek() != '{' {
 		return s, within("data", s.unfit("an object"))
-	case sh == nil:
-		sh = &anything
 	}
 	if err := s.fit(sh, 1); err != nil {
 		return s, within("data", err)
@@ -157,6 +156,19 @@ func (e *Event) scanData() (scanner, error) {
 		return s, within("data", s.unexpected("want the end"))
 	}
 	return s, nil
+}
+
+// withoutData judges events that have no JSON to read.
+func (e *Event) withoutData(sh *shape) (done bool, err error) {
+	switch {
+	case e.Binary != nil && len(e.Data) > 0:
+		return true, invalid("data_base64", "excluded by data")
+	case e.Binary != nil && sh != &anything:
+		return true, invalid("data_base64", "the payload of this type is JSON")
+	case len(e.Data) == 0 && sh.required != 0:
+		return true, invalid("data", "missing")
+	}
+	return len(e.Data) == 0, nil
 }
 
 // anything is the shape of data that nothing is known about.

@@ -8,36 +8,24 @@ import (
 
 // attributes are the members of an event that have a field, in the order in
 // which they are written.
-var attributes = [...]struct {
-	name string
-	text func(*Event) *string // where its text is kept; nil for what is not text
-}{
-	{"specversion", nil},
-	{"id", func(e *Event) *string { return &e.ID }},
-	{"source", func(e *Event) *string { return &e.Source }},
-	{"type", func(e *Event) *string { return &e.Type }},
-	{"subject", func(e *Event) *string { return &e.Subject }},
-	{"time", nil},
-	{"datacontenttype", func(e *Event) *string { return &e.DataContentType }},
-	{"tenant", func(e *Event) *string { return &e.Tenant }},
-	{"producer", func(e *Event) *string { return &e.Producer }},
-	{"sequence", nil},
-	{"runid", func(e *Event) *string { return &e.Run }},
-	{"stepid", func(e *Event) *string { return &e.Step }},
-	{"sessionid", func(e *Event) *string { return &e.Session }},
-	{"agent", func(e *Event) *string { return &e.Agent }},
-	{"agentrole", func(e *Event) *string { return &e.AgentRole }},
-	{"runtype", func(e *Event) *string { return &e.RunType }},
-	{"parentagent", func(e *Event) *string { return &e.ParentAgent }},
-	{"parentrun", func(e *Event) *string { return &e.ParentRun }},
-	{"toolcall", func(e *Event) *string { return &e.ToolCall }},
-	{"userid", func(e *Event) *string { return &e.User }},
-	{"agentfs", func(e *Event) *string { return &e.AgentFS }},
-	{"hooks", func(e *Event) *string { return &e.Hooks }},
-	{"traceparent", func(e *Event) *string { return &e.TraceParent }},
-	{"salt", func(e *Event) *string { return &e.Salt }},
-	{"data", nil},
-	{"data_base64", nil},
+var attributes = [...]string{
+	"specversion", "id", "source", "type", "subject", "time", "datacontenttype",
+	"tenant", "producer", "sequence",
+	"runid", "stepid", "sessionid", "agent", "agentrole", "runtype", "parentagent", "parentrun",
+	"toolcall", "userid", "agentfs", "hooks", "traceparent", "salt",
+	"data", "data_base64",
+}
+
+// texts returns where e keeps the text of each of attributes, in their order;
+// nil for what is not text.
+func (e *Event) texts() [len(attributes)]*string {
+	return [...]*string{
+		nil, &e.ID, &e.Source, &e.Type, &e.Subject, nil, &e.DataContentType,
+		&e.Tenant, &e.Producer, nil,
+		&e.Run, &e.Step, &e.Session, &e.Agent, &e.AgentRole, &e.RunType, &e.ParentAgent, &e.ParentRun,
+		&e.ToolCall, &e.User, &e.AgentFS, &e.Hooks, &e.TraceParent, &e.Salt,
+		nil, nil,
+	}
 }
 
 // attributeIndex returns the position of name in attributes, or -1. It looks
@@ -47,7 +35,7 @@ func attributeIndex[T string | []byte](name T, after int) int {
 		if i += after; i >= len(attributes) {
 			i -= len(attributes)
 		}
-		if attributes[i].name == string(name) {
+		if attributes[i] == string(name) {
 			return i
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -40,7 +41,8 @@ type decoder struct {
 	event   Event
 	version string
 	seen    [len(attributes)]bool
-	next    int // the attribute that is likely to come next
+	raw     [len(attributes)][]byte // the texts, without quotes and escapes
+	next    int                     // the attribute that is likely to come next
 }
 
 func (d *decoder) decode() error {
@@ -53,6 +55,7 @@ func (d *decoder) decode() error {
 	if d.peek(); d.pos < len(d.data) {
 		return d.unexpected("want the end")
 	}
+	d.fill()
 	switch {
 	case d.version == "":
 		return within("specversion", d.fail("missing"))
@@ -73,19 +76,19 @@ func (d *decoder) member(name []byte) error {
 		return d.extra(name)
 	}
 	if d.seen[i] {
-		return within(attributes[i].name, d.fail("occurs twice"))
+		return within(attributes[i], d.fail("occurs twice"))
 	}
 	d.seen[i] = true
 	d.next = (i + 1) % len(attributes)
 	if err := d.known(i); err != nil {
-		return within(attributes[i].name, err)
+		return within(attributes[i], err)
 	}
 	return nil
 }
 
 // known reads the value of an attribute that has a field.
 func (d *decoder) known(i int) error {
-	name := attributes[i].name
+	name := attributes[i]
 	if name == "data" {
 		return d.payload()
 	}
@@ -106,14 +109,34 @@ func (d *decoder) known(i int) error {
 	if name == "data_base64" {
 		return d.binary(start, raw)
 	}
-	if text := attributes[i].text; text != nil {
-		*text(&d.event) = string(raw)
-		return nil
-	}
-	if reason := d.set(name, string(raw)); reason != "" {
-		return d.failAt(start, reason)
+	switch name {
+	case "specversion", "time", "sequence":
+		if reason := d.set(name, string(raw)); reason != "" {
+			return d.failAt(start, reason)
+		}
+	default:
+		d.raw[i] = raw
 	}
 	return nil
+}
+
+// fill stores the texts of all attributes, in one allocation.
+func (d *decoder) fill() {
+	size := 0
+	for _, raw := range d.raw {
+		size += len(raw)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, raw := range d.raw {
+		b.Write(raw)
+	}
+	rest := b.String()
+	for i, text := range d.event.texts() {
+		if n := len(d.raw[i]); n > 0 {
+			*text, rest = rest[:n], rest[n:]
+		}
+	}
 }
 
 // set stores an attribute that is not text, or returns the reason why not.

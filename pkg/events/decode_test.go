@@ -177,3 +177,14 @@ func TestScanner_AgreesWithEncodingJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestDecode_Allocations(t *testing.T) {
+	data := kilobyte().Encode()
+	var e Event
+	if n := testing.AllocsPerRun(100, func() { e, _ = Decode(data) }); n > 3 {
+		t.Errorf("Decode allocates %v times, want 3 at most", n)
+	}
+	if e.ID == "" {
+		t.Error("nothing was decoded")
+	}
+}

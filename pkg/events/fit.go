@@ -118,13 +118,14 @@ func (sh *shape) refuses(text []byte) (want string) {
 	return ""
 }
 
+var wanted = [...]string{
+	formInteger: "a whole number of 64 bits",
+	formNatural: "a whole number from 0 of 64 bits",
+	formNumber:  "a number of 64 bits",
+}
+
 func (s *scanner) fitNumber(c byte, f form) error {
-	want := "a whole number of 64 bits"
-	if f == formNumber {
-		want = "a number of 64 bits"
-	} else if f == formNatural {
-		want = "a whole number from 0 of 64 bits"
-	}
+	want := wanted[f]
 	if c != '-' && !isDigit(c) {
 		return s.unfit(want)
 	}

@@ -40,15 +40,14 @@ func (e Event) Validate() error {
 
 func (e *Event) validateAttributes() error {
 	size := 0
-	for _, a := range attributes {
-		if a.text == nil {
+	for i, text := range e.texts() {
+		if text == nil {
 			continue
 		}
-		value := *a.text(e)
-		if reason := textFault(value); reason != "" {
-			return invalid(a.name, reason)
+		if reason := textFault(*text); reason != "" {
+			return invalid(attributes[i], reason)
 		}
-		size += len(value)
+		size += len(*text)
 	}
 	for _, x := range e.Extra {
 		if err := e.validateExtra(x); err != nil {

@@ -39,7 +39,7 @@ func Decode(data []byte) (Event, error) {
 type decoder struct {
 	scanner
 	event   Event
-	version string
+	version bool // specversion was there
 	seen    [len(attributes)]bool
 	raw     [len(attributes)][]byte // the texts, without quotes and escapes
 	next    int                     // the attribute that is likely to come next
@@ -57,7 +57,7 @@ func (d *decoder) decode() error {
 	}
 	d.fill()
 	switch {
-	case d.version == "":
+	case !d.version:
 		return within("specversion", d.fail("missing"))
 	case d.event.ID == "":
 		return within("id", d.fail("missing"))
@@ -143,7 +143,7 @@ func (d *decoder) fill() {
 func (d *decoder) set(name, value string) (reason string) {
 	switch {
 	case name == "specversion":
-		d.version = value
+		d.version = true
 		if value != specVersion {
 			return "only CloudEvents " + specVersion + " is supported"
 		}

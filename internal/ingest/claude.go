@@ -139,10 +139,14 @@ func (c *claude) release() {
 	if c.last.IsZero() {
 		c.last = time.Unix(0, 0).UTC()
 	}
-	for _, l := range c.head {
+	head := c.head
+	c.head = nil
+	for _, l := range head {
+		if last := head[len(head)-1]; l.Cwd == "" && l.Version == "" {
+			l.Cwd, l.Version, l.Branch = last.Cwd, last.Version, last.Branch
+		}
 		c.add(l)
 	}
-	c.head = nil
 }
 
 // add turns one line into events.
@@ -163,20 +167,23 @@ func (c *claude) add(l *claudeLine) {
 	if r.agent == "" && !r.hasStart && l.UUID != "" {
 		c.sessionStart(r, l, len(c.order) > 1)
 	}
-	if l.bad {
+	c.translate(r, l)
+}
+
+// translate maps the line by its type.
+func (c *claude) translate(r *run, l *claudeLine) {
+	switch {
+	case l.bad:
 		c.custom(r, l)
-		return
-	}
-	switch l.Type {
-	case "user":
+	case l.Type == "user":
 		c.user(r, l)
-	case "assistant":
+	case l.Type == "assistant":
 		c.assistant(r, l)
-	case "progress":
+	case l.Type == "progress":
 		c.progress(r, l)
-	case "system":
+	case l.Type == "system":
 		c.system(r, l)
-	case "file-history-snapshot":
+	case l.Type == "file-history-snapshot":
 		c.checkpoint(r, l)
 	default:
 		c.custom(r, l)
@@ -221,7 +228,7 @@ func (c *claude) run(l *claudeLine) *run {
 	}
 	r = &run{
 		id: id, session: l.Session, agent: l.Agent, first: l.time, last: l.time,
-		usage: map[string]events.Tokens{}, calls: map[string]*call{},
+		spent: map[string]*spent{}, calls: map[string]*call{},
 	}
 	c.runs[id] = r
 	c.order = append(c.order, r)

@@ -100,6 +100,9 @@ func (c *claude) respond(r *run, l *claudeLine) {
 	if r.response != nil && r.response.id != id {
 		c.closeResponse(r)
 	}
+	if r.spent[id] == nil {
+		r.spent[id] = &spent{}
+	}
 	if r.response == nil {
 		r.response = &response{id: id, step: r.stepID(), last: l.time}
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -14,9 +15,9 @@ type run struct {
 	hasStart           bool   // the session's start is told
 	startHook          string // names the hooks of its latest start
 
-	step     *step     // nil before the first and after the last
-	response *response // the API call whose lines are being read
-	usage    map[string]events.Tokens
+	step     *step             // nil before the first and after the last
+	response *response         // the API call whose lines are being read
+	spent    map[string]*spent // by message id
 	calls    map[string]*call
 
 	steps, toolCalls, toolErrors, answered int
@@ -35,6 +36,13 @@ type step struct {
 	tokens                events.Tokens
 	failure               *events.Failure
 	interrupted           bool
+}
+
+// spent is what an API call used, and how often its lines ended: those of
+// another may stand between them.
+type spent struct {
+	tokens events.Tokens
+	ends   int
 }
 
 // response is one API call, which the transcript spreads over several lines.
@@ -102,12 +110,12 @@ func (r *run) open(l *claudeLine, prompt string) {
 
 // spend counts the usage of a message; only the latest of a message counts.
 func (r *run) spend(id string, now events.Tokens) {
-	before := r.usage[id]
-	r.usage[id] = now
+	m := r.spent[id]
 	delta := events.Tokens{
-		Input: now.Input - before.Input, Output: now.Output - before.Output,
-		CacheCreation: now.CacheCreation - before.CacheCreation, CacheRead: now.CacheRead - before.CacheRead,
+		Input: now.Input - m.tokens.Input, Output: now.Output - m.tokens.Output,
+		CacheCreation: now.CacheCreation - m.tokens.CacheCreation, CacheRead: now.CacheRead - m.tokens.CacheRead,
 	}
+	m.tokens = now
 	r.tokens = r.tokens.Plus(delta)
 	r.step.tokens = r.step.tokens.Plus(delta)
 }
@@ -171,7 +179,9 @@ func (c *claude) closeResponse(r *run) {
 		return
 	}
 	r.response = nil
-	c.aggregate(r, p.id, p.step, p.last, events.ResponseCompleted, events.ResponseCompletedData{
+	m := r.spent[p.id]
+	m.ends++
+	c.aggregate(r, p.id+"#"+strconv.Itoa(m.ends), p.step, p.last, events.ResponseCompleted, events.ResponseCompletedData{
 		Message: p.id, Model: p.model, StopReason: p.stop, TokensUsed: p.tokens,
 		Common: events.Common{Raw: p.usage},
 	})

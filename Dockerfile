@@ -1,0 +1,25 @@
+# One image with the five commands, and NATS with the settings they count on.
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY cmd cmd
+COPY internal internal
+COPY pkg pkg
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w' -o /out/ ./cmd/... \
+ && mkdir -m 0700 /data
+
+# busybox for the health checks; the commands themselves need nothing.
+FROM busybox:1.37-musl AS hooktrail
+COPY --from=build /out/ /usr/local/bin/
+COPY --from=build --chown=65532:65532 /data /data
+COPY LICENSE /
+ENV HOOKTRAIL_DATA_DIR=/data
+USER 65532:65532
+CMD ["hooktrail", "up"]
+
+FROM nats:2.15-alpine AS nats
+COPY deploy/nats.conf /etc/nats/nats.conf
+COPY --from=build --chown=65532:65532 /data /data
+USER 65532:65532
+CMD ["nats-server", "--config", "/etc/nats/nats.conf"]

@@ -1,0 +1,112 @@
+package hooktrail
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// telling are the arguments that say most about a call, the first that is there
+// wins.
+var telling = []string{"command", "cmd", "file_path", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name"}
+
+// detail returns one line about the arguments of a call: the one that tells
+// most, else all of them.
+func detail(args json.RawMessage, cwd string) string {
+	var named map[string]json.RawMessage
+	if json.Unmarshal(args, &named) != nil {
+		return oneLine(string(args))
+	}
+	for _, name := range telling {
+		var value string
+		if json.Unmarshal(named[name], &value) == nil && value != "" {
+			if cwd != "" {
+				value = strings.ReplaceAll(value, strings.TrimSuffix(cwd, "/")+"/", "")
+			}
+			return oneLine(value)
+		}
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		parts = append(parts, name+abbreviate(named[name]))
+	}
+	return oneLine(strings.Join(parts, " "))
+}
+
+// abbreviate returns a value that fits behind the name of its argument: "=3",
+// "[4]" for a list of four.
+func abbreviate(value json.RawMessage) string {
+	var list []json.RawMessage
+	switch {
+	case json.Unmarshal(value, &list) == nil && list != nil:
+		return "[" + strconv.Itoa(len(list)) + "]"
+	case strings.HasPrefix(string(value), "{"):
+		return "{…}"
+	}
+	return "=" + oneLine(string(value))
+}
+
+// maxDetail bounds a line before it is clipped to the width of the screen.
+const maxDetail = 500
+
+// oneLine returns s with every run of white space as one space.
+func oneLine(s string) string {
+	return clip(strings.Join(strings.Fields(clip(s, 4*maxDetail)), " "), maxDetail)
+}
+
+// clip returns at most width characters of s, the last an ellipsis if some are
+// left out.
+func clip(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == width-1 {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
+
+// duration writes ms as people do: 30ms, 3.4s, 1m 23s, 2h 5m.
+func duration(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Second:
+		return strconv.FormatInt(ms, 10) + "ms"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m " + strconv.Itoa(int(d.Seconds())%60) + "s"
+	}
+	return strconv.Itoa(int(d.Hours())) + "h " + strconv.Itoa(int(d.Minutes())%60) + "m"
+}
+
+// count writes n with a comma before every third digit from the right.
+func count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// plural writes n and what there are n of.
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(int64(n)) + " " + one + "s"
+}

@@ -1,0 +1,128 @@
+package hooktrail
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// PartState is how a part of the house stands.
+type PartState string
+
+// The states of a part.
+const (
+	PartStarting PartState = "starting" // began, and has not run for long enough to be trusted
+	PartRunning  PartState = "running"
+	PartWaiting  PartState = "waiting" // failed, begins again soon
+	PartStopped  PartState = "stopped"
+)
+
+// PartStatus is what /readyz says of a part.
+type PartStatus struct {
+	Name     string    `json:"name"`
+	State    PartState `json:"state"`
+	Since    time.Time `json:"since"`
+	Restarts int       `json:"restarts"`
+	Error    string    `json:"error,omitempty"` // the latest, kept until the part runs again
+}
+
+// The pace of restarts.
+const (
+	firstPause = 500 * time.Millisecond
+	longPause  = 30 * time.Second
+	settled    = time.Second      // a part that ran for so long is running
+	forgiven   = 10 * time.Minute // a part that ran for so long begins again without a pause
+)
+
+// part runs one service until it is told to stop, and again whenever it ends by
+// itself. Parts fail alone.
+type part struct {
+	name string
+	run  func(ctx context.Context) error
+
+	mu     sync.Mutex // guards status
+	status PartStatus
+}
+
+func newPart(name string, run func(ctx context.Context) error) *part {
+	return &part{name: name, run: run, status: PartStatus{Name: name, State: PartStopped, Since: time.Now()}}
+}
+
+// errEnded is why a part is begun again that ended without an error.
+var errEnded = errors.New("ended by itself")
+
+// supervise runs the part until ctx ends, and returns when it has stopped.
+func (p *part) supervise(ctx context.Context, log *slog.Logger) {
+	pause := firstPause
+	for {
+		p.set(PartStarting, nil)
+		began := time.Now()
+		err := p.attempt(ctx)
+		if ctx.Err() != nil {
+			if err != nil && !errors.Is(err, context.Canceled) {
+				log.WarnContext(ctx, "part stopped with an error", "name", p.name, "error", err)
+			}
+			p.set(PartStopped, nil)
+			return
+		}
+		if err == nil {
+			err = errEnded
+		}
+		if time.Since(began) >= forgiven {
+			pause = firstPause
+		}
+		log.ErrorContext(ctx, "part failed", "name", p.name, "error", err, "restart_in", pause.String())
+		p.set(PartWaiting, err)
+		if !sleep(ctx, pause) {
+			p.set(PartStopped, nil)
+			return
+		}
+		pause = min(2*pause, longPause)
+	}
+}
+
+// attempt runs the part once. It counts as running when it has not failed for a
+// while: one that fails at once is never ready.
+func (p *part) attempt(ctx context.Context) error {
+	timer := time.AfterFunc(settled, func() { p.settle() })
+	defer timer.Stop()
+	return p.run(ctx)
+}
+
+func (p *part) settle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status.State == PartStarting {
+		p.status.State, p.status.Since, p.status.Error = PartRunning, time.Now().UTC(), ""
+	}
+}
+
+func (p *part) set(state PartState, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.State, p.status.Since = state, time.Now().UTC()
+	if err != nil {
+		p.status.Restarts++
+		p.status.Error = err.Error()
+	}
+}
+
+func (p *part) current() PartStatus {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status
+}
+
+// sleep waits for d, and reports false when ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

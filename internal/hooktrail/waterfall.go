@@ -1,0 +1,179 @@
+package hooktrail
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// The columns of a waterfall, which fits a terminal of 100.
+const (
+	nameWidth   = 12
+	detailWidth = 40
+	barWidth    = 24
+	inputWidth  = 64
+)
+
+// waterfall writes t to w: a line for the run, one per step, and below it one
+// per tool call with a bar that shows when in the step it ran, and how long.
+func waterfall(w io.Writer, t Trace, paint cli.Palette) {
+	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
+	fmt.Fprintln(w, strings.Join(heading(t), " · "))
+	fmt.Fprintln(w, strings.Join(totals(t), " · "))
+	if t.ParentRun != "" {
+		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
+	}
+	for i, s := range t.Steps {
+		writeStep(w, i+1, s, t, paint)
+	}
+}
+
+func heading(t Trace) []string {
+	engine := t.Source
+	if t.Version != "" {
+		engine += " " + t.Version
+	}
+	parts := []string{shown(engine, nameWidth+detailWidth)}
+	if t.Model != "" {
+		parts = append(parts, shown(t.Model, detailWidth))
+	}
+	state := "going on"
+	switch {
+	case t.Finished && t.Success:
+		state = "finished"
+	case t.Finished:
+		state = "failed"
+	}
+	if t.Sealed {
+		state += ", sealed"
+	}
+	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
+}
+
+func totals(t Trace) []string {
+	calls := plural(t.ToolCalls, "tool call")
+	if t.ToolErrors > 0 {
+		calls += fmt.Sprintf(", %d failed", t.ToolErrors)
+	}
+	if t.Unanswered > 0 {
+		calls += fmt.Sprintf(", %d without result", t.Unanswered)
+	}
+	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), plural(t.Events, "event")}
+}
+
+// tokens writes u as one phrase.
+func tokens(u events.Tokens) string {
+	s := fmt.Sprintf("tokens %s in, %s out", count(u.Input), count(u.Output))
+	if cached := u.CacheRead + u.CacheCreation; cached > 0 {
+		s += fmt.Sprintf(", %s cached", count(cached))
+	}
+	return s
+}
+
+func writeStep(w io.Writer, n int, s *Step, t Trace, paint cli.Palette) {
+	input := s.Input
+	if input == "" {
+		input = s.ID
+	}
+	fmt.Fprintf(w, "\n%2d  %s %-9s %7s  %s\n", n, stepMark(s.Status, paint), s.Status, duration(s.DurationMS),
+		paint.Bold(shown(input, inputWidth)))
+	if s.Failure != nil {
+		fmt.Fprintf(w, "    %s\n", paint.Bad(shown(s.Failure.Message, nameWidth+detailWidth+barWidth)))
+	}
+	for _, r := range s.Rows {
+		writeRow(w, r, s, t, paint)
+	}
+	if used := s.Tokens; used != (events.Tokens{}) {
+		fmt.Fprintf(w, "    %s\n", paint.Dim(tokens(used)))
+	}
+}
+
+func writeRow(w io.Writer, r *Row, s *Step, t Trace, paint cli.Palette) {
+	fmt.Fprintf(w, "    %s %s %s %s %7s\n",
+		rowMark(r, paint),
+		pad(shown(r.Name, nameWidth), nameWidth),
+		pad(shown(r.Detail, detailWidth), detailWidth),
+		rowBar(r, s, paint), rowDuration(r))
+	if r.Run != "" {
+		fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(cli.ShellQuote(r.Run), maxDetail)+tenantFlag(t.Tenant)))
+	}
+}
+
+func rowDuration(r *Row) string {
+	switch {
+	case r.Kind != events.ToolBefore && r.Kind != events.ToolResult:
+		return ""
+	case r.Status == "":
+		return "–"
+	}
+	return duration(r.DurationMS)
+}
+
+func rowBar(r *Row, s *Step, paint cli.Palette) string {
+	bar := timeBar(r.Started.Sub(s.Started), time.Duration(r.DurationMS)*time.Millisecond, time.Duration(s.DurationMS)*time.Millisecond)
+	if r.Status == events.ToolError {
+		return paint.Bad(bar)
+	}
+	return paint.Good(bar)
+}
+
+// timeBar draws a span that begins at start and lasts for length within whole.
+func timeBar(start, length, whole time.Duration) string {
+	if whole <= 0 {
+		return strings.Repeat("·", barWidth)
+	}
+	column := func(d time.Duration) int {
+		return int(min(1, max(0, float64(d)/float64(whole))) * barWidth)
+	}
+	from := min(column(start), barWidth-1)
+	to := max(min(column(start+length), barWidth), from+1)
+	return strings.Repeat("·", from) + strings.Repeat("█", to-from) + strings.Repeat("·", barWidth-to)
+}
+
+func stepMark(status events.StepStatus, paint cli.Palette) string {
+	switch status {
+	case events.StepCompleted:
+		return paint.Good("✓")
+	case events.StepFailed:
+		return paint.Bad("✗")
+	case events.StepSkipped:
+		return paint.Dim("–")
+	case events.StepPending, events.StepRunning:
+		return paint.Warn("…")
+	}
+	return " "
+}
+
+func rowMark(r *Row, paint cli.Palette) string {
+	switch r.Status {
+	case events.ToolSuccess:
+		return paint.Good("✓")
+	case events.ToolError:
+		return paint.Bad("✗")
+	}
+	if r.Kind == events.ToolBefore {
+		return paint.Warn("?")
+	}
+	return paint.Dim("•")
+}
+
+// shown returns s as at most width characters of one line that a terminal only
+// prints.
+func shown(s string, width int) string { return clip(cli.Printable(oneLine(s)), width) }
+
+// pad fills s with spaces to width characters.
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
+}
+
+// tenantFlag returns the flag that a hint needs for tenant.
+func tenantFlag(tenant string) string {
+	if tenant == "default" {
+		return ""
+	}
+	return " --tenant " + cli.ShellQuote(tenant)
+}

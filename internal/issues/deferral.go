@@ -1,0 +1,141 @@
+package issues
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxSummary bounds the text that is searched for deferred work, in bytes.
+const maxSummary = 64 << 10
+
+// Deferred returns the work that text says was put off, an item each, in its
+// order. It reads sentence by sentence, leaves out code and quotations, and
+// prefers to miss an item over inventing one: a label ("Follow-up: add retry",
+// "TODO: …", "Out of scope: …", "Next steps:" and a list) or a clause that says
+// so ("deferred the lexer", "the lexer is out of scope") makes an item, unless
+// it is denied ("no follow-up needed") or undone ("removed all TODO comments").
+func Deferred(text string) []string {
+	if len(text) > maxSummary {
+		text = text[:maxSummary]
+	}
+	var items []string
+	underLabel := false
+	for line := range strings.Lines(withoutCode(strings.ToValidUTF8(text, ""))) {
+		line = strings.TrimSpace(emphasis.Replace(line))
+		bullet := bulletMark.FindString(line)
+		body := strings.TrimSpace(line[len(bullet):])
+		switch {
+		case body == "" || strings.HasPrefix(body, ">"):
+			continue
+		case bullet != "" && underLabel:
+			items = appendItem(items, body)
+			continue
+		}
+		found, open := deferredIn(strings.TrimLeft(body, "# "))
+		items = append(items, found...)
+		underLabel = open
+	}
+	return distinct(items)
+}
+
+var (
+	emphasis   = strings.NewReplacer("**", "", "__", "")
+	fence      = regexp.MustCompile("(?s)```.*?(```|$)")
+	inlineCode = regexp.MustCompile("`[^`\n]*`")
+	quotation  = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”`)
+	bulletMark = regexp.MustCompile(`^([-*•+]|\d{1,3}[.)])\s+(\[[ xX]\]\s+)?`)
+
+	sentenceEnd = regexp.MustCompile(`[.!?]+["')\]]*\s+|[.!?]+$`)
+	clauseEnd   = regexp.MustCompile(`(?i)[;,]\s+|\s+[–—]\s+|\s+(but|however|whereas|while)\s+`)
+
+	// A label stands at the start of a sentence and names what follows it.
+	label = regexp.MustCompile(`(?i)^(follow[- ]?ups?|to-?do(\([^)]*\))?|deferred( work)?|postponed|out of scope|` +
+		`left (for later|over|undone)|next steps?|remaining( work| items| tasks)?|not (yet )?done|still open)\s*:\s*(.*)$`)
+
+	// A clause says of something that it was put off.
+	putOff = regexp.MustCompile(`(?i)^(i |we )?(have )?(deferred|postponed) (the|a|an|all|this|that|it|to|until|for|some|most|\d+)\b|` +
+		`\b(is|are|was|were|been|be|being) (deferred|postponed|left (for later|undone|for (a|the|another) \w+))\b|` +
+		`\b(is|are|was|were|remains?) out of scope\b|` +
+		`\bleft .{1,120} for (later|a later|another|a follow-?up|the next)\b|` +
+		`\b(needs?|requires?|deserves?) an? (\w+ )?follow[- ]?up\b|` +
+		`\bin an? (\w+ )?follow[- ]?up\b|` +
+		`\b(remains?|still (needs?|has|have)) to be (done|implemented|fixed|migrated|written|added|tested)\b|` +
+		`^(the )?next step (is|will be|would be) to\b|` +
+		`^skipped .{1,120} (for now|because|until|due to)\b`)
+
+	denied = regexp.MustCompile(`(?i)\b(no|not|nothing|none|never|neither|nor|without|zero)\b|n't\b|\b(if|unless|whether)\b`)
+	undone = regexp.MustCompile(`(?i)\b(removed?|deleted?|resolved?|cleared|closed|completed?|implemented|finished|addressed|` +
+		`cleaned up|fixed|done with|picked up|no longer|previously|earlier|already)\b`)
+	nothing = regexp.MustCompile(`(?i)^(none|nothing|no|n/?a|nil|null|false|empty|-+|all done|done)\b[\s\w]{0,40}[.!]?$|^[^\pL\pN]*$`)
+)
+
+// withoutCode blanks what text only shows: fenced and inline code, quotations.
+func withoutCode(text string) string {
+	text = fence.ReplaceAllString(text, "\n")
+	text = quotation.ReplaceAllString(text, " ")
+	// Inline code stays, as the name of a thing, unless it is a marker itself.
+	return inlineCode.ReplaceAllStringFunc(text, func(code string) string {
+		if code = strings.Trim(code, "`"); strings.ContainsAny(code, ":(") {
+			return " "
+		}
+		return code
+	})
+}
+
+// deferredIn returns the items of one line, and whether it ends in a label that
+// a list may follow.
+func deferredIn(line string) (items []string, open bool) {
+	for _, s := range sentences(line) {
+		open = false
+		if m := label.FindStringSubmatch(s); m != nil {
+			rest := m[len(m)-1]
+			open = rest == ""
+			for part := range strings.SplitSeq(rest, ";") {
+				items = appendItem(items, part)
+			}
+			continue
+		}
+		for _, clause := range clauseEnd.Split(s, -1) {
+			if putOff.MatchString(clause) && !denied.MatchString(clause) && !undone.MatchString(clause) {
+				items = appendItem(items, clause)
+			}
+		}
+	}
+	return items, open
+}
+
+// sentences splits a line after its full stops, exclamation and question marks.
+func sentences(line string) []string {
+	var out []string
+	for line != "" {
+		end := sentenceEnd.FindStringIndex(line)
+		if end == nil {
+			return append(out, line)
+		}
+		if s := strings.TrimSpace(line[:end[0]]); s != "" {
+			out = append(out, s)
+		}
+		line = line[end[1]:]
+	}
+	return out
+}
+
+// appendItem appends item unless it says that there is none.
+func appendItem(items []string, item string) []string {
+	item = strings.TrimRight(clean(item, 300), " .,:;")
+	if item == "" || saysNothing(item) || utf8.RuneCountInString(item) < 3 {
+		return items
+	}
+	return append(items, item)
+}
+
+func saysNothing(item string) bool { return nothing.MatchString(item) }
+
+// firstSentence returns the first sentence of text, on one line.
+func firstSentence(text string) string {
+	for _, s := range sentences(clean(text[:min(len(text), 4096)], 4096)) {
+		return clean(s, 200)
+	}
+	return ""
+}

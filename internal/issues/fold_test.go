@@ -1,0 +1,415 @@
+package issues_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// history builds the events of a test, each a second after the one before.
+type history struct {
+	tb     testing.TB
+	tenant string
+	run    string
+	typ    string
+	list   []events.Event
+}
+
+func newHistory(tb testing.TB, typ string) *history {
+	tb.Helper()
+	return &history{tb: tb, tenant: "acme", run: "r1", typ: typ}
+}
+
+func (h *history) add(kind events.Kind, step string, payload any) *history {
+	h.tb.Helper()
+	e := events.Event{
+		ID: fmt.Sprintf("%s-%s-%03d", h.run, kind, len(h.list)), Source: "/engine", Type: kind.Type(),
+		Time: epoch.Add(time.Duration(len(h.list)) * time.Second), Tenant: h.tenant, Run: h.run, Step: step, RunType: h.typ,
+	}
+	if err := e.SetData(payload); err != nil {
+		h.tb.Fatal(err)
+	}
+	h.list = append(h.list, e)
+	return h
+}
+
+func (h *history) start(metadata map[string]any) *history {
+	h.tb.Helper()
+	return h.add(events.RunStarted, "", events.RunStartedData{RunType: h.typ, Metadata: metadata})
+}
+
+func (h *history) step(name string, status events.StepStatus, out string, metadata map[string]any) *history {
+	h.tb.Helper()
+	d := events.StepFinishedData{
+		RunType: h.typ, AgentRole: "CODER", StepStatus: status, OutputSummary: out, Metadata: metadata,
+	}
+	if status == events.StepFailed {
+		d.Error = &events.Failure{Message: "boom"}
+	}
+	return h.add(events.StepFinished, name, d)
+}
+
+func (h *history) end(success bool, metadata map[string]any) *history {
+	h.tb.Helper()
+	return h.add(events.RunFinished, "", events.RunFinishedData{RunType: h.typ, Success: success, Metadata: metadata})
+}
+
+func complexity(n int) map[string]any { return map[string]any{"complexity": n} }
+
+// fold applies all of list to a new state.
+func fold(tb testing.TB, list []events.Event) (*issues.State, []issues.Decision) {
+	tb.Helper()
+	s := new(issues.State)
+	var decisions []issues.Decision
+	for _, e := range list {
+		d, err := s.Apply(e, issues.DefaultConfig())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		decisions = append(decisions, d...)
+	}
+	return s, decisions
+}
+
+// told is what a table says of an issue.
+type told struct {
+	Kind   issues.Kind
+	Title  string
+	Status issues.Status
+	Reason string
+	Links  int
+}
+
+func tell(s *issues.State) []told {
+	var out []told
+	for _, issue := range s.Issues() {
+		out = append(out, told{issue.Kind, issue.Title, issue.Status, issue.Reason, len(issue.Links)})
+	}
+	slices.SortFunc(out, func(a, b told) int { return strings.Compare(string(a.Kind)+a.Title, string(b.Kind)+b.Title) })
+	return out
+}
+
+// rows are those of the ADR's table. A row that does not depend on the type of
+// the run holds for all of them.
+var rows = []struct {
+	name  string
+	types []string
+	make  func(h *history)
+	want  func(typ string) []told
+}{
+	{
+		"TrackedTypeOpensAtStart", tracked, func(h *history) { h.start(nil) },
+		one(issues.Tracking, "", issues.Open, ""),
+	},
+	{
+		"TrackedTypeInProgress", tracked,
+		func(h *history) { h.start(nil).step("s1", events.StepCompleted, "ok", nil) },
+		one(issues.Tracking, "", issues.InProgress, "Work goes on"),
+	},
+	{
+		"TrackedTypeCloses", tracked,
+		func(h *history) { h.start(nil).step("s1", events.StepCompleted, "ok", nil).end(true, nil) },
+		one(issues.Tracking, "", issues.Closed, issues.ReasonCompleted),
+	},
+	{
+		"TrackedTypeBlocksAtFailedEnd", tracked,
+		func(h *history) { h.start(nil).step("s1", events.StepCompleted, "ok", nil).end(false, nil) },
+		one(issues.Tracking, "", issues.Blocked, "Run failed"),
+	},
+	{"OtherTypeStarts", untracked, func(h *history) { h.start(nil) }, none},
+	{
+		"ComplexStepCreatesAndNeverCloses", all,
+		func(h *history) { h.start(nil).step("s1", events.StepCompleted, "ok", complexity(3)) },
+		one(issues.Tracking, "", issues.InProgress, "Work goes on"),
+	},
+	{
+		"ComplexRunCloses", all,
+		func(h *history) { h.start(complexity(5)).step("s1", events.StepCompleted, "ok", nil).end(true, nil) },
+		one(issues.Tracking, "", issues.Closed, issues.ReasonCompleted),
+	},
+	{
+		"StepFailedBlocks", all,
+		func(h *history) { h.start(complexity(4)).step("s1", events.StepFailed, "", nil) },
+		one(issues.Tracking, "", issues.Blocked, "Step CODER failed"),
+	},
+	{
+		"StepFailedInSimpleRunBlocks", untracked,
+		func(h *history) { h.start(nil).step("s1", events.StepFailed, "", nil) },
+		one(issues.Failure, ": step CODER failed", issues.Blocked, "Step CODER failed"),
+	},
+	{
+		"StepRecovers", all,
+		func(h *history) {
+			h.start(complexity(4)).step("s1", events.StepFailed, "", nil).step("s1", events.StepCompleted, "ok", nil)
+		},
+		one(issues.Tracking, "", issues.InProgress, "Work goes on"),
+	},
+	{
+		"RoleRecovers", all,
+		func(h *history) {
+			h.start(complexity(4)).step("s1", events.StepFailed, "", nil).step("s2", events.StepCompleted, "ok", nil)
+		},
+		one(issues.Tracking, "", issues.InProgress, "Work goes on"),
+	},
+	{
+		"FailedRunWithoutSteps", untracked, func(h *history) { h.start(nil).end(false, nil) },
+		one(issues.Failure, " failed", issues.Blocked, "Run failed"),
+	},
+	{
+		"RunGoesOnAfterItsEnd", tracked,
+		func(h *history) { h.start(nil).end(true, nil).step("s1", events.StepRunning, "", nil) },
+		one(issues.Tracking, "", issues.InProgress, "Run goes on"),
+	},
+	{
+		"SimpleCompletion", untracked,
+		func(h *history) { h.start(nil).step("s1", events.StepCompleted, "ok", complexity(2)).end(true, nil) }, none,
+	},
+	{
+		"PartialSuccessClosesAndLeavesFollowups", tracked,
+		func(h *history) {
+			h.start(nil).step("s1", events.StepCompleted, "Resolved 3 of 5 conflicts", map[string]any{
+				"partial_success": true, "remaining": []any{"merge a.go", "merge b.go"},
+			}).end(true, nil)
+		},
+		func(typ string) []told {
+			return []told{
+				{issues.Followup, "merge a.go", issues.Open, "", 1},
+				{issues.Followup, "merge b.go", issues.Open, "", 1},
+				{issues.Tracking, "GWI: " + typ + " run r1", issues.Closed, issues.ReasonCompleted, 0},
+			}
+		},
+	},
+	{
+		"PartialSuccessThatListsNothing", untracked,
+		func(h *history) {
+			h.step("s1", events.StepCompleted, "Resolved 3 of 5 conflicts. Fine.", map[string]any{"partial_success": true}).
+				end(true, map[string]any{"partial_success": true})
+		},
+		func(string) []told {
+			return []told{{
+				issues.Followup, "Finish what step CODER of run r1 left over: Resolved 3 of 5 conflicts",
+				issues.Open, "", 0,
+			}}
+		},
+	},
+	{
+		"DeferredWork", untracked,
+		func(h *history) {
+			h.step("s1", events.StepCompleted, "Did it. Out of scope: migrate the schema. Follow-up: add retry.", nil).end(true, nil)
+		},
+		func(string) []told {
+			return []told{
+				{issues.Followup, "add retry", issues.Open, "", 0},
+				{issues.Followup, "migrate the schema", issues.Open, "", 0},
+			}
+		},
+	},
+	{
+		"DeferredWorkBeyondThreeGoesIntoOneBundle", untracked,
+		func(h *history) {
+			h.step("s1", events.StepCompleted, "", map[string]any{"deferred": []any{"item one", "item two"}}).
+				step("s2", events.StepCompleted, "", map[string]any{"deferred": []any{"item two", "item three", "item four"}}).
+				step("s3", events.StepCompleted, "", map[string]any{"deferred": "item five"}).end(true, nil)
+		},
+		func(typ string) []told {
+			return []told{
+				{issues.Followup, "GWI: " + typ + " run r1: more that was left over", issues.Open, "", 0},
+				{issues.Followup, "item one", issues.Open, "", 0},
+				{issues.Followup, "item three", issues.Open, "", 0},
+				{issues.Followup, "item two", issues.Open, "", 0},
+			}
+		},
+	},
+	{
+		"LaterReportWithdrawsWhatItNoLongerDefers", untracked,
+		func(h *history) {
+			h.step("s1", events.StepCompleted, "TODO: write the docs", nil).step("s1", events.StepCompleted, "All is done", nil)
+		},
+		func(string) []told {
+			return []told{{
+				issues.Followup, "write the docs", issues.Closed,
+				"Withdrawn: a later report no longer leaves this over", 0,
+			}}
+		},
+	},
+}
+
+var (
+	tracked   = []string{"AUTOPILOT", "RESOLVE"}
+	untracked = []string{"TRIAGE", "PLAN", "REVIEW", ""}
+	all       = slices.Concat(tracked, untracked)
+)
+
+func none(string) []told { return nil }
+
+func one(kind issues.Kind, suffix string, status issues.Status, reason string) func(string) []told {
+	return func(typ string) []told {
+		return []told{{kind, "GWI: " + typ + " run r1" + suffix, status, reason, 0}}
+	}
+}
+
+func TestFold_Table(t *testing.T) {
+	for _, row := range rows {
+		for _, typ := range row.types {
+			t.Run(row.name+"/"+typ, func(t *testing.T) {
+				h := newHistory(t, typ)
+				row.make(h)
+				s, decisions := fold(t, h.list)
+				want := row.want(typ)
+				for i := range want { // a run without type leaves no gap in the title
+					want[i].Title = strings.ReplaceAll(want[i].Title, "  ", " ")
+				}
+				if diff := cmp.Diff(want, tell(s)); diff != "" {
+					t.Errorf("issues (-want +got):\n%s", diff)
+				}
+				checkDecisions(t, h.list, decisions)
+			})
+		}
+	}
+}
+
+// checkDecisions checks that each considered event has its one full decision.
+func checkDecisions(t *testing.T, list []events.Event, decisions []issues.Decision) {
+	t.Helper()
+	considered := slices.DeleteFunc(slices.Clone(list), func(e events.Event) bool { return !issues.Considered(e.Kind()) })
+	if len(considered) != len(decisions) {
+		t.Fatalf("got %d decisions on %d considered events", len(decisions), len(considered))
+	}
+	for i, d := range decisions {
+		if d.Event != considered[i].ID || d.Rule == "" || d.Reason == "" || d.Action == "" || d.Config == "" {
+			t.Errorf("decision %d is not complete: %+v", i, d)
+		}
+	}
+}
+
+func TestFold_SimpleCompletionSaysWhy(t *testing.T) {
+	h := newHistory(t, "REVIEW").step("s1", events.StepCompleted, "ok", complexity(1)).end(true, nil)
+	_, decisions := fold(t, h.list)
+	got := decisions[len(decisions)-1]
+	want := issues.Decision{
+		Tenant: "acme", Source: "/engine", Event: h.list[1].ID, Kind: events.RunFinished, Run: "r1", Time: h.list[1].Time,
+		Action: issues.None, Rule: "run completed > simple completion",
+		Reason: "the run completed; no issue: complexity 1 is below 3, run type REVIEW is not tracked from its start, " +
+			"nothing failed for good, nothing is left over",
+		Counters: map[string]issues.Counter{"complexity": {1, 3}},
+		Flip:     "run type AUTOPILOT or RESOLVE, a step of complexity 3 or more, a failed step, partial success or deferred work",
+		Config:   issues.DefaultConfig().Hash(),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("decision (-want +got):\n%s", diff)
+	}
+}
+
+func TestFold_HooksAttributeWithoutBeads(t *testing.T) {
+	for hooks, want := range map[string]int{"": 1, "agentfs": 0, "agentfs,beads": 1, "beads": 1, "none": 0} {
+		h := newHistory(t, "RESOLVE").start(nil)
+		h.list[0].Hooks = hooks
+		s, decisions := fold(t, h.list)
+		if got := len(s.Issues()); got != want {
+			t.Errorf("hooks %q: got %d issues, want %d", hooks, got, want)
+		}
+		checkDecisions(t, h.list, decisions)
+		if want == 0 && decisions[0].Reason != "not considered: the hooks attribute does not name beads" {
+			t.Errorf("hooks %q: reason is %q", hooks, decisions[0].Reason)
+		}
+	}
+}
+
+func TestFold_NeverConsidersItsOwnDecisions(t *testing.T) {
+	h := newHistory(t, "RESOLVE").add(events.IssueDecided, "", events.IssueDecidedData{Event: "x"})
+	s, decisions := fold(t, h.list)
+	empty, err := new(issues.State).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(decisions) != 0 || string(got) != string(empty) {
+		t.Errorf("an issue.decided changed the state: %s", got)
+	}
+}
+
+func TestFold_OtherEventsOnlyMoveTheClock(t *testing.T) {
+	h := newHistory(t, "RESOLVE").add(events.ToolBefore, "", events.ToolBeforeData{Tool: "Bash"})
+	v, decisions, err := issues.Fold(issues.View{}, h.list[0], issues.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := issues.View{Tenant: issues.Tenant{ID: "acme", Clock: epoch}}
+	if diff := cmp.Diff(want, v); diff != "" || decisions != nil {
+		t.Errorf("view (-want +got):\n%s\ndecisions: %v", diff, decisions)
+	}
+}
+
+func TestFold_BadPayloadSaysNothing(t *testing.T) {
+	h := newHistory(t, "RESOLVE").start(nil)
+	for _, data := range []string{`[]`, `{"metadata":7}`, `"x"`, `{`} {
+		h.list[0].Data = []byte(data)
+		if _, _, err := issues.Fold(issues.View{}, h.list[0], issues.DefaultConfig()); err == nil {
+			t.Errorf("data %s: got no error", data)
+		}
+	}
+}
+
+func TestFold_ComputedComplexity(t *testing.T) {
+	signs := issues.DefaultConfig().Signs
+	for _, test := range []struct {
+		name string
+		run  issues.Run
+		want int
+	}{
+		{"Nothing", issues.Run{}, 1},
+		{"Declared", issues.Run{Declared: 2, Steps: 100, Files: 100, Tokens: 1e9}, 2},
+		{"Steps", issues.Run{Steps: 8}, 2},
+		{"StepsAndTokens", issues.Run{Steps: 8, Tokens: 200_000}, 3},
+		{"All", issues.Run{
+			Steps: 9, Tokens: 1e6, Retries: 2, Files: 8,
+			Roles: []issues.Role{{}, {Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D"}},
+		}, 6},
+		{"TheUnnamedRoleIsNone", issues.Run{Roles: []issues.Role{{}, {Name: "A"}, {Name: "B"}, {Name: "C"}}}, 1},
+	} {
+		if got := test.run.Complexity(signs); got != test.want {
+			t.Errorf("%s: got %d, want %d", test.name, got, test.want)
+		}
+	}
+}
+
+func TestFold_LatestReportOfAStepCounts(t *testing.T) {
+	h := newHistory(t, "PLAN")
+	for range 3 {
+		h.add(events.StepFinished, "s1", events.StepFinishedData{
+			StepStatus: events.StepCompleted, TokensUsed: &events.Tokens{Input: 60_000, Output: 30_000},
+			Metadata: map[string]any{"files": []any{"a", "b", "c", "d", "e"}},
+		})
+	}
+	s, _ := fold(t, h.list)
+	v := s.View(h.list[0])
+	if v.Run.Steps != 1 || v.Run.Tokens != 90_000 || v.Run.Files != 5 {
+		t.Errorf("got %d steps, %d tokens, %d files; want 1, 90000, 5", v.Run.Steps, v.Run.Tokens, v.Run.Files)
+	}
+}
+
+func TestID_FixedLengthAndDistinct(t *testing.T) {
+	seen := make(map[string]bool)
+	for i := range 1000 {
+		id := issues.ID("acme", "run", fmt.Sprint(i))
+		if len(id) != len("ht-")+13 || seen[id] {
+			t.Fatalf("id %q: wrong length or not the only one", id)
+		}
+		seen[id] = true
+	}
+	if issues.ID("a", "bc") == issues.ID("ab", "c") {
+		t.Error("parts run together")
+	}
+}

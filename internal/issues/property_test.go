@@ -1,0 +1,336 @@
+package issues_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// drawHistory draws a history of a few runs of two tenants in delivery order,
+// a second or none between events.
+func drawHistory(t *rapid.T) []events.Event {
+	n := rapid.IntRange(1, 40).Draw(t, "events")
+	at := epoch
+	list := make([]events.Event, 0, n)
+	for i := range n {
+		at = at.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "gap")) * time.Second)
+		run := rapid.IntRange(0, 2).Draw(t, "run")
+		e := events.Event{
+			ID: fmt.Sprintf("e%03d", i), Source: "/engine", Time: at, Tenant: []string{"acme", "beta"}[run%2],
+			Run: fmt.Sprintf("r%d", run), RunType: []string{"RESOLVE", "review", ""}[run],
+		}
+		e.Type, e.Step = drawPayload(t, &e)
+		list = append(list, e)
+	}
+	return list
+}
+
+var summaries = []string{"", "ok", "TODO: a thing", "Next steps: one thing; two thing; three thing; four thing", "No follow-up needed"}
+
+func drawPayload(t *rapid.T, e *events.Event) (typ, step string) {
+	metadata := map[string]any{}
+	if rapid.IntRange(0, 4).Draw(t, "declares") == 0 {
+		metadata["complexity"] = rapid.IntRange(1, 4).Draw(t, "complexity")
+	}
+	if rapid.IntRange(0, 9).Draw(t, "partial") == 0 {
+		metadata["partial_success"] = true
+	}
+	out := rapid.SampledFrom(summaries).Draw(t, "summary")
+	var payload any
+	kind := rapid.SampledFrom([]events.Kind{
+		events.RunStarted, events.StepFinished, events.StepFinished, events.StepFinished, events.RunFinished,
+		events.Error, events.RunSealed, events.ToolBefore, events.ClockTicked, events.IssueEdited,
+	}).Draw(t, "kind")
+	switch kind {
+	case events.RunStarted:
+		payload = events.RunStartedData{Metadata: metadata}
+	case events.StepFinished:
+		step = fmt.Sprintf("s%d", rapid.IntRange(0, 3).Draw(t, "step"))
+		status := rapid.SampledFrom([]events.StepStatus{"completed", "completed", "failed", "skipped", "running", "pending"}).Draw(t, "status")
+		role := rapid.SampledFrom([]string{"", "CODER", "PLANNER"}).Draw(t, "role")
+		payload = events.StepFinishedData{AgentRole: role, StepStatus: status, OutputSummary: out, Metadata: metadata}
+	case events.RunFinished:
+		payload = events.RunFinishedData{Success: rapid.Bool().Draw(t, "success"), OutputSummary: out, Metadata: metadata}
+	}
+	if err := e.SetData(payload); err != nil {
+		t.Fatal(err)
+	}
+	return kind.Type(), step
+}
+
+func encode(tb rapid.TB, s *issues.State) string {
+	tb.Helper()
+	data, err := s.Encode()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
+}
+
+func apply(tb rapid.TB, s *issues.State, list ...events.Event) []issues.Decision {
+	tb.Helper()
+	var decisions []issues.Decision
+	for _, e := range list {
+		d, err := s.Apply(e, issues.DefaultConfig())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		decisions = append(decisions, d...)
+	}
+	return decisions
+}
+
+func TestProperty_RepeatsChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawHistory(t)
+		var once, twice issues.State
+		want := apply(t, &once, list...)
+		var got []issues.Decision
+		for i, e := range list {
+			got = append(got, apply(t, &twice, e, e, list[rapid.IntRange(0, i).Draw(t, "again")])...)
+		}
+		if diff := cmp.Diff(encode(t, &once), encode(t, &twice)); diff != "" {
+			t.Errorf("state (-once +twice):\n%s", diff)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("decisions (-once +twice):\n%s", diff)
+		}
+	})
+}
+
+func TestProperty_RestartAfterEachEvent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawHistory(t)
+		var straight issues.State
+		want := apply(t, &straight, list...)
+		restarted := new(issues.State)
+		var got []issues.Decision
+		for _, e := range list {
+			got = append(got, apply(t, restarted, e)...)
+			s, err := issues.DecodeState([]byte(encode(t, restarted)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			restarted = s
+		}
+		if diff := cmp.Diff(encode(t, &straight), encode(t, restarted)); diff != "" {
+			t.Errorf("state (-straight +restarted):\n%s", diff)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("decisions (-straight +restarted):\n%s", diff)
+		}
+	})
+}
+
+// outline is what must not depend on names and times.
+func outline(s *issues.State, shift time.Duration) []issues.Issue {
+	list := s.Issues()
+	for i := range list {
+		issue := &list[i]
+		issue.ID, issue.Tenant = "", ""
+		for j := range issue.Links {
+			issue.Links[j].ID = ""
+		}
+		issue.Created, issue.Updated = issue.Created.Add(-shift), issue.Updated.Add(-shift)
+		if !issue.Closed.IsZero() {
+			issue.Closed = issue.Closed.Add(-shift)
+		}
+	}
+	slices.SortFunc(list, func(a, b issues.Issue) int {
+		return slices.Compare([]string{a.Run, a.Title}, []string{b.Run, b.Title})
+	})
+	return list
+}
+
+func TestProperty_NamesAndTimesDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawHistory(t)
+		shift := time.Duration(rapid.Int64Range(-1e9, 1e9).Draw(t, "shift")) * time.Second
+		moved := slices.Clone(list)
+		for i := range moved {
+			moved[i].Time = moved[i].Time.Add(shift)
+			moved[i].Tenant = "renamed " + moved[i].Tenant
+		}
+		var here, there issues.State
+		apply(t, &here, list...)
+		apply(t, &there, moved...)
+		if diff := cmp.Diff(outline(&here, 0), outline(&there, shift)); diff != "" {
+			t.Errorf("issues (-here +there):\n%s", diff)
+		}
+	})
+}
+
+func TestProperty_TenantsDoNotTouchEachOther(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawHistory(t)
+		var together, alone issues.State
+		apply(t, &together, list...)
+		for _, tenant := range []string{"acme", "beta"} {
+			for _, e := range list {
+				if e.Tenant == tenant {
+					apply(t, &alone, e)
+				}
+			}
+		}
+		if diff := cmp.Diff(encode(t, &alone), encode(t, &together)); diff != "" {
+			t.Errorf("state (-alone +together):\n%s", diff)
+		}
+	})
+}
+
+// TestProperty_OrderOfDeliveryDoesNotDecide delivers runs with distinct times,
+// where steps are told apart, in any order: the runs' own issues that exist end
+// the same, and runs that are tracked by their type always have theirs.
+func TestProperty_OrderOfDeliveryDoesNotDecide(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawHistory(t)
+		for i := range list {
+			list[i].Time = epoch.Add(time.Duration(i) * time.Minute)
+			list[i].RunType = "RESOLVE"
+		}
+		shuffled := rapid.Permutation(list).Draw(t, "order")
+		var ordered, other issues.State
+		apply(t, &ordered, list...)
+		apply(t, &other, shuffled...)
+		if diff := cmp.Diff(statuses(&ordered), statuses(&other)); diff != "" {
+			t.Errorf("statuses (-ordered +shuffled):\n%s", diff)
+		}
+	})
+}
+
+func statuses(s *issues.State) map[string]issues.Status {
+	m := make(map[string]issues.Status)
+	for _, issue := range s.Issues() {
+		if issue.Kind == issues.Tracking {
+			m[issue.Tenant+"/"+issue.Run] = issue.Status
+		}
+	}
+	return m
+}
+
+// TestProperty_EffectsTellTheState rebuilds the issues from the effects alone.
+func TestProperty_EffectsTellTheState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s issues.State
+		built := make(map[string]issues.Issue)
+		for _, d := range apply(t, &s, drawHistory(t)...) {
+			for _, e := range d.Effects {
+				if !slices.Contains(d.Issues, e.ID) {
+					t.Errorf("decision on %s does not name issue %s", d.Event, e.ID)
+				}
+				built[e.ID] = follow(t, built[e.ID], e)
+			}
+		}
+		for _, want := range s.Issues() {
+			want.Sources, want.Remaining = nil, false
+			if diff := cmp.Diff(want, built[want.ID]); diff != "" {
+				t.Errorf("issue (-state +effects):\n%s", diff)
+			}
+		}
+	})
+}
+
+func follow(t *rapid.T, issue issues.Issue, e issues.Effect) issues.Issue {
+	if e.At.Before(issue.Updated) && e.Op == issues.OpTransition {
+		t.Errorf("issue %s moves to %s at %s, after %s", e.ID, e.To, e.At, issue.Updated)
+	}
+	switch e.Op {
+	case issues.OpCreate:
+		if issue.ID != "" {
+			t.Errorf("issue %s is made twice", e.ID)
+		}
+		issue = *e.Issue
+		issue.Sources, issue.Remaining = nil, false
+	case issues.OpTransition:
+		issue.Status, issue.Reason, issue.Updated, issue.Closed = e.To, e.Reason, e.At, time.Time{}
+		if e.To == issues.Closed {
+			issue.Closed = e.At
+		}
+	case issues.OpLink:
+		issue.Links = append(issue.Links, *e.Link)
+	case issues.OpNote:
+	}
+	return issue
+}
+
+// TestProperty_GrowingSnapshots imports prefixes of a session one after the
+// other, each closed by a run.finished of its own, as the import of a growing
+// transcript does: the issues are those of the last one alone.
+func TestProperty_GrowingSnapshots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		steps := rapid.IntRange(1, 12).Draw(t, "steps")
+		var list []events.Event
+		for i := range steps {
+			e := events.Event{
+				ID: fmt.Sprintf("s%d", i), Source: "claude-code", Type: events.StepFinished.Type(), Tenant: "acme", Run: "r1",
+				Step: fmt.Sprintf("p%d", i), Time: epoch.Add(time.Duration(i) * time.Minute),
+			}
+			d := events.StepFinishedData{
+				StepStatus: events.StepCompleted, OutputSummary: rapid.SampledFrom(summaries).Draw(t, "summary"),
+				TokensUsed: &events.Tokens{Input: rapid.Int64Range(0, 60_000).Draw(t, "tokens")},
+			}
+			if err := e.SetData(d); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, e)
+		}
+		snapshot := func(n int) []events.Event {
+			end := events.Event{
+				ID: fmt.Sprintf("end%d", n), Source: "claude-code", Type: events.RunFinished.Type(), Tenant: "acme", Run: "r1",
+				Time: list[n-1].Time,
+			}
+			if err := end.SetData(events.RunFinishedData{Success: true, Steps: n}); err != nil {
+				t.Fatal(err)
+			}
+			return append(slices.Clone(list[:n]), end)
+		}
+		var growing, last issues.State
+		for n := 1; n < steps; n++ {
+			if rapid.Bool().Draw(t, "imported") {
+				apply(t, &growing, snapshot(n)...)
+			}
+		}
+		apply(t, &growing, snapshot(steps)...)
+		apply(t, &last, snapshot(steps)...)
+		if diff := cmp.Diff(last.Issues(), growing.Issues()); diff != "" {
+			t.Errorf("issues (-last +growing):\n%s", diff)
+		}
+	})
+}
+
+// FuzzDecodeState checks that what decodes is the one encoding of its state.
+func FuzzDecodeState(f *testing.F) {
+	h := newHistory(f, "RESOLVE").start(nil).step("s1", events.StepFailed, "", nil).
+		step("s2", events.StepCompleted, "TODO: a thing", nil).end(true, nil)
+	s, _ := fold(f, h.list)
+	data, err := s.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(`{"schema":1,"tenants":[],"runs":[],"steps":[],"issues":[],"decided":[]}`))
+	f.Add([]byte(`{"schema":1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := issues.DecodeState(data)
+		if err != nil {
+			return
+		}
+		again, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(again) != string(data) {
+			t.Errorf("decoded %s, encoded %s", data, again)
+		}
+		if _, err := s.Apply(h.list[0], issues.DefaultConfig()); err != nil {
+			t.Errorf("apply to a decoded state: %v", err)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package consume_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+var space subjects.Space
+
+// memory is a projection that lives as long as the test: what a process would
+// have on disk.
+type memory struct {
+	mu    sync.Mutex // guards all below
+	pos   consume.Position
+	seqs  []uint64
+	data  []string
+	calls int
+
+	// fail, when set, decides what becomes of a call: commit it or not, and
+	// what to return.
+	fail    func(call int, batch []consume.Message) (commit bool, err error)
+	changed chan struct{} // gets a token after each call, if there is room
+}
+
+func newMemory() *memory { return &memory{changed: make(chan struct{}, 1)} }
+
+func (m *memory) Position(context.Context) (consume.Position, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pos, nil
+}
+
+func (m *memory) Apply(_ context.Context, batch []consume.Message, next consume.Position) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+	commit, err := true, error(nil)
+	if m.fail != nil {
+		commit, err = m.fail(m.calls, batch)
+	}
+	if commit {
+		for _, msg := range batch {
+			m.seqs, m.data = append(m.seqs, msg.Sequence), append(m.data, string(msg.Data))
+		}
+		m.pos = next
+	}
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
+	return err
+}
+
+func (m *memory) applied() []uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]uint64(nil), m.seqs...)
+}
+
+// wait returns once n messages were applied.
+func (m *memory) wait(t *testing.T, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	for len(m.applied()) < n {
+		select {
+		case <-m.changed:
+		case <-ctx.Done():
+			t.Fatalf("got %d messages applied, want %d", len(m.applied()), n)
+		}
+	}
+}
+
+// running is a Run in a goroutine of its own.
+type running struct {
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func start(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume.Projection) *running {
+	t.Helper()
+	if opts.Durable == "" {
+		opts.Durable = "test"
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{cancel: cancel, done: make(chan error, 1)}
+	go func() { r.done <- consume.Run(ctx, js, opts, p) }()
+	return r
+}
+
+// stop ends the run, which must be clean.
+func (r *running) stop(t *testing.T) {
+	t.Helper()
+	r.cancel()
+	if err := <-r.done; err != nil {
+		t.Errorf("run: %v", err)
+	}
+}
+
+func drain(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume.Projection) {
+	t.Helper()
+	opts.Drain = true
+	if opts.Durable == "" {
+		opts.Durable = "test"
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if err := consume.Run(ctx, js, opts, p); err != nil {
+		t.Fatalf("drain: %v", err)
+	}
+}
+
+// publish stores n messages of tenant, whose data is tenant and number from
+// first, and returns when all are.
+func publish(t *testing.T, js jetstream.JetStream, tenant string, first, n int) {
+	t.Helper()
+	subject, err := space.Event(tenant, "p1", "r1", "run.started")
+	if err != nil {
+		t.Fatal(err)
+	}
+	acks := make([]jetstream.PubAckFuture, 0, n)
+	for i := first; i < first+n; i++ {
+		ack, err := js.PublishAsync(subject, fmt.Appendf(nil, "%s %d", tenant, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acks = append(acks, ack)
+	}
+	for _, ack := range acks {
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			t.Fatal(err)
+		}
+	}
+}
+
+func upTo(n uint64) []uint64 { return between(1, n) }
+
+func between(first, last uint64) []uint64 {
+	var all []uint64
+	for i := first; i <= last; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+// remove deletes a message from a stream made without deny flags.
+func remove(t *testing.T, js jetstream.JetStream, seq uint64) {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), space.EventStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.DeleteMsg(t.Context(), seq); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tampered() natstest.Options { return natstest.Options{AllowTamper: true} }

@@ -1,0 +1,185 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	fetchWait      = 30 * time.Second
+	fetchHeartbeat = 5 * time.Second
+	fetchBytes     = 64 << 20
+)
+
+var errStalled = errors.New("messages are there and do not come")
+
+// holeError is a delivery that does not follow the one before.
+type holeError struct{ after, got uint64 }
+
+func (e *holeError) Error() string {
+	return fmt.Sprintf("message %d was delivered behind %d: a delivery in between is missing", e.got, e.after)
+}
+
+// pull asks for messages until something breaks.
+func (l *loop) pull(
+	ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer, status <-chan nats.Status,
+) error {
+	for {
+		if err := l.fetch(ctx, stream, consumer, status); err != nil {
+			return err
+		}
+	}
+}
+
+// fetch makes one request and applies what it brings. An empty one is not the
+// end of the stream.
+func (l *loop) fetch(
+	ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer, status <-chan nats.Status,
+) error {
+	fetching, cancel := context.WithTimeout(ctx, fetchWait)
+	batch, err := consumer.Fetch(fetches*l.opts.Batch,
+		jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat), jetstream.FetchMaxBytes(fetchBytes))
+	if err != nil {
+		cancel()
+		return fmt.Errorf("ask for messages: %w", err)
+	}
+	messages := batch.Messages()
+	// The request's goroutine ends before the next reset: what it still got is
+	// dropped, and delivered again after the reset.
+	defer func() {
+		cancel()
+		for range messages { //nolint:revive // see above
+		}
+	}()
+	r := reader{loop: l, stream: stream, messages: messages, status: status}
+	for {
+		more, err := r.batch(ctx)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if err := batch.Error(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("messages: %w", err)
+	}
+	return nil
+}
+
+// reader takes batches from the messages of one request.
+type reader struct {
+	*loop
+	stream   jetstream.Stream
+	messages <-chan jetstream.Msg
+	status   <-chan nats.Status
+}
+
+// batch waits for a message and applies it with all that are there. It returns
+// false when the request has brought all it will.
+func (r *reader) batch(ctx context.Context) (more bool, err error) {
+	msg, err := r.first(ctx)
+	if msg == nil || err != nil {
+		return false, err
+	}
+	r.stalled = 0
+	in := inbox{loop: r.loop, stream: r.stream, last: r.pos.Sequence}
+	more, bad := r.collect(ctx, &in, msg)
+	// What came before the bad one is good.
+	if err := r.apply(ctx, &in); err != nil {
+		return false, err
+	}
+	if bad != nil {
+		return false, bad
+	}
+	if r.drained() {
+		return false, errDrained
+	}
+	return more, nil
+}
+
+// first waits for the first message of a batch. Meanwhile it looks at the
+// stream itself: a request can be lost with its server, and nothing comes then.
+func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
+	idle := time.NewTicker(r.opts.IdleCheck)
+	defer idle.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case msg := <-r.messages: // nil when closed
+			return msg, nil
+		case s := <-r.status:
+			if s != nats.CONNECTED {
+				return nil, errDisconnected
+			}
+		case <-idle.C:
+			if err := r.watch(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+func (r *reader) watch(ctx context.Context) error {
+	stream, err := r.open(ctx)
+	if err != nil {
+		return err
+	}
+	if !stream.CachedInfo().Created.Equal(r.created) {
+		return errors.New("stream was created anew")
+	}
+	if err := r.check(ctx, stream); err != nil {
+		return err
+	}
+	if r.progress.Lag == 0 {
+		r.stalled = 0
+		return nil
+	}
+	// One check may have come between the storing and the delivery.
+	if r.stalled++; r.stalled > 1 {
+		return errStalled
+	}
+	return nil
+}
+
+// collect adds msg and all that is there to in, up to the size of a batch.
+func (r *reader) collect(ctx context.Context, in *inbox, msg jetstream.Msg) (more bool, err error) {
+	var linger <-chan time.Time
+	if r.opts.Linger > 0 {
+		timer := time.NewTimer(r.opts.Linger)
+		defer timer.Stop()
+		linger = timer.C
+	}
+	for {
+		if err := in.add(ctx, msg); err != nil {
+			return false, err
+		}
+		if in.full() {
+			return true, nil
+		}
+		var ok bool
+		select {
+		case msg, ok = <-r.messages:
+		default:
+			if linger == nil {
+				return true, nil
+			}
+			select {
+			case msg, ok = <-r.messages:
+			case <-linger:
+				return true, nil
+			case <-ctx.Done():
+				return true, nil
+			}
+		}
+		if !ok {
+			return false, nil
+		}
+	}
+}

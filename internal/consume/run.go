@@ -1,0 +1,191 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+const (
+	requestTimeout = 5 * time.Second
+	sessionFirst   = 10 * time.Millisecond // first pause before a new session
+	sessionMost    = 5 * time.Second
+	retryFirst     = 100 * time.Millisecond // first pause before Apply is tried again
+	manyResets     = 5                      // in a row without progress: somebody else reads our durable
+)
+
+var errDrained = errors.New("drained")
+
+// stopError ends Run.
+type stopError struct{ err error }
+
+func (e stopError) Error() string { return e.err.Error() }
+func (e stopError) Unwrap() error { return e.err }
+
+// loop is one call of Run. All of it belongs to that goroutine.
+type loop struct {
+	opts    Options
+	js      jetstream.JetStream
+	p       Projection
+	log     *slog.Logger
+	durable string
+	filters []string // of the tenant; nil for all messages
+
+	work context.Context //nolint:containedctx // outlives ctx of Run by StopTimeout, for what is in hand
+
+	pos       Position
+	created   time.Time // of the stream, in this session
+	draining  bool      // target is set
+	progress  Progress
+	delivered uint64 // the consumer's count of deliveries since its reset
+	stalled   int    // checks in a row that found messages which had not come
+	resets    int    // sessions that ended in a hole, since the last progress
+}
+
+// Run reads the stream and applies it to p until ctx ends; then it lets the
+// batch in hand finish and returns nil. With Drain it returns nil once all is
+// handled that was in the stream at the start, and an error if ctx ends before.
+//
+// A broker that goes away is waited for; Progress tells.
+func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection) error {
+	l, err := newLoop(js, opts.withDefaults(), p)
+	if err != nil {
+		return err
+	}
+	stopped, stop := context.WithCancel(ctx)
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		<-stopped.Done()
+		if ctx.Err() != nil {
+			pause(l.opts.StopTimeout, work.Done())
+		}
+		cancel()
+	})
+	l.work = work
+	err = l.run(ctx)
+	// Both, and in this order: ctx may end between the two.
+	cancel()
+	stop()
+	wg.Wait()
+	return err
+}
+
+func newLoop(js jetstream.JetStream, opts Options, p Projection) (*loop, error) {
+	l := &loop{opts: opts, js: js, p: p}
+	var err error
+	if l.durable, err = opts.Space.Durable(opts.Durable, opts.Tenant); err != nil {
+		return nil, fmt.Errorf("consume: %w", err)
+	}
+	if opts.Tenant != "" {
+		if l.filters, err = opts.Space.Tenant(opts.Tenant); err != nil {
+			return nil, fmt.Errorf("consume: %w", err)
+		}
+	}
+	l.log = opts.Logger.With("consumer", l.durable)
+	return l, nil
+}
+
+// run goes from session to session. Each begins like the first: with the
+// position, the stream's identity, and a reset of the durable.
+func (l *loop) run(ctx context.Context) error {
+	status := l.js.Conn().StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.CLOSED)
+	defer l.js.Conn().RemoveStatusListener(status)
+	failures := 0
+	for {
+		before := l.progress.Done
+		err := l.session(ctx, status)
+		var stop stopError
+		switch {
+		case errors.Is(err, errDrained):
+			return nil
+		case errors.As(err, &stop):
+			return stop.err
+		case ctx.Err() != nil && l.opts.Drain:
+			return fmt.Errorf("drain %s: %w", l.durable, ctx.Err())
+		case ctx.Err() != nil:
+			return nil
+		case l.js.Conn().IsClosed():
+			return fmt.Errorf("consume %s: %w", l.durable, nats.ErrConnectionClosed)
+		}
+		if l.progress.Done > before {
+			failures, l.resets = 0, 0
+		}
+		l.failed(ctx, err, failures)
+		waitForBroker(ctx, status, backoff(sessionFirst, sessionMost, failures))
+		failures++
+	}
+}
+
+// failed reports why a session ended. One reset is nothing to worry about.
+func (l *loop) failed(ctx context.Context, err error, failures int) {
+	level := slog.LevelWarn
+	var hole *holeError
+	if errors.As(err, &hole) {
+		l.resets++
+		if l.resets < manyResets {
+			level = slog.LevelDebug
+		} else {
+			err = fmt.Errorf("%w; is another process reading the durable %s?", err, l.durable)
+		}
+	}
+	if failures == 0 && errors.Is(err, errDisconnected) {
+		level = slog.LevelInfo
+	}
+	l.log.Log(ctx, level, "reading was interrupted", "error", err, "position", l.pos.Sequence)
+	if level >= slog.LevelInfo {
+		l.report(err)
+	}
+}
+
+// waitForBroker waits for d, or less when the connection comes back.
+func waitForBroker(ctx context.Context, status <-chan nats.Status, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case s := <-status:
+			if s == nats.CONNECTED || s == nats.CLOSED {
+				return
+			}
+		}
+	}
+}
+
+// backoff doubles from first to most, with jitter down to the half.
+func backoff(first, most time.Duration, failures int) time.Duration {
+	d := most
+	if failures < 16 {
+		d = min(most, first<<failures)
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// pause waits for d or done, and reports whether it was d.
+func pause(d time.Duration, done <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-done:
+		return false
+	}
+}
+
+func (l *loop) report(err error) {
+	l.progress.Position = l.pos
+	l.progress.Err = err
+	l.opts.Progress(l.progress)
+}

@@ -1,0 +1,212 @@
+package consume
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// fetches is how many batches one request to the server asks for.
+const fetches = 4
+
+var errDisconnected = errors.New("broker connection lost")
+
+// session reads until something breaks. It always returns an error.
+func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
+	drainStatus(status)
+	pos, err := l.p.Position(ctx)
+	if err != nil {
+		return fmt.Errorf("position: %w", stopIfAsked(err))
+	}
+	l.pos = pos
+	stream, err := l.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.identify(ctx, stream); err != nil {
+		return err
+	}
+	if err := l.check(ctx, stream); err != nil {
+		return err
+	}
+	consumer, err := l.attach(ctx)
+	if err != nil {
+		return err
+	}
+	return l.pull(ctx, stream, consumer, status)
+}
+
+func stopIfAsked(err error) error {
+	if errors.Is(err, ErrStop) {
+		return stopError{err}
+	}
+	return err
+}
+
+func drainStatus(status <-chan nats.Status) {
+	for {
+		select {
+		case <-status:
+		default:
+			return
+		}
+	}
+}
+
+// open returns the stream with its present state. Messages are looked up at the
+// stream's leader: a replica that is behind would know of holes that are none.
+func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	stream, err := l.js.Stream(ctx, l.opts.Space.EventStream())
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", l.opts.Space.EventStream(), err)
+	}
+	stream.CachedInfo().Config.AllowDirect = false
+	return stream, nil
+}
+
+// identify sees to it that the stream is the one that the position is of: the
+// same creation time, and the same message at the position. A broker that lost
+// its last writes gives their sequences to other messages.
+func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
+	info := stream.CachedInfo()
+	l.created = info.Created.UTC()
+	if l.pos.Sequence == 0 && l.pos.Stream.IsZero() {
+		l.pos.Stream = l.created
+		return nil
+	}
+	reason, err := l.difference(ctx, stream)
+	if err != nil || reason == "" {
+		return err
+	}
+	l.log.WarnContext(ctx, "stream changed", "reason", reason, "position", l.pos.Sequence)
+	if err := l.opts.OnStreamChanged(reason); err != nil {
+		return stopError{err}
+	}
+	l.draining = false // the target was one of the old stream
+	return l.commit(ctx, nil, Position{Stream: l.created})
+}
+
+func (l *loop) difference(ctx context.Context, stream jetstream.Stream) (reason string, err error) {
+	info := stream.CachedInfo()
+	switch {
+	case !l.created.Equal(l.pos.Stream):
+		return fmt.Sprintf("it was created at %s, the one before at %s",
+			l.created.Format(timeFormat), l.pos.Stream.Format(timeFormat)), nil
+	case l.pos.Sequence > info.State.LastSeq:
+		return fmt.Sprintf("it ends at %d, and %d was read before", info.State.LastSeq, l.pos.Sequence), nil
+	case l.pos.Sequence < info.State.FirstSeq:
+		return "", nil // nothing read, or expired: there is nothing to compare
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	msg, err := stream.GetMsg(ctx, l.pos.Sequence)
+	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+		l.log.WarnContext(ctx, "message was deleted after it was read", "sequence", l.pos.Sequence)
+		l.opts.OnHole(Hole{First: l.pos.Sequence, Last: l.pos.Sequence})
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("message %d: %w", l.pos.Sequence, err)
+	case events.HashOf(msg.Data) != l.pos.Hash:
+		return fmt.Sprintf("message %d is another one than was read before", l.pos.Sequence), nil
+	}
+	return "", nil
+}
+
+const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
+
+// attach makes the durable what it should be and resets it to the message
+// behind the position.
+func (l *loop) attach(ctx context.Context) (jetstream.Consumer, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	name := l.opts.Space.EventStream()
+	config := jetstream.ConsumerConfig{
+		Durable:        l.durable,
+		FilterSubjects: l.filters,
+		DeliverPolicy:  jetstream.DeliverAllPolicy,
+		// Half of the server's CPU of explicit acks.
+		AckPolicy:     jetstream.AckAllPolicy,
+		AckWait:       l.opts.AckWait,
+		MaxDeliver:    -1,
+		MaxAckPending: 2 * fetches * l.opts.Batch,
+	}
+	consumer, err := l.js.CreateOrUpdateConsumer(ctx, name, config)
+	var api *jetstream.APIError
+	if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeConsumerCreate {
+		// What cannot be updated is made anew: the position is ours, not its.
+		if err := l.js.DeleteConsumer(ctx, name, l.durable); err != nil {
+			return nil, fmt.Errorf("replace durable %s: %w", l.durable, err)
+		}
+		consumer, err = l.js.CreateOrUpdateConsumer(ctx, name, config)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("durable %s: %w", l.durable, err)
+	}
+	if _, err := l.js.ResetConsumerToSequence(ctx, name, l.durable, l.pos.Sequence+1); err != nil {
+		return nil, fmt.Errorf("reset durable %s to %d: %w", l.durable, l.pos.Sequence+1, err)
+	}
+	l.delivered, l.stalled = 0, 0
+	return consumer, nil
+}
+
+// next returns the sequence of the first message behind seq that is for us, or
+// 0 when there is none.
+func (l *loop) next(ctx context.Context, stream jetstream.Stream, seq uint64) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	filters := l.filters
+	if filters == nil {
+		filters = []string{">"}
+	}
+	var found uint64
+	for _, f := range filters {
+		msg, err := stream.GetMsg(ctx, seq+1, jetstream.WithGetMsgSubject(f))
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+		case err != nil:
+			return 0, fmt.Errorf("look behind message %d: %w", seq, err)
+		case found == 0 || msg.Sequence < found:
+			found = msg.Sequence
+		}
+	}
+	return found, nil
+}
+
+// check finds out how far it is to the end, and whether a drain has got there.
+func (l *loop) check(ctx context.Context, stream jetstream.Stream) error {
+	state := stream.CachedInfo().State
+	l.progress.Last = state.LastSeq
+	if l.opts.Drain && !l.draining {
+		l.draining, l.progress.Target = true, state.LastSeq
+	}
+	var next uint64
+	if state.LastSeq > l.pos.Sequence {
+		var err error
+		if next, err = l.next(ctx, stream, l.pos.Sequence); err != nil {
+			return err
+		}
+	}
+	switch {
+	case next == 0:
+		l.progress.Lag = 0
+	case l.filters == nil:
+		l.progress.Lag = state.LastSeq - next + 1
+	default:
+		l.progress.Lag = max(l.progress.Lag, 1)
+	}
+	l.report(nil)
+	if l.drained() || l.draining && (next == 0 || next > l.progress.Target) {
+		return errDrained
+	}
+	return nil
+}
+
+func (l *loop) drained() bool { return l.draining && l.pos.Sequence >= l.progress.Target }

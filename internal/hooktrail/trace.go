@@ -66,7 +66,7 @@ type tracer struct {
 
 func newTracer(tenant, run string) *tracer {
 	return &tracer{
-		trace: Trace{Run: run, Tenant: tenant, Tools: map[string]int{}},
+		trace: Trace{Run: run, Tenant: tenant, Tools: map[string]int{}, Steps: []*Step{}},
 		steps: map[string]*Step{},
 		calls: map[string]*Row{},
 	}
@@ -125,7 +125,7 @@ var folds = map[events.Kind]func(*tracer, events.Event){
 func (t *tracer) step(e events.Event) *Step {
 	s := t.steps[e.Step]
 	if s == nil {
-		s = &Step{ID: e.Step, Status: events.StepRunning, Started: e.Time}
+		s = &Step{ID: e.Step, Status: events.StepRunning, Started: e.Time, Rows: []*Row{}}
 		t.steps[e.Step] = s
 		t.trace.Steps = append(t.trace.Steps, s)
 	}

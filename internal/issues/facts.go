@@ -102,11 +102,18 @@ func (f *fold) advance(status events.StepStatus, role string) {
 		if r.Failed.isZero() || r.Failed.before(f.stamp) {
 			r.Failed, r.Step = f.stamp, StepKey(f.event)
 		}
+		if f.stamp.before(f.view.Step.Done) {
+			r.Done = r.Done.later(f.stamp)
+		}
 	case events.StepCompleted:
 		r.Done = r.Done.later(f.stamp)
+		f.view.Step.Done = f.view.Step.Done.later(f.stamp)
+		// Another role may complete the step: that makes good its failure, not
+		// others of the role that failed.
 		for i := range run.Roles {
-			if other := &run.Roles[i]; other.Step == StepKey(f.event) {
-				other.Done = other.Done.later(f.stamp)
+			other := &run.Roles[i]
+			if other.Step == StepKey(f.event) && other.Failed.before(f.stamp) {
+				other.Done = other.Done.later(other.Failed)
 			}
 		}
 	case events.StepPending, events.StepRunning, events.StepSkipped:
@@ -122,7 +129,7 @@ func (f *fold) supersede(status events.StepStatus, d events.StepFinishedData) (l
 		return true
 	}
 	step := Step{
-		Tenant: f.event.Tenant, Run: f.event.Run, ID: StepKey(f.event), At: f.stamp,
+		Tenant: f.event.Tenant, Run: f.event.Run, ID: StepKey(f.event), At: f.stamp, Done: old.Done,
 		Failed: status == events.StepFailed, Files: amount(d.Metadata["files"]),
 	}
 	if t := d.TokensUsed; t != nil {

@@ -74,6 +74,7 @@ type Step struct {
 	Run    string `json:"run"`
 	ID     string `json:"id"`
 	At     Stamp  `json:"at,omitzero"`
+	Done   Stamp  `json:"done,omitzero"` // the latest completion
 	Failed bool   `json:"failed,omitempty"`
 	Tokens int64  `json:"tokens,omitempty"`
 	Files  int    `json:"files,omitempty"`
@@ -101,7 +102,7 @@ func (r *Run) role(name string) *Role {
 // good: neither a later completed step of that role nor a successful end.
 func (r *Run) failing() (Role, bool) {
 	for _, role := range r.Roles {
-		if !role.Failed.isZero() && role.Done.before(role.Failed) && r.Settled.before(role.Failed) {
+		if role.Done.before(role.Failed) && r.Settled.before(role.Failed) {
 			return role, true
 		}
 	}

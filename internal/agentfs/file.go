@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -18,6 +19,12 @@ var ErrBusy = errors.New("file is in use by another process")
 // busyTimeout is how long a file that another process is just leaving is
 // waited for.
 const busyTimeout = 20 * time.Millisecond
+
+// exclusive makes a connection the only one to its file. That keeps the clients'
+// engine, which knows no shared memory file, out while we write; closing leaves
+// one file without a log beside it. A crash can undo the last commit, its
+// position included.
+var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
 // file is an AgentFS file that is open for one commit.
 type file struct {
@@ -40,14 +47,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	}()
 	conn.SetInterrupt(ctx.Done())
 	conn.SetBusyTimeout(busyTimeout)
-	// Exclusive locking keeps the clients' engine, which knows no shared memory
-	// file, out while we write; closing leaves one file without a log beside it.
-	for _, pragma := range []string{"locking_mode = exclusive", "journal_mode = wal", "synchronous = normal"} {
-		if err := sqlitex.ExecuteTransient(conn, "PRAGMA "+pragma, nil); err != nil {
-			return nil, fmt.Errorf("set %s: %w", pragma, err)
-		}
-	}
-	if err := sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil); err != nil {
+	if err := execute(conn, append(slices.Clone(exclusive), "BEGIN IMMEDIATE")); err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
 	if err := prepare(conn); err != nil {
@@ -65,7 +65,7 @@ func (f *file) reset() error {
 	if err := f.removeFiles(); err != nil {
 		return err
 	}
-	if err := sqlitex.ExecuteScript(f.conn, reset, nil); err != nil {
+	if err := execute(f.conn, removeRows); err != nil {
 		return fmt.Errorf("remove rows: %w", err)
 	}
 	f.pos = start

@@ -9,14 +9,52 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+// projections are the kinds that become rows, and how.
+var projections = []struct {
+	kind    events.Kind
+	project func(*file, events.Event) error
+}{
+	{events.RunStarted, decoded((*file).runStarted)},
+	{events.StepFinished, decoded((*file).stepFinished)},
+	{events.RunFinished, decoded((*file).runFinished)},
+	{events.ToolBefore, decoded((*file).toolBefore)},
+	{events.ToolResult, decoded((*file).toolResult)},
+	{events.BlobChunk, decoded((*file).blobChunk)},
+}
+
+// decoded hands apply the payload of an event. One that cannot be read leaves
+// no row: the evidence of it is in the ledger.
+func decoded[T any](apply func(*file, events.Event, T) error) func(*file, events.Event) error {
+	return func(f *file, e events.Event) error {
+		payload, err := events.Payload[T](e)
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+		return apply(f, e, payload)
+	}
+}
+
+// project writes the rows of e.
+func (f *file) project(e events.Event) error {
+	for _, p := range projections {
+		if p.kind == e.Kind() {
+			return p.project(f, e)
+		}
+	}
+	return nil
+}
+
 // isProjected reports whether e becomes rows.
 func isProjected(e events.Event) bool {
-	switch e.Kind() {
-	case events.RunStarted, events.StepFinished, events.RunFinished, events.ToolBefore, events.ToolResult, events.BlobChunk:
-		return e.Run != "" && wants(e.Hooks)
-	default:
+	if e.Run == "" || !wants(e.Hooks) {
 		return false
 	}
+	for _, p := range projections {
+		if p.kind == e.Kind() {
+			return true
+		}
+	}
+	return false
 }
 
 // wants reports whether a hooks attribute has "agentfs" on. An empty one has
@@ -31,35 +69,6 @@ func wants(hooks string) bool {
 		}
 	}
 	return false
-}
-
-// project writes the rows of e. A payload that cannot be read leaves none: the
-// evidence of it is in the ledger.
-func (f *file) project(e events.Event) error {
-	switch e.Kind() {
-	case events.RunStarted:
-		return decoded(e, f.runStarted)
-	case events.StepFinished:
-		return decoded(e, f.stepFinished)
-	case events.RunFinished:
-		return decoded(e, f.runFinished)
-	case events.ToolBefore:
-		return decoded(e, f.toolBefore)
-	case events.ToolResult:
-		return decoded(e, f.toolResult)
-	case events.BlobChunk:
-		return decoded(e, f.blobChunk)
-	default:
-		return nil
-	}
-}
-
-func decoded[T any](e events.Event, apply func(events.Event, T) error) error {
-	payload, err := events.Payload[T](e)
-	if err != nil {
-		return nil
-	}
-	return apply(e, payload)
 }
 
 func (f *file) runStarted(e events.Event, p events.RunStartedData) error {

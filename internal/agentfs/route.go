@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -39,11 +40,11 @@ type volume struct {
 	rows int64 // events that became rows
 }
 
-const routesSchema = `
-CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, file TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, last INTEGER NOT NULL, done INTEGER NOT NULL, events INTEGER NOT NULL);
-`
+var routesSchema = []string{
+	`CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, file TEXT NOT NULL) WITHOUT ROWID`,
+	`CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, last INTEGER NOT NULL, done INTEGER NOT NULL, events INTEGER NOT NULL)`,
+}
 
 // openRoutes opens a tenant's routes, and makes them anew where they cannot be
 // read.
@@ -55,15 +56,13 @@ func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, 
 	path := filepath.Join(folder, escapeID(tenant)+".db")
 	r := &routes{tenant: tenant, limit: limit}
 	err := r.open(ctx, path)
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		for _, suffix := range []string{"", "-wal", "-journal"} {
 			if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return nil, fmt.Errorf("remove broken routes: %w", err)
 			}
 		}
 		err = r.open(ctx, path)
-	default:
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open routes: %w", busy(err))
@@ -84,12 +83,7 @@ func (r *routes) open(ctx context.Context, path string) (err error) {
 	}()
 	r.conn.SetInterrupt(ctx.Done())
 	r.conn.SetBusyTimeout(busyTimeout)
-	for _, pragma := range []string{"locking_mode = exclusive", "journal_mode = wal", "synchronous = normal"} {
-		if err := sqlitex.ExecuteTransient(r.conn, "PRAGMA "+pragma, nil); err != nil {
-			return err
-		}
-	}
-	if err := sqlitex.ExecuteScript(r.conn, routesSchema, nil); err != nil {
+	if err := execute(r.conn, slices.Concat(exclusive, routesSchema)); err != nil {
 		return err
 	}
 	r.pos, err = loadPosition(r.conn, "state")
@@ -197,15 +191,20 @@ func (r *routes) files() ([]*volume, error) {
 }
 
 // commit keeps what was decided, with the position that it stands for.
-func (r *routes) commit() (err error) {
-	end, err := sqlitex.ImmediateTransaction(r.conn)
-	if err != nil {
-		return fmt.Errorf("commit routes: %w", err)
+func (r *routes) commit() error {
+	if err := r.within(r.keep); err != nil {
+		return fmt.Errorf("keep routes: %w", err)
 	}
-	defer end(&err)
+	clear(r.runs)
+	clear(r.changed)
+	return nil
+}
+
+func (r *routes) keep() error {
 	for run, name := range r.runs {
-		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO runs (run, file) VALUES (?, ?)`, &sqlitex.ExecOptions{Args: []any{run, name}}); err != nil {
-			return fmt.Errorf("keep route: %w", err)
+		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO runs (run, file) VALUES (?, ?)`,
+			&sqlitex.ExecOptions{Args: []any{run, name}}); err != nil {
+			return err
 		}
 	}
 	for _, v := range r.changed {
@@ -214,11 +213,9 @@ func (r *routes) commit() (err error) {
 		}
 		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO files (name, last, done, events) VALUES (?, ?, ?, ?)`,
 			&sqlitex.ExecOptions{Args: []any{v.name, v.last, v.done, v.rows}}); err != nil {
-			return fmt.Errorf("keep file: %w", err)
+			return err
 		}
 	}
-	clear(r.runs)
-	clear(r.changed)
 	return savePosition(r.conn, "state", r.pos)
 }
 
@@ -227,10 +224,27 @@ func (r *routes) forget() error {
 	clear(r.runs)
 	clear(r.changed)
 	r.pos = start
-	if err := sqlitex.ExecuteScript(r.conn, `DELETE FROM runs; DELETE FROM files; DELETE FROM state;`, nil); err != nil {
+	err := r.within(func() error {
+		return execute(r.conn, []string{`DELETE FROM runs`, `DELETE FROM files`, `DELETE FROM state`})
+	})
+	if err != nil {
 		return fmt.Errorf("forget routes: %w", err)
 	}
 	return nil
+}
+
+// within runs change in a transaction.
+func (r *routes) within(change func() error) error {
+	err := execute(r.conn, []string{"BEGIN IMMEDIATE"})
+	if err == nil {
+		if err = change(); err == nil {
+			err = execute(r.conn, []string{"COMMIT"})
+		}
+	}
+	if err != nil && !r.conn.AutocommitEnabled() {
+		err = errors.Join(err, execute(r.conn, []string{"ROLLBACK"}))
+	}
+	return err
 }
 
 func (r *routes) close() error { return r.conn.Close() }

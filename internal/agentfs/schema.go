@@ -16,21 +16,21 @@ const chunkSize = 4096
 // The clients' own tables and indexes, as agentfs-sdk 0.6 makes them: nothing
 // may be added to these, and its engine refuses triggers, CHECK, generated
 // columns and WITHOUT ROWID anywhere.
-const clientSchema = `
-CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()));
-CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS tool_calls (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, parameters TEXT, result TEXT, error TEXT, status TEXT NOT NULL DEFAULT 'pending', started_at INTEGER NOT NULL, completed_at INTEGER, duration_ms INTEGER);
-CREATE INDEX IF NOT EXISTS idx_kv_store_created_at ON kv_store (created_at);
-CREATE TABLE IF NOT EXISTS fs_inode (ino INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT NULL, nlink INTEGER NOT NULL DEFAULT 0, uid INTEGER NOT NULL DEFAULT 0, gid INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, atime INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, rdev INTEGER NOT NULL DEFAULT 0, atime_nsec INTEGER NOT NULL DEFAULT 0, mtime_nsec INTEGER NOT NULL DEFAULT 0, ctime_nsec INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX IF NOT EXISTS idx_tool_calls_name ON tool_calls (name);
-CREATE TABLE IF NOT EXISTS fs_dentry (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, parent_ino INTEGER NOT NULL, ino INTEGER NOT NULL, UNIQUE (parent_ino, name));
-CREATE INDEX IF NOT EXISTS idx_tool_calls_started_at ON tool_calls (started_at);
-CREATE INDEX IF NOT EXISTS idx_fs_dentry_parent ON fs_dentry (parent_ino, name);
-CREATE TABLE IF NOT EXISTS fs_data (ino INTEGER NOT NULL, chunk_index INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (ino, chunk_index));
-CREATE TABLE IF NOT EXISTS fs_symlink (ino INTEGER PRIMARY KEY, target TEXT NOT NULL);
-INSERT OR IGNORE INTO fs_config (key, value) VALUES ('chunk_size', '4096'), ('schema_version', '0.4');
-INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, unixepoch (), unixepoch (), unixepoch ());
-`
+var clientSchema = []string{
+	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
+	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS tool_calls (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, parameters TEXT, result TEXT, error TEXT, status TEXT NOT NULL DEFAULT 'pending', started_at INTEGER NOT NULL, completed_at INTEGER, duration_ms INTEGER)`,
+	`CREATE INDEX IF NOT EXISTS idx_kv_store_created_at ON kv_store (created_at)`,
+	`CREATE TABLE IF NOT EXISTS fs_inode (ino INTEGER PRIMARY KEY AUTOINCREMENT, mode INTEGER NOT NULL, nlink INTEGER NOT NULL DEFAULT 0, uid INTEGER NOT NULL DEFAULT 0, gid INTEGER NOT NULL DEFAULT 0, size INTEGER NOT NULL DEFAULT 0, atime INTEGER NOT NULL, mtime INTEGER NOT NULL, ctime INTEGER NOT NULL, rdev INTEGER NOT NULL DEFAULT 0, atime_nsec INTEGER NOT NULL DEFAULT 0, mtime_nsec INTEGER NOT NULL DEFAULT 0, ctime_nsec INTEGER NOT NULL DEFAULT 0)`,
+	`CREATE INDEX IF NOT EXISTS idx_tool_calls_name ON tool_calls (name)`,
+	`CREATE TABLE IF NOT EXISTS fs_dentry (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, parent_ino INTEGER NOT NULL, ino INTEGER NOT NULL, UNIQUE (parent_ino, name))`,
+	`CREATE INDEX IF NOT EXISTS idx_tool_calls_started_at ON tool_calls (started_at)`,
+	`CREATE INDEX IF NOT EXISTS idx_fs_dentry_parent ON fs_dentry (parent_ino, name)`,
+	`CREATE TABLE IF NOT EXISTS fs_data (ino INTEGER NOT NULL, chunk_index INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (ino, chunk_index))`,
+	`CREATE TABLE IF NOT EXISTS fs_symlink (ino INTEGER PRIMARY KEY, target TEXT NOT NULL)`,
+	`INSERT OR IGNORE INTO fs_config (key, value) VALUES ('chunk_size', '4096'), ('schema_version', '0.4')`,
+	`INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, unixepoch (), unixepoch (), unixepoch ())`,
+}
 
 // Our own tables: plain ones, which the clients pass over. They say which rows
 // are ours, and what the rows alone do not tell.
@@ -39,28 +39,30 @@ INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1
 //	hooktrail_rows    key of a run's start, end, step or tool call → tool_calls.id, exact start
 //	hooktrail_keys    keys of kv_store that are ours, and what their value is merged from
 //	hooktrail_files   paths that are ours
-const ownSchema = `
-CREATE TABLE IF NOT EXISTS hooktrail_state (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS hooktrail_rows (key TEXT PRIMARY KEY, id INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS hooktrail_keys (key TEXT PRIMARY KEY, started TEXT, finished TEXT);
-CREATE TABLE IF NOT EXISTS hooktrail_files (path TEXT PRIMARY KEY);
-`
+var ownSchema = []string{
+	`CREATE TABLE IF NOT EXISTS hooktrail_state (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS hooktrail_rows (key TEXT PRIMARY KEY, id INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0)`,
+	`CREATE TABLE IF NOT EXISTS hooktrail_keys (key TEXT PRIMARY KEY, started TEXT, finished TEXT)`,
+	`CREATE TABLE IF NOT EXISTS hooktrail_files (path TEXT PRIMARY KEY)`,
+}
 
-// reset removes everything that this package wrote, and keeps what other tools
-// wrote: what a file goes through before it is written anew.
-const reset = `
-DELETE FROM tool_calls WHERE id IN (SELECT id FROM hooktrail_rows);
-DELETE FROM kv_store WHERE key IN (SELECT key FROM hooktrail_keys);
-DELETE FROM hooktrail_rows;
-DELETE FROM hooktrail_keys;
-DELETE FROM hooktrail_state;
-`
+// removeRows removes every row that this package wrote, and keeps what other
+// tools wrote: what a file goes through before it is written anew.
+var removeRows = []string{
+	`DELETE FROM tool_calls WHERE id IN (SELECT id FROM hooktrail_rows)`,
+	`DELETE FROM kv_store WHERE key IN (SELECT key FROM hooktrail_keys)`,
+	`DELETE FROM hooktrail_rows`,
+	`DELETE FROM hooktrail_keys`,
+	`DELETE FROM hooktrail_state`,
+}
 
 // prepare makes the tables of a new file, and refuses one whose files lie in
 // pieces of another size.
 func prepare(conn *sqlite.Conn) error {
-	if err := sqlitex.ExecuteScript(conn, clientSchema+ownSchema, nil); err != nil {
-		return fmt.Errorf("make tables: %w", err)
+	for _, statements := range [][]string{clientSchema, ownSchema} {
+		if err := execute(conn, statements); err != nil {
+			return fmt.Errorf("make tables: %w", err)
+		}
 	}
 	size := ""
 	err := sqlitex.Execute(conn, `SELECT value FROM fs_config WHERE key = 'chunk_size'`, &sqlitex.ExecOptions{
@@ -71,6 +73,17 @@ func prepare(conn *sqlite.Conn) error {
 	}
 	if size != strconv.Itoa(chunkSize) {
 		return fmt.Errorf("chunk size %q is not supported, only %d", size, chunkSize)
+	}
+	return nil
+}
+
+// execute runs statements one by one. Unlike a script of sqlitex it does not
+// panic when the disk is too full even to roll back.
+func execute(conn *sqlite.Conn, statements []string) error {
+	for _, statement := range statements {
+		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
+			return err
+		}
 	}
 	return nil
 }

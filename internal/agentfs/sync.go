@@ -80,11 +80,11 @@ func (s *session) notice() error {
 // more behind it.
 func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	var (
-		order []*work
+		order  []*work
 		byFile = map[string]*work{}
-		r     = s.tenant.routes
-		count int
-		bytes int
+		r      = s.tenant.routes
+		count  int
+		bytes  int
 	)
 	for entry, err := range s.src.After(ctx, r.pos.leaf) {
 		if err != nil {
@@ -128,14 +128,13 @@ func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) 
 	e, err := events.Decode(entry.Event)
 	if err != nil {
 		s.opts.Logger.WarnContext(ctx, "agentfs passed over an event", "leaf", entry.Leaf, "error", err)
-		return events.Event{}, false
 	}
-	return e, e.Run != ""
+	return e, err == nil && e.Run != ""
 }
 
 // write puts one file's part of a chunk into it.
 func (s *session) write(ctx context.Context, w *work) error {
-	if w.behind || s.failures[w.volume.name] != nil {
+	if _, failed := s.failures[w.volume.name]; failed || w.behind {
 		return nil
 	}
 	return s.visit(ctx, w.volume, func(f *file) error {
@@ -226,12 +225,9 @@ func (s *session) visit(ctx context.Context, v *volume, change func(*file) error
 	}
 	pos, err := s.commit(ctx, v.name, change)
 	s.visited[v.name] = time.Now()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	if err != nil {
 		s.failures[v.name] = err
-		return nil
+		return ctx.Err()
 	}
 	v.done = pos.leaf
 	return nil

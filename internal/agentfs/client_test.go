@@ -1,0 +1,331 @@
+package agentfs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// client is the real client, from npm: what the files are for.
+type client struct {
+	sdk  string // the folder that has it installed
+	node string
+}
+
+// installClient installs the client that testdata/package.json names into a
+// cache folder, once. Where that cannot be done the test is skipped, or fails
+// if HOOKTRAIL_TEST_REQUIRE is 1.
+func installClient(t *testing.T) client {
+	t.Helper()
+	skip := t.Skipf
+	if os.Getenv("HOOKTRAIL_TEST_REQUIRE") == "1" {
+		skip = t.Fatalf
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		skip("the AgentFS client needs node: %v", err)
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		skip("the AgentFS client needs npm: %v", err)
+	}
+	var manifest struct{ Dependencies map[string]string }
+	data, err := os.ReadFile(filepath.Join("testdata", "package.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	version := manifest.Dependencies["agentfs-sdk"]
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		skip("the AgentFS client needs a cache folder: %v", err)
+	}
+	sdk := filepath.Join(cache, "hooktrail-test", "agentfs-sdk-"+version)
+	if _, err := os.Stat(filepath.Join(sdk, "node_modules", "agentfs-sdk", "package.json")); err == nil {
+		return client{sdk, node}
+	}
+	if err := install(t, npm, sdk, "agentfs-sdk@"+version, data); err != nil {
+		skip("the AgentFS client cannot be had: %v", err)
+	}
+	return client{sdk, node}
+}
+
+// install makes the folder sdk, whole or not at all.
+func install(t *testing.T, npm, sdk, what string, manifest []byte) error {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(sdk), 0o750); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(sdk), "new-*") //nolint:usetesting // it is renamed into the cache
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // nothing is left of it after the rename
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), manifest, 0o600); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, npm, "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", what)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm install: %w\n%s", err, out)
+	}
+	if err := os.Rename(dir, sdk); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+func (c client) command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), c.node, append([]string{filepath.Join("testdata", "client.mjs")}, args...)...)
+	cmd.Env = append(os.Environ(), "AGENTFS_SDK="+c.sdk)
+	return cmd
+}
+
+// run has the client do one thing with a file, and decodes what it prints.
+func (c client) run(t *testing.T, what, file string, into any) {
+	t.Helper()
+	cmd := c.command(t, what, file)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("client %s: %v\n%s", what, err, stderr.Bytes())
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		t.Fatalf("client %s: %v in %s", what, err, out)
+	}
+}
+
+// view is what the client reads from a file.
+type view struct {
+	Calls []struct {
+		ID         int64
+		Name       string
+		Status     string
+		Parameters any
+		Result     any
+		Error      *string
+	}
+	Runs, Steps []struct {
+		Key   string
+		Value map[string]any
+	}
+	Files map[string]int
+}
+
+func (v view) count(status string) map[string]int {
+	n := map[string]int{}
+	for _, c := range v.Calls {
+		if tool, ok := strings.CutPrefix(c.Name, "tool:"); ok && c.Status == status {
+			n[tool]++
+		}
+	}
+	return n
+}
+
+func TestClient_ReadsRecordsAndReads(t *testing.T) {
+	c := installClient(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "coder__acme.db")
+	large, err := json.Marshal(strings.Repeat("x", 100_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := append(recorded(t), event(t, 12, events.ToolBefore, events.ToolBeforeData{Tool: "Write", Args: large}, call("c9")))
+	project(t, dir, l)
+
+	var got view
+	c.run(t, "read", path, &got)
+	for status, want := range map[string]map[string]int{
+		"success": {"Bash": 1, "Glob": 1}, "error": {"Bash": 1, "Read": 1}, "pending": {"Write": 2},
+	} {
+		if diff := cmp.Diff(want, got.count(status)); diff != "" {
+			t.Errorf("calls with status %s (-want +got):\n%s", status, diff)
+		}
+	}
+	if len(got.Runs) != 1 || got.Runs[0].Key != "runs:r1:meta" || got.Runs[0].Value["status"] != "failed" {
+		t.Errorf("got runs %v, want the failed r1", got.Runs)
+	}
+	if len(got.Steps) != 2 {
+		t.Errorf("got %d steps, want 2", len(got.Steps))
+	}
+	if diff := cmp.Diff(map[string]int{"/runs/r1/tools/c9/args.json": len(large)}, got.Files); diff != "" {
+		t.Errorf("large payloads (-want +got):\n%s", diff)
+	}
+
+	var recorded struct{ ID int64 }
+	c.run(t, "record", path, &recorded)
+	l = append(l, event(t, 13, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess}, call("c9")))
+	project(t, dir, l)
+	if err := os.RemoveAll(filepath.Join(dir, ".routes")); err != nil {
+		t.Fatal(err)
+	}
+	l = append(l, event(t, 14, events.RunFinished, events.RunFinishedData{Success: true}))
+	project(t, dir, l)
+	checkOwn(t, c, path, recorded.ID)
+	var after view
+	c.run(t, "read", path, &after)
+	if len(after.Calls) != len(got.Calls)+1 || after.Runs[0].Value["status"] != "completed" {
+		t.Errorf("got %d calls and runs %v, want %d and r1 completed", len(after.Calls), after.Runs, len(got.Calls)+1)
+	}
+	fresh := t.TempDir()
+	project(t, fresh, l)
+	want, have := dump(t, filepath.Join(fresh, "coder__acme.db")), dump(t, path)
+	for _, table := range []string{"values", "files", "rows", "position"} {
+		if diff := cmp.Diff(want[table], have[table]); diff != "" {
+			t.Errorf("%s (-fresh +recorded into):\n%s", table, diff)
+		}
+	}
+}
+
+// checkOwn fails the test unless what the client recorded is still there.
+func checkOwn(t *testing.T, c client, path string, id int64) {
+	t.Helper()
+	var own struct {
+		Call  []struct{ ID int64 }
+		Value map[string]string
+		Note  string
+	}
+	c.run(t, "own", path, &own)
+	if len(own.Call) != 1 || own.Call[0].ID != id || own.Value["by"] != "client" || own.Note != "kept" {
+		t.Errorf("the client's own rows: got %+v, want them as they were", own)
+	}
+}
+
+func TestClient_HoldsTheFile(t *testing.T) {
+	c := installClient(t)
+	dir := t.TempDir()
+	l := recorded(t)
+	project(t, dir, l[:4])
+	cmd := c.command(t, "hold", filepath.Join(dir, "coder__acme.db"))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(stdout).ReadString('\n'); err != nil {
+		t.Fatalf("wait for the client: %v", err)
+	}
+	w := Open(t.Context(), dir, Options{})
+	if err := w.Sync(t.Context(), "acme", l); !errors.Is(err, ErrBusy) {
+		t.Errorf("while the client has the file: got %v, want %v", err, ErrBusy)
+	}
+	if err := errors.Join(stdin.Close(), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Sync(t.Context(), "acme", l), w.Close()); err != nil {
+		t.Errorf("after the client left: %v", err)
+	}
+	var got view
+	c.run(t, "read", filepath.Join(dir, "coder__acme.db"), &got)
+	if len(got.Calls) != 9 {
+		t.Errorf("got %d calls, want 9", len(got.Calls))
+	}
+}
+
+// The whole way from a recorded transcript to the client, against the recorded
+// truth of its tool calls.
+func TestClient_ListsARecordedSession(t *testing.T) {
+	data := os.Getenv("HOOKTRAIL_DATA")
+	if data == "" {
+		data = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	truth, err := os.ReadFile(filepath.Join(data, "oracle-sessions.jsonl"))
+	if err != nil {
+		t.Skipf("no recorded sessions: %v", err)
+	}
+	c := installClient(t)
+	var best struct {
+		File        string         `json:"file"`
+		Sessions    []string       `json:"session_ids"`
+		Agents      []string       `json:"agent_ids"`
+		ByName      map[string]int `json:"tool_calls_by_name"`
+		Errors      int            `json:"tool_errors"`
+		Unanswered  int            `json:"calls_without_result"`
+		Unannounced int            `json:"results_without_call"`
+	}
+	most := 0
+	for line := range bytes.Lines(truth) {
+		session := best
+		session.ByName, session.Sessions, session.Agents = nil, nil, nil
+		if err := json.Unmarshal(line, &session); err != nil {
+			t.Fatal(err)
+		}
+		if len(session.Sessions) == 1 && len(session.Agents) == 0 && session.Unannounced == 0 && session.Errors > most {
+			best, most = session, session.Errors
+		}
+	}
+	dir := t.TempDir()
+	project(t, dir, imported(t, filepath.Join(data, best.File)))
+	var got view
+	c.run(t, "read", filepath.Join(dir, "claude-code__acme.db"), &got)
+	byName := map[string]int{}
+	for _, status := range []string{"success", "error", "pending"} {
+		for tool, n := range got.count(status) {
+			byName[tool] += n
+		}
+	}
+	if diff := cmp.Diff(best.ByName, byName); diff != "" {
+		t.Errorf("calls by name (-want +got):\n%s", diff)
+	}
+	failures, unanswered := 0, 0
+	for _, call := range got.Calls {
+		if strings.HasPrefix(call.Name, "tool:") {
+			if call.Error != nil {
+				failures++
+			}
+			if call.Status == "pending" {
+				unanswered++
+			}
+		}
+	}
+	if failures != best.Errors || unanswered != best.Unanswered {
+		t.Errorf("got %d failed and %d unanswered calls, want %d and %d", failures, unanswered, best.Errors, best.Unanswered)
+	}
+	if len(got.Runs) != 1 || got.Runs[0].Key != "runs:"+best.Sessions[0]+":meta" {
+		t.Errorf("got %d runs, want %s", len(got.Runs), best.Sessions[0])
+	}
+}
+
+// imported returns the events of a transcript as a ledger of tenant acme.
+func imported(t *testing.T, path string) ledger {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var l ledger
+	for e, err := range ingest.ClaudeCode(t.Context(), file, ingest.Options{File: filepath.Base(path), Tenant: "acme"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = append(l, e.Encode())
+	}
+	return l
+}

@@ -1,0 +1,152 @@
+package agentfs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ledger is a ledger in memory.
+type ledger [][]byte
+
+func (l ledger) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for i := leaf + 1; i < int64(len(l)); i++ {
+			if ctx.Err() != nil {
+				yield(Entry{}, ctx.Err())
+				return
+			}
+			if !yield(Entry{Leaf: i, Event: l[i], Manifest: len(l[i]) > 3 && string(l[i][:4]) == `{"v"`}, nil) {
+				return
+			}
+		}
+	}
+}
+
+var t0 = time.Date(2026, 3, 1, 10, 0, 0, 250_000_000, time.UTC)
+
+// event returns the bytes of the nth event of a ledger: of run "r1" of tenant
+// "acme", a second after the one before.
+func event(tb testing.TB, n int, kind events.Kind, payload any, change ...func(*events.Event)) []byte {
+	tb.Helper()
+	e := events.Event{
+		ID: fmt.Sprintf("e%d", n), Source: "/engine", Type: kind.Type(), Time: t0.Add(time.Duration(n) * time.Second),
+		Tenant: "acme", Producer: "p", Sequence: uint64(n + 1), Run: "r1", Agent: "coder", Subject: "r1",
+	}
+	for _, c := range change {
+		c(&e)
+	}
+	if err := e.SetData(payload); err != nil {
+		tb.Fatal(err)
+	}
+	return e.Encode()
+}
+
+func call(id string) func(*events.Event) { return func(e *events.Event) { e.ToolCall = id } }
+func step(id string) func(*events.Event) { return func(e *events.Event) { e.Step = id } }
+func run(id string) func(*events.Event)  { return func(e *events.Event) { e.Run, e.Subject = id, id } }
+
+// recorded is a run with one of everything.
+func recorded(tb testing.TB) ledger {
+	tb.Helper()
+	return ledger{
+		event(tb, 0, events.RunStarted, events.RunStartedData{RunType: "resolve", Title: "fix it"}),
+		[]byte(`{"v":1,"tenant":"acme","producer":"p"}`),
+		event(tb, 2, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: json.RawMessage(`{"command":"ls"}`)}, call("c1")),
+		event(tb, 3, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess, Result: json.RawMessage(`"a.go"`)}, call("c1")),
+		event(tb, 4, events.ToolBefore, events.ToolBeforeData{Tool: "Read", Args: json.RawMessage(`{"path":"x"}`)}, call("c:2")),
+		event(tb, 5, events.ToolResult, events.ToolResultData{Status: events.ToolError, Error: &events.Failure{Message: "no such file"}}, call("c:2")),
+		event(tb, 6, events.ToolBefore, events.ToolBeforeData{Tool: "Write"}, call("c3")),
+		event(tb, 7, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: "rm -rf"}}, call("c4")),
+		event(tb, 8, events.ToolResult, events.ToolResultData{Tool: "Glob", Status: events.ToolSuccess}, call("c5")),
+		event(tb, 9, events.StepFinished, events.StepFinishedData{
+			AgentRole: "CODER", StepStatus: events.StepCompleted, InputSummary: "in", OutputSummary: "out", DurationMS: 2500,
+			TokensUsed: &events.Tokens{Input: 10, Output: 5},
+		}, step("s1")),
+		event(tb, 10, events.StepFinished, events.StepFinishedData{
+			AgentRole: "VALIDATOR", StepStatus: events.StepFailed, Error: &events.Failure{Message: "tests fail"},
+		}, step("s2")),
+		event(tb, 11, events.RunFinished, events.RunFinishedData{
+			DurationMS: 11_000, Steps: 2, Error: &events.Failure{Message: "tests fail"},
+		}),
+	}
+}
+
+// project brings the files in dir to where l is.
+func project(tb testing.TB, dir string, l ledger) {
+	tb.Helper()
+	w := Open(tb.Context(), dir, Options{Interval: time.Nanosecond})
+	if err := w.Sync(tb.Context(), "acme", l); err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// query returns the rows of a query, each as the text of its columns.
+func query(tb testing.TB, path, q string) [][]string {
+	tb.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	var rows [][]string
+	err = sqlitex.ExecuteTransient(conn, q, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		row := make([]string, stmt.ColumnCount())
+		for i := range row {
+			row[i] = stmt.ColumnText(i)
+			if stmt.ColumnIsNull(i) {
+				row[i] = "NULL"
+			}
+		}
+		rows = append(rows, row)
+		return nil
+	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return rows
+}
+
+// dump returns all that a file says, inode numbers and the times of the root
+// left out: those depend on what else is in the file.
+func dump(tb testing.TB, path string) map[string][][]string {
+	tb.Helper()
+	all := map[string][][]string{}
+	for name, q := range map[string]string{
+		"calls":    `SELECT * FROM tool_calls WHERE id >= 1048576 ORDER BY id`,
+		"values":   `SELECT * FROM kv_store WHERE key <> 'own' ORDER BY key`,
+		"files":    `SELECT f.path FROM hooktrail_files f ORDER BY 1`,
+		"content":  `SELECT hex(d.data) FROM fs_data d JOIN fs_dentry e ON e.ino = d.ino JOIN hooktrail_files f ON f.path LIKE '%/' || e.name ORDER BY 1`,
+		"rows":     `SELECT * FROM hooktrail_rows ORDER BY key`,
+		"position": `SELECT * FROM hooktrail_state ORDER BY name`,
+	} {
+		all[name] = query(tb, path, q)
+	}
+	return all
+}
+
+// dumpAll returns what all files of a folder say.
+func dumpAll(tb testing.TB, dir string) map[string]map[string][][]string {
+	tb.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	all := map[string]map[string][][]string{}
+	for _, path := range paths {
+		all[filepath.Base(path)] = dump(tb, path)
+	}
+	return all
+}

@@ -1,0 +1,66 @@
+package agentfs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestFileName(t *testing.T) {
+	for _, tt := range []struct{ agent, tenant, want string }{
+		{"claude-code", "default", "claude-code__default.db"},
+		{"team/coder", "acme.com", "team_x2Fcoder__acme_x2Ecom.db"},
+		{"my_agent", "_", "my_agent___x5F.db"},
+		{"a_", "b", "a_x5F__b.db"},
+		{"a", "_b", "a___x5Fb.db"},
+		{"a_x2F", "b", "a_x5Fx2F__b.db"},
+		{"a/", "b", "a_x2F__b.db"},
+		{"a_/", "b", "a_x5F_x2F__b.db"},
+		{"", "b", "_xx__b.db"},
+		{strings.Repeat("a", 113), "b", strings.Repeat("a", 77) + "_xx8a5f4cf6dd6ea4f3d5c1b2a0e1c0d9f8__b.db"},
+	} {
+		got := FileName(tt.agent, tt.tenant)
+		if len(tt.agent) > 100 {
+			got, tt.want = got[:80], tt.want[:80]
+		}
+		if got != tt.want {
+			t.Errorf("FileName(%q, %q): got %s, want %s", tt.agent, tt.tenant, got, tt.want)
+		}
+	}
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9_-]+\.db$`)
+
+func FuzzFileName(f *testing.F) {
+	f.Add("claude-code", "default", "claude", "code__default")
+	f.Add("a_", "b", "a", "_b")
+	f.Add("a_x2F", "b", "a/", "b")
+	f.Add("a__x2F", "t", "a", "x2F__t")
+	f.Add(strings.Repeat("é", 128), "t", strings.Repeat("é", 127), "t")
+	f.Fuzz(func(t *testing.T, agent, tenant, agent2, tenant2 string) {
+		name, other := volumeName(agent, tenant, 1), volumeName(agent2, tenant2, 1)
+		if !validName.MatchString(name) || len(volumeName(agent, tenant, 1<<30)) > 250 {
+			t.Errorf("FileName(%q, %q): %s cannot be the name of a file", agent, tenant, name)
+		}
+		if same := agent == agent2 && tenant == tenant2; same != (name == other) {
+			t.Errorf("(%q, %q) and (%q, %q) are both %s", agent, tenant, agent2, tenant2, name)
+		}
+		if second := volumeName(agent, tenant, 2); second == name || second == other {
+			t.Errorf("volume 2 of (%q, %q) is %s, another file", agent, tenant, second)
+		}
+	})
+}
+
+func FuzzKeyPart(f *testing.F) {
+	f.Add("run:1", "a", "run", "1:a")
+	f.Add("%3A", "", ":", "")
+	f.Fuzz(func(t *testing.T, run, step, run2, step2 string) {
+		if text(run) != run || text(step) != step || text(run2) != run2 || text(step2) != step2 {
+			t.Skip("not text")
+		}
+		same := run == run2 && step == step2
+		if got := rowKey("step", run, step) == rowKey("step", run2, step2); got != same {
+			t.Errorf("(%q, %q) and (%q, %q): got the same key %v, want %v", run, step, run2, step2, got, same)
+		}
+	})
+}

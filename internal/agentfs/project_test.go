@@ -1,0 +1,157 @@
+package agentfs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func TestProject_Rows(t *testing.T) {
+	dir := t.TempDir()
+	project(t, dir, recorded(t))
+	path := filepath.Join(dir, "coder__acme.db")
+	const base = `{"agent_role":"","run_id":"r1","run_type":"RESOLVE","tenant_id":"acme"`
+	want := [][]string{
+		{"1048576", "gwi:run:start", `{"agent_role":"","input":"","run_id":"r1","run_type":"RESOLVE","tenant_id":"acme"}`, `{"status":"running"}`, "NULL", "success", "1772359200", "1772359200", "0"},
+		{"3145728", "tool:Bash", `{"command":"ls"}`, `{"duration_ms":1000,"output":"a.go","status":"success"}`, "NULL", "success", "1772359202", "1772359203", "1000"},
+		{"5242880", "tool:Read", `{"path":"x"}`, "NULL", "no such file", "error", "1772359204", "1772359205", "1000"},
+		{"7340032", "tool:Write", "NULL", "NULL", "NULL", "pending", "1772359206", "NULL", "NULL"},
+		{"8388608", "tool:Bash", "NULL", "NULL", "denied: rm -rf", "error", "1772359207", "1772359207", "0"},
+		{"9437184", "tool:Glob", "NULL", `{"duration_ms":0,"output":null,"status":"success"}`, "NULL", "success", "1772359208", "1772359208", "0"},
+		{
+			"10485760", "gwi:coder:step", `{"agent_role":"CODER","input":"in","run_id":"r1","run_type":"","step_id":"s1","tenant_id":"acme"}`,
+			`{"duration_ms":2500,"output":"out","status":"completed","tokens_used":{"input":10,"output":5}}`,
+			"NULL", "success", "1772359206", "1772359209", "3000",
+		},
+		{
+			"11534336", "gwi:validator:step", `{"agent_role":"VALIDATOR","input":"","run_id":"r1","run_type":"","step_id":"s2","tenant_id":"acme"}`,
+			"NULL", "tests fail", "error", "1772359210", "1772359210", "0",
+		},
+		{"12582912", "gwi:run:fail", strings.Replace(base, "RESOLVE", "", 1) + "}", "NULL", "tests fail", "error", "1772359200", "1772359211", "11000"},
+	}
+	got := query(t, path, `SELECT * FROM tool_calls ORDER BY id`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	var meta map[string]any
+	if err := json.Unmarshal([]byte(query(t, path, `SELECT value FROM kv_store WHERE key = 'runs:r1:meta'`)[0][0]), &meta); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{
+		"status": "failed", "title": "fix it", "started_at": "2026-03-01T10:00:00.25Z", "finished_at": "2026-03-01T10:00:11.25Z",
+		"steps": 2.0, "success": false, "run_id": "r1", "tenant_id": "acme",
+	} {
+		if meta[name] != want {
+			t.Errorf("meta %s: got %v, want %v", name, meta[name], want)
+		}
+	}
+	if n := len(query(t, path, `SELECT 1 FROM kv_store WHERE key IN ('steps:r1:s1', 'steps:r1:s2')`)); n != 2 {
+		t.Errorf("got %d step contexts, want 2", n)
+	}
+}
+
+func TestProject_LatestEndOfARunReplaces(t *testing.T) {
+	dir := t.TempDir()
+	l := append(recorded(t),
+		event(t, 12, events.StepFinished, events.StepFinishedData{AgentRole: "VALIDATOR", StepStatus: events.StepCompleted}, step("s2")),
+		event(t, 13, events.RunFinished, events.RunFinishedData{Success: true, Steps: 3}))
+	project(t, dir, l)
+	path := filepath.Join(dir, "coder__acme.db")
+	want := [][]string{
+		{"gwi:coder:step", "success", "NULL"}, {"gwi:validator:step", "success", "NULL"}, {"gwi:run:complete", "success", "NULL"},
+	}
+	got := query(t, path, `SELECT name, status, error FROM tool_calls WHERE name LIKE 'gwi:%' AND name <> 'gwi:run:start' ORDER BY id`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	meta := query(t, path, `SELECT value FROM kv_store WHERE key = 'runs:r1:meta'`)[0][0]
+	if strings.Contains(meta, "tests fail") || !strings.Contains(meta, `"status":"completed"`) || !strings.Contains(meta, `"title":"fix it"`) {
+		t.Errorf("the run that went on still tells of its first end: %s", meta)
+	}
+}
+
+func TestProject_CallAfterItsResult(t *testing.T) {
+	dir := t.TempDir()
+	project(t, dir, ledger{
+		event(t, 0, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess, DurationMS: 40}, call("c1")),
+		event(t, 1, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: json.RawMessage(`[1]`)}, call("c1")),
+	})
+	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT name, parameters, status FROM tool_calls`)
+	if diff := cmp.Diff([][]string{{"tool:Bash", "[1]", "success"}}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func TestProject_LargePayloads(t *testing.T) {
+	dir := t.TempDir()
+	large, err := json.Marshal(strings.Repeat("x", 100_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := []byte(strings.Repeat("chunk ", 150_000))
+	sum := sha256.Sum256(blob)
+	ref := events.BlobRef{SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(blob))}
+	l := ledger{
+		event(t, 0, events.ToolBefore, events.ToolBeforeData{Tool: "Write", Args: large}, call("c/1")),
+		event(t, 1, events.BlobChunk, events.BlobChunkData{SHA256: ref.SHA256, Bytes: ref.Bytes, Chunks: 2, Content: blob[:events.BlobChunkBytes]}),
+		event(t, 2, events.BlobChunk, events.BlobChunkData{SHA256: ref.SHA256, Bytes: ref.Bytes, Index: 1, Chunks: 2, Content: blob[events.BlobChunkBytes:]}),
+		event(t, 3, events.ToolResult, events.ToolResultData{
+			Status: events.ToolSuccess, Common: events.Common{Blobs: map[string]events.BlobRef{"result": ref}},
+		}, call("c/1")),
+		event(t, 4, events.ToolResult, events.ToolResultData{
+			Status: events.ToolSuccess, Common: events.Common{Blobs: map[string]events.BlobRef{"result": {SHA256: strings.Repeat("0", 64), Bytes: 9}}},
+		}, call("c2")),
+		event(t, 5, events.StepFinished, events.StepFinishedData{
+			StepStatus: events.StepFailed, OutputSummary: string(large), Error: &events.Failure{Message: strings.Repeat("é", 50_000)},
+		}, step("s1")),
+	}
+	project(t, dir, l)
+	path := filepath.Join(dir, "coder__acme.db")
+	got := query(t, path, `SELECT parameters, result FROM tool_calls WHERE name LIKE 'tool:%' ORDER BY id`)
+	largeSum := sha256.Sum256(large)
+	wantArgs := `{"$file":"/runs/r1/tools/c=2F1/args.json","sha256":"` + hex.EncodeToString(largeSum[:]) + `","bytes":100002}`
+	if got[0][0] != wantArgs {
+		t.Errorf("got args %s, want %s", got[0][0], wantArgs)
+	}
+	if want := `"output":{"$file":"/runs/r1/tools/c=2F1/result.json","sha256":"` + ref.SHA256; !strings.Contains(got[0][1], want) {
+		t.Errorf("got result %s, want %s in it", got[0][1], want)
+	}
+	if !strings.Contains(got[1][1], `"missing":true`) {
+		t.Errorf("got result %s, want it missing", got[1][1])
+	}
+	for file, want := range map[string]int{"args.json": len(large), "result.json": len(blob), "context.json": 200_000} {
+		rows := query(t, path, `SELECT i.size, sum(length(d.data)), i.nlink FROM fs_dentry e JOIN fs_inode i ON i.ino = e.ino
+			JOIN fs_data d ON d.ino = i.ino WHERE e.name = '`+file+`' GROUP BY i.ino`)
+		if len(rows) != 1 || rows[0][0] != rows[0][1] || len(rows[0][0]) != 6 || rows[0][0] < strconv.Itoa(want) {
+			t.Errorf("%s: got %v, want about %d bytes", file, rows, want)
+		}
+	}
+	failure := query(t, path, `SELECT error FROM tool_calls WHERE status = 'error'`)[0][0]
+	if len(failure) > 2000 || !strings.HasSuffix(failure, "/runs/r1/s1/error.txt") {
+		t.Errorf("got an error text of %d bytes", len(failure))
+	}
+}
+
+func TestProject_HooksAttribute(t *testing.T) {
+	dir := t.TempDir()
+	hooks := func(value string) func(*events.Event) { return func(e *events.Event) { e.Hooks = value } }
+	before := events.ToolBeforeData{Tool: "Bash"}
+	project(t, dir, ledger{
+		event(t, 0, events.ToolBefore, before, call("all"), hooks("")),
+		event(t, 1, events.ToolBefore, before, call("off"), hooks("beads")),
+		event(t, 2, events.ToolBefore, before, call("both"), hooks("beads,agentfs")),
+		event(t, 3, events.ToolBefore, before, call("near"), hooks("agentfs2")),
+	})
+	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT key FROM hooktrail_rows ORDER BY id`)
+	if diff := cmp.Diff([][]string{{"tool:r1:all"}, {"tool:r1:both"}}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}

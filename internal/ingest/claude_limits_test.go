@@ -70,8 +70,11 @@ func TestClaudeCode_Stops(t *testing.T) {
 	t.Run("Break", func(t *testing.T) {
 		for n := range 5 {
 			i := 0
-			for range ingest.ClaudeCode(t.Context(), strings.NewReader(line+"{\n"+line), ingest.Options{File: "f", Tenant: "t"}) {
+			for _, err := range ingest.ClaudeCode(t.Context(), strings.NewReader(line+"{\n"+line), ingest.Options{File: "f", Tenant: "t"}) {
 				if i++; i > n {
+					if err != nil && n != 3 {
+						t.Errorf("yield %d: got %v", n, err)
+					}
 					break
 				}
 			}

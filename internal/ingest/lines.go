@@ -24,7 +24,12 @@ type LineError struct {
 	Column int // in bytes, from 1; 0 when the whole line is meant
 	Reason string
 	Kept   bool // events of the line follow all the same: repaired, or as a custom event
+
+	cause error
 }
+
+// Unwrap returns what was wrong with the line, if an error says so.
+func (e *LineError) Unwrap() error { return e.cause }
 
 // Error returns "file:line:column: reason". It holds no text of the line.
 func (e *LineError) Error() string {

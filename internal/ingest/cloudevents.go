@@ -1,0 +1,79 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// CloudEvents yields the events of JSON lines, each a CloudEvent in JSON
+// structured mode: what auditor replay prints, or a foreign tool.
+//
+// What belongs to the outbox that numbered an event before (producer, sequence
+// and salt) is taken off; everything else stays as it is, unknown attributes
+// and fields included. An event without a tenant gets that of opts. Records of
+// another outbox's numbering (run.sealed, gap.recorded) say nothing here and are
+// yielded with [ErrRecord], wrapped in a LineError.
+func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		for in, err := range readLines(ctx, r, opts.File) {
+			var e events.Event
+			if err == nil {
+				e, err = decodeEvent(bytes.Clone(in.text))
+				err = asLineError(opts.File, in.number, err)
+			}
+			if err == nil && e.Tenant == "" {
+				e.Tenant = opts.Tenant
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// ErrRecord is wrapped by the report on a record that only an outbox writes
+// about its own events.
+var ErrRecord = errors.New("a record of another outbox's numbering")
+
+// decodeEvent reads one CloudEvent and makes it one that no outbox has taken yet.
+func decodeEvent(data []byte) (events.Event, error) {
+	e, err := events.Decode(data)
+	if err != nil {
+		return events.Event{}, err
+	}
+	return e, adopt(&e)
+}
+
+func adopt(e *events.Event) error {
+	if k := e.Kind(); k == events.RunSealed || k == events.GapRecorded {
+		return fmt.Errorf("%s: %w", k, ErrRecord)
+	}
+	e.Producer, e.Sequence, e.Salt = "", 0, ""
+	return e.Normalize()
+}
+
+func asLineError(file string, number int, err error) error {
+	if err == nil {
+		return nil
+	}
+	report := &LineError{File: file, Line: number, Reason: err.Error(), cause: err}
+	if invalid, ok := errors.AsType[*events.InvalidError](err); ok {
+		report.Reason = reason(invalid)
+		report.Column = max(0, invalid.Offset+1)
+	}
+	return report
+}
+
+// reason returns what is wrong without the offset, which is told as the column.
+func reason(e *events.InvalidError) string {
+	if e.Attribute == "" {
+		return e.Reason
+	}
+	return e.Attribute + ": " + e.Reason
+}

@@ -1,0 +1,333 @@
+package ingest_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/binding"
+	"github.com/cloudevents/sdk-go/v2/event"
+	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func post(headers map[string]string, body string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/v1/events", strings.NewReader(body))
+	for k, v := range headers {
+		r.Header.Set(k, v)
+	}
+	return r
+}
+
+// TestFromRequest_Conformance runs the scenarios of the CloudEvents conformance
+// suite for the HTTP binding.
+func TestFromRequest_Conformance(t *testing.T) {
+	name := filepath.Join(dataDir(t), "cloudevents", "conformance", "features", "http-protocol-binding.feature")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outlines := strings.Split(string(text), "Scenario Outline:")[1:]
+	if len(outlines) != 2 {
+		t.Fatalf("got %d outlines, want 2", len(outlines))
+	}
+	for _, outline := range outlines {
+		docs := strings.Split(outline, `"""`)
+		head, body, _ := strings.Cut(dedent(docs[1]), "\n\n")
+		for _, contentType := range tableColumn(docs[4]) {
+			t.Run(contentType, func(t *testing.T) {
+				headers := map[string]string{}
+				for _, line := range strings.Split(head, "\n")[1:] {
+					if k, v, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && k != "Content-Length" {
+						headers[k] = strings.ReplaceAll(v, "<contentType>", contentType)
+					}
+				}
+				list, err := ingest.FromRequest(post(headers, body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := list[0]
+				got := map[string]string{
+					"id": e.ID, "specversion": "1.0", "type": e.Type, "source": e.Source,
+					"time": e.Time.Format(time.RFC3339Nano), "datacontenttype": e.DataContentType,
+				}
+				want := tableRows(docs[2])
+				for k, v := range want {
+					want[k] = strings.ReplaceAll(v, "<contentType>", contentType)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("attributes (-want +got):\n%s", diff)
+				}
+				if got, want := string(e.Data), `{"message":"Hello World!"}`; got != want {
+					t.Errorf("got data %s, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+func dedent(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimLeft(s, "\n")) {
+		b.WriteString(strings.TrimPrefix(line, "        "))
+	}
+	return b.String()
+}
+
+func tableRows(s string) map[string]string {
+	rows := map[string]string{}
+	for line := range strings.Lines(s) {
+		if cells := strings.Split(line, "|"); len(cells) == 4 && strings.TrimSpace(cells[1]) != "key" {
+			rows[strings.TrimSpace(cells[1])] = strings.TrimSpace(cells[2])
+		}
+	}
+	return rows
+}
+
+func tableColumn(s string) (cells []string) {
+	for line := range strings.Lines(s) {
+		if row := strings.Split(line, "|"); len(row) == 3 && strings.TrimSpace(row[1]) != "contentType" {
+			cells = append(cells, strings.TrimSpace(row[1]))
+		}
+	}
+	return cells
+}
+
+// TestFromRequest_SDK sends what the CloudEvents SDK for Go writes.
+func TestFromRequest_SDK(t *testing.T) {
+	sent := event.New()
+	sent.SetID("1 %\"é🌎")
+	sent.SetSource("/a?b=c")
+	sent.SetType("com.example.some")
+	sent.SetSubject("run one")
+	sent.SetTime(time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC))
+	sent.SetExtension("runid", "run one")
+	sent.SetExtension("flag", true)
+	for _, data := range []struct {
+		contentType string
+		body        any
+	}{{"application/json", map[string]any{"a": []int{1}}}, {"text/plain", []byte("Hello 🌎\n")}, {"application/octet-stream", []byte{0, 255}}} {
+		if err := sent.SetData(data.contentType, data.body); err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []string{"binary", "structured"} {
+			t.Run(mode+" "+data.contentType, func(t *testing.T) {
+				ctx := binding.WithForceBinary(t.Context())
+				if mode == "structured" {
+					ctx = binding.WithForceStructured(t.Context())
+				}
+				r := httptest.NewRequest(http.MethodPost, "/v1/events", http.NoBody)
+				if err := cehttp.WriteRequest(ctx, binding.ToMessage(&sent), r); err != nil {
+					t.Fatal(err)
+				}
+				list, err := ingest.FromRequest(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkSame(t, sent, list[0])
+			})
+		}
+	}
+	t.Run("Batch", func(t *testing.T) {
+		r, err := cehttp.NewHTTPRequestFromEvents(t.Context(), "http://localhost/v1/events", []event.Event{sent, sent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := ingest.FromRequest(r)
+		if err != nil || len(list) != 2 {
+			t.Fatalf("got %d events and %v", len(list), err)
+		}
+		checkSame(t, sent, list[1])
+	})
+}
+
+// checkSame lets the SDK read what we store and compares it with what it sent.
+func checkSame(t *testing.T, sent event.Event, got events.Event) {
+	t.Helper()
+	if err := got.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var read event.Event
+	if err := json.Unmarshal(got.Encode(), &read); err != nil {
+		t.Fatalf("the SDK cannot read %s: %v", got.Encode(), err)
+	}
+	read.SetExtension("flag", read.Extensions()["flag"] == true || read.Extensions()["flag"] == "true")
+	if diff := cmp.Diff(sent.String(), read.String()); diff != "" {
+		t.Errorf("(-sent +read):\n%s", diff)
+	}
+}
+
+const ceType = "application/cloudevents+json"
+
+func TestFromRequest_Refuses(t *testing.T) {
+	binary := func(more ...string) map[string]string {
+		h := map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t", "Content-Type": "application/json"}
+		for i := 0; i < len(more); i += 2 {
+			h[more[i]] = more[i+1]
+		}
+		return h
+	}
+	event := `{"specversion":"1.0","id":"1","source":"s","type":"t"}`
+	tests := []struct {
+		name    string
+		headers map[string]string
+		body    string
+		status  int
+		want    string
+	}{
+		{"NoEvent", map[string]string{"Content-Type": "application/json"}, "{}", 415, "neither application/cloudevents+json nor application/cloudevents-batch+json nor ce- headers"},
+		{"OtherFormat", map[string]string{"Content-Type": "application/cloudevents+avro"}, "", 415, `media type "application/cloudevents+avro" is not supported: application/cloudevents+json and application/cloudevents-batch+json are`},
+		{"Charset", map[string]string{"Content-Type": ceType + "; charset=latin-1"}, "", 415, `charset "latin-1" is not supported: utf-8 is`},
+		{"Gzip", map[string]string{"Content-Type": ceType, "Content-Encoding": "gzip"}, "", 415, `content encoding "gzip" is not supported`},
+		{"Structured", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":7}`, 400, "id: unexpected byte '7', want a string (byte 26)"},
+		{"Empty", map[string]string{"Content-Type": ceType}, "", 400, "unexpected end, want '{' (byte 0)"},
+		{"Payload", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":{"status":"maybe"}}`, 400, `data.status: not one of "success", "error" (byte 10)`},
+		{"Seal", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.run.sealed"}`, 400, "run.sealed: a record of another outbox's numbering"},
+		{"BatchNoArray", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, event, 400, "not a JSON array (byte 1)"},
+		{"BatchSecond", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + `, {"specversion":"0.3"}]`, 400, "event 1: specversion: only CloudEvents 1.0 is supported (byte 72)"},
+		{"BatchBroken", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + `, {]`, 400, "event 1: not JSON (byte 56)"},
+		{"BatchOpen", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event, 400, "the array does not end (byte 55)"},
+		{"BatchMore", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[]1", 400, "more after the array (byte 3)"},
+		{"BinaryMissing", map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Type": "t"}, "", 400, "source: missing"},
+		{"BinaryVersion", binary("Ce-Specversion", "0.3"), "", 400, "specversion: only CloudEvents 1.0 is supported"},
+		{"BinaryName", binary("Ce-Some_thing", "x"), "", 400, `"some_thing": only lower-case letters and digits may name an attribute`},
+		{"BinaryNotUTF8", binary("Ce-Subject", "%ff"), "", 400, "subject: not UTF-8"},
+		{"BinaryData", binary("Ce-Data", "x"), "", 400, "data: cannot be a header"},
+		{"BinaryInjects", binary(), `1,"tenant":"other"`, 400, "data: not JSON, as the content type says (byte 1)"},
+		{"BinaryTime", binary("Ce-Time", "yesterday"), "", 400, "time: not a time of RFC 3339"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			list, err := ingest.FromRequest(post(tt.headers, tt.body))
+			var refused *ingest.RequestError
+			if !errors.As(err, &refused) {
+				t.Fatalf("got %v and %v, want a RequestError", list, err)
+			}
+			if refused.Status != tt.status || !strings.HasPrefix(refused.Error(), tt.want) {
+				t.Errorf("got %d %s, want %d %s", refused.Status, refused, tt.status, tt.want)
+			}
+		})
+	}
+}
+
+func TestFromRequest_Body(t *testing.T) {
+	t.Run("TooLarge", func(t *testing.T) {
+		r := post(map[string]string{"Content-Type": ceType}, strings.Repeat(" ", 11))
+		r.Body = http.MaxBytesReader(nil, r.Body, 10)
+		_, err := ingest.FromRequest(r)
+		var refused *ingest.RequestError
+		if !errors.As(err, &refused) || refused.Status != 413 {
+			t.Errorf("got %v, want status 413", err)
+		}
+	})
+	t.Run("EmptyBatch", func(t *testing.T) {
+		list, err := ingest.FromRequest(post(map[string]string{"Content-Type": "application/cloudevents-batch+json"}, " [ ] "))
+		if err != nil || len(list) != 0 {
+			t.Errorf("got %v and %v, want nothing", list, err)
+		}
+	})
+	t.Run("Numbered", func(t *testing.T) {
+		list, err := ingest.FromRequest(post(map[string]string{"Content-Type": ceType},
+			`{"future":"x","specversion":"1.0","id":"1","source":"s","type":"t","producer":"p","sequence":"7","salt":"AAAA","data":{"a" : "<\/>"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := `{"specversion":"1.0","id":"1","source":"s","type":"t","future":"x","data":{"a":"<\/>"}}`
+		if got := string(list[0].Encode()); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+func TestCloudEvents(t *testing.T) {
+	in := strings.Join([]string{
+		`{"specversion":"1.0","id":"1","source":"s","type":"t","producer":"p","sequence":"7","salt":"AAAA","tenant":"own"}`, "",
+		`{"specversion":"1.0","id":"2","source":"s","type":"t"}`,
+		`{"specversion":"1.0","id":3}`,
+		`{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.gap.recorded"}`,
+		`oops`,
+	}, "\n")
+	var got []string
+	for e, err := range ingest.CloudEvents(t.Context(), strings.NewReader(in), ingest.Options{File: "-", Tenant: "mine"}) {
+		switch {
+		case errors.Is(err, ingest.ErrRecord):
+			got = append(got, "record: "+err.Error())
+		case err != nil:
+			got = append(got, err.Error())
+		default:
+			got = append(got, string(e.Encode()))
+		}
+	}
+	want := []string{
+		`{"specversion":"1.0","id":"1","source":"s","type":"t","tenant":"own"}`,
+		`{"specversion":"1.0","id":"2","source":"s","type":"t","tenant":"mine"}`,
+		"-:4:27: id: unexpected byte '3', want a string",
+		"record: -:5: gap.recorded: a record of another outbox's numbering",
+		"-:6:1: unexpected byte 'o', want '{'",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// FuzzFromRequest: whatever is sent, an event that is accepted can be published,
+// and its binary mode does not let the body change attributes.
+func FuzzFromRequest(f *testing.F) {
+	f.Add(ceType, "1.0", "1", "x", []byte(`{"specversion":"1.0","id":"1","source":"s","type":"t"}`))
+	f.Add("application/cloudevents-batch+json", "", "", "", []byte(`[{"specversion":"1.0","id":"1","source":"s","type":"t"}]`))
+	f.Add("application/json", "1.0", "a%20b", `"q\"x"`, []byte(`{"a":1}`))
+	f.Add("text/plain", "1.0", "1", "", []byte("\xff\x00"))
+	f.Fuzz(func(t *testing.T, contentType, version, id, subject string, body []byte) {
+		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+		r.Header = http.Header{"Content-Type": {contentType}, "Ce-Specversion": {version}, "Ce-Id": {id}, "Ce-Source": {"s"}, "Ce-Type": {"t"}, "Ce-Subject": {subject}}
+		list, err := ingest.FromRequest(r)
+		if err != nil {
+			return
+		}
+		for _, e := range list {
+			if err := e.Validate(); err != nil {
+				t.Fatalf("accepted %s: %v", e.Encode(), err)
+			}
+			if !strings.Contains(contentType, "cloudevents") && (e.Source != "s" || e.Type != "t" || e.Tenant != "" || len(e.Extra) != 0) {
+				t.Fatalf("the body changed attributes: %s", e.Encode())
+			}
+		}
+	})
+}
+
+// FuzzCloudEvents: lines that are accepted come back the same from their own encoding.
+func FuzzCloudEvents(f *testing.F) {
+	f.Add([]byte(`{"specversion":"1.0","id":"1","source":"s","type":"t","data":[1, 2]}` + "\n{}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var out bytes.Buffer
+		first := decodeAll(t, bytes.NewReader(data))
+		for _, line := range first {
+			out.WriteString(line + "\n")
+		}
+		if diff := cmp.Diff(first, decodeAll(t, &out)); diff != "" {
+			t.Fatalf("(-first +second):\n%s", diff)
+		}
+	})
+}
+
+func decodeAll(tb testing.TB, r io.Reader) (list []string) {
+	tb.Helper()
+	for e, err := range ingest.CloudEvents(tb.Context(), bufio.NewReader(r), ingest.Options{File: "f", Tenant: "t"}) {
+		if err == nil {
+			list = append(list, string(e.Encode()))
+		}
+	}
+	return list
+}

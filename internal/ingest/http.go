@@ -65,19 +65,9 @@ func refuse(status int, format string, args ...any) *RequestError {
 // What an outbox numbered before is treated as by [CloudEvents]. Payloads that
 // are not JSON become data_base64, byte for byte.
 func FromRequest(r *http.Request) ([]events.Event, error) {
-	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
-		return nil, refuse(http.StatusUnsupportedMediaType, "content encoding %q is not supported", enc)
-	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	isEvent := strings.HasPrefix(media, anyEventType)
-	hasHeaders := r.Header.Get("Ce-Specversion") != "" || r.Header.Get("Ce-Id") != ""
-	switch {
-	case isEvent && media != structuredType && media != batchType:
-		return nil, refuse(http.StatusUnsupportedMediaType, "media type %q is not supported: %s and %s are", media, structuredType, batchType)
-	case isEvent && !isUTF8(params):
-		return nil, refuse(http.StatusUnsupportedMediaType, "charset %q is not supported: utf-8 is", params["charset"])
-	case !isEvent && !hasHeaders:
-		return nil, refuse(http.StatusUnsupportedMediaType, "neither %s nor %s nor ce- headers", structuredType, batchType)
+	if err := checkMedia(r.Header, media, params); err != nil {
+		return nil, err
 	}
 	body, readErr := io.ReadAll(r.Body)
 	if readErr != nil {
@@ -91,6 +81,24 @@ func FromRequest(r *http.Request) ([]events.Event, error) {
 		return fromBatch(body)
 	}
 	return one(fromHeaders(r.Header, isJSON(media, params, err), body))
+}
+
+// checkMedia refuses what is in none of the content modes.
+func checkMedia(header http.Header, media string, params map[string]string) error {
+	isEvent := strings.HasPrefix(media, anyEventType)
+	hasHeaders := header.Get("Ce-Specversion") != "" || header.Get("Ce-Id") != ""
+	encoding := header.Get("Content-Encoding")
+	switch {
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		return refuse(http.StatusUnsupportedMediaType, "content encoding %q is not supported", encoding)
+	case isEvent && media != structuredType && media != batchType:
+		return refuse(http.StatusUnsupportedMediaType, "media type %q is not supported: %s and %s are", media, structuredType, batchType)
+	case isEvent && !isUTF8(params):
+		return refuse(http.StatusUnsupportedMediaType, "charset %q is not supported: utf-8 is", params["charset"])
+	case !isEvent && !hasHeaders:
+		return refuse(http.StatusUnsupportedMediaType, "neither %s nor %s nor ce- headers", structuredType, batchType)
+	}
+	return nil
 }
 
 func one(e events.Event, err error) ([]events.Event, error) {

@@ -74,6 +74,7 @@ type Effect struct {
 	At     time.Time `json:"at"`               // event time
 	Issue  *Issue    `json:"issue,omitempty"`  // create: as it is to be made
 	To     Status    `json:"to,omitempty"`     // create and transition
+	Reopen bool      `json:"reopen,omitempty"` // transition: out of closed
 	Reason string    `json:"reason,omitempty"` // transition
 	Link   *Link     `json:"link,omitempty"`   // link
 	Text   string    `json:"text,omitempty"`   // note

@@ -90,33 +90,43 @@ func (f *fold) seen(runType string, metadata map[string]any) {
 // advance takes in how a step of role ended.
 func (f *fold) advance(status events.StepStatus, role string) {
 	run := &f.view.Run
-	if status != events.StepPending {
-		run.Active = run.Active.later(f.stamp)
+	if status == events.StepPending {
+		return
 	}
-	if status != events.StepPending && status != events.StepFailed {
-		run.Progress = run.Progress.later(f.stamp)
-	}
+	run.Active = run.Active.later(f.stamp)
 	r := run.role(role)
 	switch status {
 	case events.StepFailed:
-		if r.Failed.isZero() || r.Failed.before(f.stamp) {
-			r.Failed, r.Step = f.stamp, StepKey(f.event)
-		}
-		if f.stamp.before(f.view.Step.Done) {
-			r.Done = r.Done.later(f.stamp)
-		}
+		f.failedBy(r)
+		return
 	case events.StepCompleted:
-		r.Done = r.Done.later(f.stamp)
-		f.view.Step.Done = f.view.Step.Done.later(f.stamp)
-		// Another role may complete the step: that makes good its failure, not
-		// others of the role that failed.
-		for i := range run.Roles {
-			other := &run.Roles[i]
-			if other.Step == StepKey(f.event) && other.Failed.before(f.stamp) {
-				other.Done = other.Done.later(other.Failed)
-			}
-		}
+		f.completedBy(r)
 	case events.StepPending, events.StepRunning, events.StepSkipped:
+	}
+	run.Progress = run.Progress.later(f.stamp)
+}
+
+// failedBy takes in that a step of r failed; late, it may have been made good.
+func (f *fold) failedBy(r *Role) {
+	if r.Failed.before(f.stamp) {
+		r.Failed, r.Step = f.stamp, StepKey(f.event)
+	}
+	if f.stamp.before(f.view.Step.Done) {
+		r.Done = r.Done.later(f.stamp)
+	}
+}
+
+// completedBy takes in that a step of r completed.
+func (f *fold) completedBy(r *Role) {
+	r.Done = r.Done.later(f.stamp)
+	f.view.Step.Done = f.view.Step.Done.later(f.stamp)
+	// Another role may complete the step: that makes good its failure, not
+	// others of the role that failed.
+	for i := range f.view.Run.Roles {
+		other := &f.view.Run.Roles[i]
+		if other.Step == StepKey(f.event) && other.Failed.before(f.stamp) {
+			other.Done = other.Done.later(other.Failed)
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ type Stamp struct {
 func (s Stamp) isZero() bool { return s.N == 0 }
 
 func (s Stamp) before(t Stamp) bool {
+	if s.isZero() || t.isZero() {
+		return s.isZero() && !t.isZero()
+	}
 	if c := s.At.Compare(t.At); c != 0 {
 		return c < 0
 	}
@@ -24,7 +27,7 @@ func (s Stamp) before(t Stamp) bool {
 
 // later returns the later of s and t; the zero stamp is before all others.
 func (s Stamp) later(t Stamp) Stamp {
-	if s.isZero() || !t.isZero() && s.before(t) {
+	if s.before(t) {
 		return t
 	}
 	return s

@@ -165,7 +165,7 @@ func (f *fold) move(id string, to Status, reason string) {
 	if to == Closed {
 		issue.Closed = issue.Updated
 	}
-	f.effect(Effect{Op: OpTransition, ID: id, At: issue.Updated, To: to, Reason: reason})
+	f.effect(Effect{Op: OpTransition, ID: id, At: issue.Updated, To: to, Reopen: from == Closed, Reason: reason})
 	f.say(string(to), fmt.Sprintf("issue %s moved from %s to %s", id, from, to))
 	f.decision.Flip = keeps(to)
 }

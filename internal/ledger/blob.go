@@ -1,0 +1,137 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// errNoPayload is returned when a payload that should be there is not.
+var errNoPayload = errors.New("it is missing")
+
+// chunk is a part of a blob, taken out of the event that carried it.
+type chunk struct {
+	whole   events.Hash
+	part    int64
+	content []byte
+	cut     int // where it was in the event's bytes
+}
+
+const contentField = `"content":"`
+
+// cutChunk finds the content in the bytes of a blob.chunk event. It returns
+// false if the event has none that would come back as the same bytes.
+func cutChunk(e events.Event, data []byte) (chunk, bool) {
+	d, err := events.Payload[events.BlobChunkData](e)
+	if err != nil || d.Index < 0 {
+		return chunk{}, false
+	}
+	whole, err := events.ParseHash(d.SHA256)
+	if err != nil {
+		return chunk{}, false
+	}
+	field := make([]byte, 0, len(contentField)+base64.StdEncoding.EncodedLen(len(d.Content))+1)
+	field = append(base64.StdEncoding.AppendEncode(append(field, contentField...), d.Content), '"')
+	at := bytes.Index(data, field)
+	if at < 0 || len(d.Content) == 0 {
+		return chunk{}, false
+	}
+	return chunk{whole: whole, part: int64(d.Index), content: d.Content, cut: at + len(contentField)}, true
+}
+
+// storePayload stores the bytes of a record.
+func (w *writing) storePayload(leaf int64, data []byte, r record) error {
+	stmt := w.conn.Prep("INSERT INTO payloads (leaf, bytes, blob, cut) VALUES (?, ?, ?, ?)")
+	stmt.BindInt64(1, leaf)
+	stmt.BindNull(3)
+	stmt.BindNull(4)
+	if r.leaf.Class != ClassEvent || r.leaf.Kind != events.BlobChunk {
+		stmt.BindBytes(2, data)
+		return run(stmt)
+	}
+	c, ok := cutChunk(r.event, data)
+	if !ok {
+		stmt.BindBytes(2, data)
+		return run(stmt)
+	}
+	blob, err := w.storeBlob(c.content)
+	if err != nil {
+		return err
+	}
+	end := c.cut + base64.StdEncoding.EncodedLen(len(c.content))
+	stmt.BindBytes(2, append(bytes.Clone(data[:c.cut]), data[end:]...))
+	stmt.BindInt64(3, blob)
+	stmt.BindInt64(4, int64(c.cut))
+	if err := run(stmt); err != nil {
+		return err
+	}
+	index := w.conn.Prep("INSERT INTO chunks (whole, part, leaf) VALUES (?, ?, ?)")
+	index.BindBytes(1, c.whole[:])
+	index.BindInt64(2, c.part)
+	index.BindInt64(3, leaf)
+	return run(index)
+}
+
+// storeBlob stores content, unless it is there, and returns its number.
+func (w *writing) storeBlob(content []byte) (int64, error) {
+	hash := events.HashOf(content)
+	n, err := queryInt(w.conn, "SELECT blob FROM blobs WHERE hash = ?", hash[:])
+	if err != nil || n > 0 {
+		return n, err
+	}
+	if n, err = queryInt(w.conn, "SELECT coalesce(max(blob), 0) + 1 FROM blobs"); err != nil {
+		return 0, err
+	}
+	insert := w.conn.Prep("INSERT INTO blobs (blob, hash, content) VALUES (?, ?, ?)")
+	insert.BindInt64(1, n)
+	insert.BindBytes(2, hash[:])
+	insert.BindBytes(3, content)
+	return n, run(insert)
+}
+
+const payloadColumns = `p.bytes, p.cut, b.content FROM payloads p LEFT JOIN blobs b ON b.blob = p.blob`
+
+// readPayload returns the bytes of the record at leaf.
+func readPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
+	stmt, err := conn.Prepare("SELECT " + payloadColumns + " WHERE p.leaf = ?")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stmt.Reset()) }()
+	stmt.BindInt64(1, leaf)
+	row, err := stmt.Step()
+	if err != nil {
+		return nil, err
+	}
+	if !row {
+		return nil, errNoPayload
+	}
+	return joinPayload(stmt, 0)
+}
+
+// joinPayload returns the bytes of a record from payloadColumns, the first of
+// which is column.
+func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
+	data := columnBytes(stmt, column)
+	if stmt.ColumnIsNull(column + 1) {
+		return data, nil
+	}
+	cut := stmt.ColumnInt64(column + 1)
+	if cut < 0 || cut > int64(len(data)) || stmt.ColumnIsNull(column+2) {
+		return nil, fmt.Errorf("content of a chunk: %w", errNoPayload)
+	}
+	return insertContent(data, int(cut), columnBytes(stmt, column+2)), nil
+}
+
+// insertContent puts the content of a chunk back into the bytes of its event.
+func insertContent(data []byte, cut int, content []byte) []byte {
+	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
+	whole = append(whole, data[:cut]...)
+	whole = base64.StdEncoding.AppendEncode(whole, content)
+	return append(whole, data[cut:]...)
+}

@@ -1,0 +1,200 @@
+package ledger
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// originPrefix stands before the tenant in the origin of a checkpoint.
+const originPrefix = "hooktrail/"
+
+// maxCheckpointBytes bounds what is read as a checkpoint.
+const maxCheckpointBytes = 64 << 10
+
+// Position is how far into the stream a ledger reaches.
+type Position struct {
+	// Epoch counts the streams that the ledger was fed from: 1 is the first, and
+	// each time the stream turned out to be another one it grew by one.
+	Epoch    uint64
+	Stream   time.Time   // when the stream was created, UTC
+	Sequence uint64      // of the tenant's last message that changed the ledger; 0: none yet
+	Hash     events.Hash // of that message
+}
+
+// Checkpoint is the signed statement about a ledger. Its text is a C2SP
+// tlog-checkpoint: origin, size and root, and behind them extension lines:
+//
+//	hooktrail/acme
+//	91204
+//	CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
+//	time 2026-11-20T09:14:07.123456789Z
+//	arrivals 91210 xbsO4WQf5CcWVFLmN4HDFbCvS8hq0sCO0RkJdzSmGvk=
+//	stream 1 2026-11-01T08:00:00.000000000Z 120331 2cf24dba…
+//
+// "arrivals" commits to what lies beside the tree, in order: where in the stream
+// each leaf came from, and what was seen again. "stream" is the [Position].
+//
+// The origin is "hooktrail/" and the tenant, encoded like a token of a subject.
+type Checkpoint struct {
+	Tenant   string
+	Size     int64 // leaves
+	Root     tlog.Hash
+	Time     time.Time // when it was signed, by the auditor's clock, never before an earlier one
+	Arrivals int64     // leaves and what was seen again
+	Digest   tlog.Hash // of the arrivals
+	Position Position
+}
+
+// Origin returns the first line of the checkpoints of tenant.
+func Origin(tenant string) (string, error) {
+	token, err := subjects.Token(tenant)
+	if err != nil {
+		return "", fmt.Errorf("tenant id: %w", err)
+	}
+	return originPrefix + token, nil
+}
+
+// Text returns the text that is signed.
+func (c Checkpoint) Text() (string, error) {
+	origin, err := Origin(c.Tenant)
+	if err != nil {
+		return "", err
+	}
+	p := c.Position
+	return fmt.Sprintf("%s\n%d\n%s\ntime %s\narrivals %d %s\nstream %d %s %d %s\n",
+		origin, c.Size, c.Root, c.Time.UTC().Format(timeLayout), c.Arrivals, c.Digest,
+		p.Epoch, p.Stream.UTC().Format(timeLayout), p.Sequence, p.Hash), nil
+}
+
+// Sign returns the note of c, signed.
+func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
+	text, err := c.Text()
+	if err != nil {
+		return nil, err
+	}
+	signed, err := note.Sign(&note.Note{Text: text}, signer)
+	if err != nil {
+		return nil, fmt.Errorf("sign checkpoint: %w", err)
+	}
+	return signed, nil
+}
+
+// OpenCheckpoint reads a signed note and returns its checkpoint if one of known
+// has signed it.
+func OpenCheckpoint(signed []byte, known note.Verifiers) (Checkpoint, error) {
+	n, err := note.Open(signed, known)
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("open checkpoint: %w", err)
+	}
+	return ParseCheckpoint(n.Text)
+}
+
+// ReadCheckpoint reads the checkpoint of a signed note, whoever signed it.
+func ReadCheckpoint(signed []byte) (Checkpoint, error) {
+	// The text ends with the blank line before the signatures.
+	text, _, ok := strings.Cut(string(signed), "\n\n")
+	if !ok {
+		return Checkpoint{}, fmt.Errorf("%w: not a signed note", errCheckpoint)
+	}
+	return ParseCheckpoint(text + "\n")
+}
+
+// errCheckpoint is wrapped by every refusal of [ParseCheckpoint].
+var errCheckpoint = errors.New("not a checkpoint")
+
+// ParseCheckpoint reads what [Checkpoint.Text] returns, and nothing else.
+func ParseCheckpoint(text string) (Checkpoint, error) {
+	var c Checkpoint
+	lines := strings.Split(text, "\n")
+	if len(text) > maxCheckpointBytes || len(lines) != 7 {
+		return c, fmt.Errorf("%w: not six lines", errCheckpoint)
+	}
+	token, ok := strings.CutPrefix(lines[0], originPrefix)
+	if !ok {
+		return c, fmt.Errorf("%w: origin", errCheckpoint)
+	}
+	var err error
+	if c.Tenant, err = subjects.ParseToken(token); err != nil {
+		return c, fmt.Errorf("%w: origin: %w", errCheckpoint, err)
+	}
+	if err := c.parse(lines); err != nil {
+		return Checkpoint{}, fmt.Errorf("%w: %w", errCheckpoint, err)
+	}
+	if again, err := c.Text(); err != nil || again != text {
+		return Checkpoint{}, fmt.Errorf("%w: not in canonical form", errCheckpoint)
+	}
+	return c, nil
+}
+
+// parse reads the lines behind the origin. What is not in canonical form shows
+// when the checkpoint is written again.
+func (c *Checkpoint) parse(lines []string) error {
+	var err error
+	if c.Size, err = parseCount(lines[1]); err != nil {
+		return fmt.Errorf("size: %w", err)
+	}
+	if c.Root, err = parseTreeHash(lines[2]); err != nil {
+		return fmt.Errorf("root: %w", err)
+	}
+	if c.Time, err = time.Parse("time "+timeLayout, lines[3]); err != nil {
+		return errors.New("time")
+	}
+	arrivals := strings.Split(lines[4], " ")
+	if len(arrivals) != 3 || arrivals[0] != "arrivals" {
+		return errors.New("arrivals")
+	}
+	if c.Arrivals, err = parseCount(arrivals[1]); err != nil {
+		return fmt.Errorf("arrivals: %w", err)
+	}
+	if c.Digest, err = parseTreeHash(arrivals[2]); err != nil {
+		return fmt.Errorf("arrivals: %w", err)
+	}
+	return c.Position.parse(lines[5])
+}
+
+func (p *Position) parse(line string) error {
+	fields := strings.Split(line, " ")
+	if len(fields) != 5 || fields[0] != "stream" {
+		return errors.New("stream")
+	}
+	var err, errs error
+	p.Epoch, err = strconv.ParseUint(fields[1], 10, 63)
+	errs = errors.Join(errs, err)
+	p.Stream, err = time.Parse(timeLayout, fields[2])
+	errs = errors.Join(errs, err)
+	p.Sequence, err = strconv.ParseUint(fields[3], 10, 63)
+	errs = errors.Join(errs, err)
+	p.Hash, err = events.ParseHash(fields[4])
+	if errors.Join(errs, err) != nil {
+		return errors.New("stream")
+	}
+	return nil
+}
+
+func parseCount(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, errors.New("not a count")
+	}
+	return n, nil
+}
+
+func parseTreeHash(s string) (tlog.Hash, error) {
+	var h tlog.Hash
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil || len(b) != len(h) {
+		return h, errors.New("not a hash in base64")
+	}
+	copy(h[:], b)
+	return h, nil
+}

@@ -1,0 +1,143 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// file is a ledger's file, open for reading only. Nothing is written beside it
+// unless a writer is at work.
+type file struct {
+	conn *sqlite.Conn
+	path string
+	copy string      // folder of a copy that was made to be read, if any
+	rest os.FileInfo // how the file was when it was opened at rest; nil when it was not
+}
+
+// openFile opens the file at path.
+//
+// Where SQLite's log lies beside it, a writer is at work or was killed: the file
+// is read together with its log, as SQLite does it; on a read-only disk, where it
+// cannot, both are copied first. Without a log the file is at rest, and is read
+// as one that does not change: see changed.
+func openFile(path string) (*file, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	if !hasLog(path) {
+		conn, err := openConn(path, "?immutable=1")
+		return &file{conn: conn, path: path, rest: info}, err
+	}
+	conn, err := openConn(path, "?mode=ro")
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultCantOpen, sqlite.ResultReadOnly:
+		return openCopy(path)
+	default:
+		return &file{conn: conn, path: path}, err
+	}
+}
+
+// hasLog reports whether a log with something in it lies beside the file.
+func hasLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0
+}
+
+func openConn(path, parameters string) (*sqlite.Conn, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := sqlite.OpenConn("file:"+escapeURI(absolute)+parameters, sqlite.OpenReadOnly, sqlite.OpenURI)
+	if err != nil {
+		return nil, err
+	}
+	conn.SetBusyTimeout(busyTimeout)
+	// The first read is what finds out whether the log can be used.
+	if _, err := pragma(conn, "schema_version"); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, sqlitex.ExecuteTransient(conn, "PRAGMA query_only=1", nil)
+}
+
+// escapeURI escapes what has a meaning in the path of SQLite's URIs.
+func escapeURI(path string) string {
+	out := make([]byte, 0, len(path))
+	for i := range len(path) {
+		switch c := path[i]; {
+		case c == '%' || c == '?' || c == '#' || c < ' ':
+			out = append(out, '%', upperHex[c>>4], upperHex[c&15])
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
+// openCopy opens a copy of the file and its log, made in a temporary folder.
+func openCopy(path string) (_ *file, err error) {
+	dir, err := os.MkdirTemp("", "hooktrail-ledger-*")
+	if err != nil {
+		return nil, fmt.Errorf("copy to read: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	target := filepath.Join(dir, FileName)
+	for _, suffix := range [...]string{"", "-wal"} {
+		if err := copyFile(target+suffix, path+suffix); err != nil {
+			return nil, fmt.Errorf("copy to read: %w", err)
+		}
+	}
+	conn, err := openConn(target, "?mode=ro")
+	return &file{conn: conn, path: path, copy: dir}, err
+}
+
+func copyFile(to, from string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	_, err = io.Copy(target, source)
+	return err
+}
+
+// changed reports whether a writer came to a file that was opened at rest: what
+// was read since may be neither the old state nor the new.
+func (f *file) changed() bool {
+	if f.rest == nil {
+		return false
+	}
+	info, err := os.Stat(f.path)
+	return err != nil || hasLog(f.path) ||
+		info.Size() != f.rest.Size() || !info.ModTime().Equal(f.rest.ModTime()) || !os.SameFile(info, f.rest)
+}
+
+func (f *file) close() error {
+	var err error
+	if f.conn != nil {
+		err = f.conn.Close()
+	}
+	if f.copy != "" {
+		err = errors.Join(err, os.RemoveAll(f.copy))
+	}
+	return err
+}

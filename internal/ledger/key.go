@@ -1,0 +1,177 @@
+package ledger
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+// keyName is the name of the keys that sign checkpoints.
+const keyName = "hooktrail"
+
+const (
+	privateFile = "ledger.key"
+	publicFile  = "ledger.pub"
+)
+
+// Key is the signing key of a data directory.
+type Key struct {
+	signer   note.Signer
+	verifier note.Verifier
+	public   string
+	made     bool
+}
+
+// OpenKey returns the key in dir, which it makes at the first call: the private
+// half in ledger.key, readable by its owner alone, the public half in
+// ledger.pub. When it returns both are on disk. Several processes may call it at
+// once and get the same key.
+func OpenKey(dir string) (*Key, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make folder of keys: %w", err)
+	}
+	path := filepath.Join(dir, privateFile)
+	made := false
+	secret, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if made, err = makeKey(path); err == nil {
+			secret, err = os.ReadFile(path)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("signing key: %w", err)
+	}
+	k := &Key{made: made}
+	private := strings.TrimSpace(string(secret))
+	if k.signer, err = note.NewSigner(private); err != nil {
+		return nil, fmt.Errorf("signing key %s: %w", path, err)
+	}
+	if k.public, err = publicHalf(private); err != nil {
+		return nil, fmt.Errorf("signing key %s: %w", path, err)
+	}
+	if k.verifier, err = note.NewVerifier(k.public); err != nil {
+		return nil, fmt.Errorf("signing key %s: %w", path, err)
+	}
+	return k, k.writePublic(filepath.Join(dir, publicFile))
+}
+
+// makeKey makes a key, unless another process is faster.
+func makeKey(path string) (made bool, err error) {
+	private, _, err := note.GenerateKey(rand.Reader, keyName)
+	if err != nil {
+		return false, fmt.Errorf("make: %w", err)
+	}
+	temporary, err := writeTemporary(path, private+"\n", 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(temporary)) }()
+	// A link, unlike a rename, never replaces what is there.
+	if err := os.Link(temporary, path); errors.Is(err, fs.ErrExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return true, syncDir(filepath.Dir(path))
+}
+
+// writePublic writes the public half unless it is there.
+func (k *Key) writePublic(path string) error {
+	have, err := os.ReadFile(path)
+	if err == nil && strings.TrimSpace(string(have)) == k.public {
+		return nil
+	}
+	temporary, err := writeTemporary(path, k.public+"\n", 0o644)
+	if err != nil {
+		return fmt.Errorf("verifier key: %w", err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("verifier key: %w", err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// Public returns the verifier key: what others need to check signatures.
+func (k *Key) Public() string { return k.public }
+
+// verifiers knows the key alone.
+func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) }
+
+// ID names the key in reports; see [KeyID].
+func (k *Key) ID() string { return KeyID(k.verifier) }
+
+// Made reports whether this call of [OpenKey] made the key.
+func (k *Key) Made() bool { return k.made }
+
+// ReadVerifier returns the verifier key in dir, and its text.
+func ReadVerifier(dir string) (note.Verifier, string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, publicFile))
+	if err != nil {
+		return nil, "", fmt.Errorf("verifier key: %w", err)
+	}
+	return ParseVerifier(string(text))
+}
+
+// ParseVerifier reads a verifier key as [Key.Public] returns it.
+func ParseVerifier(text string) (note.Verifier, string, error) {
+	text = strings.TrimSpace(text)
+	v, err := note.NewVerifier(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("verifier key: %w", err)
+	}
+	return v, text, nil
+}
+
+// KeyID names a key in reports: "hooktrail+8f3c1a2b".
+func KeyID(v note.Verifier) string { return fmt.Sprintf("%s+%08x", v.Name(), v.KeyHash()) }
+
+func writeTemporary(path, text string, mode fs.FileMode) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := f.Chmod(mode); err != nil {
+		return "", err
+	}
+	if _, err := f.WriteString(text); err != nil {
+		return "", err
+	}
+	return f.Name(), f.Sync()
+}
+
+func syncDir(dir string) (err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Sync()
+}
+
+// publicHalf returns the verifier key of a signer key, whose last part is the
+// algorithm and the seed.
+func publicHalf(private string) (string, error) {
+	parts := strings.SplitN(private, "+", 5)
+	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	if err != nil || len(parts) != 5 || len(seed) != 1+ed25519.SeedSize {
+		return "", errors.New("malformed")
+	}
+	public, ok := ed25519.NewKeyFromSeed(seed[1:]).Public().(ed25519.PublicKey)
+	if !ok {
+		return "", errors.New("malformed")
+	}
+	return note.NewEd25519VerifierKey(parts[2], public)
+}

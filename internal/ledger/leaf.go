@@ -1,0 +1,224 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// MaxLeafBytes is the size of the largest leaf.
+const MaxLeafBytes = 64 << 10
+
+// leafHeader is the first line of every leaf.
+const leafHeader = "hooktrail/leaf/v1\n"
+
+// timeLayout writes the times of leaves and checkpoints: UTC, nine digits.
+const timeLayout = "2006-01-02T15:04:05.000000000Z"
+
+// Class says what a record is to the ledger.
+type Class string
+
+// The classes.
+const (
+	ClassEvent      Class = "event"      // an event, the first with its id
+	ClassManifest   Class = "manifest"   // a producer's manifest
+	ClassConflict   Class = "conflict"   // an event whose id or number another content has
+	ClassQuarantine Class = "quarantine" // a message that is no event or not what its subject says
+)
+
+// Finding says why a record is a conflict or in quarantine.
+type Finding string
+
+// The findings.
+const (
+	FindingIDReused       Finding = "id-reused"       // the id belongs to another type, run or data
+	FindingSequenceReused Finding = "sequence-reused" // the producer's number belongs to other bytes
+	FindingUndecodable    Finding = "undecodable"     // neither an event nor a manifest
+	FindingMisaddressed   Finding = "misaddressed"    // not what its subject says
+	FindingUnnumbered     Finding = "unnumbered"      // has no sequence, or one that is out of range
+	FindingOversized      Finding = "oversized"       // its attributes do not fit into a leaf
+)
+
+// Leaf is what the tree commits to of one record. Its encoding is text, one
+// line for each field that is not empty, in this order:
+//
+//	hooktrail/leaf/v1
+//	class event
+//	id 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01
+//	producer coder/e4
+//	sequence 97
+//	run r-42
+//	kind tool.before
+//	time 2026-11-20T09:14:07.123456789Z
+//	sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
+//
+// A last line "finding sequence-reused" says why a record is a conflict or in
+// quarantine. In values the bytes below 0x20, 0x7f and "%" are written as "%"
+// and two upper-case hex digits. Fields may be added behind these, none changed.
+//
+// A manifest has the producer and the last sequence that it lists. A message in
+// quarantine has what its subject says.
+type Leaf struct {
+	Class    Class
+	ID       string
+	Producer string
+	Sequence uint64
+	Run      string
+	Kind     events.Kind
+	Time     time.Time // UTC; zero is absent
+	Hash     events.Hash
+	Finding  Finding
+}
+
+// Encode returns the bytes of l, which the tree hashes.
+func (l Leaf) Encode() []byte { return l.Append(nil) }
+
+// Append appends the bytes of l to dst.
+func (l Leaf) Append(dst []byte) []byte {
+	f := leafFields[string]{
+		class: string(l.Class), id: l.ID, producer: l.Producer, sequence: l.Sequence,
+		run: l.Run, kind: string(l.Kind), time: formatTime(l.Time), finding: string(l.Finding),
+	}
+	return appendLeaf(dst, f, l.Hash[:])
+}
+
+// leafFields are the text fields of a leaf, as the table has them.
+type leafFields[T string | []byte] struct {
+	class, id, producer, run, kind, time, finding T
+	sequence                                      uint64
+}
+
+func appendLeaf[T string | []byte](dst []byte, f leafFields[T], hash []byte) []byte {
+	dst = append(dst, leafHeader...)
+	dst = appendField(dst, "class ", f.class)
+	dst = appendField(dst, "id ", f.id)
+	dst = appendField(dst, "producer ", f.producer)
+	if f.sequence != 0 {
+		dst = append(dst, "sequence "...)
+		dst = append(strconv.AppendUint(dst, f.sequence, 10), '\n')
+	}
+	dst = appendField(dst, "run ", f.run)
+	dst = appendField(dst, "kind ", f.kind)
+	dst = appendField(dst, "time ", f.time)
+	dst = append(dst, "sha256 "...)
+	dst = append(hex.AppendEncode(dst, hash), '\n')
+	return appendField(dst, "finding ", f.finding)
+}
+
+func appendField[T string | []byte](dst []byte, name string, value T) []byte {
+	if len(value) == 0 {
+		return dst
+	}
+	dst = append(dst, name...)
+	start := 0
+	for i := range len(value) {
+		if c := value[i]; mustEscape(c) {
+			dst = append(dst, value[start:i]...)
+			dst = append(dst, '%', upperHex[c>>4], upperHex[c&15])
+			start = i + 1
+		}
+	}
+	return append(append(dst, value[start:]...), '\n')
+}
+
+const upperHex = "0123456789ABCDEF"
+
+func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
+
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+// errLeaf is wrapped by every refusal of [ParseLeaf].
+var errLeaf = errors.New("not a leaf")
+
+// ParseLeaf reads what [Leaf.Encode] returns, and nothing else: the encoding of
+// the leaf that it returns is data.
+func ParseLeaf(data []byte) (Leaf, error) {
+	if len(data) > MaxLeafBytes {
+		return Leaf{}, fmt.Errorf("%w: larger than %d bytes", errLeaf, MaxLeafBytes)
+	}
+	rest, ok := bytes.CutPrefix(data, []byte(leafHeader))
+	if !ok {
+		return Leaf{}, fmt.Errorf("%w: first line", errLeaf)
+	}
+	var l Leaf
+	for len(rest) > 0 {
+		line, next, ok := bytes.Cut(rest, []byte("\n"))
+		name, value, ok2 := bytes.Cut(line, []byte(" "))
+		if !ok || !ok2 {
+			return Leaf{}, fmt.Errorf("%w: a line without end or value", errLeaf)
+		}
+		if err := l.set(string(name), value); err != nil {
+			return Leaf{}, fmt.Errorf("%w: %s: %w", errLeaf, name, err)
+		}
+		rest = next
+	}
+	if !bytes.Equal(l.Encode(), data) {
+		return Leaf{}, fmt.Errorf("%w: not in canonical form", errLeaf)
+	}
+	return l, nil
+}
+
+// set stores one field. Order, repetition and escapes that were not needed show
+// when the leaf is encoded again.
+func (l *Leaf) set(name string, raw []byte) (err error) {
+	value, err := unescape(raw)
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "class":
+		l.Class = Class(value)
+	case "id":
+		l.ID = value
+	case "producer":
+		l.Producer = value
+	case "sequence":
+		l.Sequence, err = strconv.ParseUint(value, 10, 64)
+	case "run":
+		l.Run = value
+	case "kind":
+		l.Kind = events.Kind(value)
+	case "time":
+		l.Time, err = time.Parse(timeLayout, value)
+	case "sha256":
+		l.Hash, err = events.ParseHash(value)
+	case "finding":
+		l.Finding = Finding(value)
+	default:
+		return errors.New("unknown field")
+	}
+	return err
+}
+
+func unescape(raw []byte) (string, error) {
+	if bytes.IndexByte(raw, '%') < 0 {
+		return string(raw), nil
+	}
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '%' {
+			out = append(out, raw[i])
+			continue
+		}
+		if i+2 >= len(raw) {
+			return "", errors.New("an escape is cut short")
+		}
+		hi, lo := bytes.IndexByte([]byte(upperHex), raw[i+1]), bytes.IndexByte([]byte(upperHex), raw[i+2])
+		if hi < 0 || lo < 0 {
+			return "", errors.New("not an escape")
+		}
+		out = append(out, byte(hi<<4|lo))
+		i += 2
+	}
+	return string(out), nil
+}

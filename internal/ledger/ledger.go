@@ -1,0 +1,310 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// FileName is the name of a ledger's file in the folder of its tenant.
+const FileName = "ledger.db"
+
+// ErrDamaged is wrapped by every refusal to write to a ledger that is not what
+// its newest checkpoint says. [Verify] tells what is wrong with it.
+var ErrDamaged = errors.New("ledger does not continue its newest checkpoint")
+
+const (
+	busyTimeout   = 10 * time.Second
+	pageBytes     = 8192
+	defaultCache  = 16 << 20
+	maxKnownRuns  = 4096
+	walPages      = 2000 // as many pages in the log before they go to the file: 16 MB
+	minCacheBytes = 1 << 20
+)
+
+// Options are the settings of [Open] and [OpenSet].
+type Options struct {
+	Key        *Key             // signs; required
+	CacheBytes int64            // of one ledger, or of all in a [Set]; 16 MiB by default
+	Now        func() time.Time // for checkpoints; time.Now by default
+
+	maxPages int64 // tests: how large the file may grow
+}
+
+func (o Options) withDefaults() Options {
+	if o.CacheBytes <= 0 {
+		o.CacheBytes = defaultCache
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Ledger is one tenant's ledger, open for writing.
+type Ledger struct {
+	path   string
+	tenant string
+	opts   Options
+	conn   *sqlite.Conn
+
+	state
+}
+
+// state is what the writer remembers between batches. It is all read from the
+// file, and read again after a batch that failed.
+type state struct {
+	newest    Checkpoint
+	number    int64 // of the newest checkpoint
+	tree      tree
+	tail      []byte // of the hashes, in the row that is not full
+	arrivals  arrivals
+	producers map[string]*producer
+	runs      map[string]int64 // some of them
+	stale     bool             // the file may differ
+}
+
+// producer is what the writer remembers of a producer.
+type producer struct {
+	number int64
+	high   int64 // its highest sequence so far
+}
+
+// Path returns the file of a tenant's ledger, dir being the folder of all ledgers.
+func Path(dir, tenant string) (string, error) {
+	name, err := subjects.FileName(tenant)
+	if err != nil {
+		return "", fmt.Errorf("tenant id: %w", err)
+	}
+	return filepath.Join(dir, name, FileName), nil
+}
+
+// Open opens the ledger of tenant below dir for writing, and makes it when there
+// is none: with a first, signed checkpoint of nothing, so that an emptied ledger
+// is not taken for a new one. It returns an error that wraps [ErrDamaged] if the
+// newest checkpoint is not signed by the key or does not fit the file.
+func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
+	if opts.Key == nil {
+		return nil, errors.New("open ledger: options: Key is missing")
+	}
+	path, err := Path(dir, tenant)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger: %w", err)
+	}
+	l := &Ledger{path: path, tenant: tenant, opts: opts.withDefaults()}
+	if err := l.open(ctx); err != nil {
+		if l.conn != nil {
+			err = errors.Join(err, l.conn.Close())
+		}
+		return nil, fmt.Errorf("open ledger %s: %w", path, err)
+	}
+	return l, nil
+}
+
+func (l *Ledger) open(ctx context.Context) (err error) {
+	folder := filepath.Dir(l.path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if l.conn, err = sqlite.OpenConn(l.path, sqlite.OpenReadWrite|sqlite.OpenCreate); err != nil {
+		return err
+	}
+	l.conn.SetBusyTimeout(busyTimeout)
+	defer l.interruptible(ctx)()
+	fresh, err := checkFormat(l.conn)
+	if err != nil {
+		return err
+	}
+	settings := []string{
+		fmt.Sprintf("PRAGMA page_size=%d", pageBytes), // of a file that is made now
+		"PRAGMA journal_mode=WAL",
+		"PRAGMA synchronous=FULL",
+		fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", walPages),
+		"PRAGMA temp_store=MEMORY",
+	}
+	if l.opts.maxPages > 0 {
+		settings = append(settings, fmt.Sprintf("PRAGMA max_page_count=%d", l.opts.maxPages))
+	}
+	for _, s := range settings {
+		if err := sqlitex.ExecuteTransient(l.conn, s, nil); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	if err := l.resize(l.opts.CacheBytes); err != nil {
+		return err
+	}
+	if fresh {
+		if err := l.create(); err != nil {
+			return err
+		}
+		// The folder's own entry is on disk before anything is claimed to be.
+		if err := errors.Join(syncDir(folder), syncDir(filepath.Dir(folder))); err != nil {
+			return err
+		}
+	}
+	return l.load()
+}
+
+// interruptible makes statements end when ctx does, until the returned function
+// is called.
+func (l *Ledger) interruptible(ctx context.Context) (restore func()) {
+	old := l.conn.SetInterrupt(ctx.Done())
+	return func() { l.conn.SetInterrupt(old) }
+}
+
+// resize gives the ledger that much of the cache.
+func (l *Ledger) resize(bytes int64) error {
+	kib := max(bytes, minCacheBytes) >> 10
+	return sqlitex.ExecuteTransient(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib), nil)
+}
+
+// create makes the tables and the checkpoint of nothing, unless another process
+// has been faster.
+func (l *Ledger) create() (err error) {
+	end, err := sqlitex.ImmediateTransaction(l.conn)
+	if err != nil {
+		return err
+	}
+	defer end(&err)
+	if fresh, err := checkFormat(l.conn); err != nil || !fresh {
+		return err
+	}
+	script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
+	if err := sqlitex.ExecuteScript(l.conn, script, nil); err != nil {
+		return fmt.Errorf("make tables: %w", err)
+	}
+	l.state = state{}
+	_, err = l.seal(Position{})
+	return err
+}
+
+// Tenant returns whose ledger it is.
+func (l *Ledger) Tenant() string { return l.tenant }
+
+// Newest returns the newest checkpoint.
+func (l *Ledger) Newest() Checkpoint { return l.newest }
+
+// Close closes the file.
+func (l *Ledger) Close() error {
+	if err := l.conn.Close(); err != nil {
+		return fmt.Errorf("close ledger %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// load reads the state from the file and compares it with what was signed.
+func (l *Ledger) load() error {
+	s := state{producers: make(map[string]*producer), runs: make(map[string]int64)}
+	if err := l.loadCheckpoint(&s); err != nil {
+		return err
+	}
+	leaves, err := queryInt(l.conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
+	if err != nil {
+		return err
+	}
+	again, err := queryInt(l.conn, "SELECT coalesce(max(seen), 0) FROM seen")
+	if err != nil {
+		return err
+	}
+	if leaves != s.newest.Size || leaves+again != s.newest.Arrivals {
+		return fmt.Errorf("%w: it has %d leaves and %d seen again, signed are %d and %d",
+			ErrDamaged, leaves, again, s.newest.Size, s.newest.Arrivals-s.newest.Size)
+	}
+	if err := l.loadTree(&s); err != nil {
+		return err
+	}
+	s.arrivals = arrivals{count: s.newest.Arrivals, digest: s.newest.Digest}
+	if err := l.loadProducers(&s); err != nil {
+		return err
+	}
+	l.state = s
+	return nil
+}
+
+func (l *Ledger) loadCheckpoint(s *state) error {
+	var signed string
+	err := sqlitex.Execute(l.conn, "SELECT checkpoint, note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			s.number, signed = stmt.ColumnInt64(0), stmt.ColumnText(1)
+			return nil
+		}})
+	if err != nil {
+		return err
+	}
+	if s.newest, err = OpenCheckpoint([]byte(signed), l.opts.Key.verifiers()); err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if s.newest.Tenant != l.tenant {
+		return fmt.Errorf("%w: it is the ledger of tenant %q", ErrDamaged, s.newest.Tenant)
+	}
+	return nil
+}
+
+func (l *Ledger) loadTree(s *state) error {
+	err := s.tree.restore(s.newest.Size, l.storedHash)
+	if err != nil {
+		return err
+	}
+	root, err := s.tree.root()
+	if err != nil {
+		return err
+	}
+	if root != s.newest.Root {
+		return fmt.Errorf("%w: the root differs from the signed one", ErrDamaged)
+	}
+	count := tlog.StoredHashCount(s.newest.Size)
+	if count%hashesPerRow > 0 {
+		s.tail, err = l.hashRow(count / hashesPerRow)
+	}
+	if err == nil && int64(len(s.tail)) != count%hashesPerRow*tlog.HashSize {
+		return fmt.Errorf("%w: hashes are missing", ErrDamaged)
+	}
+	return err
+}
+
+// storedHash reads one of the tree's hashes.
+func (l *Ledger) storedHash(index int64) (h tlog.Hash, err error) {
+	row, err := l.hashRow(index / hashesPerRow)
+	if err != nil {
+		return h, err
+	}
+	at := int(index % hashesPerRow * tlog.HashSize)
+	if len(row) < at+tlog.HashSize {
+		return h, fmt.Errorf("%w: hashes are missing", ErrDamaged)
+	}
+	copy(h[:], row[at:])
+	return h, nil
+}
+
+func (l *Ledger) hashRow(chunk int64) (row []byte, err error) {
+	err = sqlitex.Execute(l.conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
+		Args:       []any{chunk},
+		ResultFunc: func(stmt *sqlite.Stmt) error { row = columnBytes(stmt, 0); return nil },
+	})
+	return row, err
+}
+
+func (l *Ledger) loadProducers(s *state) error {
+	return sqlitex.Execute(l.conn, `SELECT name, producer, max(
+		coalesce((SELECT max(sequence) FROM leaves l WHERE l.producer = p.producer), 0),
+		coalesce((SELECT max(sequence) FROM seen s WHERE s.producer = p.producer), 0)) FROM producers p`,
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			s.producers[stmt.ColumnText(0)] = &producer{number: stmt.ColumnInt64(1), high: stmt.ColumnInt64(2)}
+			return nil
+		}})
+}
+
+// columnBytes returns a copy of a column.
+func columnBytes(stmt *sqlite.Stmt, column int) []byte {
+	b := make([]byte, stmt.ColumnLen(column))
+	return b[:stmt.ColumnBytes(column, b)]
+}

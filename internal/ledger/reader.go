@@ -1,0 +1,313 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+const (
+	entriesPerPage = 256
+	bytesPerPage   = 4 << 20
+)
+
+// Entry is one record of a ledger.
+type Entry struct {
+	Leaf           int64 // index of its leaf, from 0
+	Class          Class
+	Finding        Finding // of a conflict or a message in quarantine
+	ID             string
+	Producer       string
+	Sequence       uint64 // the producer's; of a manifest, the last one that it lists
+	Run            string
+	Kind           events.Kind
+	StreamSequence uint64
+	Stored         time.Time   // when the server stored the message
+	Hash           events.Hash // of Bytes
+	Bytes          []byte      // the event or manifest, verbatim
+}
+
+// Manifest reports whether the record is a producer's manifest.
+func (e Entry) Manifest() bool { return e.Class == ClassManifest }
+
+// Reader reads a ledger. It never writes, works beside a running writer, and may
+// be used concurrently. It believes what the file says: [Verify] does not.
+type Reader struct {
+	mu   sync.Mutex // guards file; held for one page at a time
+	file *file
+
+	path   string
+	tenant string
+}
+
+// OpenReader opens the ledger in the file at path.
+func OpenReader(path string) (*Reader, error) {
+	r := &Reader{path: path}
+	if err := r.open(); err != nil {
+		return nil, fmt.Errorf("read ledger %s: %w", path, err)
+	}
+	return r, nil
+}
+
+func (r *Reader) open() (err error) {
+	if r.file, err = openFile(r.path); err != nil {
+		return err
+	}
+	if fresh, err := checkFormat(r.file.conn); err != nil || fresh {
+		return errors.Join(err, errSchema, r.file.close())
+	}
+	c, err := newest(r.file.conn)
+	if err != nil {
+		return errors.Join(err, r.file.close())
+	}
+	r.tenant = c.Tenant
+	return nil
+}
+
+// newest returns the newest checkpoint, its signature unchecked.
+func newest(conn *sqlite.Conn) (Checkpoint, error) {
+	var text string
+	err := sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { text = stmt.ColumnText(0); return nil }})
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return ReadCheckpoint([]byte(text))
+}
+
+// Close closes the file.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.file.close()
+}
+
+// Tenant returns whose ledger it is.
+func (r *Reader) Tenant() string { return r.tenant }
+
+// view calls read with a connection, in one transaction of the database.
+func (r *Reader) view(ctx context.Context, read func(*sqlite.Conn) error) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.file.changed() {
+		if err := errors.Join(r.file.close(), r.open()); err != nil {
+			return fmt.Errorf("read ledger %s: %w", r.path, err)
+		}
+	}
+	conn := r.file.conn
+	old := conn.SetInterrupt(ctx.Done())
+	defer conn.SetInterrupt(old)
+	defer sqlitex.Transaction(conn)(&err)
+	if err := read(conn); err != nil {
+		return fmt.Errorf("read ledger %s: %w", r.path, err)
+	}
+	return nil
+}
+
+// Newest returns the newest checkpoint, its signature unchecked.
+func (r *Reader) Newest(ctx context.Context) (c Checkpoint, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		c, err = newest(conn)
+		return err
+	})
+	return c, err
+}
+
+// After yields the records behind leaf in the order of the tree; those behind -1
+// are all. No transaction is open while the caller has the entry.
+func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
+	return r.pages(ctx, leaf, "", nil)
+}
+
+// Run yields the events of a run in the order of the tree: not the manifests,
+// which have no run, nor conflicts and what is in quarantine.
+func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
+	return r.pages(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?4) AND l.class = 'event'`, run)
+}
+
+// Has reports whether the ledger has events of a run.
+func (r *Reader) Has(ctx context.Context, run string) (bool, error) {
+	for _, err := range r.Run(ctx, run) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// pages reads page by page.
+func (r *Reader) pages(ctx context.Context, after int64, where string, argument any) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for {
+			page, err := r.page(ctx, after, where, argument)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			for _, e := range page {
+				if !yield(e, nil) {
+					return
+				}
+				after = e.Leaf
+			}
+			if len(page) == 0 {
+				return
+			}
+		}
+	}
+}
+
+func (r *Reader) page(ctx context.Context, after int64, where string, argument any) (page []Entry, err error) {
+	query := `SELECT l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash, ` +
+		`p.bytes, p.cut, b.content FROM leaves l JOIN payloads p ON p.leaf = l.leaf
+		LEFT JOIN blobs b ON b.blob = p.blob LEFT JOIN producers pr ON pr.producer = l.producer
+		LEFT JOIN runs r ON r.run = l.run WHERE l.leaf > ?1` + where + ` ORDER BY l.leaf LIMIT ?2`
+	err = r.view(ctx, func(conn *sqlite.Conn) (err error) {
+		stmt, err := conn.Prepare(query)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stmt.Reset()) }()
+		stmt.BindInt64(1, after)
+		stmt.BindInt64(2, entriesPerPage)
+		if text, ok := argument.(string); ok {
+			stmt.BindText(4, text)
+		}
+		for size := 0; size < bytesPerPage; {
+			row, err := stmt.Step()
+			if err != nil || !row {
+				return err
+			}
+			e, err := scanEntry(stmt)
+			if err != nil {
+				return fmt.Errorf("leaf %d: %w", e.Leaf, err)
+			}
+			page = append(page, e)
+			size += len(e.Bytes)
+		}
+		return nil
+	})
+	return page, err
+}
+
+func scanEntry(stmt *sqlite.Stmt) (Entry, error) {
+	e := Entry{
+		Leaf: stmt.ColumnInt64(0), Class: Class(stmt.ColumnText(1)), Finding: Finding(stmt.ColumnText(2)),
+		ID: stmt.ColumnText(3), Producer: stmt.ColumnText(4), Sequence: uint64(stmt.ColumnInt64(5)),
+		Run: stmt.ColumnText(6), Kind: events.Kind(stmt.ColumnText(7)),
+		StreamSequence: uint64(stmt.ColumnInt64(8)),
+	}
+	if stored := stmt.ColumnInt64(9); stored != 0 {
+		e.Stored = time.Unix(0, stored).UTC()
+	}
+	if stmt.ColumnLen(10) != len(e.Hash) {
+		return e, errors.New("it has no hash")
+	}
+	stmt.ColumnBytes(10, e.Hash[:])
+	var err error
+	e.Bytes, err = joinPayload(stmt, 11)
+	return e, err
+}
+
+// RunInfo is one run of a ledger, in a list.
+type RunInfo struct {
+	Run    string
+	Leaves int64     // its records
+	First  int64     // its first leaf
+	Last   int64     // its last leaf
+	Stored time.Time // when the server stored the last one
+}
+
+// Runs lists the runs, the latest first.
+func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM
+			(SELECT run, count(*) n, min(leaf) first, max(leaf) last FROM leaves WHERE run > 0 GROUP BY run) s
+			JOIN runs r ON r.run = s.run JOIN leaves l ON l.leaf = s.last ORDER BY s.last DESC`,
+			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+				runs = append(runs, RunInfo{
+					Run: stmt.ColumnText(0), Leaves: stmt.ColumnInt64(1), First: stmt.ColumnInt64(2),
+					Last: stmt.ColumnInt64(3), Stored: time.Unix(0, stmt.ColumnInt64(4)).UTC(),
+				})
+				return nil
+			}})
+	})
+	return runs, err
+}
+
+// errNoBlob is wrapped when a blob, or a part of it, is not in the ledger.
+var errNoBlob = errors.New("blob is not in the ledger")
+
+// Blob returns the content that travelled as blob.chunk events and that an event
+// names by its SHA-256, in hex. The content is checked against it.
+func (r *Reader) Blob(ctx context.Context, sha256 string) ([]byte, error) {
+	whole, err := events.ParseHash(sha256)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	var content []byte
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		part := int64(0)
+		return sqlitex.Execute(conn, `SELECT c.part, b.content FROM chunks c
+			JOIN payloads p ON p.leaf = c.leaf JOIN blobs b ON b.blob = p.blob
+			WHERE c.whole = ? ORDER BY c.part, c.leaf`, &sqlitex.ExecOptions{
+			Args: []any{whole[:]},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				if stmt.ColumnInt64(0) == part { // the same part may have come twice
+					content = append(content, columnBytes(stmt, 1)...)
+					part++
+				}
+				return nil
+			},
+		})
+	})
+	if err == nil && events.HashOf(content) != whole {
+		err = fmt.Errorf("%w: %s", errNoBlob, sha256)
+	}
+	return content, err
+}
+
+// Tenants lists the tenants whose ledgers lie below dir, sorted. A folder whose
+// ledger cannot be read is left out and named in the error.
+func Tenants(dir string) (tenants []string, err error) {
+	folders, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list ledgers: %w", err)
+	}
+	for _, f := range folders {
+		path := filepath.Join(dir, f.Name(), FileName)
+		if _, err := os.Stat(path); !f.IsDir() || err != nil {
+			continue
+		}
+		// A short id can be told from the name, a long one only from the ledger.
+		if tenant, err := subjects.ParseToken(f.Name()); err == nil {
+			tenants = append(tenants, tenant)
+			continue
+		}
+		r, openErr := OpenReader(path)
+		if openErr != nil {
+			err = errors.Join(err, openErr)
+			continue
+		}
+		tenants = append(tenants, r.Tenant())
+		err = errors.Join(err, r.Close())
+	}
+	slices.Sort(tenants)
+	return tenants, err
+}

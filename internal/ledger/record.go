@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// record is a message as the ledger judges it.
+type record struct {
+	leaf  Leaf
+	event events.Event // of class event
+	copy  bool         // it is there already and is dropped
+}
+
+// classify judges a message by what came before it, as far as that is possible
+// without its id.
+func (w *writing) classify(m Message) (record, error) {
+	r := record{leaf: Leaf{
+		Class: ClassQuarantine, Producer: m.Address.Producer, Run: m.Address.Run, Kind: m.Address.Kind,
+		Hash: events.HashOf(m.Data),
+	}}
+	if m.Address.Manifest {
+		return w.classifyManifest(m, r)
+	}
+	e, err := events.Decode(m.Data)
+	if err != nil {
+		r.leaf.Finding = FindingUndecodable
+		return r, nil
+	}
+	a := m.Address
+	switch {
+	case e.Tenant != a.Tenant || e.Producer != a.Producer || e.Run != a.Run || e.Kind() != a.Kind:
+		r.leaf.Finding = FindingMisaddressed
+		return r, nil
+	case e.Sequence == 0 || e.Sequence > math.MaxInt64:
+		r.leaf.Finding = FindingUnnumbered
+		return r, nil
+	case len(e.ID)*3 > MaxLeafBytes/2: // the other fields are bounded by the subject
+		r.leaf.Finding = FindingOversized
+		return r, nil
+	}
+	r.event = e
+	r.leaf = Leaf{
+		Class: ClassEvent, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence,
+		Run: e.Run, Kind: a.Kind, Time: e.Time.UTC(), Hash: r.leaf.Hash,
+	}
+	return r, w.compareNumber(&r)
+}
+
+// compareNumber looks whether the producer's number has been used: by the same
+// bytes, then r is a copy, or by others, then it is a conflict.
+func (w *writing) compareNumber(r *record) error {
+	p := w.producers[r.leaf.Producer]
+	if p == nil || int64(r.leaf.Sequence) > p.high {
+		return nil
+	}
+	stmt := w.conn.Prep(`SELECT hash FROM leaves WHERE producer = ?1 AND sequence = ?2 AND class <> 'manifest'
+		UNION ALL SELECT hash FROM seen WHERE producer = ?1 AND sequence = ?2`)
+	stmt.BindInt64(1, p.number)
+	stmt.BindInt64(2, int64(r.leaf.Sequence))
+	var used bool
+	for {
+		row, err := stmt.Step()
+		if err != nil || !row {
+			if used && !r.copy {
+				r.leaf.Class, r.leaf.Finding = ClassConflict, FindingSequenceReused
+			}
+			return errors.Join(err, stmt.Reset())
+		}
+		used = true
+		r.copy = r.copy || bytes.Equal(columnBytes(stmt, 0), r.leaf.Hash[:])
+	}
+}
+
+func (w *writing) classifyManifest(m Message, r record) (record, error) {
+	manifest, err := events.DecodeManifest(m.Data)
+	if err == nil {
+		err = manifest.Validate()
+	}
+	switch {
+	case err != nil:
+		r.leaf.Finding = FindingUndecodable
+		return r, nil
+	case manifest.Tenant != m.Address.Tenant || manifest.Producer != m.Address.Producer:
+		r.leaf.Finding = FindingMisaddressed
+		return r, nil
+	case manifest.Last > math.MaxInt64:
+		r.leaf.Finding = FindingUnnumbered
+		return r, nil
+	}
+	r.leaf = Leaf{Class: ClassManifest, Producer: manifest.Producer, Sequence: manifest.Last, Hash: r.leaf.Hash}
+	p := w.producers[manifest.Producer]
+	if p == nil {
+		return r, nil
+	}
+	n, err := queryInt(w.conn, `SELECT count(*) FROM leaves
+		WHERE producer = ? AND sequence = ? AND class = 'manifest' AND hash = ?`,
+		p.number, int64(manifest.Last), r.leaf.Hash[:])
+	r.copy = n > 0
+	return r, err
+}
+
+// compareContent finds the leaf whose id r has, and tells whether it is of the
+// same type and run and holds the same data.
+func (w *writing) compareContent(r record) (first int64, same bool, err error) {
+	first, err = queryInt(w.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
+	if err != nil {
+		return 0, false, err
+	}
+	data, err := readPayload(w.conn, first)
+	if err != nil {
+		return 0, false, fmt.Errorf("payload of leaf %d: %w", first, err)
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return 0, false, fmt.Errorf("payload of leaf %d: %w", first, err)
+	}
+	same = e.Type == r.event.Type && e.Run == r.event.Run &&
+		bytes.Equal(e.Data, r.event.Data) && bytes.Equal(e.Binary, r.event.Binary)
+	return first, same, nil
+}

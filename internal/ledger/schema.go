@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+const (
+	applicationID = 0x48544c47 // "HTLG"
+	schemaVersion = 1
+)
+
+// schema is all that a ledger's file holds. A leaf's bytes are made from its
+// row: what is queried is what is signed. Names are numbered in the order in
+// which they first occur; number 0 is the empty name.
+//
+//   - payloads.bytes is the record, verbatim. Where it is a chunk of a blob, the
+//     chunk's content lies in blobs, once however often it was sent, and goes
+//     back in at byte cut, in base64.
+//   - chunks finds the parts of a blob by the hash of the whole.
+//   - hashes holds the tree in the order of tlog, 256 hashes to a row.
+//   - seen holds what came again under another number.
+const schema = `
+CREATE TABLE producers (producer INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE runs (run INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE leaves (
+	leaf INTEGER PRIMARY KEY,
+	class TEXT NOT NULL,
+	id TEXT NOT NULL,
+	producer INTEGER NOT NULL,
+	sequence INTEGER NOT NULL,
+	run INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	time TEXT NOT NULL,
+	hash BLOB NOT NULL,
+	finding TEXT NOT NULL,
+	epoch INTEGER NOT NULL,
+	stream INTEGER NOT NULL,
+	stored INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX leaves_id ON leaves (id) WHERE class = 'event';
+CREATE INDEX leaves_producer ON leaves (producer, sequence);
+CREATE INDEX leaves_run ON leaves (run);
+CREATE TABLE payloads (leaf INTEGER PRIMARY KEY, bytes BLOB NOT NULL, blob INTEGER, cut INTEGER) STRICT;
+CREATE TABLE blobs (blob INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, content BLOB NOT NULL) STRICT;
+CREATE TABLE chunks (
+	whole BLOB NOT NULL, part INTEGER NOT NULL, leaf INTEGER NOT NULL,
+	PRIMARY KEY (whole, part, leaf)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE hashes (chunk INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE seen (
+	seen INTEGER PRIMARY KEY,
+	leaf INTEGER NOT NULL,
+	producer INTEGER NOT NULL,
+	sequence INTEGER NOT NULL,
+	hash BLOB NOT NULL,
+	epoch INTEGER NOT NULL,
+	stream INTEGER NOT NULL,
+	stored INTEGER NOT NULL
+) STRICT;
+CREATE INDEX seen_producer ON seen (producer, sequence);
+CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
+`
+
+// errSchema is returned for a file that is no ledger of this version.
+var errSchema = errors.New("not a ledger of this version")
+
+// checkFormat tells whether the file behind conn is a ledger that this version
+// can read. It reports fresh for a file that holds nothing yet.
+func checkFormat(conn *sqlite.Conn) (fresh bool, err error) {
+	id, err := pragma(conn, "application_id")
+	if err != nil {
+		return false, err
+	}
+	version, err := pragma(conn, "user_version")
+	if err != nil {
+		return false, err
+	}
+	if id == 0 && version == 0 {
+		tables, err := queryInt(conn, "SELECT count(*) FROM sqlite_schema")
+		return tables == 0, err
+	}
+	if id != applicationID || version != schemaVersion {
+		return false, fmt.Errorf("%w: application %#x, version %d", errSchema, id, version)
+	}
+	return false, nil
+}
+
+func pragma(conn *sqlite.Conn, name string) (int64, error) {
+	return queryInt(conn, "PRAGMA "+name)
+}
+
+// queryInt returns the first column of the first row, 0 when it is NULL or
+// there is none.
+func queryInt(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
+	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
+		Args:       args,
+		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
+	})
+	return n, err
+}

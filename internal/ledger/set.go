@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"math/bits"
+)
+
+// maxOpen is how many ledgers a [Set] keeps open.
+const maxOpen = 64
+
+// Set is the ledgers of all tenants below one folder, open for writing. The ones
+// that were used last stay open, and share one cache. It belongs to one
+// goroutine at a time.
+type Set struct {
+	dir    string
+	opts   Options
+	limit  int
+	open   map[string]*list.Element
+	recent *list.List // of *Ledger, the one used last in front
+	share  int64      // of the cache that each has
+}
+
+// OpenSet returns the ledgers below dir. It opens none of them yet.
+func OpenSet(dir string, opts Options) *Set {
+	if opts.CacheBytes <= 0 {
+		opts.CacheBytes = 64 << 20
+	}
+	return &Set{dir: dir, opts: opts, limit: maxOpen, open: make(map[string]*list.Element), recent: list.New()}
+}
+
+// Ledger returns the ledger of tenant, opened or made as [Open] does. It may
+// close another one, and belongs to the Set.
+func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
+	if e, ok := s.open[tenant]; ok {
+		s.recent.MoveToFront(e)
+		l, _ := e.Value.(*Ledger)
+		return l, nil
+	}
+	if s.recent.Len() >= s.limit {
+		if err := s.close(s.recent.Back()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.divide(s.recent.Len() + 1); err != nil {
+		return nil, err
+	}
+	opts := s.opts
+	opts.CacheBytes = s.share
+	l, err := Open(ctx, s.dir, tenant, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.open[tenant] = s.recent.PushFront(l)
+	return l, nil
+}
+
+// divide shares the cache among n ledgers: what each has changes when n passes a
+// power of two.
+func (s *Set) divide(n int) error {
+	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
+	if share == s.share {
+		return nil
+	}
+	s.share = share
+	var errs error
+	for e := s.recent.Front(); e != nil; e = e.Next() {
+		if l, ok := e.Value.(*Ledger); ok {
+			errs = errors.Join(errs, l.resize(share))
+		}
+	}
+	return errs
+}
+
+func (s *Set) close(e *list.Element) error {
+	l, ok := s.recent.Remove(e).(*Ledger)
+	if !ok {
+		return nil
+	}
+	delete(s.open, l.tenant)
+	return l.Close()
+}
+
+// Forget closes the ledger of tenant if it is open, so that the next use opens
+// it again.
+func (s *Set) Forget(tenant string) error {
+	if e, ok := s.open[tenant]; ok {
+		return s.close(e)
+	}
+	return nil
+}
+
+// Close closes all that is open.
+func (s *Set) Close() error {
+	var errs error
+	for e := s.recent.Front(); e != nil; e = s.recent.Front() {
+		errs = errors.Join(errs, s.close(e))
+	}
+	return errs
+}

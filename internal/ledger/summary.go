@@ -1,0 +1,244 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// RunSummary is what a run came to. Of an aggregate that comes again with more,
+// such as run.finished, the latest counts.
+type RunSummary struct {
+	Run       string `json:"run"`
+	Tenant    string `json:"tenant"`
+	Session   string `json:"session,omitempty"`
+	ParentRun string `json:"parent_run,omitempty"`
+	Agent     string `json:"agent,omitempty"`
+	Title     string `json:"title,omitempty"`
+	Model     string `json:"model,omitempty"`
+
+	First time.Time `json:"first"` // the earliest time of an event
+	Last  time.Time `json:"last"`
+
+	Events int                 `json:"events"`
+	Kinds  map[events.Kind]int `json:"kinds"`
+
+	Steps map[events.StepStatus]int `json:"steps"` // by the latest step.finished of each
+
+	ToolCalls       int            `json:"tool_calls"` // distinct
+	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
+	ToolResults     int            `json:"tool_results"`
+	ToolErrors      int            `json:"tool_errors"`
+	Unanswered      int            `json:"unanswered"` // calls without a result
+	Unasked         int            `json:"unasked"`    // results without a call
+
+	Responses int           `json:"responses"` // by message id
+	Tokens    events.Tokens `json:"tokens"`    // of the responses
+	Errors    int           `json:"errors"`    // events of kind error
+
+	Subagents []string `json:"subagents,omitempty"` // that were started, sorted
+
+	Finished *events.RunFinishedData `json:"finished,omitempty"`
+	Sealed   bool                    `json:"sealed"` // after its last event, seals and records aside
+}
+
+// Summary folds the events of a run into what it came to.
+func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
+	f := NewRunFold(r.tenant, run)
+	for entry, err := range r.Run(ctx, run) {
+		if err != nil {
+			return RunSummary{}, err
+		}
+		e, err := events.Decode(entry.Bytes)
+		if err != nil {
+			return RunSummary{}, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
+		}
+		if err := f.Add(e); err != nil {
+			return RunSummary{}, fmt.Errorf("leaf %d: %w", entry.Leaf, err)
+		}
+	}
+	return f.Summary(), nil
+}
+
+// RunFold makes a [RunSummary] of the events of a run, in the order of the
+// ledger.
+type RunFold struct {
+	sum       RunSummary
+	tokens    map[string]events.Tokens     // by message id
+	steps     map[string]events.StepStatus // by step id
+	calls     map[string]string            // tool by call id
+	results   map[string]bool              // whether it failed, by call id
+	anonymous int                          // calls and results without an id
+	subagents map[string]bool
+}
+
+// NewRunFold returns the fold of no events.
+func NewRunFold(tenant, run string) *RunFold {
+	return &RunFold{
+		sum: RunSummary{
+			Run: run, Tenant: tenant, Kinds: make(map[events.Kind]int),
+			Steps: make(map[events.StepStatus]int), ToolCallsByName: make(map[string]int),
+		},
+		tokens: make(map[string]events.Tokens), steps: make(map[string]events.StepStatus),
+		calls: make(map[string]string), results: make(map[string]bool), subagents: make(map[string]bool),
+	}
+}
+
+// Add adds the next event.
+func (f *RunFold) Add(e events.Event) error {
+	f.attributes(e)
+	k := e.Kind()
+	f.sum.Events++
+	f.sum.Kinds[k]++
+	f.sum.Sealed = k == events.RunSealed || f.sum.Sealed && isServiceRecord(k)
+	add, ok := folds[k]
+	if !ok {
+		return nil
+	}
+	if err := add(f, e); err != nil {
+		return fmt.Errorf("payload of %s: %w", k, err)
+	}
+	return nil
+}
+
+// folds are the kinds whose payloads count.
+var folds = map[events.Kind]func(*RunFold, events.Event) error{
+	events.RunStarted:        (*RunFold).runStarted,
+	events.SessionStart:      (*RunFold).sessionStart,
+	events.RunFinished:       (*RunFold).runFinished,
+	events.StepFinished:      (*RunFold).stepFinished,
+	events.ToolBefore:        (*RunFold).toolBefore,
+	events.ToolResult:        (*RunFold).toolResult,
+	events.ResponseCompleted: (*RunFold).responseCompleted,
+	events.SubagentStart:     (*RunFold).subagentStart,
+	events.Error:             func(f *RunFold, _ events.Event) error { f.sum.Errors++; return nil },
+}
+
+func (f *RunFold) attributes(e events.Event) {
+	s := &f.sum
+	if !e.Time.IsZero() && (s.First.IsZero() || e.Time.Before(s.First)) {
+		s.First = e.Time
+	}
+	if e.Time.After(s.Last) {
+		s.Last = e.Time
+	}
+	for _, a := range [...]struct {
+		have *string
+		from string
+	}{{&s.Session, e.Session}, {&s.ParentRun, e.ParentRun}, {&s.Agent, e.Agent}} {
+		if *a.have == "" {
+			*a.have = a.from
+		}
+	}
+}
+
+func (f *RunFold) runStarted(e events.Event) error {
+	d, err := events.Payload[events.RunStartedData](e)
+	f.sum.Title, f.sum.Model = d.Title, d.Model
+	return err
+}
+
+func (f *RunFold) sessionStart(e events.Event) error {
+	d, err := events.Payload[events.SessionStartData](e)
+	if f.sum.Model == "" {
+		f.sum.Model = d.Model
+	}
+	return err
+}
+
+func (f *RunFold) runFinished(e events.Event) error {
+	d, err := events.Payload[events.RunFinishedData](e)
+	f.sum.Finished = &d
+	return err
+}
+
+func (f *RunFold) stepFinished(e events.Event) error {
+	d, err := events.Payload[events.StepFinishedData](e)
+	f.steps[f.key(e.Step)] = d.StepStatus
+	return err
+}
+
+func (f *RunFold) toolBefore(e events.Event) error {
+	d, err := events.Payload[events.ToolBeforeData](e)
+	f.calls[f.key(e.ToolCall)] = d.Tool
+	return err
+}
+
+func (f *RunFold) toolResult(e events.Event) error {
+	d, err := events.Payload[events.ToolResultData](e)
+	f.results[f.key(e.ToolCall)] = d.Status == events.ToolError
+	return err
+}
+
+func (f *RunFold) responseCompleted(e events.Event) error {
+	d, err := events.Payload[events.ResponseCompletedData](e)
+	key := f.key(d.Message)
+	if d.TokensUsed != nil {
+		f.tokens[key] = *d.TokensUsed
+	} else if _, ok := f.tokens[key]; !ok {
+		f.tokens[key] = events.Tokens{}
+	}
+	return err
+}
+
+func (f *RunFold) subagentStart(e events.Event) error {
+	d, err := events.Payload[events.SubagentStartData](e)
+	f.subagents[d.Subagent] = true
+	return err
+}
+
+// key returns id, or for an empty one a key of its own.
+func (f *RunFold) key(id string) string {
+	if id != "" {
+		return id
+	}
+	f.anonymous++
+	return fmt.Sprintf("\x00%d", f.anonymous)
+}
+
+// Summary returns what the events so far come to.
+func (f *RunFold) Summary() RunSummary {
+	s := f.sum
+	s.Kinds = maps.Clone(f.sum.Kinds)
+	s.Steps, s.ToolCallsByName = make(map[events.StepStatus]int), make(map[string]int)
+	for _, status := range f.steps {
+		s.Steps[status]++
+	}
+	for call, tool := range f.calls {
+		s.ToolCalls++
+		s.ToolCallsByName[tool]++
+		if _, ok := f.results[call]; !ok {
+			s.Unanswered++
+		}
+	}
+	for call, failed := range f.results {
+		s.ToolResults++
+		if failed {
+			s.ToolErrors++
+		}
+		if _, ok := f.calls[call]; !ok {
+			s.Unasked++
+		}
+	}
+	for _, t := range f.tokens {
+		s.Responses++
+		s.Tokens = s.Tokens.Plus(t)
+	}
+	s.Subagents = slices.Sorted(maps.Keys(f.subagents))
+	return s
+}
+
+// isServiceRecord reports whether k is what Hooktrail's own services say about a
+// run, which does not make it go on.
+func isServiceRecord(k events.Kind) bool {
+	switch k { //nolint:exhaustive // the few records among many points
+	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,
+		events.AuditAccessed, events.ClockTicked:
+		return true
+	}
+	return false
+}

@@ -230,16 +230,16 @@ func (m Manifest) Validate() error {
 // outside First to Last, and leave Count events.
 func (m Manifest) validateMissing() error {
 	want := m.Last - m.First + 1
-	next := m.First
+	last := m.First - 1
 	for _, r := range m.Missing {
 		switch {
-		case r.First < next || r.Last < r.First || r.Last > m.Last:
+		case r.First <= last || r.Last < r.First || r.Last > m.Last:
 			return invalid("missing", "ranges overlap, descend or leave first to last")
 		case textFault(r.Reason) != "":
 			return invalid("missing.reason", textFault(r.Reason))
 		}
 		want -= r.Last - r.First + 1
-		next = r.Last + 1
+		last = r.Last
 	}
 	if m.Count != want {
 		return invalid("count", "not what first, last and missing leave")

@@ -139,7 +139,8 @@ func (e *Event) ownKind() (Kind, bool) {
 func (e *Event) scanData() (scanner, error) {
 	s := scanner{data: e.Data}
 	sh := &anything
-	if kind, own := e.ownKind(); own && shapes()[kind] != nil {
+	kind, own := e.ownKind()
+	if own && shapes()[kind] != nil {
 		sh = shapes()[kind]
 	}
 	if done, err := e.withoutData(sh); done || err != nil {
@@ -153,6 +154,9 @@ func (e *Event) scanData() (scanner, error) {
 	}
 	if s.peek(); s.pos < len(s.data) {
 		return s, within("data", s.unexpected("want the end"))
+	}
+	if own {
+		return s, e.validateRecord(kind)
 	}
 	return s, nil
 }

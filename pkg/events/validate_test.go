@@ -83,6 +83,8 @@ func many(n int) []Attribute {
 	return extra
 }
 
+var zeros = Hash{}.String()
+
 // Each case is the data of one kind, and the field that is to blame.
 func TestEvent_ValidatePayload(t *testing.T) {
 	for _, tc := range []struct {
@@ -118,13 +120,23 @@ func TestEvent_ValidatePayload(t *testing.T) {
 		{"ExecutionsObject", ToolBefore, `{"tool":"Bash","executions":{}}`, "data.executions", "not an array"},
 		{"BlobForRequired", PromptSubmit, `{"blobs":{"prompt":{"sha256":"00","bytes":1}}}`, "", ""},
 		{"BlobForOther", PromptSubmit, `{"blobs":{"raw":{"sha256":"00","bytes":1}}}`, "data.prompt", "missing"},
-		{"BlobForAll", RunSealed, `{"blobs":{"":{"sha256":"00","bytes":1}}}`, "", ""},
+		{"BlobForAll", MemoryUpdated, `{"blobs":{"":{"sha256":"00","bytes":1}}}`, "", ""},
 		{"BlobIncomplete", PromptSubmit, `{"blobs":{"prompt":{"sha256":"00"}}}`, "data.blobs.bytes", "missing"},
-		{"Sealed", RunSealed, `{"count":1,"first":1,"last":1,"digest":""}`, "", ""},
+		{"BlobForSeal", RunSealed, `{"blobs":{"":{"sha256":"00","bytes":1}}}`, "data.digest", "not 64 lower-case hex digits"},
+		{"Sealed", RunSealed, `{"count":2,"first":1,"last":2,"digest":"` + zeros + `"}`, "", ""},
 		{"SealedNegative", RunSealed, `{"count":-1,"first":1,"last":1,"digest":""}`, "data.count", "whole number from 0"},
 		{"SealedTooLarge", RunSealed, `{"count":18446744073709551616,"first":1,"last":1,"digest":""}`, "data.count", "whole number from 0"},
-		{"Chunk", BlobChunk, `{"sha256":"","bytes":1,"index":0,"chunks":1,"content":"aGV\u0073bG8="}`, "", ""},
+		{"SealedNothing", RunSealed, `{"count":0,"first":1,"last":1,"digest":"` + zeros + `"}`, "data.count", "not between"},
+		{"SealedTooMany", RunSealed, `{"count":3,"first":1,"last":2,"digest":"` + zeros + `"}`, "data.count", "not between"},
+		{"SealedFromZero", RunSealed, `{"count":1,"first":0,"last":2,"digest":"` + zeros + `"}`, "data.first", "start at 1"},
+		{"SealedDigest", RunSealed, `{"count":1,"first":1,"last":1,"digest":"x"}`, "data.digest", "hex"},
+		{"Gap", GapRecorded, `{"first":1,"last":1,"reason":"shed"}`, "", ""},
+		{"GapWithoutReason", GapRecorded, `{"first":1,"last":1,"reason":""}`, "data.reason", "empty"},
+		{"GapBackwards", GapRecorded, `{"first":2,"last":1,"reason":"shed"}`, "data.last", "before first"},
+		{"Chunk", BlobChunk, `{"sha256":"` + zeros + `","bytes":1,"index":0,"chunks":1,"content":"aGV\u0073bG8="}`, "", ""},
 		{"ChunkNotBase64", BlobChunk, `{"sha256":"","bytes":1,"index":0,"chunks":1,"content":"?"}`, "data.content", "not base64"},
+		{"ChunkSum", BlobChunk, `{"sha256":"","bytes":1,"index":0,"chunks":1,"content":""}`, "data.sha256", "hex"},
+		{"ChunkIndex", BlobChunk, `{"sha256":"` + zeros + `","bytes":1,"index":1,"chunks":1,"content":""}`, "data.index", "not between"},
 		{"Clock", ClockTicked, `{"at":"2026-11-20T09:14:07Z"}`, "", ""},
 		{"ClockYear0", ClockTicked, `{"at":"0000-11-20T09:14:07Z"}`, "data.at", "not a time"},
 		{"Counters", IssueDecided, `{"event":"","action":"","rule":"","reason":"","config":"","counters":{"a":[1,"x"]}}`, "data.counters.1", "not a whole number"},

@@ -1,0 +1,119 @@
+package events
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sent is a manifest of two events; the one between them was shed.
+func sent() Manifest {
+	return Manifest{
+		Version: 1, Tenant: "acme", Producer: "coder/e4", First: 5, Last: 7, Count: 2,
+		Missing: []Range{{First: 6, Last: 6, Reason: "shed"}},
+		Prev:    HashOf([]byte("before")).String(), Root: BatchRoot([]Hash{{1}, {2}}).String(),
+	}
+}
+
+const sentBytes = `{"v":1,"tenant":"acme","producer":"coder/e4","first":5,"last":7,"count":2,` +
+	`"missing":[{"first":6,"last":6,"reason":"shed"}],` +
+	`"prev":"6db7d803e74f1ffa7d8f5adc0bf95b3e15bf4c8373fffadf546227cc6c6742cb",` +
+	`"root":"a0a7706d19dcf90768b87e1330219f25591e960997e8ac753f1fa7a992d061c4"}`
+
+func TestManifest_Encode(t *testing.T) {
+	m := sent()
+	if diff := cmp.Diff(sentBytes, string(m.Encode())); diff != "" {
+		t.Errorf("encode (-want +got):\n%s", diff)
+	}
+	b, err := json.Marshal(m)
+	if err != nil || string(b) != sentBytes {
+		t.Errorf("encoding/json gives %s, %v", b, err)
+	}
+	got, err := DecodeManifest([]byte(sentBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m, got); diff != "" {
+		t.Errorf("decode (-want +got):\n%s", diff)
+	}
+	first := m
+	first.Prev, first.Missing, first.Count = "", nil, 3
+	if strings.Contains(string(first.Encode()), "prev") || strings.Contains(string(first.Encode()), "missing") {
+		t.Errorf("absent members are written: %s", first.Encode())
+	}
+}
+
+func TestDecodeManifest_Refuses(t *testing.T) {
+	for _, tc := range []struct {
+		name, in, attribute, reason string
+		offset                      int
+	}{
+		{"Nothing", ``, "", "unexpected end", 0},
+		{"Unknown", `{"v":1,"x":1}`, `"x"`, "unknown", 11},
+		{"Twice", `{"v":1,"v":1}`, "v", "occurs twice", 11},
+		{"OtherVersion", `{"v":2}`, "v", "only version 1", 7},
+		{"HugeVersion", `{"v":18446744073709551615}`, "v", "only version 1", 26},
+		{"NoVersion", `{}`, "v", "only version 1", 2},
+		{"Fraction", `{"v":1,"first":1.5}`, "first", "not a whole number", 15},
+		{"Negative", `{"v":1,"first":-1}`, "first", "not a whole number", 15},
+		{"String", `{"v":1,"last":"1"}`, "last", "want a value", 14},
+		{"NullRoot", `{"v":1,"root":null}`, "root", "want a string", 14},
+		{"MissingNumber", `{"v":1,"missing":[1]}`, "missing", "want '{'", 18},
+		{"MissingUnknown", `{"v":1,"missing":[{"x":1}]}`, `missing."x"`, "unknown", 23},
+		{"Trailing", `{"v":1} x`, "", "want the end", 8},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := DecodeManifest([]byte(tc.in))
+			wantInvalid(t, err, tc.attribute, tc.reason, tc.offset)
+		})
+	}
+	_, err := DecodeManifest(make([]byte, MaxBytes+1))
+	wantInvalid(t, err, "", "larger than 1000000 bytes", 0)
+}
+
+func TestManifest_Validate(t *testing.T) {
+	for _, tc := range []struct {
+		name              string
+		change            func(m *Manifest)
+		attribute, reason string
+	}{
+		{"Fine", func(*Manifest) {}, "", ""},
+		{"First", func(m *Manifest) { m.Prev, m.First, m.Count = "", 1, 6 }, "", ""},
+		{"NothingSent", func(m *Manifest) { m.Missing = []Range{{First: 5, Last: 7}}; m.Count = 0 }, "", ""},
+		{"TwoRanges", func(m *Manifest) { m.Missing = []Range{{First: 5, Last: 5}, {First: 7, Last: 7}}; m.Count = 1 }, "", ""},
+		{"AllThereIs", func(m *Manifest) { m.First, m.Last, m.Count, m.Missing = 1, math.MaxUint64, math.MaxUint64, nil }, "", ""},
+		{"Version", func(m *Manifest) { m.Version = 2 }, "v", "only version 1"},
+		{"NoProducer", func(m *Manifest) { m.Producer = "" }, "producer", "missing"},
+		{"TenantText", func(m *Manifest) { m.Tenant = "\xff" }, "tenant", "not valid UTF-8"},
+		{"ProducerText", func(m *Manifest) { m.Producer = "a\n" }, "producer", "control character"},
+		{"Zero", func(m *Manifest) { m.First = 0 }, "first", "start at 1"},
+		{"Backwards", func(m *Manifest) { m.Last = 4 }, "last", "before first"},
+		{"Count", func(m *Manifest) { m.Count = 3 }, "count", "leave"},
+		{"MissingBefore", func(m *Manifest) { m.Missing[0].First = 4 }, "missing", "overlap"},
+		{"MissingBehind", func(m *Manifest) { m.Missing[0].Last = 8 }, "missing", "overlap"},
+		{"MissingBackwards", func(m *Manifest) { m.Missing[0].Last = 5 }, "missing", "overlap"},
+		{"MissingOverlaps", func(m *Manifest) { m.Missing = []Range{{First: 5, Last: 6}, {First: 6, Last: 6}} }, "missing", "overlap"},
+		{"MissingToTheEnd", func(m *Manifest) {
+			m.Last = math.MaxUint64
+			m.Missing = []Range{{First: 6, Last: math.MaxUint64}, {First: 6, Last: 6}}
+		}, "missing", "overlap"},
+		{"MissingReason", func(m *Manifest) { m.Missing[0].Reason = "\x00" }, "missing.reason", "control character"},
+		{"Prev", func(m *Manifest) { m.Prev = "abc" }, "prev", "not 64 lower-case hex digits"},
+		{"NoRoot", func(m *Manifest) { m.Root = "" }, "root", "not 64 lower-case hex digits"},
+		{"UpperCaseRoot", func(m *Manifest) { m.Root = strings.ToUpper(m.Root) }, "root", "not 64 lower-case hex digits"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := sent()
+			tc.change(&m)
+			err := m.Validate()
+			if tc.reason != "" {
+				wantInvalid(t, err, tc.attribute, tc.reason, -1)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,136 @@
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+)
+
+// Headers of atomic batches and of the fence.
+const (
+	headerBatch    = "Nats-Batch-Id"
+	headerSequence = "Nats-Batch-Sequence"
+	headerCommit   = "Nats-Batch-Commit"
+	headerFence    = "Nats-Expected-Last-Subject-Sequence"
+)
+
+// errNoAnswer is wrapped when it cannot be told whether a batch was stored.
+var errNoAnswer = errors.New("batch was not answered")
+
+// message is one message of a batch.
+type message struct {
+	subject string
+	data    []byte
+	fenced  bool   // stored only if fence is the last sequence on its subject
+	fence   uint64 // 0: there is none
+}
+
+// answer is what the server says of a batch.
+type answer struct {
+	Stream   string        `json:"stream"`
+	Sequence uint64        `json:"seq"` // of the last message
+	Count    int           `json:"count"`
+	Error    *refusalError `json:"error"`
+}
+
+// refusalError is the server's reason not to store a batch.
+type refusalError struct {
+	Code        int    `json:"err_code"`
+	Description string `json:"description"`
+}
+
+// Error returns the server's own words.
+func (e *refusalError) Error() string {
+	return e.Description + " (" + strconv.Itoa(e.Code) + ")"
+}
+
+// batcher sends atomic batches, one at a time.
+type batcher struct {
+	nc      *nats.Conn
+	link    *link
+	inbox   string
+	replies chan *nats.Msg
+	sub     *nats.Subscription
+	wait    time.Duration
+}
+
+func newBatcher(nc *nats.Conn, l *link, wait time.Duration) (*batcher, error) {
+	b := &batcher{nc: nc, link: l, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: wait}
+	sub, err := nc.ChanSubscribe(b.inbox+".*", b.replies)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to answers: %w", err)
+	}
+	b.sub = sub
+	return b, nil
+}
+
+// send stores messages, all or none, and returns the stream sequence of the
+// last one. Whatever the server says of an earlier attempt is not heard: each
+// has an id, and a subject for its answers, of its own.
+func (b *batcher) send(ctx context.Context, messages []message) (uint64, error) {
+	down := b.link.down()
+	id := nuid.Next()
+	reply := b.inbox + "." + id
+	for i, m := range messages {
+		msg := nats.Msg{Subject: m.subject, Data: m.data, Header: nats.Header{
+			headerBatch: {id}, headerSequence: {strconv.Itoa(i + 1)},
+		}}
+		if m.fenced {
+			msg.Header[headerFence] = []string{strconv.FormatUint(m.fence, 10)}
+		}
+		if i == 0 {
+			msg.Reply = reply // says at once if no batch can begin
+		}
+		if i == len(messages)-1 {
+			msg.Header[headerCommit], msg.Reply = []string{"1"}, reply
+		}
+		if err := b.nc.PublishMsg(&msg); err != nil {
+			return 0, fmt.Errorf("send batch: %w", err)
+		}
+	}
+	return b.answer(ctx, reply, len(messages), down)
+}
+
+// answer waits for the server's word on a batch, until the connection is lost.
+func (b *batcher) answer(ctx context.Context, reply string, count int, down <-chan struct{}) (uint64, error) {
+	timer := time.NewTimer(b.wait)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%w: %w", errNoAnswer, ctx.Err())
+		case <-down:
+			return 0, fmt.Errorf("%w: connection lost", errNoAnswer)
+		case <-timer.C:
+			return 0, fmt.Errorf("%w: within %v", errNoAnswer, b.wait)
+		case msg := <-b.replies:
+			if msg.Subject != reply || len(msg.Data) == 0 && msg.Header.Get("Status") == "" {
+				continue // of an earlier batch, or the beginning of this one
+			}
+			if status := msg.Header.Get("Status"); status != "" {
+				return 0, fmt.Errorf("%w: status %s", errNoAnswer, status)
+			}
+			var a answer
+			if err := json.Unmarshal(msg.Data, &a); err != nil {
+				return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
+			}
+			if a.Error != nil {
+				return 0, fmt.Errorf("send batch: %w", a.Error)
+			}
+			if a.Count != count {
+				return 0, fmt.Errorf("%w: %d of %d messages acknowledged", errNoAnswer, a.Count, count)
+			}
+			return a.Sequence, nil
+		}
+	}
+}
+
+func (b *batcher) close() {
+	_ = b.sub.Unsubscribe() // the connection is the caller's and may be closed
+}

@@ -1,0 +1,78 @@
+package publish
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// identity is who an outbox is, in the file "outbox.json". The records of each
+// producer id lie in a folder of their own, so that taking a new id is one
+// replacement of this file.
+type identity struct {
+	Producer string `json:"producer"`
+	Boot     string `json:"boot,omitempty"` // of the machine, when last opened
+	Open     bool   `json:"open"`           // not closed, or killed before
+	// Suspect says that the machine lost power while the outbox was open:
+	// numbers that the stream knows may stand for events that the disk lost, so
+	// what waits must go out under a new id.
+	Suspect bool `json:"suspect,omitempty"`
+}
+
+func newProducerID(name string) string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return name + "-" + hex.EncodeToString(b[:])
+}
+
+// openIdentity reads the identity of an outbox, or makes one, and notes that it
+// is open.
+func openIdentity(opts Options) (identity, error) {
+	var id identity
+	data, err := os.ReadFile(identityFile(opts.Dir))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		id.Producer = newProducerID(opts.Name)
+	case err != nil:
+		return id, fmt.Errorf("read identity: %w", err)
+	default:
+		if err := json.Unmarshal(data, &id); err != nil || id.Producer == "" {
+			return id, fmt.Errorf("read identity: %s is damaged; remove it to begin under a new producer id", identityFile(opts.Dir))
+		}
+	}
+	boot := opts.bootID()
+	id.Suspect = id.Suspect || id.Open && id.Boot != boot
+	id.Open, id.Boot = true, boot
+	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
+		return id, fmt.Errorf("make outbox: %w", err)
+	}
+	return id, id.save(opts.Dir)
+}
+
+func identityFile(dir string) string { return filepath.Join(dir, "outbox.json") }
+
+// dir returns where the records of the producer are.
+func (id identity) dir(outbox string) string {
+	name, err := subjects.FileName(id.Producer)
+	if err != nil {
+		name = "producer" // not reached: ids are made from a checked name
+	}
+	return filepath.Join(outbox, name)
+}
+
+func (id identity) save(dir string) error {
+	data, err := json.Marshal(id)
+	if err != nil {
+		return fmt.Errorf("encode identity: %w", err)
+	}
+	if err := replaceFile(identityFile(dir), append(data, '\n')); err != nil {
+		return fmt.Errorf("write identity: %w", asNoRoom(err))
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Errors that callers decide on.
+var (
+	// ErrClosed is returned by Append after Close.
+	ErrClosed = errors.New("publisher is closed")
+	// ErrFull is returned by Append when the outbox has no room for the event
+	// and the policy is [Fail], or when it could never have room for it.
+	ErrFull = errors.New("outbox is full")
+	// ErrShed is returned by Append, together with the numbered event, when the
+	// outbox had no room and the policy is [Shed]: the event is lost, and its
+	// number will be recorded as a gap.
+	ErrShed = errors.New("event was shed: outbox is full")
+	// ErrForeignTenant is returned by Append for an event of another tenant than
+	// [Options.Tenant].
+	ErrForeignTenant = errors.New("event belongs to another tenant")
+	// ErrDuplicate is returned by Append under [Options.Unique] for an event
+	// whose id this outbox has taken before.
+	ErrDuplicate = errors.New("event id was published before")
+)
+
+// Durability is what an event survives once Append has returned.
+type Durability int
+
+// The durabilities.
+const (
+	// ProcessDurability survives the end of this process, kill -9 included: the
+	// event was handed to the operating system.
+	ProcessDurability Durability = iota
+	// DiskDurability survives a power cut too: the event was synced to disk,
+	// together with those of concurrent callers.
+	DiskDurability
+)
+
+// FullPolicy is what Append does when the outbox has no room.
+type FullPolicy int
+
+// The policies.
+const (
+	// Block waits for room until the context ends.
+	Block FullPolicy = iota
+	// Fail returns [ErrFull].
+	Fail
+	// Shed gives the event its number and loses it. The loss is counted on disk,
+	// recorded as gap.recorded as soon as there is room, and named in the next
+	// manifest.
+	Shed
+)
+
+// Redactor removes from events what must not be stored. It is called before
+// anything is written, from the goroutines that call Append.
+type Redactor interface {
+	// Redact changes *e in place. It may replace e.Data and the like, but must
+	// not change the bytes that they point to: those belong to the caller of
+	// Append. An event whose redaction fails is not published.
+	Redact(e *events.Event) error
+}
+
+// NoRedaction is the [Redactor] that keeps everything.
+var NoRedaction Redactor = noRedaction{}
+
+type noRedaction struct{}
+
+// Redact keeps e as it is.
+func (noRedaction) Redact(*events.Event) error { return nil }
+
+// Options configure a Publisher. Dir, Name and Redactor are required.
+type Options struct {
+	Dir      string   // of the outbox; one process at a time may use it
+	Name     string   // the producer id is Name, a dash and eight hex digits
+	Tenant   string   // given to events without a tenant; when set, no others are taken
+	Redactor Redactor // [NoRedaction] opts out
+
+	Durability   Durability
+	Quota        int64      // bytes of events that may wait; default 1 GiB
+	Full         FullPolicy // when that many wait, or the disk is full
+	SegmentBytes int64      // size of an outbox file; default 16 MiB, at most an eighth of Quota
+	Unique       bool       // refuse ids that this outbox has taken before
+
+	BatchEvents int           // events per batch; default 500, at most 900
+	BatchBytes  int           // bytes per batch; default 4 MiB
+	Linger      time.Duration // how long a batch waits for more events; default 20 ms
+	AckWait     time.Duration // how long the stream may take to acknowledge a batch; default 10 s
+	SealDelay   time.Duration // quiet time after which a run that went on is sealed again; default 30 s
+
+	SubjectPrefix string       // default "hooktrail."
+	StreamPrefix  string       // default "HOOKTRAIL_"
+	Logger        *slog.Logger // default discards
+
+	bootID func() string // tests only: names the boot of this machine
+}
+
+// Limits of the options.
+const (
+	defaultQuota        = 1 << 30
+	defaultSegmentBytes = 16 << 20
+	defaultBatchEvents  = 500
+	defaultBatchBytes   = 4 << 20
+	defaultLinger       = 20 * time.Millisecond
+	defaultAckWait      = 10 * time.Second
+	defaultSealDelay    = 30 * time.Second
+
+	maxBatchEvents = 900 // the server takes 1000 messages, manifests included
+	maxNameBytes   = 200
+)
+
+func (o Options) withDefaults() Options {
+	setDefault(&o.Quota, defaultQuota)
+	setDefault(&o.SegmentBytes, defaultSegmentBytes)
+	setDefault(&o.BatchEvents, defaultBatchEvents)
+	setDefault(&o.BatchBytes, defaultBatchBytes)
+	setDefault(&o.Linger, defaultLinger)
+	setDefault(&o.AckWait, defaultAckWait)
+	setDefault(&o.SealDelay, defaultSealDelay)
+	o.SegmentBytes = max(min(o.SegmentBytes, o.Quota/8), 1)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.bootID == nil {
+		o.bootID = bootID
+	}
+	return o
+}
+
+func setDefault[T int | int64 | time.Duration](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// Validate returns an error that names the first field that cannot be used.
+func (o Options) Validate() error {
+	switch {
+	case o.Dir == "":
+		return errors.New("option Dir: missing")
+	case o.Name == "":
+		return errors.New("option Name: missing")
+	case len(o.Name) > maxNameBytes:
+		return fmt.Errorf("option Name: %d bytes long, at most %d are allowed", len(o.Name), maxNameBytes)
+	case o.Redactor == nil:
+		return errors.New("option Redactor: missing; NoRedaction opts out")
+	case o.Durability < ProcessDurability || o.Durability > DiskDurability:
+		return fmt.Errorf("option Durability: %d is none", o.Durability)
+	case o.Full < Block || o.Full > Shed:
+		return fmt.Errorf("option Full: %d is no policy", o.Full)
+	case o.BatchEvents < 0 || o.BatchEvents > maxBatchEvents:
+		return fmt.Errorf("option BatchEvents: %d, at most %d are allowed", o.BatchEvents, maxBatchEvents)
+	case o.Quota < 0 || o.SegmentBytes < 0 || o.BatchBytes < 0 || o.Linger < 0 || o.AckWait < 0 || o.SealDelay < 0:
+		return errors.New("options: sizes and times cannot be negative")
+	}
+	if _, err := subjects.Token(o.Name); err != nil {
+		return fmt.Errorf("option Name: %w", err)
+	}
+	if _, err := subjects.Token(o.Tenant); err != nil {
+		return fmt.Errorf("option Tenant: %w", err)
+	}
+	return nil
+}
+
+func (o Options) space() subjects.Space {
+	return subjects.Space{Prefix: o.SubjectPrefix, StreamPrefix: o.StreamPrefix}
+}

@@ -1,0 +1,115 @@
+package publish
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// count adds an event that the stream has to the tally of its run. Seals are
+// left out of what they count. cursor.mu is held.
+func (f *forwarder) count(tenant string, e entry) {
+	if e.run == "" {
+		return
+	}
+	key := runKey{tenant, e.run}
+	t := f.cursor.runs[key]
+	if t == nil {
+		t = &tally{}
+		f.cursor.runs[key] = t
+	}
+	f.cursor.touchRun(key)
+	if e.kind == events.RunSealed {
+		t.Sealed = max(t.Sealed, e.sealed)
+		return
+	}
+	if t.Count == 0 {
+		t.First = e.sequence
+	}
+	t.Count++
+	t.Last = e.sequence
+	t.Digest = chainDigest(t.Digest, e.hash)
+	t.Finished = t.Finished || e.kind == events.RunFinished
+	if t.Finished {
+		due := time.Now()
+		if t.Sealed > 0 {
+			due = due.Add(f.opts.SealDelay)
+		}
+		f.due[key] = due
+	}
+}
+
+// chainDigest returns SHA-256(digest ‖ hash).
+func chainDigest(digest, hash events.Hash) events.Hash {
+	var b [2 * len(digest)]byte
+	copy(b[:], digest[:])
+	copy(b[len(digest):], hash[:])
+	return sha256.Sum256(b[:])
+}
+
+// seal appends the seals that are due at now, and returns when the next one is
+// due; zero if none is. cursor.mu is held.
+func (f *forwarder) seal(now time.Time) (next time.Time, err error) {
+	for key, due := range f.due {
+		if due.After(now) {
+			if next.IsZero() || due.Before(next) {
+				next = due
+			}
+			continue
+		}
+		t := f.cursor.runs[key]
+		if t.Count > t.Sealed {
+			if err := f.outbox.recordSeal(key, *t); err != nil {
+				return now.Add(sealRetry), fmt.Errorf("seal run: %w", err)
+			}
+			t.Sealed = t.Count
+			f.cursor.touchRun(key)
+		}
+		delete(f.due, key)
+	}
+	return next, nil
+}
+
+// sealRetry is how long a seal waits that found no room.
+const sealRetry = time.Second
+
+// sealAll appends the seals of all finished runs that went on since their last.
+func (f *forwarder) sealAll() error {
+	f.cursor.mu.Lock()
+	defer f.cursor.mu.Unlock()
+	_, err := f.seal(time.Now().Add(f.opts.SealDelay + time.Hour))
+	return err
+}
+
+// recordSeal appends the run.sealed of a run.
+func (o *outbox) recordSeal(key runKey, t tally) error {
+	e, err := events.New(events.RunSealed, source, events.RunSealedData{
+		Count: t.Count, First: t.First, Last: t.Last, Digest: t.Digest.String(),
+	})
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	e.Tenant, e.Run, e.Subject, e.Salt = key.tenant, key.run, key.run, events.NewSalt()
+	e.ID = events.DeriveID("seal", key.tenant, o.id.Producer, key.run,
+		strconv.FormatUint(t.Count, 10), t.Digest.String())
+	return o.record(e)
+}
+
+// sealedCount returns how many events a run.sealed record counts.
+func sealedCount(r record) uint64 {
+	e, err := events.Decode(r.event)
+	if err != nil {
+		return 0
+	}
+	var d struct {
+		Count uint64 `json:"count"`
+	}
+	_ = json.Unmarshal(e.Data, &d) // ours: it has a count
+	return d.Count
+}

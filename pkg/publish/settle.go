@@ -1,0 +1,135 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// settled notes that the stream has the group and its manifest m. cursor.mu is
+// held.
+func (f *forwarder) settled(g *group, m events.Manifest, hash string) {
+	ch := f.cursor.chain(g.tenant)
+	for _, r := range m.Missing {
+		if r.Last > ch.Last && (r.Reason == reasonRefused || r.Reason == reasonUnknown) {
+			ch.Owed = append(ch.Owed, r)
+			f.refusals = append(f.refusals, gap{g.tenant, r})
+		}
+	}
+	ch.Last, ch.Prev = m.Last, hash
+	f.cursor.touchChain(g.tenant)
+	for _, e := range g.entries {
+		f.count(g.tenant, e)
+		if e.kind == events.GapRecorded {
+			ch.pay(e)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.acked += uint64(len(g.entries))
+	f.lastAck = time.Now()
+	f.err = nil
+}
+
+// pay takes the gap that e records off what is owed.
+func (ch *chain) pay(e entry) {
+	g, ok := gapOf(record{event: e.event})
+	if !ok {
+		return
+	}
+	ch.Owed = slices.DeleteFunc(ch.Owed, func(r events.Range) bool { return r == g.Range })
+}
+
+// acknowledged passes on what the last answer has settled. cursor.mu is held.
+func (f *forwarder) acknowledged(groups []*group) {
+	for _, g := range groups {
+		f.outbox.forget(g.tenant, f.cursor.chain(g.tenant).Last)
+	}
+	if len(f.refusals) > 0 {
+		f.mu.Lock()
+		for _, r := range f.refusals {
+			f.refused += r.Last - r.First + 1
+			f.opts.Logger.Error("event was refused", "tenant", r.tenant, "sequence", r.First, "reason", r.Reason)
+		}
+		f.mu.Unlock()
+		f.outbox.owe(f.refusals...)
+		f.refusals = nil
+	}
+}
+
+// release settles a whole batch: the cursor moves behind it, and segments that
+// have nothing else go.
+func (f *forwarder) release(b *batch) error {
+	f.cursor.mu.Lock()
+	defer f.cursor.mu.Unlock()
+	f.cursor.next = f.read + 1
+	if err := f.persist(b); err != nil {
+		// Progress is kept in memory, and the stream knows it too.
+		f.note(err)
+	}
+	// Seals come first: who waits for the release finds them in the outbox.
+	if _, err := f.seal(time.Now()); err != nil {
+		f.note(err)
+	}
+	f.outbox.release(f.cursor.next, uint64(b.records), b.bytes)
+	return nil
+}
+
+// persist writes cursor and ids, and drops segments once both are on disk.
+func (f *forwarder) persist(b *batch) error {
+	o := f.outbox
+	if err := errors.Join(o.acknowledgeIDs(b), f.cursor.save()); err != nil {
+		if !errors.Is(err, errNoRoom) {
+			return err
+		}
+		// Give up the room that was kept for this, and try again.
+		if err := o.spare.use(func() error { return errors.Join(o.acknowledgeIDs(nil), f.cursor.rewrite()) }); err != nil {
+			return err
+		}
+	}
+	spool := o.currentSpool()
+	if !spool.droppable(f.cursor.next) {
+		return nil
+	}
+	if err := errors.Join(f.cursor.sync(), o.syncIDs()); err != nil {
+		return err
+	}
+	if err := spool.drop(f.cursor.next); err != nil {
+		return err
+	}
+	return o.spare.refill()
+}
+
+// clear makes an outbox that lost power trustworthy: what the stream has of it
+// is settled, and the rest goes out under a new producer id, because a number
+// may have been sent that the disk then lost.
+func (f *forwarder) clear(ctx context.Context) error {
+	if err := f.link.wait(ctx); err != nil {
+		return err
+	}
+	tenants := map[string]bool{}
+	f.cursor.mu.Lock()
+	err := f.eachWaiting(func(it item) { tenants[it.tenant] = true })
+	f.cursor.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for tenant := range tenants {
+		if err := f.settle(ctx, tenant); err != nil && !errors.Is(err, errDiverged) {
+			return fmt.Errorf("look up chain: %w", err)
+		}
+	}
+	return f.startOver()
+}
+
+// close lets go of everything.
+func (f *forwarder) close() error {
+	f.batcher.close()
+	f.link.close()
+	f.reader.close()
+	return f.cursor.close()
+}

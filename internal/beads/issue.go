@@ -1,0 +1,110 @@
+package beads
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Status is where an issue stands.
+type Status string
+
+// The statuses that the tracker uses.
+const (
+	Open       Status = "open"
+	InProgress Status = "in_progress"
+	Blocked    Status = "blocked"
+	Closed     Status = "closed"
+)
+
+// TypeTask is the type of all issues of the tracker.
+const TypeTask = "task"
+
+// MaxTitle is the length of the longest title, in characters.
+const MaxTitle = 500
+
+// Issue is a line of issues.jsonl, its fields in Beads' own order:
+//
+//	{"id":"ht-…","title":"GWI: RESOLVE run r1","status":"open","priority":1,"issue_type":"task",…}
+type Issue struct {
+	ID           string       `json:"id"`
+	Title        string       `json:"title"`
+	Description  string       `json:"description,omitempty"`
+	Status       Status       `json:"status"`
+	Priority     int          `json:"priority"` // 0 to 4, 0 the most urgent
+	Type         string       `json:"issue_type"`
+	CreatedAt    time.Time    `json:"created_at"`
+	CreatedBy    string       `json:"created_by,omitempty"`
+	UpdatedAt    time.Time    `json:"updated_at"`
+	ClosedAt     time.Time    `json:"closed_at,omitzero"`
+	CloseReason  string       `json:"close_reason,omitempty"`
+	Labels       []string     `json:"labels,omitempty"`
+	Dependencies []Dependency `json:"dependencies,omitempty"`
+	Comments     []Comment    `json:"comments,omitempty"`
+}
+
+// Dependency says that Issue depends on DependsOn.
+type Dependency struct {
+	Issue     string    `json:"issue_id"`
+	DependsOn string    `json:"depends_on_id"`
+	Type      string    `json:"type"` // discovered-from, blocks, …
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by,omitempty"`
+}
+
+// Comment is a remark on an issue.
+type Comment struct {
+	ID        int64     `json:"id"`
+	Issue     string    `json:"issue_id"`
+	Author    string    `json:"author"`
+	Text      string    `json:"text"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Validate returns an error that wraps ErrInvalid and names the field, if Beads
+// would not take i.
+func (i Issue) Validate() error {
+	length := utf8.RuneCountInString(i.Title)
+	switch {
+	case i.ID == "":
+		return fmt.Errorf("issue without id: %w", ErrInvalid)
+	case length == 0 || length > MaxTitle:
+		return fmt.Errorf("issue %s: title has %d characters, 1 to %d are allowed: %w", i.ID, length, MaxTitle, ErrInvalid)
+	case i.Priority < 0 || i.Priority > 4:
+		return fmt.Errorf("issue %s: priority is %d, 0 to 4 are allowed: %w", i.ID, i.Priority, ErrInvalid)
+	case i.Type == "":
+		return fmt.Errorf("issue %s: type is missing: %w", i.ID, ErrInvalid)
+	case i.Status == Closed && i.ClosedAt.IsZero():
+		return fmt.Errorf("issue %s: closed without a time: %w", i.ID, ErrInvalid)
+	case i.Status != Closed && !i.ClosedAt.IsZero():
+		return fmt.Errorf("issue %s: %s with a time of closing: %w", i.ID, i.Status, ErrInvalid)
+	}
+	return i.Status.validate(i.ID)
+}
+
+func (s Status) validate(id string) error {
+	switch s {
+	case Open, InProgress, Blocked, Closed:
+		return nil
+	}
+	return fmt.Errorf("issue %s: status %q is none: %w", id, s, ErrInvalid)
+}
+
+// AppendLine appends i to dst as a line of issues.jsonl.
+func (i Issue) AppendLine(dst []byte) ([]byte, error) {
+	data, err := json.Marshal(i)
+	if err != nil {
+		return dst, fmt.Errorf("encode issue %s: %w", i.ID, err)
+	}
+	return append(append(dst, data...), '\n'), nil
+}
+
+// ParseLine returns the issue of a line of issues.jsonl.
+func ParseLine(line []byte) (Issue, error) {
+	var i Issue
+	if err := json.Unmarshal(line, &i); err != nil {
+		return Issue{}, fmt.Errorf("decode issue: %w", err)
+	}
+	return i, i.Validate()
+}

@@ -1,0 +1,338 @@
+package beads_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/internal/beads"
+	"github.com/hooktrail/hooktrail/internal/projection"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// rig is a store on files that a test can open again.
+type rig struct {
+	*beads.Store
+	db  *projection.DB
+	dir string
+}
+
+func open(t testing.TB, dir string) rig {
+	t.Helper()
+	db, err := projection.Open(t.Context(), filepath.Join(dir, "tracker.db"), 1, beads.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return rig{beads.NewStore(db, filepath.Join(dir, "beads")), db, filepath.Join(dir, "beads")}
+}
+
+func (r rig) write(t testing.TB) {
+	t.Helper()
+	if err := errors.Join(r.Flush(t.Context()), r.Export(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r rig) file(t testing.TB, tenant string) []byte {
+	t.Helper()
+	path, err := beads.File(r.dir, tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func task(id string) beads.Issue {
+	return beads.Issue{
+		ID: id, Title: "GWI: RESOLVE run " + id, Status: beads.Open, Priority: 1, Type: beads.TypeTask,
+		CreatedAt: epoch, CreatedBy: "hooktrail", UpdatedAt: epoch, Labels: []string{"tracking", "hooktrail"},
+	}
+}
+
+// story is a sequence of calls as a tracker makes them.
+func story(ctx context.Context, w beads.Backend) []error {
+	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
+	followup := task("ht-2")
+	followup.Title, followup.Description = "add <retry> to the client", "Step CODER of run r1 left this over."
+	return []error{
+		w.Ensure(ctx, task("ht-1")),
+		w.Transition(ctx, beads.Transition{Issue: "ht-1", To: beads.Blocked, At: at(1), Reason: "Step CODER failed"}),
+		w.Transition(ctx, beads.Transition{Issue: "ht-1", To: beads.InProgress, At: at(2)}),
+		w.Ensure(ctx, followup),
+		w.Link(ctx, beads.Dependency{
+			Issue: "ht-2", DependsOn: "ht-1", Type: "discovered-from", CreatedAt: at(3), CreatedBy: "hooktrail",
+		}),
+		w.Note(ctx, beads.Comment{Issue: "ht-2", Author: "hooktrail", Text: "one more", CreatedAt: at(3)}),
+		w.Transition(ctx, beads.Transition{Issue: "ht-1", To: beads.Closed, At: at(4), Reason: "Run completed successfully"}),
+		w.Ensure(ctx, task("ht-0")),
+	}
+}
+
+func TestStore_Golden(t *testing.T) {
+	r := open(t, t.TempDir())
+	if err := errors.Join(story(t.Context(), r.Workspace("acme/ü"))...); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t)
+	got := r.file(t, "acme/ü")
+	path := filepath.Join("testdata", "issues.jsonl")
+	if *update {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("issues.jsonl (-want +got):\n%s", diff)
+	}
+}
+
+func TestStore_RepeatsChangeNothing(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	if err := errors.Join(story(t.Context(), r.Workspace("acme"))...); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t)
+	want := r.file(t, "acme")
+	if err := r.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r = open(t, dir)
+	if err := errors.Join(story(t.Context(), r.Workspace("acme"))...); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t)
+	if diff := cmp.Diff(string(want), string(r.file(t, "acme"))); diff != "" {
+		t.Errorf("issues.jsonl (-once +twice):\n%s", diff)
+	}
+}
+
+func TestStore_CrashBetweenFlushAndExport(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, dir)
+	if err := r.Workspace("acme").Ensure(t.Context(), task("ht-1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r = open(t, dir)
+	if err := r.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t)
+	if n := bytes.Count(r.file(t, "acme"), []byte("\n")); n != 1 || r.Stale() {
+		t.Errorf("got %d lines, stale %v; want 1, false", n, r.Stale())
+	}
+}
+
+func TestStore_EnsureNeverTouchesAnExistingIssue(t *testing.T) {
+	w := open(t, t.TempDir()).Workspace("acme")
+	other := task("ht-1")
+	other.Title = "another title"
+	if err := errors.Join(w.Ensure(t.Context(), task("ht-1")), w.Ensure(t.Context(), other)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Get(t.Context(), "ht-1")
+	if err != nil || got.Title != task("ht-1").Title {
+		t.Errorf("got title %q, error %v", got.Title, err)
+	}
+}
+
+func TestStore_ErrorsSayTheFate(t *testing.T) {
+	ctx := t.Context()
+	r := open(t, t.TempDir())
+	w := r.Workspace("acme")
+	closed := beads.Transition{Issue: "ht-1", To: beads.Closed, At: epoch.Add(time.Second)}
+	if err := errors.Join(w.Ensure(ctx, task("ht-1")), w.Transition(ctx, closed), w.Probe(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	nameless := task("ht-9")
+	nameless.Title = ""
+	for name, test := range map[string]struct{ got, want error }{
+		"ClosedIsTerminal": {w.Transition(ctx, beads.Transition{Issue: "ht-1", To: beads.Open, At: epoch.Add(time.Minute)}), beads.ErrConflict},
+		"NoSuchIssue":      {w.Transition(ctx, beads.Transition{Issue: "ht-7", To: beads.Open, At: epoch}), beads.ErrInvalid},
+		"NoSuchStatus":     {w.Transition(ctx, beads.Transition{Issue: "ht-1", To: "lost", At: epoch}), beads.ErrInvalid},
+		"NoTitle":          {w.Ensure(ctx, nameless), beads.ErrInvalid},
+	} {
+		if !errors.Is(test.got, test.want) {
+			t.Errorf("%s: got %v, want %v", name, test.got, test.want)
+		}
+	}
+	if _, err := w.Get(ctx, "ht-7"); !errors.Is(err, beads.ErrNotFound) {
+		t.Errorf("got %v, want %v", err, beads.ErrNotFound)
+	}
+	if _, err := r.Workspace("beta").Get(ctx, "ht-1"); !errors.Is(err, beads.ErrNotFound) {
+		t.Errorf("another tenant's issue: got %v, want %v", err, beads.ErrNotFound)
+	}
+	if err := r.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Probe(ctx); !errors.Is(err, beads.ErrUnavailable) {
+		t.Errorf("closed database: got %v, want %v", err, beads.ErrUnavailable)
+	}
+}
+
+// TestStore_OlderChangesChangeNothing applies transitions in any order: the
+// issue keeps the latest, and its time of closing goes with its status.
+func TestStore_OlderChangesChangeNothing(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		r := open(t, filepath.Join(dir, fmt.Sprint(n)))
+		defer r.db.Close()
+		w := r.Workspace("acme")
+		if err := w.Ensure(t.Context(), task("ht-1")); err != nil {
+			rt.Fatal(err)
+		}
+		latest := beads.Transition{To: beads.Open, At: epoch}
+		for range rapid.IntRange(1, 10).Draw(rt, "changes") {
+			tr := beads.Transition{
+				Issue: "ht-1", Reopen: true, At: epoch.Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "at")) * time.Second),
+				To: rapid.SampledFrom([]beads.Status{beads.Open, beads.InProgress, beads.Blocked, beads.Closed}).Draw(rt, "to"),
+			}
+			if err := w.Transition(t.Context(), tr); err != nil {
+				rt.Fatal(err)
+			}
+			if !tr.At.Before(latest.At) {
+				latest = tr
+			}
+		}
+		got, err := w.Get(t.Context(), "ht-1")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if got.Status != latest.To || !got.UpdatedAt.Equal(latest.At) {
+			rt.Errorf("got %s at %s, want %s at %s", got.Status, got.UpdatedAt, latest.To, latest.At)
+		}
+		if err := got.Validate(); err != nil {
+			rt.Error(err)
+		}
+	})
+}
+
+// TestIssue_KeepsRealBeads reads the issues of a real tracker and writes them
+// again: what we know of them stays as it was.
+func TestIssue_KeepsRealBeads(t *testing.T) {
+	dir := os.Getenv("HOOKTRAIL_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	f, err := os.Open(filepath.Join(dir, "orchestrators", "beads", "issues.sample.jsonl"))
+	if err != nil {
+		t.Skipf("no recorded issues: %v", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	read := 0
+	for lines.Scan() {
+		issue, err := beads.ParseLine(lines.Bytes())
+		if err != nil {
+			continue // a tombstone, or of another rig's statuses
+		}
+		read++
+		line, err := issue.AppendLine(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after map[string]any
+		if err := errors.Join(json.Unmarshal(lines.Bytes(), &before), json.Unmarshal(line, &after)); err != nil {
+			t.Fatal(err)
+		}
+		for name := range after {
+			if diff := cmp.Diff(before[name], after[name]); diff != "" {
+				t.Errorf("%s %s (-before +after):\n%s", issue.ID, name, diff)
+			}
+		}
+		if !slices.Equal(keys(t, lines.Bytes(), after), keys(t, line, after)) {
+			t.Errorf("%s: fields are in another order", issue.ID)
+		}
+	}
+	if read < 300 {
+		t.Errorf("read %d issues, want the 391 closed and the open ones", read)
+	}
+}
+
+// keys returns the keys of the object in line that are in known, in order.
+func keys(t *testing.T, line []byte, known map[string]any) (out []string) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if _, err := dec.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := known[key.(string)]; ok {
+			out = append(out, key.(string))
+		}
+	}
+	return out
+}
+
+// FuzzParseLine checks that what parses is written and parsed as the same.
+func FuzzParseLine(f *testing.F) {
+	line, err := task("ht-1").AppendLine(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(line)
+	f.Add([]byte(`{"id":"x","title":"t","status":"closed","priority":4,"issue_type":"bug","closed_at":"2026-01-01T00:00:00Z"}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		issue, err := beads.ParseLine(line)
+		if err != nil {
+			return
+		}
+		again, err := issue.AppendLine(nil)
+		if err != nil {
+			t.Skip() // a year that JSON cannot hold
+		}
+		back, err := beads.ParseLine(again)
+		if err != nil {
+			t.Fatalf("parse %s again: %v", again, err)
+		}
+		if diff := cmp.Diff(issue, back, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("issue (-first +again):\n%s", diff)
+		}
+	})
+}

@@ -1,7 +1,6 @@
 package hooktrail
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
@@ -13,7 +12,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := options.LoadProject(context.Background())
+	project, err := options.LoadProject(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

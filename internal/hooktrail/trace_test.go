@@ -111,6 +111,7 @@ func (l *timeline) trace() Trace {
 }
 
 func newTimeline(t *testing.T) *timeline {
+	t.Helper()
 	return &timeline{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 

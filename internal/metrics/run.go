@@ -1,0 +1,162 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/consume"
+)
+
+// Consumer is the name of this service's consumer.
+const Consumer = "metrics"
+
+// DefaultListen is where the numbers are served.
+const DefaultListen = "127.0.0.1:9464"
+
+const (
+	defaultLabelLimit = 100
+	shutdownTimeout   = 5 * time.Second
+	headerTimeout     = 10 * time.Second
+)
+
+var errStarting = errors.New("the stream is not being read yet")
+
+// Options say what to count and where to show it. Broker and DataDir are
+// required.
+type Options struct {
+	Broker  *broker.Broker
+	DataDir string // the state lies in DataDir/metrics
+	Tenant  string // only this tenant; empty means all
+	Drain   bool   // count everything up to the stream's last message at start, then return
+
+	Listen     string                 // address of /metrics, /livez and /readyz; empty serves none
+	Registry   *prometheus.Registry   // gets the collectors while Run runs; nil means one of its own
+	LabelLimit int                    // values of a label in one metric, 100 by default; fixed by the first run
+	Progress   func(consume.Progress) // told how the reading stands
+	Listening  func(address net.Addr) // told where the numbers are served
+	Logger     *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	if o.LabelLimit <= 0 {
+		o.LabelLimit = defaultLabelLimit
+	}
+	if o.Progress == nil {
+		o.Progress = func(consume.Progress) {}
+	}
+	if o.Listening == nil {
+		o.Listening = func(net.Addr) {}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Run counts the stream until ctx ends, and serves the numbers meanwhile. On
+// one data directory a second one waits, and takes over when the first is gone.
+func Run(ctx context.Context, opts Options) (err error) {
+	opts = opts.withDefaults()
+	if opts.Broker == nil || opts.DataDir == "" {
+		return errors.New("metrics: options: Broker and DataDir are required")
+	}
+	s, err := openState(ctx, opts.DataDir, opts.Tenant, opts.LabelLimit)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	c := newCollector(s, Consumer)
+	if err := opts.Registry.Register(c); err != nil {
+		return fmt.Errorf("metrics: register: %w", err)
+	}
+	defer opts.Registry.Unregister(c)
+	if opts.Listen == "" {
+		return read(ctx, opts, s, c)
+	}
+	return serve(ctx, opts, s, c)
+}
+
+// read applies the stream to s.
+func read(ctx context.Context, opts Options, s *state, c *collector) error {
+	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
+		Durable: Consumer, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
+		Progress: func(p consume.Progress) {
+			c.note(p)
+			opts.Progress(p)
+		},
+		// What the old stream had is counted, and the marks tell what comes again.
+		OnStreamChanged: func(reason string) error {
+			opts.Logger.WarnContext(ctx, "counting went on in another stream", "reason", reason)
+			return nil
+		},
+	}, s)
+}
+
+// serve does the same with a server for the numbers beside it. Either ends the
+// other.
+func serve(ctx context.Context, opts Options, s *state, c *collector) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.Listen)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	own := []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
+	for _, one := range own {
+		if err := opts.Registry.Register(one); err == nil {
+			defer opts.Registry.Unregister(one)
+		}
+	}
+	server := &http.Server{Handler: routes(opts.Registry, c.ready), ReadHeaderTimeout: headerTimeout}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		wg     sync.WaitGroup
+		served error
+	)
+	wg.Go(func() {
+		defer cancel()
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			served = fmt.Errorf("metrics: serve: %w", err)
+		}
+	})
+	opts.Logger.InfoContext(ctx, "metrics served", "address", listener.Addr().String())
+	opts.Listening(listener.Addr())
+	err = read(ctx, opts, s, c)
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer stop()
+	err = errors.Join(err, server.Shutdown(last))
+	wg.Wait()
+	return errors.Join(err, served)
+}
+
+// Handler serves what was registered in Prometheus's formats.
+func Handler(registry prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError})
+}
+
+func routes(registry prometheus.Gatherer, ready func() error) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", Handler(registry))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return mux
+}

@@ -1,0 +1,240 @@
+package metrics
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+const (
+	otherValue   = "other"   // of a label: values beyond the limit
+	unknownValue = "unknown" // of a label: nobody said
+	maxValue     = 128       // bytes of a label's value
+)
+
+// series is one time series: a family and the values of its labels.
+type series struct {
+	family *family
+	labels []string
+	value  int64   // of a histogram: the sum in microseconds
+	counts []int64 // of a histogram: one per bucket, and one for what is larger
+}
+
+// numbers are all series and the values that their labels may have. Changes
+// are provisional until commit. They belong to one goroutine.
+type numbers struct {
+	limit   int
+	kept    map[string]*series
+	changed map[string]*series
+	known   map[label]map[string]bool
+	added   []addedValue
+}
+
+type label struct {
+	family *family
+	index  int
+}
+
+type addedValue struct {
+	label label
+	value string
+}
+
+func newNumbers(limit int) *numbers {
+	return &numbers{limit: limit, kept: map[string]*series{}, changed: map[string]*series{}, known: map[label]map[string]bool{}}
+}
+
+// add adds n to the series of f with these labels.
+func (n *numbers) add(f *family, delta int64, labels ...string) {
+	if delta != 0 {
+		n.at(f, labels).value += delta
+	}
+}
+
+// observe counts a duration in the histogram f, or takes it back with times -1.
+func (n *numbers) observe(f *family, times int64, d time.Duration, labels ...string) {
+	s := n.at(f, labels)
+	bucket, _ := slices.BinarySearch(f.buckets, d)
+	s.counts[bucket] += times
+	s.value += times * d.Microseconds()
+}
+
+// at returns the series, ready to be changed.
+func (n *numbers) at(f *family, labels []string) *series {
+	bounded := make([]string, len(labels))
+	for i, value := range labels {
+		bounded[i] = n.bound(label{f, i}, value)
+	}
+	key := f.name + "\x00" + strings.Join(bounded, "\x00")
+	if s, ok := n.changed[key]; ok {
+		return s
+	}
+	s := &series{family: f, labels: bounded}
+	if f.buckets != nil {
+		s.counts = make([]int64, len(f.buckets)+1)
+	}
+	if kept, ok := n.kept[key]; ok {
+		s.value = kept.value
+		copy(s.counts, kept.counts)
+	}
+	n.changed[key] = s
+	return s
+}
+
+// bound returns the value itself while its label has room for it. The answer
+// for a value never changes: what was let in stays in, and what was not finds
+// the label full for ever.
+func (n *numbers) bound(l label, value string) string {
+	value = tidy(value)
+	known := n.known[l]
+	switch {
+	case known[value]:
+		return value
+	case len(known) >= n.limit:
+		return otherValue
+	case known == nil:
+		known = map[string]bool{}
+		n.known[l] = known
+	}
+	known[value] = true
+	n.added = append(n.added, addedValue{l, value})
+	return value
+}
+
+// tidy makes a value fit for a label.
+func tidy(value string) string {
+	value = strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", "\uFFFD"), "\uFFFD")
+	if value == "" {
+		return unknownValue
+	}
+	if len(value) <= maxValue {
+		return value
+	}
+	cut := maxValue
+	for !utf8.RuneStart(value[cut]) {
+		cut--
+	}
+	return value[:cut]
+}
+
+// commit keeps the changes: they are on disk. It returns the series that
+// changed, which nobody may change any more.
+func (n *numbers) commit() map[string]*series {
+	changed := n.changed
+	for key, s := range changed {
+		n.kept[key] = s
+	}
+	n.changed = map[string]*series{}
+	n.added = n.added[:0]
+	return changed
+}
+
+// rollback forgets the changes.
+func (n *numbers) rollback() {
+	clear(n.changed)
+	for _, a := range n.added {
+		delete(n.known[a.label], a.value)
+	}
+	n.added = n.added[:0]
+}
+
+// save stores the changes, within a transaction.
+func (n *numbers) save(conn *sqlite.Conn) error {
+	for _, s := range n.changed {
+		labels, counts, err := s.encode()
+		if err != nil {
+			return err
+		}
+		err = sqlitex.Execute(conn, `INSERT OR REPLACE INTO series (metric, labels, value, counts) VALUES (?, ?, ?, ?)`,
+			&sqlitex.ExecOptions{Args: []any{s.family.name, labels, s.value, counts}})
+		if err != nil {
+			return fmt.Errorf("save series: %w", err)
+		}
+	}
+	for _, a := range n.added {
+		err := sqlitex.Execute(conn, `INSERT INTO label (metric, label, value) VALUES (?, ?, ?)`,
+			&sqlitex.ExecOptions{Args: []any{a.label.family.name, a.label.family.labels[a.label.index], a.value}})
+		if err != nil {
+			return fmt.Errorf("save label: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *series) encode() (labels, counts string, err error) {
+	data, err := json.Marshal(s.labels)
+	if err != nil {
+		return "", "", fmt.Errorf("encode labels: %w", err)
+	}
+	labels = string(data)
+	if s.counts == nil {
+		return labels, "", nil
+	}
+	if data, err = json.Marshal(s.counts); err != nil {
+		return "", "", fmt.Errorf("encode counts: %w", err)
+	}
+	return labels, string(data), nil
+}
+
+// load reads what save stored.
+func (n *numbers) load(conn *sqlite.Conn) error {
+	err := sqlitex.Execute(conn, `SELECT metric, labels, value, counts FROM series`, &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error { return n.loadSeries(stmt) },
+	})
+	if err != nil {
+		return fmt.Errorf("load series: %w", err)
+	}
+	err = sqlitex.Execute(conn, `SELECT metric, label, value FROM label`, &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			f := familyOf(stmt.ColumnText(0))
+			if f == nil {
+				return nil
+			}
+			if i := slices.Index(f.labels, stmt.ColumnText(1)); i >= 0 {
+				n.bound(label{f, i}, stmt.ColumnText(2))
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("load labels: %w", err)
+	}
+	n.added = n.added[:0]
+	return nil
+}
+
+func (n *numbers) loadSeries(stmt *sqlite.Stmt) error {
+	f := familyOf(stmt.ColumnText(0))
+	if f == nil {
+		return nil
+	}
+	s := &series{family: f, value: stmt.ColumnInt64(2)}
+	if err := json.Unmarshal([]byte(stmt.ColumnText(1)), &s.labels); err != nil {
+		return fmt.Errorf("labels of %s: %w", f.name, err)
+	}
+	if f.buckets != nil {
+		if err := json.Unmarshal([]byte(stmt.ColumnText(3)), &s.counts); err != nil {
+			return fmt.Errorf("counts of %s: %w", f.name, err)
+		}
+		if len(s.counts) != len(f.buckets)+1 {
+			return fmt.Errorf("counts of %s: %d, want %d", f.name, len(s.counts), len(f.buckets)+1)
+		}
+	}
+	n.kept[f.name+"\x00"+strings.Join(s.labels, "\x00")] = s
+	return nil
+}
+
+func familyOf(name string) *family {
+	for _, f := range families {
+		if f.name == name {
+			return f
+		}
+	}
+	return nil
+}

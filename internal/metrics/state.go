@@ -1,0 +1,192 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ErrTenant is wrapped when the state counts other tenants than is asked for.
+var ErrTenant = errors.New("the metrics kept here are of other tenants")
+
+// state is the projection: things and numbers on disk, and the numbers in
+// memory for whoever asks.
+type state struct {
+	db    *projection.DB
+	marks *projection.Marks
+
+	numbers *numbers // belongs to the goroutine that applies
+
+	mu     sync.RWMutex // guards the numbers as they are committed
+	series map[string]*series
+	last   time.Time // when the last message was stored in the stream
+}
+
+// statePath returns where the state of a data directory lies.
+func statePath(dataDir string) string { return filepath.Join(dataDir, "metrics", "metrics.db") }
+
+// openState opens the state, waiting until ctx ends for a process that has it.
+func openState(ctx context.Context, dataDir, tenant string, limit int) (_ *state, err error) {
+	db, err := projection.Open(ctx, statePath(dataDir), schemaVersion, schema)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}()
+	s := &state{db: db, numbers: newNumbers(limit), series: map[string]*series{}}
+	if s.marks, err = db.LoadMarks(ctx); err != nil {
+		return nil, err
+	}
+	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
+		if err := claim(conn, tenant, limit); err != nil {
+			return err
+		}
+		if s.last, err = lastStored(conn); err != nil {
+			return err
+		}
+		return s.numbers.load(conn)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("metrics %s: %w", db.Path(), err)
+	}
+	for key, one := range s.numbers.kept {
+		s.series[key] = one
+	}
+	return s, nil
+}
+
+// claim makes a new state that of tenant, and refuses one of another: what was
+// passed over for it would be missing for ever.
+func claim(conn *sqlite.Conn, tenant string, limit int) error {
+	for name, want := range map[string]string{"tenant": tenant, "label_limit": strconv.Itoa(limit)} {
+		if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, name, want); err != nil {
+			return err
+		}
+		have, err := about(conn, name)
+		if err != nil {
+			return err
+		}
+		if have != want {
+			return fmt.Errorf("%w: %s is %q, asked for is %q; delete the file to count again from the stream", ErrTenant, name, have, want)
+		}
+	}
+	return nil
+}
+
+func about(conn *sqlite.Conn, name string) (value string, err error) {
+	err = sqlitex.Execute(conn, `SELECT value FROM about WHERE name = ?`, &sqlitex.ExecOptions{
+		Args:       []any{name},
+		ResultFunc: func(stmt *sqlite.Stmt) error { value = stmt.ColumnText(0); return nil },
+	})
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return value, nil
+}
+
+func set(conn *sqlite.Conn, query, name, value string) error {
+	if err := sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: []any{name, value}}); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
+}
+
+func lastStored(conn *sqlite.Conn) (time.Time, error) {
+	value, err := about(conn, "last_stored")
+	if err != nil || value == "" {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339Nano, value)
+}
+
+// Position implements [consume.Projection].
+func (s *state) Position(ctx context.Context) (consume.Position, error) { return s.db.Position(ctx) }
+
+// Apply implements [consume.Projection].
+func (s *state) Apply(ctx context.Context, batch []consume.Message, next consume.Position) error {
+	s.numbers.rollback()
+	last := s.last
+	err := s.db.Commit(ctx, next, s.marks, func(conn *sqlite.Conn) error {
+		f := &fold{conn: conn, numbers: s.numbers}
+		for _, m := range batch {
+			if err := s.apply(f, m); err != nil {
+				return err
+			}
+			last = m.Stored
+		}
+		if err := s.numbers.save(conn); err != nil {
+			return err
+		}
+		return set(conn, `INSERT OR REPLACE INTO about (name, value) VALUES (?, ?)`, "last_stored", last.Format(time.RFC3339Nano))
+	})
+	if err != nil {
+		s.numbers.rollback()
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, one := range s.numbers.commit() {
+		s.series[key] = one
+	}
+	s.last = last
+	return nil
+}
+
+// apply counts one message: an event that is no copy.
+func (s *state) apply(f *fold, m consume.Message) error {
+	if m.Address.Manifest {
+		return nil
+	}
+	e, err := events.Decode(m.Data)
+	if err != nil {
+		return &consume.Poison{Sequence: m.Sequence, Reason: "event cannot be decoded: " + err.Error()}
+	}
+	if name := differs(&e, m.Address); name != "" {
+		return &consume.Poison{Sequence: m.Sequence, Reason: "subject and event differ in the " + name}
+	}
+	if s.marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
+		return nil
+	}
+	err = f.apply(e)
+	var bad *payloadError
+	if errors.As(err, &bad) {
+		return &consume.Poison{Sequence: m.Sequence, Reason: bad.Error()}
+	}
+	return err
+}
+
+// differs names the first id that the event has and its subject contradicts.
+// Ids that the event does not have are taken from the subject.
+func differs(e *events.Event, a subjects.Address) string {
+	for _, id := range []struct {
+		name string
+		own  *string
+		want string
+	}{{"tenant", &e.Tenant, a.Tenant}, {"producer", &e.Producer, a.Producer}, {"run", &e.Run, a.Run}} {
+		switch *id.own {
+		case "":
+			*id.own = id.want
+		case id.want:
+		default:
+			return id.name
+		}
+	}
+	return ""
+}
+
+func (s *state) close() error { return s.db.Close() }

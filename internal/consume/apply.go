@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // apply has the batch applied and acknowledges it. Only then is it done: a
@@ -33,7 +35,7 @@ func (l *loop) apply(ctx context.Context, in *inbox) error {
 			return fmt.Errorf("terminate: %w", err)
 		}
 	}
-	if err := in.end.Ack(); err != nil {
+	if err := in.end.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 		return fmt.Errorf("acknowledge: %w", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package consume_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -91,6 +92,9 @@ func start(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume
 	if opts.Durable == "" {
 		opts.Durable = "test"
 	}
+	if testing.Verbose() {
+		opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{cancel: cancel, done: make(chan error, 1)}
 	go func() { r.done <- consume.Run(ctx, js, opts, p) }()
@@ -111,6 +115,9 @@ func drain(t *testing.T, js jetstream.JetStream, opts consume.Options, p consume
 	opts.Drain = true
 	if opts.Durable == "" {
 		opts.Durable = "test"
+	}
+	if testing.Verbose() {
+		opts.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -167,3 +174,9 @@ func remove(t *testing.T, js jetstream.JetStream, seq uint64) {
 }
 
 func tampered() natstest.Options { return natstest.Options{AllowTamper: true} }
+
+func explicitConsumer(name string) jetstream.ConsumerConfig {
+	return jetstream.ConsumerConfig{
+		Durable: name, AckPolicy: jetstream.AckExplicitPolicy, DeliverPolicy: jetstream.DeliverNewPolicy,
+	}
+}

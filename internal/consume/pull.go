@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -25,22 +24,9 @@ func (e *holeError) Error() string {
 	return fmt.Sprintf("message %d was delivered behind %d: a delivery in between is missing", e.got, e.after)
 }
 
-// pull asks for messages until something breaks.
-func (l *loop) pull(
-	ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer, status <-chan nats.Status,
-) error {
-	for {
-		if err := l.fetch(ctx, stream, consumer, status); err != nil {
-			return err
-		}
-	}
-}
-
 // fetch makes one request and applies what it brings. An empty one is not the
 // end of the stream.
-func (l *loop) fetch(
-	ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer, status <-chan nats.Status,
-) error {
+func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
 	batch, err := consumer.Fetch(fetches*l.opts.Batch,
 		jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat), jetstream.FetchMaxBytes(fetchBytes))
@@ -56,7 +42,7 @@ func (l *loop) fetch(
 		for range messages { //nolint:revive // see above
 		}
 	}()
-	r := reader{loop: l, stream: stream, messages: messages, status: status}
+	r := reader{loop: l, stream: stream, messages: messages}
 	for {
 		more, err := r.batch(ctx)
 		if err != nil {
@@ -77,7 +63,6 @@ type reader struct {
 	*loop
 	stream   jetstream.Stream
 	messages <-chan jetstream.Msg
-	status   <-chan nats.Status
 }
 
 // batch waits for a message and applies it with all that are there. It returns
@@ -100,6 +85,11 @@ func (r *reader) batch(ctx context.Context) (more bool, err error) {
 	if r.drained() {
 		return false, errDrained
 	}
+	if r.draining && in.pending == 0 {
+		// Nothing more for us, so the stream's last message is not: was deleted,
+		// or is another tenant's.
+		return more, r.watch(ctx)
+	}
 	return more, nil
 }
 
@@ -114,10 +104,6 @@ func (r *reader) first(ctx context.Context) (jetstream.Msg, error) {
 			return nil, ctx.Err()
 		case msg := <-r.messages: // nil when closed
 			return msg, nil
-		case s := <-r.status:
-			if s != nats.CONNECTED {
-				return nil, errDisconnected
-			}
 		case <-idle.C:
 			if err := r.watch(ctx); err != nil {
 				return nil, err

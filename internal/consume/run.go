@@ -118,14 +118,14 @@ func (l *loop) run(ctx context.Context) error {
 		if l.progress.Done > before {
 			failures, l.resets = 0, 0
 		}
-		l.failed(ctx, err, failures)
-		waitForBroker(ctx, status, backoff(sessionFirst, sessionMost, failures))
+		l.failed(ctx, err)
+		l.waitForBroker(ctx, status, backoff(sessionFirst, sessionMost, failures))
 		failures++
 	}
 }
 
 // failed reports why a session ended. One reset is nothing to worry about.
-func (l *loop) failed(ctx context.Context, err error, failures int) {
+func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
 	var hole *holeError
 	if errors.As(err, &hole) {
@@ -136,8 +136,8 @@ func (l *loop) failed(ctx context.Context, err error, failures int) {
 			err = fmt.Errorf("%w; is another process reading the durable %s?", err, l.durable)
 		}
 	}
-	if failures == 0 && errors.Is(err, errDisconnected) {
-		level = slog.LevelInfo
+	if errors.Is(err, errDisconnected) {
+		level = slog.LevelInfo // who made the connection warns of it
 	}
 	l.log.Log(ctx, level, "reading was interrupted", "error", err, "position", l.pos.Sequence)
 	if level >= slog.LevelInfo {
@@ -145,20 +145,24 @@ func (l *loop) failed(ctx context.Context, err error, failures int) {
 	}
 }
 
-// waitForBroker waits for d, or less when the connection comes back.
-func waitForBroker(ctx context.Context, status <-chan nats.Status, d time.Duration) {
+// waitForBroker waits for d, less when the connection comes back, and for as
+// long as there is none.
+func (l *loop) waitForBroker(ctx context.Context, status <-chan nats.Status, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer.C:
-			return
 		case s := <-status:
 			if s == nats.CONNECTED || s == nats.CLOSED {
 				return
 			}
+		case <-timer.C:
+			if nc := l.js.Conn(); nc.IsConnected() || nc.IsClosed() {
+				return
+			}
+			timer.Reset(time.Second) // should a change of status have been missed
 		}
 	}
 }

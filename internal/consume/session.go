@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,9 +17,37 @@ const fetches = 4
 
 var errDisconnected = errors.New("broker connection lost")
 
-// session reads until something breaks. It always returns an error.
+// session reads until something breaks. It always returns an error. Losing the
+// connection ends it at once: an answer that was on its way never comes.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
-	drainStatus(status)
+	discard(status)
+	if !l.js.Conn().IsConnected() {
+		return errDisconnected
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case s := <-status:
+				if s != nats.CONNECTED {
+					cancel(errDisconnected)
+				}
+			}
+		}
+	})
+	err := l.read(ctx)
+	if cause := context.Cause(ctx); errors.Is(cause, errDisconnected) && errors.Is(err, context.Canceled) {
+		err = cause
+	}
+	cancel(nil)
+	wg.Wait()
+	return err
+}
+
+func (l *loop) read(ctx context.Context) error {
 	pos, err := l.p.Position(ctx)
 	if err != nil {
 		return fmt.Errorf("position: %w", stopIfAsked(err))
@@ -38,7 +67,11 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	if err != nil {
 		return err
 	}
-	return l.pull(ctx, stream, consumer, status)
+	for {
+		if err := l.fetch(ctx, stream, consumer); err != nil {
+			return err
+		}
+	}
 }
 
 func stopIfAsked(err error) error {
@@ -48,7 +81,7 @@ func stopIfAsked(err error) error {
 	return err
 }
 
-func drainStatus(status <-chan nats.Status) {
+func discard(status <-chan nats.Status) {
 	for {
 		select {
 		case <-status:

@@ -1,0 +1,157 @@
+package consume_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+)
+
+// goOn accepts each changed stream and keeps the reasons.
+func goOn(reasons *[]string) consume.Options {
+	return consume.Options{OnStreamChanged: func(reason string) error {
+		*reasons = append(*reasons, reason)
+		return nil
+	}}
+}
+
+func TestRun_RecreatedStreamIsNoticed(t *testing.T) {
+	s := natstest.Start(t, tampered())
+	js := s.JetStream(t)
+	publish(t, js, "acme", 1, 10)
+	p := newMemory()
+	drain(t, js, consume.Options{}, p)
+	if err := js.DeleteStream(t.Context(), space.EventStream()); err != nil {
+		t.Fatal(err)
+	}
+	s.EnsureStreams(t)
+	publish(t, js, "acme", 1, 12)
+
+	err := consume.Run(t.Context(), js, consume.Options{Durable: "test"}, p)
+	if !errors.Is(err, consume.ErrStreamChanged) {
+		t.Fatalf("got %v, want %v", err, consume.ErrStreamChanged)
+	}
+	var reasons []string
+	drain(t, js, goOn(&reasons), p)
+	check(t, p, append(upTo(10), upTo(12)...))
+	if len(reasons) != 1 || !strings.Contains(reasons[0], "created") {
+		t.Errorf("got reasons %q", reasons)
+	}
+	drain(t, js, consume.Options{}, p) // the new one is known now
+}
+
+func TestRun_StreamRecreatedWhileRunning(t *testing.T) {
+	s := natstest.Start(t, tampered())
+	js := s.JetStream(t)
+	publish(t, js, "acme", 1, 10)
+	p := newMemory()
+	var reasons []string
+	opts := goOn(&reasons)
+	opts.IdleCheck = 20 * time.Millisecond
+	r := start(t, js, opts, p)
+	p.wait(t, 10)
+	if err := js.DeleteStream(t.Context(), space.EventStream()); err != nil {
+		t.Fatal(err)
+	}
+	s.EnsureStreams(t)
+	publish(t, js, "acme", 11, 3)
+	p.wait(t, 13)
+	r.stop(t)
+	check(t, p, append(upTo(10), upTo(3)...))
+	if len(reasons) != 1 {
+		t.Errorf("got reasons %q", reasons)
+	}
+}
+
+// A power cut or a restored backup takes the store back, and the sequences
+// behind it are used again.
+func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		again int // messages published after the store was taken back
+		want  string
+	}{
+		{"Shorter", 3, "ends at"},
+		{"AsLongWithOtherMessages", 20, "another one"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir, backup := t.TempDir(), t.TempDir()
+			s := natstest.Listen(t, dir)
+			js := s.JetStream(t)
+			publish(t, js, "acme", 1, 10)
+			s.Stop()
+			copyDir(t, backup, dir)
+			s.Restart(t)
+			js = s.JetStream(t)
+			publish(t, js, "acme", 11, 10)
+			p := newMemory()
+			drain(t, js, consume.Options{}, p)
+			s.Stop()
+			if err := os.RemoveAll(s.Dir()); err != nil {
+				t.Fatal(err)
+			}
+			copyDir(t, dir, backup)
+			s.Restart(t)
+			js = s.JetStream(t)
+			publish(t, js, "acme", 1000, test.again)
+
+			err := consume.Run(t.Context(), js, consume.Options{Durable: "test"}, p)
+			if !errors.Is(err, consume.ErrStreamChanged) || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("got %v, want %v that says %q", err, consume.ErrStreamChanged, test.want)
+			}
+			var reasons []string
+			drain(t, js, goOn(&reasons), p)
+			check(t, p, append(upTo(20), upTo(uint64(10+test.again))...))
+		})
+	}
+}
+
+func copyDir(t *testing.T, to, from string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRun_OutlivesServerRestarts(t *testing.T) {
+	s := natstest.Listen(t, t.TempDir())
+	js := s.JetStream(t)
+	p := newMemory()
+	r := start(t, js, consume.Options{IdleCheck: 100 * time.Millisecond}, p)
+	for i := range 5 {
+		publish(t, s.JetStream(t), "acme", 1+i*40, 20)
+		if i%2 == 0 {
+			p.wait(t, i*40+20) // else it stops with messages under way
+		}
+		s.Stop()
+		s.Restart(t)
+		publish(t, s.JetStream(t), "acme", 21+i*40, 20)
+	}
+	p.wait(t, 200)
+	r.stop(t)
+	check(t, p, upTo(200))
+}
+
+func TestRun_ReplacesADurableThatCannotBeUpdated(t *testing.T) {
+	js := natstest.Start(t).JetStream(t)
+	publish(t, js, "acme", 1, 3)
+	if _, err := js.CreateConsumer(t.Context(), space.EventStream(), explicitConsumer("test")); err != nil {
+		t.Fatal(err)
+	}
+	p := newMemory()
+	drain(t, js, consume.Options{}, p)
+	check(t, p, upTo(3))
+}
+
+func TestRun_RefusesBadOptions(t *testing.T) {
+	js := natstest.Start(t).JetStream(t)
+	for _, opts := range []consume.Options{{}, {Durable: "test", Tenant: "\xff"}, {Durable: strings.Repeat("x", 300)}} {
+		if err := consume.Run(t.Context(), js, opts, newMemory()); err == nil {
+			t.Errorf("%+v: got nil, want an error", opts)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -47,8 +46,11 @@ type Found struct {
 // one transaction that is on disk when it returns. What the ledger has already
 // is skipped, so that a batch may be applied again, whole or in part. After an
 // error nothing of batch is in the ledger, and Append may be called again.
-func (l *Ledger) Append(ctx context.Context, stream Stream, batch []Message) (Appended, error) {
-	done, err := l.append(ctx, stream, batch)
+func (l *Ledger) Append(ctx context.Context, stream Stream, batch []Message) (done Appended, err error) {
+	err = within(ctx, l.conn, beginWrite, func() error {
+		done, err = l.append(stream, batch)
+		return err
+	})
 	if err != nil {
 		l.stale = true
 		return Appended{}, fmt.Errorf("append to ledger of tenant %q: %w", l.tenant, err)
@@ -56,55 +58,45 @@ func (l *Ledger) Append(ctx context.Context, stream Stream, batch []Message) (Ap
 	return done, nil
 }
 
-func (l *Ledger) append(ctx context.Context, stream Stream, batch []Message) (done Appended, err error) {
-	defer l.interruptible(ctx)()
-	end, err := sqlitex.ImmediateTransaction(l.conn)
-	if err != nil {
-		return done, err
-	}
-	defer end(&err)
+func (l *Ledger) append(stream Stream, batch []Message) (Appended, error) {
 	if err := l.refresh(); err != nil {
-		return done, err
+		return Appended{}, err
 	}
 	if stream.Epoch < max(1, l.newest.Position.Epoch) {
-		return done, fmt.Errorf("epoch %d of the stream is over", stream.Epoch)
+		return Appended{}, fmt.Errorf("epoch %d of the stream is over", stream.Epoch)
 	}
 	w := &writing{Ledger: l, stream: stream, position: l.newest.Position}
 	for _, m := range batch {
 		if err := w.message(m); err != nil {
-			return done, fmt.Errorf("message %d: %w", m.Sequence, err)
+			return Appended{}, fmt.Errorf("message %d: %w", m.Sequence, err)
 		}
 	}
 	if w.done.Leaves+w.done.Again == 0 {
 		return w.done, nil
 	}
 	if err := w.storeHashes(); err != nil {
-		return done, err
+		return Appended{}, err
 	}
+	var err error
 	w.done.Checkpoint, err = l.seal(w.position)
 	return w.done, err
 }
 
 // Renew signs a checkpoint of what there is, for the sake of its time: how long
 // a run has been silent is measured against the newest checkpoint.
-func (l *Ledger) Renew(ctx context.Context) (err error) {
-	defer func() {
-		if err != nil {
-			l.stale = true
-			err = fmt.Errorf("renew checkpoint of tenant %q: %w", l.tenant, err)
+func (l *Ledger) Renew(ctx context.Context) error {
+	err := within(ctx, l.conn, beginWrite, func() error {
+		if err := l.refresh(); err != nil {
+			return err
 		}
-	}()
-	defer l.interruptible(ctx)()
-	end, err := sqlitex.ImmediateTransaction(l.conn)
+		_, err := l.seal(l.newest.Position)
+		return err
+	})
 	if err != nil {
-		return err
+		l.stale = true
+		return fmt.Errorf("renew checkpoint of tenant %q: %w", l.tenant, err)
 	}
-	defer end(&err)
-	if err := l.refresh(); err != nil {
-		return err
-	}
-	_, err = l.seal(l.newest.Position)
-	return err
+	return nil
 }
 
 // refresh loads the state again when a batch failed or another process wrote.

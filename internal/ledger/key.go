@@ -175,3 +175,9 @@ func publicHalf(private string) (string, error) {
 	}
 	return note.NewEd25519VerifierKey(parts[2], public)
 }
+
+// HasKey reports whether dir has a signing key.
+func HasKey(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, privateFile))
+	return err == nil
+}

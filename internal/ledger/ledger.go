@@ -119,7 +119,6 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		return err
 	}
 	l.conn.SetBusyTimeout(busyTimeout)
-	defer l.interruptible(ctx)()
 	fresh, err := checkFormat(l.conn)
 	if err != nil {
 		return err
@@ -143,7 +142,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		return err
 	}
 	if fresh {
-		if err := l.create(); err != nil {
+		if err := l.create(ctx); err != nil {
 			return err
 		}
 		// The folder's own entry is on disk before anything is claimed to be.
@@ -154,13 +153,6 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
-// interruptible makes statements end when ctx does, until the returned function
-// is called.
-func (l *Ledger) interruptible(ctx context.Context) (restore func()) {
-	old := l.conn.SetInterrupt(ctx.Done())
-	return func() { l.conn.SetInterrupt(old) }
-}
-
 // resize gives the ledger that much of the cache.
 func (l *Ledger) resize(bytes int64) error {
 	kib := max(bytes, minCacheBytes) >> 10
@@ -169,22 +161,19 @@ func (l *Ledger) resize(bytes int64) error {
 
 // create makes the tables and the checkpoint of nothing, unless another process
 // has been faster.
-func (l *Ledger) create() (err error) {
-	end, err := sqlitex.ImmediateTransaction(l.conn)
-	if err != nil {
+func (l *Ledger) create(ctx context.Context) error {
+	return within(ctx, l.conn, beginWrite, func() error {
+		if fresh, err := checkFormat(l.conn); err != nil || !fresh {
+			return err
+		}
+		script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
+		if err := sqlitex.ExecuteScript(l.conn, script, nil); err != nil {
+			return fmt.Errorf("make tables: %w", err)
+		}
+		l.state = state{}
+		_, err := l.seal(Position{})
 		return err
-	}
-	defer end(&err)
-	if fresh, err := checkFormat(l.conn); err != nil || !fresh {
-		return err
-	}
-	script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
-	if err := sqlitex.ExecuteScript(l.conn, script, nil); err != nil {
-		return fmt.Errorf("make tables: %w", err)
-	}
-	l.state = state{}
-	_, err = l.seal(Position{})
-	return err
+	})
 }
 
 // Tenant returns whose ledger it is.

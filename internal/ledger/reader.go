@@ -98,7 +98,7 @@ func (r *Reader) Close() error {
 func (r *Reader) Tenant() string { return r.tenant }
 
 // view calls read with a connection, in one transaction of the database.
-func (r *Reader) view(ctx context.Context, read func(*sqlite.Conn) error) (err error) {
+func (r *Reader) view(ctx context.Context, read func(*sqlite.Conn) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -109,11 +109,7 @@ func (r *Reader) view(ctx context.Context, read func(*sqlite.Conn) error) (err e
 			return fmt.Errorf("read ledger %s: %w", r.path, err)
 		}
 	}
-	conn := r.file.conn
-	old := conn.SetInterrupt(ctx.Done())
-	defer conn.SetInterrupt(old)
-	defer sqlitex.Transaction(conn)(&err)
-	if err := read(conn); err != nil {
+	if err := within(ctx, r.file.conn, beginRead, func() error { return read(r.file.conn) }); err != nil {
 		return fmt.Errorf("read ledger %s: %w", r.path, err)
 	}
 	return nil

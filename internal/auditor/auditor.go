@@ -1,0 +1,150 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/agentfs"
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+const (
+	durable = "auditor"
+
+	// A batch is signed when it is full or this old, whichever comes first.
+	batchEvents = 1000
+	batchLinger = 200 * time.Millisecond
+
+	// What the AgentFS files get to catch up when the auditor stops.
+	lastSync = 10 * time.Second
+)
+
+// Options are the settings of [Run].
+type Options struct {
+	Broker  *broker.Broker // required
+	DataDir string         // required; ledgers, keys and AgentFS files lie below it
+	Tenant  string         // only this tenant's messages; empty means all
+	Drain   bool           // handle all up to the stream's last message at start, then return
+	Silence time.Duration  // how long a run is silent before it counts as ended; 30 minutes by default
+
+	Logger   *slog.Logger
+	Progress func(consume.Progress)
+
+	now func() time.Time // tests
+}
+
+func (o Options) withDefaults() Options {
+	if o.Silence <= 0 {
+		o.Silence = ledger.DefaultSilence
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	return o
+}
+
+// LedgerDir returns the folder of the ledgers below a data directory.
+func LedgerDir(dataDir string) string { return filepath.Join(dataDir, "ledger") }
+
+// KeyDir returns the folder of the keys below a data directory.
+func KeyDir(dataDir string) string { return filepath.Join(dataDir, "keys") }
+
+// AgentFSDir returns the folder of the AgentFS files below a data directory.
+func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs") }
+
+// Run reads the stream into the ledgers and AgentFS files below o.DataDir until
+// ctx ends, or, with o.Drain, until what was there at the start is handled. It
+// returns nil on a clean stop. While another process is the auditor of the data
+// directory it waits.
+func Run(ctx context.Context, o Options) (err error) {
+	o = o.withDefaults()
+	if o.Broker == nil || o.DataDir == "" {
+		return errors.New("auditor: options: Broker and DataDir are required")
+	}
+	defer func() {
+		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			err = nil // asked to stop, perhaps before it had the lock
+		}
+	}()
+	lock, err := acquire(ctx, o)
+	if err != nil {
+		return fmt.Errorf("auditor: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	p, err := openProjection(ctx, o)
+	if err != nil {
+		return fmt.Errorf("auditor: %w", err)
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	files := newFileSync(o, agentfs.Open(ctx, AgentFSDir(o.DataDir), agentfs.Options{Logger: o.Logger}))
+	return serve(ctx, o, p, files)
+}
+
+// serve runs the consumer, and behind it the AgentFS files and the clock.
+func serve(ctx context.Context, o Options, p *projected, files *fileSync) error {
+	p.appended = files.changed
+	beside, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		files.run(beside, func() { p.renewSilent(beside) })
+	}()
+	opts := consume.Options{
+		Durable: durable, Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
+		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: o.Progress,
+		OnStreamChanged: p.streamChanged,
+	}
+	if !o.Drain {
+		opts.Linger = batchLinger
+	}
+	err := consume.Run(ctx, o.Broker.JetStream(), opts, p)
+	stop()
+	<-done
+	return errors.Join(err, finish(ctx, o, p, files))
+}
+
+// finish brings the AgentFS files up to where the ledgers are.
+func finish(ctx context.Context, o Options, p *projected, files *fileSync) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
+	defer cancel()
+	if o.Drain {
+		p.renewSilent(ctx)
+	}
+	err := files.sync(ctx)
+	if err != nil && !o.Drain {
+		// The next start takes it up where it is: no failure of a service that was
+		// asked to stop.
+		o.Logger.WarnContext(ctx, "agentfs files are behind the ledger", "error", err)
+		err = nil
+	}
+	return errors.Join(err, files.close())
+}
+
+// acquire takes the lock that makes this process the auditor of the data
+// directory.
+func acquire(ctx context.Context, o Options) (*filelock.Lock, error) {
+	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(LedgerDir(o.DataDir), "auditor.lock")
+	lock, err := filelock.Try(path)
+	if !errors.Is(err, filelock.ErrHeld) {
+		return lock, err
+	}
+	o.Logger.InfoContext(ctx, "another process is the auditor of this data directory: waiting for it to end")
+	if lock, err = filelock.Wait(ctx, path); err != nil {
+		return nil, err
+	}
+	o.Logger.InfoContext(ctx, "took over as the auditor of this data directory")
+	return lock, nil
+}

@@ -1,0 +1,195 @@
+package auditor
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// brokerClose is what the broker gets to end.
+const brokerClose = 10 * time.Second
+
+// Command returns the auditor command.
+func Command() *cobra.Command {
+	shared := new(cli.Shared)
+	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
+		serveCommand(shared), verifyCommand(shared), replayCommand(shared))
+	shared.Register(cmd)
+	return cmd
+}
+
+func serveCommand(shared *cli.Shared) *cobra.Command {
+	var opts Options
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Read the stream into the ledgers and AgentFS files",
+		Long: `Read the stream into one signed ledger per tenant, and behind it into AgentFS
+files, until a signal ends it. With --drain handle everything that is in the
+stream now, print what the ledgers hold and end.
+
+The signing key is made at the first start, in the folder keys of the data
+directory. Keep a copy of ledger.pub, and of a checkpoint now and then, where
+nobody who can write to the ledgers can reach it.`,
+		Example: `  auditor serve
+  auditor serve --drain --json
+  auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/hooktrail`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			return runServe(cmd, shared, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
+	cmd.Flags().DurationVar(&opts.Silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
+	return cmd
+}
+
+func runServe(cmd *cobra.Command, shared *cli.Shared, opts Options) (err error) {
+	ctx := cmd.Context()
+	opts.Broker, err = broker.Open(ctx, broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: opts.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), brokerClose)
+		defer cancel()
+		err = errors.Join(err, opts.Broker.Close(closing))
+	}()
+	if !opts.Drain {
+		return Run(ctx, opts)
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "audit")
+	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
+	err = Run(ctx, opts)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	return printLedgers(cmd, shared)
+}
+
+// held is what a ledger holds, for the summary.
+type held struct {
+	Tenant     string    `json:"tenant"`
+	Leaves     int64     `json:"leaves"`
+	Root       string    `json:"root"`
+	Checkpoint time.Time `json:"checkpoint"`
+}
+
+func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
+	tenants, err := ledger.Tenants(LedgerDir(shared.DataDir))
+	if err != nil {
+		return err
+	}
+	list := make([]held, 0, len(tenants))
+	for _, tenant := range tenants {
+		if shared.Tenant != "" && shared.Tenant != tenant {
+			continue
+		}
+		r, err := openLedger(shared.DataDir, tenant, "")
+		if err != nil {
+			return err
+		}
+		c, err := r.Newest(cmd.Context())
+		if err = errors.Join(err, r.Close()); err != nil {
+			return err
+		}
+		list = append(list, held{Tenant: tenant, Leaves: c.Size, Root: c.Root.String(), Checkpoint: c.Time})
+	}
+	if shared.JSON {
+		return cli.PrintJSON(cmd, list)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, h := range list {
+		fmt.Fprintf(w, "%s\t%d leaves\troot %s\tsigned %s\n",
+			cli.Printable(h.Tenant), h.Leaves, h.Root, h.Checkpoint.Format(time.RFC3339))
+	}
+	w.Flush()
+	return nil
+}
+
+func replayCommand(shared *cli.Shared) *cobra.Command {
+	var run, file string
+	cmd := &cobra.Command{
+		Use:   "replay --run RUN",
+		Short: "Print the events of a run, as they were",
+		Long: `Print the original bytes of a run's events, one per line, in the order of the
+ledger. Manifests are left out. Replay reads the ledger and nothing else.`,
+		Example: `  auditor replay --run 6f9c2b51-0d1e-4f1a-9a35-0a4c1d6f2b77 > run.jsonl
+  auditor replay --tenant acme --run r-42 | publisher pipe --data-dir /tmp/copy`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
+			if err != nil {
+				return err
+			}
+			return errors.Join(replay(cmd.Context(), cmd.OutOrStdout(), r, run), r.Close())
+		},
+	}
+	cmd.Flags().StringVar(&run, "run", "", "`run` to print")
+	cmd.Flags().StringVar(&file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	if err := cmd.MarkFlagRequired("run"); err != nil {
+		cmd.RunE = func(*cobra.Command, []string) error { return err }
+	}
+	return cmd
+}
+
+// replay writes the events of a run to out.
+func replay(ctx context.Context, out io.Writer, r *ledger.Reader, run string) error {
+	w := bufio.NewWriter(out)
+	found := false
+	for e, err := range r.Run(ctx, run) {
+		if err != nil {
+			return errors.Join(err, w.Flush())
+		}
+		found = true
+		if _, err := w.Write(append(e.Bytes, '\n')); err != nil {
+			return fmt.Errorf("write event: %w", err)
+		}
+	}
+	if !found {
+		return fmt.Errorf("run %q is not in the ledger of tenant %q", run, r.Tenant())
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	return nil
+}
+
+// openLedger opens the ledger in file, or that of tenant.
+func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
+	path, err := ledgerPath(dataDir, tenant, file)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ledger.OpenReader(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
+	}
+	return r, err
+}
+
+func ledgerPath(dataDir, tenant, file string) (string, error) {
+	if file != "" {
+		return file, nil
+	}
+	path, err := ledger.Path(LedgerDir(dataDir), tenant)
+	if err != nil {
+		return "", cli.Usage("%w", err)
+	}
+	return path, nil
+}

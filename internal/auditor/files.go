@@ -1,0 +1,126 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/agentfs"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// syncEvery is how often the AgentFS files are brought up to date: other
+// programs open them too.
+const syncEvery = time.Second
+
+// fileSync keeps the AgentFS files behind the ledgers. The ledgers never wait
+// for it.
+type fileSync struct {
+	dir    string // of the ledgers
+	writer *agentfs.Writer
+	logger *slog.Logger
+
+	mu      sync.Mutex // guards pending
+	pending map[string]bool
+}
+
+func newFileSync(o Options, writer *agentfs.Writer) *fileSync {
+	return &fileSync{dir: LedgerDir(o.DataDir), writer: writer, logger: o.Logger, pending: make(map[string]bool)}
+}
+
+// changed notes that the ledger of tenant has more.
+func (s *fileSync) changed(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending[tenant] = true
+}
+
+// run brings the files up to date until ctx ends, and calls tick now and then.
+func (s *fileSync) run(ctx context.Context, tick func()) {
+	s.all(ctx)
+	tick()
+	files, clock := time.NewTicker(syncEvery), time.NewTicker(renewEvery)
+	defer files.Stop()
+	defer clock.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+			tick()
+		case <-files.C:
+			if err := s.sync(ctx); err != nil && ctx.Err() == nil {
+				s.logger.WarnContext(ctx, "agentfs files were not written; the next second tries again", "error", err)
+			}
+		}
+	}
+}
+
+// all has every tenant's files looked at: some may be behind since the last stop.
+func (s *fileSync) all(ctx context.Context) {
+	tenants, err := ledger.Tenants(s.dir)
+	if err != nil {
+		s.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
+	}
+	for _, tenant := range tenants {
+		s.changed(tenant)
+	}
+}
+
+// sync brings the files of the tenants that changed up to date. Those that
+// failed stay noted.
+func (s *fileSync) sync(ctx context.Context) error {
+	s.mu.Lock()
+	tenants := slices.Sorted(maps.Keys(s.pending))
+	clear(s.pending)
+	s.mu.Unlock()
+	var errs error
+	for _, tenant := range tenants {
+		if err := s.tenant(ctx, tenant); err != nil {
+			s.changed(tenant)
+			errs = errors.Join(errs, err)
+		}
+	}
+	return errs
+}
+
+func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
+	path, err := ledger.Path(s.dir, tenant)
+	if err != nil {
+		return err
+	}
+	r, err := ledger.OpenReader(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return s.writer.Sync(ctx, tenant, records{r})
+}
+
+func (s *fileSync) close() error { return s.writer.Close() }
+
+// records is a ledger as the AgentFS files see it: what is no event is passed
+// over, and so is what was set apart.
+type records struct{ *ledger.Reader }
+
+// After implements agentfs.Source.
+func (r records) After(ctx context.Context, leaf int64) iter.Seq2[agentfs.Entry, error] {
+	return func(yield func(agentfs.Entry, error) bool) {
+		for e, err := range r.Reader.After(ctx, leaf) {
+			if !yield(agentfs.Entry{Leaf: e.Leaf, Event: e.Bytes, Manifest: e.Class != ledger.ClassEvent}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }

@@ -24,6 +24,7 @@ const ClaudeSource = "claude-code"
 type Options struct {
 	File   string // its name, for reports; names the session of a transcript that does not say
 	Tenant string // whose events they are
+	Only   bool   // [CloudEvents]: report events of other tenants, do not yield them
 }
 
 // ClaudeCode yields the events of one Claude Code transcript: a main file, the

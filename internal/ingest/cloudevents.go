@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -16,7 +17,8 @@ import (
 //
 // What belongs to the outbox that numbered an event before (producer, sequence
 // and salt) is taken off; everything else stays as it is, unknown attributes
-// and fields included. An event without a tenant gets that of opts. Records of
+// and fields included. An event without a tenant gets that of opts, and under
+// opts.Only others are reported. Records of
 // another outbox's numbering (run.sealed, gap.recorded) say nothing here and are
 // yielded with [ErrRecord], wrapped in a LineError.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
@@ -29,6 +31,9 @@ func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[event
 			}
 			if err == nil && e.Tenant == "" {
 				e.Tenant = opts.Tenant
+			}
+			if err == nil && opts.Only && e.Tenant != opts.Tenant {
+				err = &LineError{File: opts.File, Line: in.number, Reason: "tenant: another one than is taken here"}
 			}
 			if !yield(e, err) {
 				return
@@ -55,7 +60,15 @@ func adopt(e *events.Event) error {
 		return fmt.Errorf("%s: %w", k, ErrRecord)
 	}
 	e.Producer, e.Sequence, e.Salt = "", 0, ""
-	return e.Normalize()
+	if err := e.Normalize(); err != nil {
+		return err
+	}
+	for _, part := range [...]struct{ name, id string }{{"tenant", e.Tenant}, {"runid", e.Run}, {"type", string(e.Kind())}} {
+		if _, err := subjects.Token(part.id); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return nil
 }
 
 func asLineError(file string, number int, err error) error {

@@ -1,0 +1,168 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// Command returns the publisher command.
+func Command() *cobra.Command {
+	shared := &cli.Shared{}
+	cmd := cli.Group("publisher", "Take events in and bring them to the stream",
+		importCommand(shared), pipeCommand(shared), serveCommand(shared))
+	cmd.Long = "publisher takes events in and brings them to the stream: once, in order, and even if\nthe broker is away for a while. It keeps them in an outbox until they are there."
+	shared.Register(cmd)
+	return cmd
+}
+
+// strictness are the flags of commands that read lines.
+type strictness struct{ strict, lenient bool }
+
+func (s *strictness) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.lenient, "lenient", true, "report malformed lines and exit with 0")
+	cmd.Flags().BoolVar(&s.strict, "strict", false, "report malformed lines and exit with 1; the other lines are taken all the same")
+	cmd.MarkFlagsMutuallyExclusive("strict", "lenient")
+}
+
+func (s *strictness) verdict(malformed int) error {
+	if malformed > 0 && (s.strict || !s.lenient) {
+		return fmt.Errorf("%s malformed", count(malformed, "line is", "lines are"))
+	}
+	return nil
+}
+
+func importCommand(shared *cli.Shared) *cobra.Command {
+	var (
+		format string
+		lines  strictness
+	)
+	cmd := &cobra.Command{
+		Use:   "import --format FORMAT FILE…",
+		Short: "Import transcripts of runs that took place already",
+		Long: "import reads the transcripts that agents write. Of a folder it takes all .jsonl files,\n" +
+			"those of sub-agents included. Importing a transcript again adds nothing; importing it\n" +
+			"after it has grown adds what is new.",
+		Example: "  publisher import --format claude-code ~/.claude/projects/my-project\n" +
+			"  publisher import --format claude-code --strict --json session.jsonl",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFormat(format); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return withBroker(cmd, shared, func(ctx context.Context, b *broker.Broker) error {
+				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
+				sum, err := Import(ctx, ImportOptions{
+					Broker: b, DataDir: shared.DataDir, Tenant: shared.TenantOrDefault(), Format: format,
+					Paths: args, Progress: bar.Set, Logger: shared.Logger(cmd),
+				})
+				bar.Finish()
+				if len(sum.Files) > 0 || err == nil {
+					err = errors.Join(err, printImport(cmd, shared.JSON, sum))
+				}
+				return firstError(err, lines.verdict(sum.Malformed))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "`format` of the transcripts: claude-code")
+	lines.register(cmd)
+	return cmd
+}
+
+func pipeCommand(shared *cli.Shared) *cobra.Command {
+	var lines strictness
+	cmd := &cobra.Command{
+		Use:   "pipe",
+		Short: "Take CloudEvents from stdin, one per line",
+		Long: "pipe reads CloudEvents in JSON from stdin, one per line: those of another tool, or what\n" +
+			"auditor replay prints. Ids that were piped before add nothing. Producer, sequence and salt\n" +
+			"become those of this outbox.",
+		Example: "  auditor replay --run RUN | publisher pipe --data-dir other\n" +
+			"  publisher pipe --strict < events.jsonl",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withBroker(cmd, shared, func(ctx context.Context, b *broker.Broker) error {
+				sum, err := Pipe(ctx, cmd.InOrStdin(), PipeOptions{
+					Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Name: "stdin", Logger: shared.Logger(cmd),
+				})
+				err = errors.Join(err, printPipe(cmd, shared.JSON, sum))
+				return firstError(err, lines.verdict(sum.Malformed))
+			})
+		},
+	}
+	lines.register(cmd)
+	return cmd
+}
+
+func serveCommand(shared *cli.Shared) *cobra.Command {
+	var (
+		opts Options
+		disk bool
+	)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Take CloudEvents over HTTP",
+		Long: "serve takes CloudEvents at POST /v1/events, in structured, binary and batch mode. It answers\n" +
+			"202 once the events are in the outbox. /livez and /readyz tell how it stands; SIGTERM drains.\n" +
+			"There is no authentication: it listens on the loopback unless --allow-remote is given.",
+		Example: "  publisher serve --listen 127.0.0.1:8080\n" +
+			"  curl -H 'Content-Type: application/cloudevents+json' -d @event.json http://127.0.0.1:8080/v1/events",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			if disk {
+				opts.Durability = publish.DiskDurability
+			}
+			if err := opts.withDefaults().Validate(); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return withBroker(cmd, shared, func(ctx context.Context, b *broker.Broker) error {
+				opts.Broker = b
+				return Run(ctx, opts)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.Listen, "listen", DefaultListen, "`address` to listen on")
+	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an address that is not of the loopback: whoever reaches it may write")
+	flags.Int64Var(&opts.MaxBody, "max-body", DefaultMaxBody, "`bytes` that a request may have")
+	flags.Int64Var(&opts.Quota, "quota", 0, "`bytes` that may wait in the outbox; 0 is 1 GiB")
+	flags.BoolVar(&disk, "durable", false, "sync each event to disk before it is acknowledged: it survives a power cut")
+	return cmd
+}
+
+// closeBroker is how long the connection may take to end.
+const closeBroker = 10 * time.Second
+
+// withBroker runs work with the broker that the shared flags name.
+func withBroker(cmd *cobra.Command, shared *cli.Shared, work func(context.Context, *broker.Broker) error) (err error) {
+	ctx := cmd.Context()
+	b, err := broker.Open(ctx, broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: "publisher", Logger: shared.Logger(cmd),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBroker)
+		defer cancel()
+		err = errors.Join(err, b.Close(last))
+	}()
+	return work(ctx, b)
+}
+
+// firstError returns the first of errs: what went wrong matters more than a
+// verdict on the lines.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

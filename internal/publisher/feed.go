@@ -1,0 +1,152 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// Counts say what became of the events of an input.
+type Counts struct {
+	Events  int `json:"events"`            // read from the input
+	New     int `json:"new"`               // taken into the outbox
+	Known   int `json:"known"`             // taken before: nothing was added
+	Records int `json:"records,omitempty"` // another outbox's records about its own numbering, left out
+}
+
+// Malformed says what is wrong with one line. It holds no text of it.
+type Malformed struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+	Column int    `json:"column,omitempty"`
+	Reason string `json:"reason"`
+	Kept   bool   `json:"kept,omitempty"` // repaired, or kept as a custom event
+}
+
+// String returns "file:line:column: reason".
+func (m Malformed) String() string {
+	return (&ingest.LineError{File: m.File, Line: m.Line, Column: m.Column, Reason: m.Reason}).Error()
+}
+
+// maxMalformed bounds how many malformed lines a summary lists. All are counted.
+const maxMalformed = 1000
+
+// sink is what events are appended to.
+type sink interface {
+	Append(ctx context.Context, e events.Event) (events.Event, error)
+}
+
+// feed appends what an adapter yields to a sink, and counts.
+type feed struct {
+	sink      sink
+	counts    Counts
+	malformed int         // lines
+	list      []Malformed // the first of them
+	runs      map[string]struct{}
+}
+
+// take appends all events of the input. What is wrong with single lines is
+// counted; an error ends the input.
+func (f *feed) take(ctx context.Context, file string, input iter.Seq2[events.Event, error]) error {
+	for e, err := range input {
+		if err == nil {
+			err = f.append(ctx, e)
+		}
+		if err == nil {
+			continue
+		}
+		if !f.noted(file, err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *feed) append(ctx context.Context, e events.Event) error {
+	f.counts.Events++
+	_, err := f.sink.Append(ctx, e)
+	switch {
+	case err == nil:
+		f.counts.New++
+	case errors.Is(err, publish.ErrDuplicate):
+		f.counts.Known++
+	default:
+		return err
+	}
+	f.runs[e.Run] = struct{}{}
+	return nil
+}
+
+// noted counts err if it is about a single line or event, so that the rest can
+// go on.
+func (f *feed) noted(file string, err error) bool {
+	var m Malformed
+	line, isLine := errors.AsType[*ingest.LineError](err)
+	invalid, isInvalid := errors.AsType[*events.InvalidError](err)
+	switch {
+	case errors.Is(err, ingest.ErrRecord):
+		f.counts.Records++
+		return true
+	case isLine:
+		m = Malformed{File: line.File, Line: line.Line, Column: line.Column, Reason: line.Reason, Kept: line.Kept}
+	case isInvalid:
+		m = Malformed{File: file, Reason: invalid.Error()}
+	default:
+		return false
+	}
+	f.malformed++
+	if len(f.list) < maxMalformed {
+		f.list = append(f.list, m)
+	}
+	return true
+}
+
+// outboxDir returns the folder of an outbox of this command.
+func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "outbox", name) }
+
+const (
+	// lockNotice is after which time a wait for another process is told.
+	lockNotice = 2 * time.Second
+	// interruptedFlush is how long an interrupted command goes on to send.
+	interruptedFlush = 2 * time.Second
+)
+
+// openOutbox opens the outbox of that name below dataDir.
+func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
+	opts.Dir = outboxDir(dataDir, opts.Name)
+	// Nothing is redacted yet: the rules come with the hooks, which share them.
+	opts.Redactor = publish.NoRedaction
+	opts.Logger = logger
+	opts.SubjectPrefix, opts.StreamPrefix = b.Space().Prefix, b.Space().StreamPrefix
+	notice := time.AfterFunc(lockNotice, func() {
+		logger.WarnContext(ctx, "outbox is in use by another process, waiting for it", "outbox", opts.Dir)
+	})
+	defer notice.Stop()
+	return publish.Open(ctx, b.Conn(), opts)
+}
+
+// closeOutbox waits until everything is in the stream. Once ctx has ended it
+// goes on a little longer; the error says how much stays in the outbox.
+func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
+	err := p.Flush(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)
+	defer cancel()
+	closed := p.Close(last)
+	waiting := p.Stats().Pending
+	if closed == nil && (err == nil || waiting == 0) {
+		return nil
+	}
+	if err == nil {
+		return closed
+	}
+	return fmt.Errorf("%d events stay in the outbox %s and are sent the next time: %w", waiting, dir, errors.Join(err, closed))
+}

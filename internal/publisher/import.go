@@ -1,0 +1,171 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// formats are the transcripts that can be imported.
+var formats = map[string]func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]{
+	"claude-code": ingest.ClaudeCode,
+}
+
+// laterFormats are formats that import does not read yet.
+var laterFormats = []string{"auto", "cloudevents", "codex", "copilot-cli", "gemini-cli", "openhands", "swe-agent"}
+
+// ErrFormat is wrapped by the refusal of a format.
+var ErrFormat = errors.New("format cannot be imported")
+
+// checkFormat refuses what is not in formats.
+func checkFormat(format string) error {
+	known := make([]string, 0, len(formats))
+	for name := range formats {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	list := strings.Join(known, ", ")
+	switch {
+	case formats[format] != nil:
+		return nil
+	case format == "":
+		return fmt.Errorf("%w: none is given; there is %s", ErrFormat, list)
+	case slices.Contains(laterFormats, format):
+		return fmt.Errorf("%w: %q is not supported yet; there is %s", ErrFormat, format, list)
+	}
+	return fmt.Errorf("%w: %q is unknown; there is %s", ErrFormat, format, list)
+}
+
+// ImportOptions say what to import and where to.
+type ImportOptions struct {
+	Broker  *broker.Broker
+	DataDir string   // the outbox is DataDir/outbox/import
+	Tenant  string   // whose the runs are; "default" when empty
+	Format  string   // "claude-code"
+	Paths   []string // files, and folders in which transcripts are looked for
+
+	Progress func(done, total uint64) // in bytes of input; may be nil
+	Logger   *slog.Logger
+}
+
+// ImportSummary says what an import did.
+type ImportSummary struct {
+	Counts
+	Files     []FileSummary `json:"files"`
+	Runs      []string      `json:"runs"`
+	Malformed int           `json:"malformed"`         // lines
+	Lines     []Malformed   `json:"malformed_lines"`   // the first thousand of them
+	Skipped   []string      `json:"skipped,omitempty"` // files of sub-agents beside the given ones
+}
+
+// FileSummary says what one file held.
+type FileSummary struct {
+	File string `json:"file"`
+	Counts
+	Malformed int `json:"malformed"`
+}
+
+// Import reads transcripts and returns once all their events are in the stream.
+// What it imported before adds nothing. The summary is valid with an error too:
+// it then tells how far the import came. What was taken and not sent stays in
+// the outbox.
+func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
+	if opts.Tenant == "" {
+		opts.Tenant = "default"
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := checkFormat(opts.Format); err != nil {
+		return sum, err
+	}
+	found, err := findTranscripts(opts.Paths)
+	if err != nil {
+		return sum, err
+	}
+	sum.Skipped = found.skipped
+	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
+		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true}, opts.Logger)
+	if err != nil {
+		return sum, err
+	}
+	im := &importer{opts: opts, feed: feed{sink: p, runs: map[string]struct{}{}}, total: found.bytes}
+	err = im.files(ctx, found.files)
+	im.summarise(&sum)
+	return sum, errors.Join(err, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
+}
+
+// importer is the state of one import.
+type importer struct {
+	opts        ImportOptions
+	feed        feed
+	list        []FileSummary
+	done, total uint64 // bytes
+}
+
+func (im *importer) files(ctx context.Context, files []string) error {
+	for _, file := range files {
+		before, malformed := im.feed.counts, im.feed.malformed
+		err := im.file(ctx, file)
+		after := im.feed.counts
+		im.list = append(im.list, FileSummary{
+			File: file, Malformed: im.feed.malformed - malformed,
+			Counts: Counts{Events: after.Events - before.Events, New: after.New - before.New, Known: after.Known - before.Known},
+		})
+		switch {
+		case ctx.Err() != nil:
+			return fmt.Errorf("interrupted in %s: %w", file, ctx.Err())
+		case err != nil:
+			return fmt.Errorf("import %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+func (im *importer) file(ctx context.Context, name string) (err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	read := formats[im.opts.Format]
+	return im.feed.take(ctx, name, read(ctx, im.counted(f), ingest.Options{File: name, Tenant: im.opts.Tenant}))
+}
+
+func (im *importer) summarise(sum *ImportSummary) {
+	sum.Counts, sum.Files = im.feed.counts, im.list
+	sum.Malformed, sum.Lines = im.feed.malformed, im.feed.list
+	for run := range im.feed.runs {
+		sum.Runs = append(sum.Runs, run)
+	}
+	slices.Sort(sum.Runs)
+}
+
+// counted returns r, whose bytes count as progress.
+func (im *importer) counted(r io.Reader) io.Reader {
+	if im.opts.Progress == nil {
+		return r
+	}
+	return readerFunc(func(p []byte) (int, error) {
+		n, err := r.Read(p)
+		im.done += uint64(n)
+		im.opts.Progress(im.done, max(im.total, im.done))
+		return n, err
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+// Read calls f.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

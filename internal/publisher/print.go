@@ -1,0 +1,74 @@
+package publisher
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+)
+
+// maxPrinted bounds how many malformed lines are printed for people.
+const maxPrinted = 20
+
+func printImport(cmd *cobra.Command, asJSON bool, sum ImportSummary) error {
+	if asJSON {
+		if sum.Lines == nil {
+			sum.Lines = []Malformed{}
+		}
+		return cli.PrintJSON(cmd, sum)
+	}
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "imported %s, %s: %s (%d new, %d already known)\n",
+		count(len(sum.Files), "file", "files"), count(len(sum.Runs), "run", "runs"),
+		count(sum.Events, "event", "events"), sum.New, sum.Known)
+	printMalformed(w, sum.Malformed, sum.Lines)
+	if len(sum.Skipped) > 0 {
+		fmt.Fprintf(w, "not imported: %s of sub-agents beside a given file; import the folder %s as well\n",
+			count(len(sum.Skipped), "file", "files"), cli.Printable(cli.ShellQuote(filepath.Dir(sum.Skipped[0]))))
+	}
+	return nil
+}
+
+func printPipe(cmd *cobra.Command, asJSON bool, sum PipeSummary) error {
+	if asJSON {
+		if sum.Lines == nil {
+			sum.Lines = []Malformed{}
+		}
+		return cli.PrintJSON(cmd, sum)
+	}
+	w := cmd.OutOrStdout()
+	fmt.Fprintf(w, "piped %s (%d new, %d already known)\n", count(sum.Events, "event", "events"), sum.New, sum.Known)
+	if sum.Records > 0 {
+		fmt.Fprintf(w, "left out: %s of another outbox about its own numbering\n", count(sum.Records, "record", "records"))
+	}
+	printMalformed(w, sum.Malformed, sum.Lines)
+	return nil
+}
+
+func printMalformed(w io.Writer, n int, list []Malformed) {
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%s:\n", count(n, "malformed line", "malformed lines"))
+	for i, m := range list {
+		if i == maxPrinted {
+			fmt.Fprintf(w, "  … and %d more; --json lists them\n", n-i)
+			return
+		}
+		note := ""
+		if m.Kept {
+			note = " (kept)"
+		}
+		fmt.Fprintf(w, "  %s%s\n", cli.Printable(m.String()), note)
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,30 @@
+package publisher
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"publisher": func() { cli.Main(Command()) }})
+}
+
+// TestScripts specifies the command: each script has a data directory of its own.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			for _, name := range os.Environ() {
+				if len(name) > 10 && name[:10] == "HOOKTRAIL_" {
+					env.Setenv(name, "")
+				}
+			}
+			env.Setenv("HOOKTRAIL_DATA_DIR", env.Cd+"/data")
+			return nil
+		},
+	})
+}

@@ -1,0 +1,160 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// DefaultListen is where serve listens.
+const DefaultListen = "127.0.0.1:8080"
+
+// Options configure [Run].
+type Options struct {
+	Broker  *broker.Broker
+	DataDir string // the outbox is DataDir/outbox/serve
+	Tenant  string // the only tenant that is taken; empty takes all, and "default" where an event names none
+
+	Listen      string // address of the HTTP server, [DefaultListen] when empty
+	AllowRemote bool   // listen on other interfaces than the loopback: whoever reaches them may write
+	MaxBody     int64  // of a request; [DefaultMaxBody] when 0
+	Durability  publish.Durability
+	Quota       int64 // bytes that may wait in the outbox; the publisher's default when 0
+
+	Ready  func(address string) // called once it listens; may be nil
+	Logger *slog.Logger
+}
+
+// ErrListen is wrapped by the refusal of an address.
+var ErrListen = errors.New("address cannot be listened on")
+
+// Validate reports the first option that cannot be used.
+func (o Options) Validate() error {
+	host, _, err := net.SplitHostPort(o.Listen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrListen, err)
+	case !o.AllowRemote && !isLoopback(host):
+		return fmt.Errorf("%w: %q is not of the loopback, and events are taken from whoever reaches it; --allow-remote allows that", ErrListen, o.Listen)
+	case o.MaxBody < 0 || o.Quota < 0:
+		return errors.New("options: sizes cannot be negative")
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Listen == "" {
+		o.Listen = DefaultListen
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// How long the stages of a shutdown may take; together they stay below what
+// process managers wait by default.
+const (
+	drainRequests = 5 * time.Second
+	drainOutbox   = 15 * time.Second
+)
+
+// Run takes events over HTTP until ctx ends. It then answers what is under way,
+// sends what the outbox holds, for some seconds, and returns nil: what is left
+// is sent when it runs again.
+func Run(ctx context.Context, opts Options) error {
+	opts = opts.withDefaults()
+	if err := opts.Validate(); err != nil {
+		return err
+	}
+	p, err := openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
+		Name: "serve", Tenant: opts.Tenant, Full: publish.Fail, Durability: opts.Durability, Quota: opts.Quota,
+	}, opts.Logger)
+	if err != nil {
+		return err
+	}
+	err = serve(ctx, opts, p)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOutbox)
+	defer cancel()
+	closed := p.Close(closing)
+	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(closed, context.DeadlineExceeded) {
+		opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting, "error", closed)
+		closed = nil
+	}
+	return errors.Join(err, closed)
+}
+
+func serve(ctx context.Context, opts Options, p *publish.Publisher) error {
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", opts.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	var draining atomic.Bool
+	srv := newServer(ctx, opts, p, &draining)
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	opts.Logger.InfoContext(ctx, "publisher listening", "address", l.Addr().String())
+	if opts.Ready != nil {
+		opts.Ready(l.Addr().String())
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	draining.Store(true)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainRequests)
+	defer cancel()
+	err = srv.Shutdown(drain)
+	if err != nil {
+		// Only a request that never ends is still there: its sender got no answer.
+		opts.Logger.WarnContext(ctx, "requests were cut off", "error", err)
+		err = srv.Close()
+	}
+	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
+		err = errors.Join(err, e)
+	}
+	return err
+}
+
+func newServer(ctx context.Context, opts Options, p *publish.Publisher, draining *atomic.Bool) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", Handler(p, HandlerOptions{
+		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger,
+	}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })
+	return &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+// ready tells whether events are taken. A broker that is away is no reason not
+// to be ready: the outbox takes them.
+func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
+	if draining {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintln(w, "draining")
+		return
+	}
+	fmt.Fprintf(w, "ok\nwaiting %d\nacknowledged %d\n", s.Pending, s.Acked)
+	if s.LastError != nil {
+		fmt.Fprintln(w, "the broker does not take events at present")
+	}
+}

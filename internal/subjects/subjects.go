@@ -30,6 +30,34 @@ type Space struct {
 	StreamPrefix string // of stream names; empty means DefaultStreamPrefix
 }
 
+// Validate returns an error that names the prefix that cannot be used.
+func (s Space) Validate() error {
+	tokens, ok := strings.CutSuffix(s.prefix(), ".")
+	for token := range strings.SplitSeq(tokens, ".") {
+		ok = ok && isName(token)
+	}
+	if !ok || len(s.prefix()) > maxPrefix {
+		return fmt.Errorf("subject prefix %q: want letters, digits, - and _ in parts that end with a dot", clip(s.Prefix))
+	}
+	if name := s.stream(""); !isName(name) || len(name) > maxPrefix {
+		return fmt.Errorf("stream prefix %q: want letters, digits, - and _", clip(s.StreamPrefix))
+	}
+	return nil
+}
+
+// maxPrefix leaves the longest subject within the server's control line.
+const maxPrefix = 64
+
+// isName tells whether s is one token as it is.
+func isName(s string) bool {
+	for i := range len(s) {
+		if !isPlain(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
 func (s Space) prefix() string {
 	if s.Prefix == "" {
 		return DefaultPrefix
@@ -56,6 +84,7 @@ func (s Space) AdvisoryStream() string { return s.stream("ADV") }
 // Event returns the subject of an event.
 func (s Space) Event(tenant, producer, run string, kind events.Kind) (string, error) {
 	var b strings.Builder
+	b.Grow(len(s.prefix()) + len(tenant) + len(producer) + len(run) + len(kind) + 16)
 	b.WriteString(s.prefix())
 	b.WriteString("ev")
 	for _, part := range [...]struct{ name, id string }{
@@ -93,8 +122,7 @@ func (s Space) DeadLetter(consumer string) (string, error) {
 	return s.prefix() + "dlq." + c, nil
 }
 
-// AllEvents is the filter of every event, AllChains that of every manifest,
-// AllDeadLetters that of every dead letter.
+// AllEvents is the filter of every event.
 func (s Space) AllEvents() string { return s.prefix() + "ev.>" }
 
 // AllChains is the filter of every manifest.
@@ -126,23 +154,29 @@ type Address struct {
 func (s Space) Parse(subject string) (Address, error) {
 	rest, ok := strings.CutPrefix(subject, s.prefix())
 	if !ok {
-		return Address{}, fmt.Errorf("subject %q: prefix %q missing", subject, s.prefix())
+		return Address{}, fmt.Errorf("subject %q: prefix %q missing", clip(subject), s.prefix())
 	}
-	tokens := strings.Split(rest, ".")
-	want := map[string]int{"ev": 5, "chain": 3}[tokens[0]]
-	if want == 0 || len(tokens) != want {
-		return Address{}, fmt.Errorf("subject %q: neither an event's nor a manifest's", subject)
+	branch, rest, _ := strings.Cut(rest, ".")
+	var a Address
+	ids := []*string{&a.Tenant, &a.Producer, &a.Run, (*string)(&a.Kind)}
+	switch branch {
+	case "ev":
+	case "chain":
+		a.Manifest = true
+		ids = ids[:2]
+	default:
+		return Address{}, fmt.Errorf("subject %q: neither an event's nor a manifest's", clip(subject))
 	}
-	ids := make([]string, 4)
-	for i, token := range tokens[1:] {
-		id, err := ParseToken(token)
-		if err != nil {
-			return Address{}, fmt.Errorf("subject %q: %w", subject, err)
+	if strings.Count(rest, ".") != len(ids)-1 {
+		return Address{}, fmt.Errorf("subject %q: want %d tokens behind %s", clip(subject), len(ids), branch)
+	}
+	for _, id := range ids {
+		var token string
+		var err error
+		token, rest, _ = strings.Cut(rest, ".")
+		if *id, err = ParseToken(token); err != nil {
+			return Address{}, fmt.Errorf("subject %q: %w", clip(subject), err)
 		}
-		ids[i] = id
 	}
-	return Address{
-		Tenant: ids[0], Producer: ids[1], Run: ids[2],
-		Kind: events.Kind(ids[3]), Manifest: want == 3,
-	}, nil
+	return a, nil
 }

@@ -34,15 +34,21 @@ func Token(id string) (string, error) {
 	if id == "" {
 		return emptyToken, nil
 	}
-	plain := 0
-	for plain < len(id) && isPlain(id[plain]) {
-		plain++
+	return escape(id), nil
+}
+
+// escape replaces each byte of id that is not plain by "=" and two hex digits.
+func escape(id string) string {
+	first := 0
+	for first < len(id) && isPlain(id[first]) {
+		first++
 	}
-	if plain == len(id) {
-		return id, nil
+	if first == len(id) {
+		return id
 	}
-	b := make([]byte, 0, len(id)+2*(len(id)-plain))
-	for i := range len(id) {
+	b := make([]byte, first, len(id)+2*(len(id)-first))
+	copy(b, id)
+	for i := first; i < len(id); i++ {
 		c := id[i]
 		if isPlain(c) {
 			b = append(b, c)
@@ -50,7 +56,7 @@ func Token(id string) (string, error) {
 			b = append(b, '=', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
-	return string(b), nil
+	return string(b)
 }
 
 // ParseToken returns the id that [Token] encodes to token. It refuses every
@@ -59,41 +65,71 @@ func ParseToken(token string) (string, error) {
 	if token == emptyToken {
 		return "", nil
 	}
-	var b strings.Builder
-	for i := 0; i < len(token); i++ {
-		c := token[i]
-		if isPlain(c) {
-			b.WriteByte(c)
-			continue
-		}
-		if c != '=' || i+2 >= len(token) {
-			return "", fmt.Errorf("token %q: byte %d is not of an encoded id", token, i)
-		}
-		hi, lo := strings.IndexByte(hexDigits, token[i+1]), strings.IndexByte(hexDigits, token[i+2])
-		if hi < 0 || lo < 0 || isPlain(byte(hi<<4|lo)) {
-			return "", fmt.Errorf("token %q: byte %d is not of an encoded id", token, i)
-		}
-		b.WriteByte(byte(hi<<4 | lo))
-		i += 2
+	id, bad := unescape(token)
+	if bad >= 0 {
+		return "", fmt.Errorf("token %q: byte %d is not of an encoded id", clip(token), bad)
 	}
-	id := b.String()
 	if id == "" || len(id) > MaxID || !utf8.ValidString(id) {
-		return "", fmt.Errorf("token %q: not an encoded id", token)
+		return "", fmt.Errorf("token %q: not an encoded id", clip(token))
 	}
 	return id, nil
 }
 
+// unescape undoes escape. It returns the position of the first byte that escape
+// never writes there, -1 if there is none.
+func unescape(token string) (id string, bad int) {
+	first := 0
+	for first < len(token) && isPlain(token[first]) {
+		first++
+	}
+	if first == len(token) {
+		return token, -1
+	}
+	b := make([]byte, first, len(token))
+	copy(b, token)
+	for i := first; i < len(token); i++ {
+		c := token[i]
+		if isPlain(c) {
+			b = append(b, c)
+			continue
+		}
+		if c != '=' || i+2 >= len(token) {
+			return "", i
+		}
+		hi, lo := strings.IndexByte(hexDigits, token[i+1]), strings.IndexByte(hexDigits, token[i+2])
+		if hi < 0 || lo < 0 || isPlain(byte(hi<<4|lo)) {
+			return "", i
+		}
+		b = append(b, byte(hi<<4|lo))
+		i += 2
+	}
+	return string(b), -1
+}
+
 // FileName encodes id as the name of one file or folder, at most 200 bytes
-// long. Ids whose token is longer keep its start and the hash of the whole.
+// long: as [Token] does, but ids whose token is longer keep its start and the
+// hash of the whole. Two ids have two names where the file system tells capital
+// letters from small ones.
 func FileName(id string) (string, error) {
+	const most = 200
 	token, err := Token(id)
-	if err != nil || len(token) <= 200 {
+	if err != nil || len(token) <= most {
 		return token, err
 	}
+	// "==" is in no token, so that no other id has this name.
 	sum := sha256.Sum256([]byte(id))
 	return token[:128] + "==" + hex.EncodeToString(sum[:]), nil
 }
 
 func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+}
+
+// clip shortens what is quoted in an error.
+func clip(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
 }

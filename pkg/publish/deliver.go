@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// patience is how often the server may answer without a reason before a batch
-// counts as refused.
-const patience = 6
+// patience is how often the server may refuse a batch without a reason before
+// that is taken for the batch's fault.
+const patience = 3
 
 // deliver returns when each event of groups is in the stream, or listed there
 // as missing because the stream refuses it. It tries until ctx ends.
@@ -27,14 +28,16 @@ func (f *forwarder) deliver(ctx context.Context, groups []*group) error {
 		}
 		f.note(err)
 		what := outcomeOf(err)
-		if what == outcomeObscure {
-			if obscure++; obscure >= patience {
+		if what == outcomeObscure && f.isToBlame(ctx, groups) {
+			if obscure++; obscure == patience {
 				what = outcomeRefused
 			}
 		}
 		switch what {
 		case outcomeStored, outcomeWait, outcomeObscure:
 		case outcomeLookUp:
+			f.unsettle(groups)
+		case outcomeConflict:
 			f.unsettle(groups)
 			if len(groups) > 1 {
 				return f.deliverAlone(ctx, groups)
@@ -50,6 +53,22 @@ func (f *forwarder) deliver(ctx context.Context, groups []*group) error {
 		}
 		pause.pause(ctx, f.link.down())
 	}
+}
+
+// isToBlame tells whether a batch of groups can be the reason of an answer that
+// gives none: if it has parts they tell; else, if the server now takes batches
+// of that tenant at all. It asks with a batch that must fail at its fence.
+func (f *forwarder) isToBlame(ctx context.Context, groups []*group) bool {
+	if len(groups) > 1 || len(groups[0].entries) != 1 {
+		return true
+	}
+	g := group{tenant: groups[0].tenant}
+	list, err := f.messages(&g, events.Manifest{}, math.MaxInt64)
+	if err != nil {
+		return false
+	}
+	_, err = f.batcher.send(ctx, list)
+	return outcomeOf(err) == outcomeConflict
 }
 
 // attempt sends what of groups is not settled as one batch.

@@ -61,7 +61,10 @@ func (f *forwarder) restart() {
 	f.due = map[runKey]time.Time{}
 	for key, t := range f.cursor.runs {
 		if t.Finished && t.Count > t.Sealed {
-			f.due[key] = time.Now().Add(f.opts.SealDelay)
+			f.due[key] = time.Now()
+			if t.Sealed > 0 {
+				f.due[key] = time.Now().Add(f.opts.SealDelay)
+			}
 		}
 	}
 }

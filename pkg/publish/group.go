@@ -14,7 +14,8 @@ type entry struct {
 	kind     events.Kind
 	event    []byte
 	hash     events.Hash
-	sealed   uint64 // of a run.sealed: how many events it counts
+	sealed   uint64       // of a run.sealed: how many events it counts
+	gap      events.Range // of a gap.recorded: what it records
 }
 
 // newEntry returns the entry of a record. It aliases the record's event.
@@ -23,8 +24,12 @@ func newEntry(it item) entry {
 		sequence: it.sequence, id: it.id, run: it.run, kind: events.Kind(it.kind),
 		event: it.event, hash: events.HashOf(it.event),
 	}
-	if e.kind == events.RunSealed {
+	switch e.kind { //nolint:exhaustive // the two that the outbox makes
+	case events.RunSealed:
 		e.sealed = sealedCount(it.record)
+	case events.GapRecorded:
+		g, _ := gapOf(it.record)
+		e.gap = g.Range
 	}
 	return e
 }

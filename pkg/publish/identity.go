@@ -52,7 +52,33 @@ func openIdentity(opts Options) (identity, error) {
 	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
-	return id, id.save(opts.Dir)
+	err = id.save(opts.Dir)
+	if errors.Is(err, errNoRoom) {
+		err = spare{opts.Dir}.use(func() error { return id.save(opts.Dir) })
+	}
+	if err != nil {
+		return id, err
+	}
+	return id, id.sweep(opts.Dir)
+}
+
+// sweep removes the records of other producer ids: what a crash left while the
+// outbox took a new one.
+func (id identity) sweep(outbox string) error {
+	entries, err := os.ReadDir(outbox)
+	if err != nil {
+		return fmt.Errorf("list outbox: %w", err)
+	}
+	for _, entry := range entries {
+		dir := filepath.Join(outbox, entry.Name())
+		if _, err := os.Stat(filepath.Join(dir, lossesName)); err != nil || dir == id.dir(outbox) {
+			continue
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove old records: %w", err)
+		}
+	}
+	return nil
 }
 
 func identityFile(dir string) string { return filepath.Join(dir, "outbox.json") }

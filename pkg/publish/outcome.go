@@ -29,9 +29,10 @@ type outcome int
 const (
 	outcomeStored   outcome = iota
 	outcomeWait             // nothing was stored, and it is not the batch's fault: again, later
-	outcomeLookUp           // the chain tells what is there
+	outcomeLookUp           // it cannot be told what was stored: the chain tells
+	outcomeConflict         // the chain goes on from elsewhere than was thought
 	outcomeRefused          // by itself, in halves or alone it may pass
-	outcomeObscure          // nothing was stored, for some reason: later, and in the end as if refused
+	outcomeObscure          // nothing was stored, for whatever reason
 	outcomeTooLarge         // the server takes smaller batches
 )
 
@@ -47,7 +48,7 @@ func outcomeOf(err error) outcome {
 	}
 	switch refusal.Code {
 	case codeWrongLast, codeWrongLastConstant:
-		return outcomeLookUp
+		return outcomeConflict
 	case codeIncompleteBatch:
 		return outcomeObscure
 	case codeTooLargeBatch:

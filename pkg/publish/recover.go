@@ -31,7 +31,7 @@ func openOutbox(opts Options, id identity) (*outbox, *cursor, error) {
 	}
 	o := &outbox{
 		opts: opts, space: opts.space(), id: id,
-		spare: openSpare(dir), wake: make(chan struct{}, 1), changed: make(chan struct{}), next: map[string]uint64{},
+		spare: openSpare(opts.Dir), wake: make(chan struct{}, 1), changed: make(chan struct{}), next: map[string]uint64{},
 	}
 	if o.spool, err = openSpool(dir, opts.SegmentBytes, opts.Durability == DiskDurability); err != nil {
 		return nil, nil, err

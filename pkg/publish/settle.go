@@ -25,7 +25,7 @@ func (f *forwarder) settled(g *group, m events.Manifest, hash string) {
 	for _, e := range g.entries {
 		f.count(g.tenant, e)
 		if e.kind == events.GapRecorded {
-			ch.pay(e)
+			ch.Owed = slices.DeleteFunc(ch.Owed, func(r events.Range) bool { return r == e.gap })
 		}
 	}
 	f.mu.Lock()
@@ -33,15 +33,6 @@ func (f *forwarder) settled(g *group, m events.Manifest, hash string) {
 	f.acked += uint64(len(g.entries))
 	f.lastAck = time.Now()
 	f.err = nil
-}
-
-// pay takes the gap that e records off what is owed.
-func (ch *chain) pay(e entry) {
-	g, ok := gapOf(record{event: e.event})
-	if !ok {
-		return
-	}
-	ch.Owed = slices.DeleteFunc(ch.Owed, func(r events.Range) bool { return r == g.Range })
 }
 
 // acknowledged passes on what the last answer has settled. cursor.mu is held.

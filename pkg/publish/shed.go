@@ -19,6 +19,8 @@ type lossFile struct {
 }
 
 const (
+	lossesName = "losses"
+
 	lossSlots = 128
 	lossSlot  = 512 // first, last, length of tenant, tenant, …, CRC
 )
@@ -26,7 +28,7 @@ const (
 var errNoSlot = errors.New("too many tenants lose events at a time")
 
 func openLosses(dir string) (*lossFile, error) {
-	f, err := preallocate(filepath.Join(dir, "losses"), lossSlots*lossSlot)
+	f, err := preallocate(filepath.Join(dir, lossesName), lossSlots*lossSlot)
 	if err != nil {
 		return nil, fmt.Errorf("open losses: %w", err)
 	}

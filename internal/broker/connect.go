@@ -56,7 +56,7 @@ func reconnectDelay(attempts int) time.Duration {
 	if attempts < 6 {
 		d = min(d, reconnectFirst<<attempts)
 	}
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
 func (b *Broker) connectExternal(ctx context.Context) error {

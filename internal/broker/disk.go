@@ -93,7 +93,7 @@ func (b *Broker) check(ctx context.Context) {
 	}
 	b.warn(ctx, warnSubjects, text)
 	if b.embedded != nil {
-		left := info.Config.MaxBytes - int64(info.State.Bytes) //nolint:gosec // a store is far below 2^63
+		left := info.Config.MaxBytes - int64(info.State.Bytes)
 		b.warn(ctx, warnDisk, diskWarning(b.embedded.dir, left))
 	}
 }
@@ -138,7 +138,7 @@ func diskFree(dir string) (int64, error) {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, fmt.Errorf("free space of %s: %w", dir, err)
 	}
-	return int64(st.Bavail) * int64(st.Bsize), nil //nolint:gosec // disks are far below 2^63 bytes
+	return int64(st.Bavail) * st.Bsize, nil
 }
 
 // folderSize adds up the files below dir. Files that go away meanwhile do not count.

@@ -103,7 +103,8 @@ func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return net.DialTimeout(network, address, dialTimeout)
+	direct := net.Dialer{Timeout: dialTimeout}
+	return direct.Dial(network, address)
 }
 
 // address reads the url file. An address that is not on the loopback is

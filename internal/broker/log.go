@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,25 +24,28 @@ func (l *serverLogger) fatal() error {
 }
 
 // Noticef implements server.Logger.
-func (l *serverLogger) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *serverLogger) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }
 
 // Warnf implements server.Logger.
-func (l *serverLogger) Warnf(format string, v ...any) { l.log.Warn(fmt.Sprintf(format, v...)) }
+func (l *serverLogger) Warnf(format string, v ...any) { l.say(slog.LevelWarn, format, v...) }
 
 // Errorf implements server.Logger.
-func (l *serverLogger) Errorf(format string, v ...any) { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l *serverLogger) Errorf(format string, v ...any) { l.say(slog.LevelError, format, v...) }
 
 // Debugf implements server.Logger.
-func (l *serverLogger) Debugf(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l *serverLogger) Debugf(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }
 
 // Tracef implements server.Logger.
 func (l *serverLogger) Tracef(string, ...any) {}
 
 // Fatalf implements server.Logger.
 func (l *serverLogger) Fatalf(format string, v ...any) {
-	text := fmt.Sprintf(format, v...)
 	l.mu.Lock()
-	l.err = errors.Join(l.err, errors.New(text))
+	l.err = errors.Join(l.err, fmt.Errorf(format, v...))
 	l.mu.Unlock()
-	l.log.Error(text)
+	l.say(slog.LevelError, format, v...)
+}
+
+func (l *serverLogger) say(level slog.Level, format string, v ...any) {
+	l.log.Log(context.Background(), level, "embedded broker said", "text", fmt.Sprintf(format, v...))
 }

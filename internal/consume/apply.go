@@ -50,7 +50,7 @@ func (l *loop) commit(ctx context.Context, in *inbox, next Position) error {
 		if in != nil {
 			batch = in.messages
 		}
-		err := l.p.Apply(l.work, batch, next)
+		err := l.p.Apply(l.work, batch, next) //nolint:contextcheck // it outlives ctx by StopTimeout
 		if err == nil {
 			l.pos = next
 			return nil

@@ -54,7 +54,7 @@ type Projection interface {
 
 // Poison is the error for a message that can never be applied. The reason goes
 // into the stream of dead letters: it must not quote the message.
-type Poison struct {
+type Poison struct { //nolint:errname // it names the message as much as the error
 	Sequence uint64 // of the stream
 	Reason   string
 }

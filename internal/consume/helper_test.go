@@ -136,7 +136,7 @@ func publish(t *testing.T, js jetstream.JetStream, tenant string, first, n int) 
 	}
 	acks := make([]jetstream.PubAckFuture, 0, n)
 	for i := first; i < first+n; i++ {
-		ack, err := js.PublishAsync(subject, fmt.Appendf(nil, "%s %d", tenant, i))
+		ack, err := js.PublishAsync(subject, fmt.Appendf(nil, "%s %d", tenant, i), jetstream.WithStallWait(time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ func TestRun_LostDeliveriesComeAgain(t *testing.T) {
 }
 
 func lostDeliveries(t *testing.T, tenant string) {
+	t.Helper()
 	js := natstest.Start(t).JetStream(t)
 	p := newMemory()
 	// The thief must find the durable: it is named after the tenant.

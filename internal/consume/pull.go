@@ -39,7 +39,8 @@ func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jets
 	// dropped, and delivered again after the reset.
 	defer func() {
 		cancel()
-		for range messages { //nolint:revive // see above
+		for range messages {
+			continue
 		}
 	}()
 	r := reader{loop: l, stream: stream, messages: messages}

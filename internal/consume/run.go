@@ -127,8 +127,7 @@ func (l *loop) run(ctx context.Context) error {
 // failed reports why a session ended. One reset is nothing to worry about.
 func (l *loop) failed(ctx context.Context, err error) {
 	level := slog.LevelWarn
-	var hole *holeError
-	if errors.As(err, &hole) {
+	if _, ok := errors.AsType[*holeError](err); ok {
 		l.resets++
 		if l.resets < manyResets {
 			level = slog.LevelDebug
@@ -173,7 +172,7 @@ func backoff(first, most time.Duration, failures int) time.Duration {
 	if failures < 16 {
 		d = min(most, first<<failures)
 	}
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
 // pause waits for d or done, and reports whether it was d.

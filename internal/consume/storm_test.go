@@ -25,8 +25,7 @@ import (
 )
 
 const (
-	stormEvents = 100_000
-	childEnv    = "HOOKTRAIL_CONSUME_CHILD" // URL and path of the projection, with a space between
+	childEnv = "HOOKTRAIL_CONSUME_CHILD" // URL and path of the projection, with a space between
 )
 
 func TestMain(m *testing.M) {
@@ -135,7 +134,8 @@ func fill(t *testing.T, s *natstest.Server, n int) {
 	done := make(chan struct{})
 	send := func(first, last int) {
 		for i := first; i <= last; i++ {
-			if _, err := js.PublishAsync(subject, strconv.AppendInt(nil, int64(i), 10)); err != nil {
+			_, err := js.PublishAsync(subject, strconv.AppendInt(nil, int64(i), 10), jetstream.WithStallWait(time.Minute))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -205,11 +205,13 @@ func TestRun_KilledAnywhereEndsWithExactlyAll(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		for n := 5 + rand.N(20); n > 0 && lines.Scan(); n-- {
+			continue
 		}
 		if err := run.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for lines.Scan() { //nolint:revive // until it is gone
+		for lines.Scan() {
+			continue // until it is gone
 		}
 		if err := run.Wait(); err == nil {
 			t.Fatal("it ended before it was killed")

@@ -1,6 +1,9 @@
 package projection
 
-import "iter"
+import (
+	"iter"
+	"maps"
+)
 
 // Mark is the highest sequence of one producer that was counted for one tenant.
 type Mark struct {
@@ -69,9 +72,7 @@ func (m *Marks) Commit() {
 	if m.kept == nil {
 		m.kept = make(map[source]uint64, len(m.changed))
 	}
-	for s, n := range m.changed {
-		m.kept[s] = n
-	}
+	maps.Copy(m.kept, m.changed)
 	clear(m.changed)
 }
 

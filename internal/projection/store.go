@@ -16,7 +16,7 @@ func PositionOf(conn *sqlite.Conn) (Position, error) {
 	var p Position
 	err := sqlitex.Execute(conn, "SELECT sequence, stream, hash FROM projection_position", &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			p.Sequence = uint64(stmt.ColumnInt64(0)) //nolint:gosec // stored from one
+			p.Sequence = uint64(stmt.ColumnInt64(0))
 			if ns := stmt.ColumnInt64(1); ns != 0 {
 				p.Stream = time.Unix(0, ns).UTC()
 			}
@@ -40,7 +40,7 @@ func (db *DB) SavePosition(conn *sqlite.Conn, p Position) error {
 	}
 	err := sqlitex.Execute(conn,
 		"INSERT OR REPLACE INTO projection_position (id, sequence, stream, hash) VALUES (1, ?, ?, ?)",
-		&sqlitex.ExecOptions{Args: []any{int64(p.Sequence), ns, p.Hash[:]}}) //nolint:gosec // read back the same way
+		&sqlitex.ExecOptions{Args: []any{int64(p.Sequence), ns, p.Hash[:]}})
 	if err != nil {
 		return fmt.Errorf("save position: %w", err)
 	}
@@ -55,7 +55,7 @@ func (db *DB) LoadMarks(ctx context.Context) (*Marks, error) {
 		marks.Load(func(yield func(Mark) bool) {
 			err = sqlitex.Execute(conn, "SELECT tenant, producer, sequence FROM projection_mark", &sqlitex.ExecOptions{
 				ResultFunc: func(stmt *sqlite.Stmt) error {
-					n := uint64(stmt.ColumnInt64(2)) //nolint:gosec // stored from one
+					n := uint64(stmt.ColumnInt64(2))
 					yield(Mark{stmt.ColumnText(0), stmt.ColumnText(1), n})
 					return nil
 				},
@@ -74,7 +74,7 @@ func (db *DB) SaveMarks(conn *sqlite.Conn, marks *Marks) error {
 	for m := range marks.Changed() {
 		err := sqlitex.Execute(conn,
 			"INSERT OR REPLACE INTO projection_mark (tenant, producer, sequence) VALUES (?, ?, ?)",
-			&sqlitex.ExecOptions{Args: []any{m.Tenant, m.Producer, int64(m.Sequence)}}) //nolint:gosec // read back the same way
+			&sqlitex.ExecOptions{Args: []any{m.Tenant, m.Producer, int64(m.Sequence)}})
 		if err != nil {
 			return fmt.Errorf("save marks: %w", err)
 		}

@@ -87,7 +87,7 @@ type ClockTickedData struct {
 
 // CustomData is the payload of custom: an event of a foreign tool, lossless in Raw.
 type CustomData struct {
-	Name string          `json:"name"`
+	Name string          `json:"name,omitempty"` // the tool's own name of the event
 	Data json.RawMessage `json:"data,omitempty"`
 	Common
 }

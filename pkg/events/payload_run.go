@@ -100,7 +100,7 @@ type SessionEndedData struct {
 
 // SubagentStartData is the payload of subagent.start.
 type SubagentStartData struct {
-	Subagent string `json:"subagent"` // its id
+	Subagent string `json:"subagent,omitempty"` // its id
 	Name     string `json:"name,omitempty"`
 	Model    string `json:"model,omitempty"`
 	TaskType string `json:"task_type,omitempty"`
@@ -111,7 +111,7 @@ type SubagentStartData struct {
 
 // SubagentStoppedData is the payload of subagent.stopped.
 type SubagentStoppedData struct {
-	Subagent    string   `json:"subagent"`
+	Subagent    string   `json:"subagent,omitempty"` // its id
 	Name        string   `json:"name,omitempty"`
 	Model       string   `json:"model,omitempty"`
 	Status      string   `json:"status,omitempty"` // success or error

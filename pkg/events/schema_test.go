@@ -58,12 +58,34 @@ func reflector(t *testing.T) *generate.Reflector {
 func payloadSchema(r *generate.Reflector, k Kind, payload any) *generate.Schema {
 	s := r.Reflect(payload)
 	s.Title = "data of " + k.Type()
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		if p.Key != blobsField {
+			optional(p.Value)
+		}
+	}
 	if len(s.Required) > 0 {
 		// A field that was too large for the wire is named in blobs instead.
 		s.AnyOf = []*generate.Schema{{Required: s.Required}, {Required: []string{blobsField}}}
 		s.Required = nil
 	}
 	return s
+}
+
+// optional takes away the required fields of s and below, which Validate does
+// not insist on.
+func optional(s *generate.Schema) {
+	if s == nil {
+		return
+	}
+	s.Required = nil
+	optional(s.Items)
+	optional(s.AdditionalProperties)
+	if s.Properties == nil {
+		return
+	}
+	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
+		optional(p.Value)
+	}
 }
 
 // eventSchema returns the schema of the envelope, which refers to those of the

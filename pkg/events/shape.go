@@ -83,11 +83,22 @@ func shapeOf(t reflect.Type) *shape {
 	case reflect.Struct:
 		s := &shape{is: formRecord}
 		s.addFields(t)
+		if !hasRequired(t) {
+			s.required = 0
+		}
 		return s
 	case reflect.Interface:
 		return &shape{is: formAny}
 	}
 	return &shape{is: forms[t.Kind()], enum: enums[t]}
+}
+
+// hasRequired tells whether the required fields of t are insisted on: those of
+// payloads, and what names a blob. Of what lies deeper, such as token counts, a
+// part is better than a refusal.
+func hasRequired(t reflect.Type) bool {
+	_, payload := t.FieldByName("Common")
+	return payload || t == reflect.TypeFor[BlobRef]()
 }
 
 // addFields adds the fields of a struct, those of embedded ones in their place.

@@ -33,7 +33,7 @@ type rig struct {
 	dir string
 }
 
-func open(t testing.TB, dir string) rig {
+func open(t *testing.T, dir string) rig {
 	t.Helper()
 	db, err := projection.Open(t.Context(), filepath.Join(dir, "tracker.db"), 1, beads.Schema)
 	if err != nil {
@@ -47,14 +47,14 @@ func open(t testing.TB, dir string) rig {
 	return rig{beads.NewStore(db, filepath.Join(dir, "beads")), db, filepath.Join(dir, "beads")}
 }
 
-func (r rig) write(t testing.TB) {
+func (r rig) write(t *testing.T) {
 	t.Helper()
 	if err := errors.Join(r.Flush(t.Context()), r.Export(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (r rig) file(t testing.TB, tenant string) []byte {
+func (r rig) file(t *testing.T, tenant string) []byte {
 	t.Helper()
 	path, err := beads.File(r.dir, tenant)
 	if err != nil {
@@ -303,8 +303,9 @@ func keys(t *testing.T, line []byte, known map[string]any) (out []string) {
 		if err := dec.Decode(&value); err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := known[key.(string)]; ok {
-			out = append(out, key.(string))
+		name := fmt.Sprint(key)
+		if _, ok := known[name]; ok {
+			out = append(out, name)
 		}
 	}
 	return out

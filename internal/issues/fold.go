@@ -129,7 +129,7 @@ func (f *fold) edited() error {
 	if err != nil {
 		return fmt.Errorf("read data: %w", err)
 	}
-	f.touch(d.Issue)
+	f.touch(clean(d.Issue, 64)) // no id is longer
 	f.say("edited", "a person's edit is recorded; it decides nothing")
 	return nil
 }

@@ -57,6 +57,19 @@ func (s *State) View(e events.Event) View {
 	return v
 }
 
+// Load puts into s what a view holds, as it was before: what is loaded of a
+// larger state folds as the whole would.
+func (s *State) Load(v View) { s.put(v) }
+
+// Tenants returns what is kept per tenant, by id.
+func (s *State) Tenants() []Tenant { return sorted(s.tenants, compareTenants) }
+
+// Runs returns all runs by tenant and id.
+func (s *State) Runs() []Run { return sorted(s.runs, compareRuns) }
+
+// Steps returns all steps by tenant, run and id.
+func (s *State) Steps() []Step { return sorted(s.steps, compareSteps) }
+
 // Issues returns all issues by id.
 func (s *State) Issues() []Issue {
 	return sorted(s.issues, func(a, b Issue) int { return cmp.Compare(a.ID, b.ID) })
@@ -108,9 +121,9 @@ const stateSchema = 1
 func (s *State) Encode() ([]byte, error) {
 	return json.Marshal(encoded{
 		Schema:  stateSchema,
-		Tenants: sorted(s.tenants, compareTenants),
-		Runs:    sorted(s.runs, compareRuns),
-		Steps:   sorted(s.steps, compareSteps),
+		Tenants: s.Tenants(),
+		Runs:    s.Runs(),
+		Steps:   s.Steps(),
 		Issues:  s.Issues(),
 		Decided: sortedKeys(s.decided),
 	})

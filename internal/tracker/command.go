@@ -1,0 +1,224 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/issues"
+)
+
+// brokerClose is what the broker gets to end.
+const brokerClose = 10 * time.Second
+
+// Command returns the tracker command.
+func Command() *cobra.Command {
+	shared := new(cli.Shared)
+	cmd := cli.Group("tracker", "Keep issues for the work that outlives a run, and say why",
+		serveCommand(shared), listCommand(shared), showCommand(shared), whyCommand(shared))
+	shared.Register(cmd)
+	return cmd
+}
+
+func serveCommand(shared *cli.Shared) *cobra.Command {
+	var opts Options
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Read the stream and keep the issues that follow from it",
+		Long: `Read the stream and keep the issues that follow from it, until a signal ends it.
+With --drain handle everything that is in the stream now, print how many issues
+there are and end.
+
+Issues are written to beads/TENANT/.beads/issues.jsonl in the data directory,
+where "bd import" reads them.`,
+		Example: `  tracker serve
+  tracker serve --drain --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			return serve(cmd, shared, opts)
+		},
+	}
+	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
+	return cmd
+}
+
+func serve(cmd *cobra.Command, shared *cli.Shared, opts Options) (err error) {
+	ctx := cmd.Context()
+	opts.Broker, err = broker.Open(ctx, broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), brokerClose)
+		defer cancel()
+		err = errors.Join(err, opts.Broker.Close(closing))
+	}()
+	if !opts.Drain {
+		return Run(ctx, opts)
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "track")
+	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
+	err = Run(ctx, opts)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	list, err := List(ctx, shared.DataDir, shared.Tenant)
+	if err != nil {
+		return err
+	}
+	return printCounts(cmd, shared, list)
+}
+
+// printCounts prints how many issues have which status.
+func printCounts(cmd *cobra.Command, shared *cli.Shared, list []Issue) error {
+	counts := map[issues.Status]int{issues.Open: 0, issues.InProgress: 0, issues.Blocked: 0, issues.Closed: 0}
+	for _, i := range list {
+		counts[i.Status]++
+	}
+	if shared.JSON {
+		return cli.PrintJSON(cmd, map[string]any{"issues": len(list), "by_status": counts})
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d issues: %d open, %d in progress, %d blocked, %d closed\n", len(list),
+		counts[issues.Open], counts[issues.InProgress], counts[issues.Blocked], counts[issues.Closed])
+	return nil
+}
+
+func listCommand(shared *cli.Shared) *cobra.Command {
+	var status string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the issues of a tenant",
+		Example: `  tracker list
+  tracker list --status blocked --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkStatus(status); err != nil {
+				return err
+			}
+			list, err := List(cmd.Context(), shared.DataDir, shared.TenantOrDefault())
+			if err != nil {
+				return err
+			}
+			kept := []Issue{}
+			for _, i := range list {
+				if status == "" || string(i.Status) == status {
+					kept = append(kept, i)
+				}
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, kept)
+			}
+			printList(cmd, shared.TenantOrDefault(), kept)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", "only issues with this `status`: open, in_progress, blocked or closed")
+	return cmd
+}
+
+func checkStatus(status string) error {
+	switch issues.Status(status) {
+	case "", issues.Open, issues.InProgress, issues.Blocked, issues.Closed:
+		return nil
+	}
+	return cli.Usage("--status %q: there are open, in_progress, blocked and closed", status)
+}
+
+func printList(cmd *cobra.Command, tenant string, list []Issue) {
+	if len(list) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s\n", cli.Printable(tenant))
+		return
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tSTATUS\tKIND\tUPDATED\tTITLE")
+	for _, i := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.ID, i.Status, i.Kind, clock(i.Updated), cell(i.Title))
+	}
+	w.Flush()
+}
+
+// cell returns s for a table: short, on one line.
+func cell(s string) string {
+	if runes := []rune(s); len(runes) > 80 {
+		s = string(runes[:79]) + "…"
+	}
+	return cli.Printable(strings.Join(strings.Fields(s), " "))
+}
+
+func showCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show an issue with its events and changes",
+		Example: "  tracker show ht-0c3k9w1x2y4z5",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := Show(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
+			if err != nil {
+				return err
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, d)
+			}
+			fmt.Fprint(cmd.OutOrStdout(), cli.Printable(d.String()))
+			return nil
+		},
+	}
+}
+
+// String returns the details for people.
+func (d Details) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", d.ID, d.Title)
+	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, d.Run, d.Tenant)
+	for line := range strings.Lines(d.Description) {
+		fmt.Fprintf(&b, "  %s\n", strings.TrimRight(line, "\n"))
+	}
+	for _, l := range d.Links {
+		fmt.Fprintf(&b, "  %s %s\n", l.Type, l.ID)
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(&b, "  - %s\n", n)
+	}
+	fmt.Fprintln(&b, "changes")
+	for _, t := range d.Transitions {
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", clock(t.At), t.To, strings.TrimSpace(t.Reason+" (event "+t.Event+")"))
+		if t.Refused != "" {
+			fmt.Fprintf(&b, "    refused: %s\n", t.Refused)
+		}
+	}
+	fmt.Fprintf(&b, "events: %d\n", len(d.Events))
+	return b.String()
+}
+
+func whyCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "why ISSUE|EVENT",
+		Short: "Say why an issue is as it is, or what became of an event",
+		Example: `  tracker why ht-0c3k9w1x2y4z5
+  tracker why 0198c0de-0000-7000-8000-000000000001 --tenant acme`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			x, err := Why(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
+			if err != nil {
+				return err
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, x)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), cli.Printable(strings.Join(x.Paragraphs(), "\n\n")))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,193 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// The pace of settling.
+const (
+	roundSize  = 500 // effects, or decisions, in one transaction
+	retryFirst = 200 * time.Millisecond
+	retryMost  = 30 * time.Second
+	// An export writes whole files; at most this part of the time goes into it.
+	exportShare = 20
+	exportMost  = 10 * time.Second
+)
+
+// settler carries out what was decided: effects and publications. Its rounds
+// belong to one goroutine, that of run and then that of finish.
+type settler struct {
+	db      *projection.DB
+	backend backend
+	outbox  outbox
+	logger  *slog.Logger
+	stage   func(string)
+
+	wake   chan struct{} // holds one call for a round
+	caught atomic.Bool   // the stream was read up to where it was at the start
+
+	exported time.Time     // when, by this machine's clock
+	cost     time.Duration // of the latest export
+
+	mu     sync.Mutex // guards target and failed
+	target *uint64    // last sequence of the stream at the start; nil before it is known
+	failed error      // of the latest round
+}
+
+// outbox is where decisions are published.
+type outbox interface {
+	Append(ctx context.Context, e events.Event) (events.Event, error)
+}
+
+func newSettler(opts Options, db *projection.DB, box *publish.Publisher) *settler {
+	return &settler{
+		db: db, backend: opts.backend, outbox: box, logger: opts.Logger, stage: opts.stage,
+		wake: make(chan struct{}, 1),
+	}
+}
+
+// hurry asks for a round. It never waits.
+func (s *settler) hurry() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// reached takes in how far the stream was read. Decisions are published only
+// once it was read as it stood at the start: what an earlier life of the tracker
+// published is known then.
+func (s *settler) reached(p consume.Progress) {
+	if s.caught.Load() || p.Err != nil {
+		return
+	}
+	s.mu.Lock()
+	if s.target == nil {
+		s.target = new(p.Last)
+	}
+	caught := p.Position.Sequence >= *s.target
+	s.mu.Unlock()
+	if caught {
+		s.caught.Store(true)
+		s.hurry()
+	}
+}
+
+// trouble returns why the latest round failed, nil if it did not.
+func (s *settler) trouble() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// run has a round whenever it is asked to, and again after failures, until ctx
+// ends.
+func (s *settler) run(ctx context.Context) {
+	retry := retryFirst
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case <-timer.C:
+		}
+		again, err := s.round(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		s.note(ctx, err)
+		switch {
+		case err != nil:
+			timer.Reset(retry)
+			retry = min(2*retry, retryMost)
+		case again > 0:
+			timer.Reset(again)
+			retry = retryFirst
+		default:
+			retry = retryFirst
+		}
+	}
+}
+
+// note keeps and logs the outcome of a round.
+func (s *settler) note(ctx context.Context, err error) {
+	s.mu.Lock()
+	before := s.failed
+	s.failed = err
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		s.logger.WarnContext(ctx, "issues wait to be settled", "error", err)
+	case before != nil:
+		s.logger.InfoContext(ctx, "issues are being settled again")
+	}
+}
+
+// finish settles all that was decided, trying again until ctx ends. Published is
+// what may be: after a drain, the stream was read as it stood at the start.
+func (s *settler) finish(ctx context.Context, drained bool) error {
+	if drained {
+		s.caught.Store(true)
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for retry := retryFirst; ; retry = min(2*retry, retryMost) {
+		_, err := s.round(ctx)
+		if err == nil {
+			err = s.backend.Export(ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		s.note(ctx, err)
+		timer.Reset(retry)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("settle: %w", errors.Join(err, ctx.Err()))
+		case <-timer.C:
+		}
+	}
+}
+
+// round settles effects and publishes decisions. It exports too, unless exports
+// take too much of the time: then it returns how long that has to wait.
+func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
+	if err := inRounds(ctx, s.settle); err != nil {
+		return 0, fmt.Errorf("settle: %w", err)
+	}
+	if s.caught.Load() {
+		if err := inRounds(ctx, s.publish); err != nil {
+			return 0, fmt.Errorf("publish: %w", err)
+		}
+	}
+	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 {
+		return wait, nil
+	}
+	began := time.Now()
+	err = s.backend.Export(ctx)
+	s.exported = time.Now()
+	s.cost = s.exported.Sub(began)
+	return 0, err
+}
+
+// inRounds calls do until it finds less than a full round to do.
+func inRounds(ctx context.Context, do func(context.Context) (int, error)) error {
+	for {
+		if n, err := do(ctx); err != nil || n < roundSize {
+			return err
+		}
+	}
+}

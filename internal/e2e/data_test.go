@@ -1,0 +1,79 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// dataDir returns the folder of recorded sessions, or skips the test.
+func dataDir(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("HOOKTRAIL_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("recorded sessions are absent (set HOOKTRAIL_DATA to their folder): %v", err)
+	}
+	return dir
+}
+
+// oracle is the truth about one recorded session.
+type oracle struct {
+	File               string         `json:"file"`
+	BadLines           int            `json:"bad_lines"`
+	ToolCalls          int            `json:"tool_calls"`
+	ToolCallsByName    map[string]int `json:"tool_calls_by_name"`
+	CallsWithoutResult int            `json:"calls_without_result"`
+	ToolErrors         int            `json:"tool_errors"`
+	Tokens             struct {
+		Input         int64 `json:"input_tokens"`
+		Output        int64 `json:"output_tokens"`
+		CacheCreation int64 `json:"cache_creation_input_tokens"`
+		CacheRead     int64 `json:"cache_read_input_tokens"`
+	} `json:"tokens"`
+}
+
+// oracles returns the truth about every recorded Claude Code session.
+func oracles(t testing.TB) []oracle {
+	t.Helper()
+	f, err := os.Open(filepath.Join(dataDir(t), "oracle-sessions.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []oracle
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var row struct{ File string }
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(row.File, "claude-code/") {
+			continue // another tool's transcripts have other columns
+		}
+		var o oracle
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, o)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// tenantOf is the tenant that a session is imported into: one for each, named
+// after its place.
+func tenantOf(o oracle) string {
+	return strings.NewReplacer("claude-code/", "", "/full.jsonl", "", ".jsonl", "").Replace(o.File)
+}
+
+// path returns the file of a session.
+func path(t testing.TB, o oracle) string { return filepath.Join(dataDir(t), o.File) }

@@ -1,0 +1,22 @@
+package e2e
+
+import "testing"
+
+// TestOracle imports every recorded session into a tenant of its own and
+// compares the ledger with the truth; each ledger verifies.
+func TestOracle(t *testing.T) {
+	all := oracles(t)
+	dir := t.TempDir()
+	server := start(t, nil, "server", "--data-dir", dir)
+	for _, o := range all {
+		run(t, 0, "publisher", "import", "--format", "claude-code", "--data-dir", dir, "--tenant", tenantOf(o), path(t, o))
+	}
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
+	server.kill()
+	for _, o := range all {
+		t.Run(tenantOf(o), func(t *testing.T) {
+			checkOracle(t, dir, o)
+			run(t, 0, "auditor", "verify", "--data-dir", dir, "--tenant", tenantOf(o))
+		})
+	}
+}

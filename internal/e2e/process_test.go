@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// limit bounds every wait for a process: reached only when something hangs.
+const limit = 3 * time.Minute
+
+// process is a command under test, running.
+type process struct {
+	cmd    *exec.Cmd
+	stdout bytes.Buffer
+	stderr bytes.Buffer
+	done   chan struct{} // closed when it has ended
+	err    error         // how; owned by done
+}
+
+// start starts a command as a process of its own. It is killed when the test
+// ends, if it is still there.
+func start(t testing.TB, stdin []byte, name string, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(self, args...), done: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), commandEnv+"="+name)
+	p.cmd.Stdin = bytes.NewReader(stdin)
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("start %s: %v", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() { p.kill() })
+	return p
+}
+
+// kill ends the process as a power failure of its own would, and waits for it.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended by itself
+	<-p.done
+}
+
+// status waits for the process and returns its exit status.
+func (p *process) status(t testing.TB) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.kill()
+		t.Fatalf("%v did not end in %v; stderr:\n%s", p.cmd.Args[1:], limit, p.stderr.String())
+	}
+	var exit *exec.ExitError
+	if p.err != nil && !errors.As(p.err, &exit) {
+		t.Fatalf("wait for %v: %v", p.cmd.Args[1:], p.err)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// run runs a command to its end, requires the exit status want and returns what
+// it printed.
+func run(t testing.TB, want int, name string, args ...string) string {
+	t.Helper()
+	return feed(t, nil, want, name, args...)
+}
+
+// feed is run with stdin.
+func feed(t testing.TB, stdin []byte, want int, name string, args ...string) string {
+	t.Helper()
+	p := start(t, stdin, name, args...)
+	if got := p.status(t); got != want {
+		t.Fatalf("%s %v: got exit status %d, want %d; stdout:\n%s\nstderr:\n%s",
+			name, args, got, want, p.stdout.String(), p.stderr.String())
+	}
+	return p.stdout.String()
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,10 +16,11 @@ const (
 	subagentsDir  = "subagents"
 )
 
-// found are the transcripts below some paths.
+// found are the transcripts below some paths, each once.
 type found struct {
 	files   []string
 	bytes   uint64
+	seen    map[string]bool
 	skipped []string // files of sub-agents that belong to given files and were not given
 }
 
@@ -26,29 +28,27 @@ type found struct {
 // folders all that end in .jsonl. A session's main file comes before the files of
 // its sub-agents, which lie in <session>/subagents.
 func findTranscripts(paths []string) (found, error) {
-	var all found
+	all := found{seen: map[string]bool{}}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		switch {
 		case err != nil:
 			return found{}, err
 		case !info.IsDir():
-			all.files = append(all.files, filepath.Clean(path))
-			all.bytes += uint64(info.Size())
+			all.add(filepath.Clean(path), info)
 			continue
 		}
 		if err := all.walk(path); err != nil {
 			return found{}, err
 		}
 	}
-	all.files = unique(all.files)
 	for _, file := range all.files {
 		beside, err := filepath.Glob(filepath.Join(escapeGlob(strings.TrimSuffix(file, transcriptExt)), subagentsDir, "*"+transcriptExt))
 		if err != nil {
 			return found{}, fmt.Errorf("look beside %s: %w", file, err)
 		}
 		for _, name := range beside {
-			if !slices.Contains(all.files, name) {
+			if !all.seen[name] {
 				all.skipped = append(all.skipped, name)
 			}
 		}
@@ -56,8 +56,17 @@ func findTranscripts(paths []string) (found, error) {
 	return all, nil
 }
 
+func (all *found) add(name string, info fs.FileInfo) {
+	if all.seen[name] {
+		return
+	}
+	all.seen[name] = true
+	all.files = append(all.files, name)
+	all.bytes += uint64(info.Size())
+}
+
 func (all *found) walk(dir string) error {
-	var names []string
+	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -65,38 +74,25 @@ func (all *found) walk(dir string) error {
 		if !d.Type().IsRegular() || filepath.Ext(path) != transcriptExt {
 			return nil
 		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		names = append(names, path)
-		all.bytes += uint64(info.Size())
-		return nil
+		infos[path], err = d.Info()
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", dir, err)
 	}
-	if len(names) == 0 {
+	if len(infos) == 0 {
 		return fmt.Errorf("look into %s: %w", dir, errNoTranscripts)
 	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(infos), func(a, b string) int {
 		return strings.Compare(strings.TrimSuffix(a, transcriptExt), strings.TrimSuffix(b, transcriptExt))
 	})
-	all.files = append(all.files, names...)
+	for _, name := range names {
+		all.add(name, infos[name])
+	}
 	return nil
 }
 
 var errNoTranscripts = errors.New("no " + transcriptExt + " files")
-
-// unique returns names without those that came before.
-func unique(names []string) []string {
-	seen := make(map[string]bool, len(names))
-	return slices.DeleteFunc(names, func(name string) bool {
-		before := seen[name]
-		seen[name] = true
-		return before
-	})
-}
 
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)

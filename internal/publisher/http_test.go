@@ -1,0 +1,118 @@
+package publisher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// recorder is an Appender that keeps what it gets, and fails when told to.
+type recorder struct {
+	mu   sync.Mutex // guards list
+	list []events.Event
+	fail map[string]error // by event id
+}
+
+// Append keeps e.
+func (r *recorder) Append(_ context.Context, e events.Event) (events.Event, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fail[e.ID]; err != nil {
+		return events.Event{}, fmt.Errorf("append %s: %w", e.ID, err)
+	}
+	r.list = append(r.list, e)
+	return e, nil
+}
+
+func one(id string) string {
+	return `{"specversion":"1.0","id":"` + id + `","source":"s","type":"t"}`
+}
+
+func TestHandler(t *testing.T) {
+	const (
+		structured = "application/cloudevents+json"
+		batch      = "application/cloudevents-batch+json"
+	)
+	tests := []struct {
+		name    string
+		method  string
+		host    string
+		headers map[string]string
+		body    string
+		status  int
+		want    string // the reply, or a part of it
+		ids     []string
+	}{
+		{name: "Structured", headers: map[string]string{"Content-Type": structured}, body: one("1"), status: 202, want: `{"accepted":1,"ids":["1"]}`, ids: []string{"1"}},
+		{name: "Batch", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("2") + "]", status: 202, want: `{"accepted":2,"ids":["1","2"]}`, ids: []string{"1", "2"}},
+		{name: "EmptyBatch", headers: map[string]string{"Content-Type": batch}, body: "[]", status: 202, want: `{"accepted":0,"ids":[]}`},
+		{name: "Binary", headers: map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t", "Content-Type": "text/plain"}, body: "x", status: 202, want: `{"accepted":1,"ids":["1"]}`, ids: []string{"1"}},
+		{name: "NotJSON", headers: map[string]string{"Content-Type": structured}, body: "{", status: 400, want: `{"type":"about:blank","title":"Bad Request","status":400,"detail":"unexpected end, want a name in quotes (byte 1)","offset":1}`},
+		{name: "BadPayload", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.step.finished","time":"2026-01-01T00:00:00Z","runid":"r","data":{"step_status":"odd"}}]`, status: 400, want: `"index":1,"attribute":"data.step_status"`},
+		{name: "TooLarge", headers: map[string]string{"Content-Type": structured}, body: strings.Repeat(" ", 2000) + one("1"), status: 413, want: `"detail":"body is larger than 1000 bytes"`},
+		{name: "OtherType", headers: map[string]string{"Content-Type": "application/json"}, body: one("1"), status: 415, want: `"status":415`},
+		{name: "Full", headers: map[string]string{"Content-Type": structured}, body: one("full"), status: 503, want: `"detail":"the outbox is full"`},
+		{name: "FullInBatch", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("full") + "]", status: 503, want: `"index":1,"accepted":1,"ids":["1"]`, ids: []string{"1"}},
+		{name: "Closed", headers: map[string]string{"Content-Type": structured}, body: one("closed"), status: 503, want: `shutting down`},
+		{name: "OtherTenant", headers: map[string]string{"Content-Type": structured}, body: one("foreign"), status: 403, want: `"attribute":"tenant"`},
+		{name: "Broken", headers: map[string]string{"Content-Type": structured}, body: one("broken"), status: 500, want: `"detail":"the event was not stored"`},
+		{name: "Method", method: http.MethodGet, status: 405, want: "Method Not Allowed"},
+		{name: "OtherOrigin", headers: map[string]string{"Content-Type": structured, "Sec-Fetch-Site": "cross-site"}, body: one("1"), status: 403, want: "cross-origin"},
+		{name: "OtherName", host: "evil.example", headers: map[string]string{"Content-Type": structured}, body: one("1"), status: 421, want: "loopback only"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			to := &recorder{fail: map[string]error{
+				"full": publish.ErrFull, "closed": publish.ErrClosed, "foreign": publish.ErrForeignTenant, "broken": errors.New("secret"),
+			}}
+			if tt.method == "" {
+				tt.method = http.MethodPost
+			}
+			r := httptest.NewRequest(tt.method, "http://127.0.0.1:8080/v1/events", strings.NewReader(tt.body))
+			for k, v := range tt.headers {
+				r.Header.Set(k, v)
+			}
+			if tt.host != "" {
+				r.Host = tt.host
+			}
+			w := httptest.NewRecorder()
+			Handler(to, HandlerOptions{MaxBody: 1000}).ServeHTTP(w, r)
+			if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.want) {
+				t.Errorf("got %d %s, want %d %s", w.Code, w.Body, tt.status, tt.want)
+			}
+			if strings.Contains(w.Body.String(), "secret") {
+				t.Errorf("the reply tells internals: %s", w.Body)
+			}
+			var ids []string
+			for _, e := range to.list {
+				ids = append(ids, e.ID)
+				if e.Tenant != "default" {
+					t.Errorf("event %s: got tenant %q, want the default", e.ID, e.Tenant)
+				}
+			}
+			if diff := cmp.Diff(tt.ids, ids); diff != "" {
+				t.Errorf("taken (-want +got):\n%s", diff)
+			}
+			if w.Code >= 400 && strings.Contains(w.Header().Get("Content-Type"), "json") {
+				var p problem
+				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Status != w.Code || p.Title == "" {
+					t.Errorf("got problem %+v, %v", p, err)
+				}
+			}
+			if got := w.Header().Get("Retry-After"); (w.Code == 503) != (got != "") {
+				t.Errorf("got Retry-After %q with status %d", got, w.Code)
+			}
+		})
+	}
+}

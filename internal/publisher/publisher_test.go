@@ -1,0 +1,393 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// dataDir returns the folder of recorded sessions, or skips the test.
+func dataDir(tb testing.TB) string {
+	tb.Helper()
+	dir := os.Getenv("HOOKTRAIL_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		tb.Skipf("recorded sessions are not here: %v; set HOOKTRAIL_DATA to their folder", err)
+	}
+	return dir
+}
+
+// open returns a broker on a server that the test can stop.
+func open(tb testing.TB) (*natstest.Server, *broker.Broker) {
+	tb.Helper()
+	srv := natstest.Listen(tb, tb.TempDir())
+	b, err := broker.Open(tb.Context(), broker.Options{URL: srv.URL()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = b.Close(ctx) // the server may be gone
+	})
+	return srv, b
+}
+
+// stored returns the events that are in the stream, in its order.
+func stored(tb testing.TB, srv *natstest.Server) (list []events.Event) {
+	tb.Helper()
+	ctx := tb.Context()
+	js := srv.JetStream(tb)
+	stream, err := js.Stream(ctx, srv.Space().EventStream())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	consumer, err := js.OrderedConsumer(ctx, srv.Space().EventStream(), jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	messages, err := consumer.Messages()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer messages.Stop()
+	for range stream.CachedInfo().State.Msgs {
+		msg, err := messages.Next(jetstream.NextMaxWait(10 * time.Second))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		address, err := srv.Space().Parse(msg.Subject())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if address.Manifest {
+			continue
+		}
+		e, err := events.Decode(msg.Data())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// without returns the ids of list, the outbox's own records left out.
+func without(list []events.Event) (ids []string) {
+	for _, e := range list {
+		if e.Kind() != events.RunSealed {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+func TestImport_Folder(t *testing.T) {
+	srv, b := open(t)
+	folder := filepath.Join(dataDir(t), "claude-code", "marot-spotter")
+	dir := t.TempDir()
+	var done, total uint64
+	opts := ImportOptions{
+		Broker: b, DataDir: dir, Format: "claude-code", Paths: []string{folder, filepath.Join(folder, "short.jsonl")},
+		Progress: func(d, n uint64) { done, total = d, n },
+	}
+	began := time.Now()
+	sum, err := Import(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("imported %d events in %v", sum.New, time.Since(began))
+	if len(sum.Files) != 12 || len(sum.Runs) != 12 || sum.New != sum.Events || sum.Known != 0 || sum.Malformed != 0 {
+		t.Errorf("got %d files, %d runs, %+v, %d malformed", len(sum.Files), len(sum.Runs), sum.Counts, sum.Malformed)
+	}
+	if done == 0 || done != total {
+		t.Errorf("got progress %d of %d", done, total)
+	}
+	list := stored(t, srv)
+	ids := without(list)
+	if len(ids) != sum.New {
+		t.Errorf("got %d events in the stream, want %d", len(ids), sum.New)
+	}
+	sealed := map[string]bool{}
+	for _, e := range list {
+		if e.Tenant != "default" {
+			t.Fatalf("event %s: got tenant %q", e.ID, e.Tenant)
+		}
+		if e.Kind() == events.RunSealed {
+			sealed[e.Run] = true
+		}
+	}
+	if len(sealed) != len(sum.Runs) {
+		t.Errorf("got %d sealed runs, want %d", len(sealed), len(sum.Runs))
+	}
+
+	again, err := Import(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.New != 0 || again.Known != sum.Events {
+		t.Errorf("again: got %+v, want nothing new", again.Counts)
+	}
+	if diff := cmp.Diff(ids, without(stored(t, srv))); diff != "" {
+		t.Errorf("the stream changed (-before +after):\n%s", diff)
+	}
+}
+
+// TestImport_Growing imports the snapshots of one session one after the other,
+// and the last one alone for another tenant: both runs are the same, aggregates
+// that were superseded aside.
+func TestImport_Growing(t *testing.T) {
+	srv, b := open(t)
+	names, err := filepath.Glob(filepath.Join(dataDir(t), "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
+	if err != nil || len(names) != 5 {
+		t.Fatalf("snapshots: %v, %v", names, err)
+	}
+	dir := t.TempDir()
+	for _, name := range names {
+		importOne(t, b, dir, "grown", name)
+	}
+	importOne(t, b, dir, "alone", names[4])
+	got := map[string][]string{}
+	for _, e := range stored(t, srv) {
+		switch e.Kind() {
+		case events.RunSealed, events.ResponseCompleted, events.StepFinished, events.RunFinished:
+		default:
+			got[e.Tenant] = append(got[e.Tenant], string(e.Kind())+" "+e.Step+" "+e.ToolCall+" "+string(e.Data))
+		}
+	}
+	if diff := cmp.Diff(got["alone"], got["grown"]); diff != "" {
+		t.Errorf("(-alone +grown):\n%s", diff)
+	}
+	if len(got["alone"]) == 0 {
+		t.Error("nothing was imported")
+	}
+}
+
+func importOne(t *testing.T, b *broker.Broker, dir, tenant, name string) {
+	t.Helper()
+	if _, err := Import(t.Context(), ImportOptions{
+		Broker: b, DataDir: dir, Tenant: tenant, Format: "claude-code", Paths: []string{name},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestImport_Interrupted: with the broker away everything is taken, an
+// interruption says what waits, and the next import sends it.
+func TestImport_Interrupted(t *testing.T) {
+	srv, b := open(t)
+	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(name, []byte(`{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := ImportOptions{Broker: b, DataDir: dir, Format: "claude-code", Paths: []string{name}}
+	srv.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	opts.Progress = func(done, total uint64) {
+		if done == total {
+			cancel()
+		}
+	}
+	sum, err := Import(ctx, opts)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stay in the outbox "+filepath.Join(dir, "outbox", "import")) {
+		t.Errorf("got %v, want to be told where the events are", err)
+	}
+	srv.Restart(t)
+	opts.Progress = nil
+	again, err := Import(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Events != 5 || sum.New+again.New != 5 {
+		t.Errorf("got %+v, then %+v; want 5 events in all", sum.Counts, again.Counts)
+	}
+	if got := len(without(stored(t, srv))); got != 5 {
+		t.Errorf("got %d events in the stream, want 5", got)
+	}
+}
+
+func TestPipe_Replays(t *testing.T) {
+	srv, b := open(t)
+	importOne(t, b, t.TempDir(), "a", filepath.Join(dataDir(t), "claude-code", "marot-spotter", "tool_heavy.jsonl"))
+	first := stored(t, srv)
+	var lines bytes.Buffer
+	for _, e := range first {
+		lines.Write(append(e.Encode(), '\n'))
+	}
+
+	second, to := open(t)
+	sum, err := Pipe(t.Context(), &lines, PipeOptions{Broker: to, DataDir: t.TempDir(), Name: "stdin"})
+	if err != nil || sum.Malformed != 0 || sum.Records != 1 {
+		t.Fatalf("got %+v and %v", sum, err)
+	}
+	plain := func(list []events.Event) (all []string) {
+		for _, e := range list {
+			if e.Kind() != events.RunSealed {
+				e.Producer, e.Sequence, e.Salt = "", 0, ""
+				all = append(all, string(e.Encode()))
+			}
+		}
+		return all
+	}
+	if diff := cmp.Diff(plain(first), plain(stored(t, second))); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+}
+
+func TestPipe_Interrupted(t *testing.T) {
+	_, b := open(t)
+	in, out := io.Pipe()
+	defer out.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = io.WriteString(out, one("1")+"\n")
+		cancel()
+	}()
+	sum, err := Pipe(ctx, in, PipeOptions{Broker: b, DataDir: t.TempDir(), Name: "stdin"})
+	if !errors.Is(err, context.Canceled) || sum.Events > 1 {
+		t.Errorf("got %+v and %v, want to be interrupted", sum, err)
+	}
+}
+
+// running is a Run under test.
+type running struct {
+	url  string
+	stop context.CancelFunc
+	done chan error
+}
+
+func runServer(t *testing.T, opts Options) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{stop: cancel, done: make(chan error, 1)}
+	address := make(chan string, 1)
+	opts.Listen, opts.Ready = "127.0.0.1:0", func(a string) { address <- a }
+	go func() { r.done <- Run(ctx, opts) }()
+	select {
+	case a := <-address:
+		r.url = "http://" + a
+	case err := <-r.done:
+		t.Fatalf("run: %v", err)
+	}
+	t.Cleanup(cancel)
+	return r
+}
+
+func (r *running) post(t *testing.T, body string) (int, string) {
+	t.Helper()
+	resp, err := http.Post(r.url+"/v1/events", "application/cloudevents+json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply(t, resp)
+}
+
+func reply(t *testing.T, resp *http.Response) (int, string) {
+	t.Helper()
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+func (r *running) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(r.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply(t, resp)
+}
+
+func TestRun(t *testing.T) {
+	srv, b := open(t)
+	r := runServer(t, Options{Broker: b, DataDir: t.TempDir()})
+	if status, text := r.get(t, "/livez"); status != 200 {
+		t.Errorf("livez: got %d %s", status, text)
+	}
+	if status, text := r.get(t, "/readyz"); status != 200 || !strings.HasPrefix(text, "ok\n") {
+		t.Errorf("readyz: got %d %s", status, text)
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		if status, text := r.post(t, one(id)); status != 202 {
+			t.Fatalf("got %d %s", status, text)
+		}
+	}
+	if status, text := r.post(t, "{}"); status != 400 {
+		t.Errorf("got %d %s, want 400", status, text)
+	}
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Errorf("a clean stop: got %v", err)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "3"}, without(stored(t, srv))); diff != "" {
+		t.Errorf("in the stream (-want +got):\n%s", diff)
+	}
+}
+
+// TestRun_Full: with the broker away the outbox takes events until its quota,
+// then senders are told to come back; what was acknowledged arrives once.
+func TestRun_Full(t *testing.T) {
+	srv, b := open(t)
+	dir := t.TempDir()
+	r := runServer(t, Options{Broker: b, DataDir: dir, Quota: 4000})
+	srv.Stop()
+	var taken []string
+	for i := range 100 {
+		id := string(rune('a'+i%26)) + string(rune('a'+i/26))
+		status, text := r.post(t, one(id))
+		if status == 503 {
+			var p problem
+			if err := json.Unmarshal([]byte(text), &p); err != nil || p.Detail != "the outbox is full" {
+				t.Errorf("got %s, %v", text, err)
+			}
+			break
+		}
+		if status != 202 {
+			t.Fatalf("got %d %s", status, text)
+		}
+		taken = append(taken, id)
+	}
+	if len(taken) == 0 || len(taken) == 100 {
+		t.Errorf("got %d events taken, want some", len(taken))
+	}
+	srv.Restart(t)
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Errorf("a clean stop: got %v", err)
+	}
+	if diff := cmp.Diff(taken, without(stored(t, srv))); diff != "" {
+		t.Errorf("in the stream (-want +got):\n%s", diff)
+	}
+}
+
+func TestRun_Refuses(t *testing.T) {
+	_, b := open(t)
+	for _, listen := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "nowhere"} {
+		if err := Run(t.Context(), Options{Broker: b, DataDir: t.TempDir(), Listen: listen}); !errors.Is(err, ErrListen) {
+			t.Errorf("listen on %s: got %v, want %v", listen, err, ErrListen)
+		}
+	}
+	if err := (Options{Listen: "0.0.0.0:0", AllowRemote: true}).Validate(); err != nil {
+		t.Errorf("allowed: got %v", err)
+	}
+}

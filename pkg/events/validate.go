@@ -49,17 +49,17 @@ func (e *Event) validateAttributes() error {
 		}
 		size += len(*text)
 	}
+	if len(e.Extra) > maxExtra {
+		return invalid("", "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
+	}
 	for _, x := range e.Extra {
 		if err := e.validateExtra(x); err != nil {
 			return err
 		}
 		size += len(x.Name) + len(x.Value)
 	}
-	switch {
-	case size > MaxAttributeBytes:
+	if size > MaxAttributeBytes {
 		return invalid("", "attributes larger than "+strconv.Itoa(MaxAttributeBytes)+" bytes")
-	case len(e.Extra) > maxExtra:
-		return invalid("", "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
 	}
 	return e.validateRequired()
 }

@@ -15,9 +15,7 @@ const maxPrinted = 20
 
 func printImport(cmd *cobra.Command, asJSON bool, sum ImportSummary) error {
 	if asJSON {
-		if sum.Lines == nil {
-			sum.Lines = []Malformed{}
-		}
+		sum.Files, sum.Runs, sum.Lines = list(sum.Files), list(sum.Runs), list(sum.Lines)
 		return cli.PrintJSON(cmd, sum)
 	}
 	w := cmd.OutOrStdout()
@@ -34,9 +32,7 @@ func printImport(cmd *cobra.Command, asJSON bool, sum ImportSummary) error {
 
 func printPipe(cmd *cobra.Command, asJSON bool, sum PipeSummary) error {
 	if asJSON {
-		if sum.Lines == nil {
-			sum.Lines = []Malformed{}
-		}
+		sum.Lines = list(sum.Lines)
 		return cli.PrintJSON(cmd, sum)
 	}
 	w := cmd.OutOrStdout()
@@ -46,6 +42,14 @@ func printPipe(cmd *cobra.Command, asJSON bool, sum PipeSummary) error {
 	}
 	printMalformed(w, sum.Malformed, sum.Lines)
 	return nil
+}
+
+// list returns s, which is a list in JSON even when it is empty.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
 }
 
 func printMalformed(w io.Writer, n int, list []Malformed) {

@@ -27,13 +27,19 @@ type routes struct {
 	tenant string
 	limit  int64    // rows of one file
 	pos    position // routed so far
+	saved  position // of it, what is on disk
 
-	runs    map[string]string  // of the changes that are not committed
-	changed map[string]*volume // likewise
+	runs  map[string]string  // routes that are not on disk yet
+	known map[string]*volume // files that were looked at since the last commit
 }
 
 // volume is what the routes know of one file.
 type volume struct {
+	extent
+	saved extent // of it, what is on disk
+}
+
+type extent struct {
 	name string
 	last int64 // the last leaf that belongs in it
 	done int64 // the last leaf that is in it, as far as known; -1 is none
@@ -87,7 +93,8 @@ func (r *routes) open(ctx context.Context, path string) (err error) {
 		return err
 	}
 	r.pos, err = loadPosition(r.conn, "state")
-	r.runs, r.changed = map[string]string{}, map[string]*volume{}
+	r.saved = r.pos
+	r.runs, r.known = map[string]string{}, map[string]*volume{}
 	return err
 }
 
@@ -152,21 +159,22 @@ func (r *routes) current(agent string) (*volume, error) {
 
 // volume returns the file with that name, new or known.
 func (r *routes) volume(name string) (*volume, error) {
-	if v, ok := r.changed[name]; ok {
+	if v, ok := r.known[name]; ok {
 		return v, nil
 	}
-	v := &volume{name: name, last: -1, done: -1}
+	v := &volume{extent: extent{name: name, last: -1, done: -1}}
 	err := sqlitex.Execute(r.conn, `SELECT last, done, events FROM files WHERE name = ?`, &sqlitex.ExecOptions{
 		Args: []any{name},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			v.last, v.done, v.rows = stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)
+			v.saved = v.extent
 			return nil
 		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find file: %w", err)
 	}
-	r.changed[name] = v
+	r.known[name] = v
 	return v, nil
 }
 
@@ -192,12 +200,26 @@ func (r *routes) files() ([]*volume, error) {
 
 // commit keeps what was decided, with the position that it stands for.
 func (r *routes) commit() error {
-	if err := r.within(r.keep); err != nil {
-		return fmt.Errorf("keep routes: %w", err)
+	if r.isChanged() {
+		if err := r.within(r.keep); err != nil {
+			return fmt.Errorf("keep routes: %w", err)
+		}
 	}
+	r.saved = r.pos
 	clear(r.runs)
-	clear(r.changed)
+	clear(r.known)
 	return nil
+}
+
+// isChanged reports whether there is anything to keep: an idle ledger costs no
+// writes.
+func (r *routes) isChanged() bool {
+	for _, v := range r.known {
+		if v.last >= 0 && v.extent != v.saved {
+			return true
+		}
+	}
+	return r.pos != r.saved
 }
 
 func (r *routes) keep() error {
@@ -207,8 +229,8 @@ func (r *routes) keep() error {
 			return err
 		}
 	}
-	for _, v := range r.changed {
-		if v.last < 0 {
+	for _, v := range r.known {
+		if v.last < 0 || v.extent == v.saved {
 			continue
 		}
 		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO files (name, last, done, events) VALUES (?, ?, ?, ?)`,
@@ -222,8 +244,8 @@ func (r *routes) keep() error {
 // forget makes the routes those of an empty ledger.
 func (r *routes) forget() error {
 	clear(r.runs)
-	clear(r.changed)
-	r.pos = start
+	clear(r.known)
+	r.pos, r.saved = start, start
 	err := r.within(func() error {
 		return execute(r.conn, []string{`DELETE FROM runs`, `DELETE FROM files`, `DELETE FROM state`})
 	})

@@ -46,6 +46,8 @@ type Options struct {
 	Progress   func(consume.Progress) // told how the reading stands
 	Listening  func(address net.Addr) // told where the numbers are served
 	Logger     *slog.Logger
+
+	batch int // messages of one transaction at most; what consume takes unless a test sets it
 }
 
 func (o Options) withDefaults() Options {
@@ -75,6 +77,9 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return errors.New("metrics: options: Broker and DataDir are required")
 	}
 	s, err := openState(ctx, opts.DataDir, opts.Tenant, opts.LabelLimit)
+	if errors.Is(err, context.Canceled) && !opts.Drain {
+		return nil // told to stop while another process was counting
+	}
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
@@ -93,7 +98,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 // read applies the stream to s.
 func read(ctx context.Context, opts Options, s *state, c *collector) error {
 	return consume.Run(ctx, opts.Broker.JetStream(), consume.Options{
-		Durable: Consumer, Space: opts.Broker.Space(), Tenant: opts.Tenant, Drain: opts.Drain, Logger: opts.Logger,
+		Durable: Consumer, Space: opts.Broker.Space(), Tenant: opts.Tenant, Batch: opts.batch, Drain: opts.Drain, Logger: opts.Logger,
 		Progress: func(p consume.Progress) {
 			c.note(p)
 			opts.Progress(p)

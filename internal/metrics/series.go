@@ -3,6 +3,7 @@ package metrics
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -127,9 +128,7 @@ func tidy(value string) string {
 // changed, which nobody may change any more.
 func (n *numbers) commit() map[string]*series {
 	changed := n.changed
-	for key, s := range changed {
-		n.kept[key] = s
-	}
+	maps.Copy(n.kept, changed)
 	n.changed = map[string]*series{}
 	n.added = n.added[:0]
 	return changed

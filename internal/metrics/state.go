@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -64,9 +65,7 @@ func openState(ctx context.Context, dataDir, tenant string, limit int) (_ *state
 	if err != nil {
 		return nil, fmt.Errorf("metrics %s: %w", db.Path(), err)
 	}
-	for key, one := range s.numbers.kept {
-		s.series[key] = one
-	}
+	maps.Copy(s.series, s.numbers.kept)
 	return s, nil
 }
 
@@ -140,9 +139,7 @@ func (s *state) Apply(ctx context.Context, batch []consume.Message, next consume
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, one := range s.numbers.commit() {
-		s.series[key] = one
-	}
+	maps.Copy(s.series, s.numbers.commit())
 	s.last = last
 	return nil
 }
@@ -163,8 +160,7 @@ func (s *state) apply(f *fold, m consume.Message) error {
 		return nil
 	}
 	err = f.apply(e)
-	var bad *payloadError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*payloadError](err); ok {
 		return &consume.Poison{Sequence: m.Sequence, Reason: bad.Error()}
 	}
 	return err

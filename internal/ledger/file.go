@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // file is a ledger's file, open for reading only. Nothing is written beside it
@@ -16,6 +15,7 @@ import (
 type file struct {
 	conn *sqlite.Conn
 	path string
+	uri  string      // by which conn was opened
 	copy string      // folder of a copy that was made to be read, if any
 	rest os.FileInfo // how the file was when it was opened at rest; nil when it was not
 }
@@ -35,16 +35,25 @@ func openFile(path string) (*file, error) {
 		return nil, fmt.Errorf("%s is not a file", path)
 	}
 	if !hasLog(path) {
-		conn, err := openConn(path, "?immutable=1")
-		return &file{conn: conn, path: path, rest: info}, err
+		f := &file{path: path, rest: info}
+		return f, f.open(path, "?immutable=1")
 	}
-	conn, err := openConn(path, "?mode=ro")
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultCantOpen, sqlite.ResultReadOnly:
+	f := &file{path: path}
+	err = f.open(path, "?mode=ro")
+	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly {
 		return openCopy(path)
-	default:
-		return &file{conn: conn, path: path}, err
 	}
+	return f, err
+}
+
+func (f *file) open(path, parameters string) (err error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	f.uri = "file:" + escapeURI(absolute) + parameters
+	f.conn, err = f.again()
+	return err
 }
 
 // hasLog reports whether a log with something in it lies beside the file.
@@ -53,21 +62,21 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-func openConn(path, parameters string) (*sqlite.Conn, error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := sqlite.OpenConn("file:"+escapeURI(absolute)+parameters, sqlite.OpenReadOnly, sqlite.OpenURI)
+// again opens one more connection to what f reads.
+func (f *file) again() (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(f.uri, sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {
 		return nil, err
 	}
 	conn.SetBusyTimeout(busyTimeout)
 	// The first read is what finds out whether the log can be used.
-	if _, err := pragma(conn, "schema_version"); err != nil {
+	if _, err = pragma(conn, "schema_version"); err == nil {
+		err = exec(conn, "PRAGMA query_only=1")
+	}
+	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return conn, sqlitex.ExecuteTransient(conn, "PRAGMA query_only=1", nil)
+	return conn, nil
 }
 
 // escapeURI escapes what has a meaning in the path of SQLite's URIs.
@@ -101,8 +110,8 @@ func openCopy(path string) (_ *file, err error) {
 			return nil, fmt.Errorf("copy to read: %w", err)
 		}
 	}
-	conn, err := openConn(target, "?mode=ro")
-	return &file{conn: conn, path: path, copy: dir}, err
+	f := &file{path: path, copy: dir}
+	return f, f.open(target, "?mode=ro")
 }
 
 func copyFile(to, from string) (err error) {

@@ -21,7 +21,7 @@ type RunSummary struct {
 	Title     string `json:"title,omitempty"`
 	Model     string `json:"model,omitempty"`
 
-	First time.Time `json:"first"` // the earliest time of an event
+	First time.Time `json:"first"` // the earliest time of an event, records of the services aside
 	Last  time.Time `json:"last"`
 
 	Events int                 `json:"events"`
@@ -90,8 +90,10 @@ func NewRunFold(tenant, run string) *RunFold {
 
 // Add adds the next event.
 func (f *RunFold) Add(e events.Event) error {
-	f.attributes(e)
 	k := e.Kind()
+	if !isServiceRecord(k) {
+		f.attributes(e)
+	}
 	f.sum.Events++
 	f.sum.Kinds[k]++
 	f.sum.Sealed = k == events.RunSealed || f.sum.Sealed && isServiceRecord(k)

@@ -47,3 +47,8 @@ func rollBack(conn *sqlite.Conn) error {
 	}
 	return nil
 }
+
+// exec runs one statement that is not worth keeping.
+func exec(conn *sqlite.Conn, statement string) error {
+	return sqlitex.ExecuteTransient(conn, statement, nil)
+}

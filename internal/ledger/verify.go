@@ -1,7 +1,259 @@
 package ledger
 
-import "time"
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"zombiezen.com/go/sqlite"
+)
 
 // DefaultSilence is how long a run is silent before it counts as one that ended
 // without its seal.
 const DefaultSilence = 30 * time.Minute
+
+// VerifyOptions are the settings of [Verify].
+type VerifyOptions struct {
+	Key     note.Verifier // who must have signed; required
+	Tenant  string        // whose ledger it must be; empty: whoever the checkpoints name
+	Silence time.Duration // [DefaultSilence] by default
+	// Trusted is a checkpoint of the ledger that was kept where nobody could
+	// change it, as a signed note; nil when there is none.
+	Trusted        []byte
+	RequireTrusted bool
+}
+
+// errChanged ends a verification during which a writer came to the file.
+var errChanged = errors.New("the file was changed while it was read")
+
+// Verify checks the ledger in the file at path from its first byte: every leaf
+// against its record, the tree against every checkpoint, every signature, and
+// that no table has a row too few, too many or in another place; then whether
+// everything is there that the producers sent. It uses nothing but the file and
+// the key, and works beside a running writer, whose newest batch it then may or
+// may not see.
+//
+// It returns an error when the file cannot be read at all. What is wrong with
+// the ledger is in the report.
+func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error) {
+	if opts.Key == nil {
+		return Report{}, errors.New("verify: options: Key is missing")
+	}
+	if opts.Silence <= 0 {
+		opts.Silence = DefaultSilence
+	}
+	var trusted *Checkpoint
+	if opts.Trusted != nil {
+		c, err := ReadCheckpoint(opts.Trusted)
+		if err != nil {
+			return Report{}, fmt.Errorf("trusted checkpoint: %w", err)
+		}
+		if opts.Tenant != "" && c.Tenant != opts.Tenant {
+			return Report{}, fmt.Errorf("trusted checkpoint is of tenant %q, not %q", c.Tenant, opts.Tenant)
+		}
+		trusted = &c
+	}
+	for attempt := 0; ; attempt++ {
+		v := &verifier{opts: opts, trusted: trusted, report: Report{Ledger: path}}
+		err := v.verify(ctx, path)
+		if errors.Is(err, errChanged) && attempt < 10 {
+			continue
+		}
+		if err != nil {
+			return Report{}, fmt.Errorf("verify %s: %w", path, err)
+		}
+		return v.report, nil
+	}
+}
+
+// maxProblems is how many problems a report names.
+const maxProblems = 50
+
+// verifier is one verification.
+type verifier struct {
+	opts    VerifyOptions
+	trusted *Checkpoint
+	report  Report
+	newest  Checkpoint
+}
+
+// problem notes that the ledger is not what was signed.
+func (v *verifier) problem(format string, args ...any) {
+	v.report.ProblemCount++
+	if len(v.report.Problems) < maxProblems {
+		v.report.Problems = append(v.report.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+func (v *verifier) verify(ctx context.Context, path string) (err error) {
+	f, err := openFile(path)
+	if err != nil {
+		if isDamage(err) {
+			v.problem("the file is no database: %v", err)
+			return v.conclude(nil, nil)
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	beside, err := f.again()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, beside.Close()) }()
+	err = v.scan(ctx, f.conn, beside)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case f.changed():
+		return errChanged
+	}
+	return err
+}
+
+// isDamage tells what SQLite says of a file that somebody changed from what it
+// says of a file that it could not read.
+func isDamage(err error) bool {
+	if errors.Is(err, errSchema) {
+		return true
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultError, sqlite.ResultSchema, sqlite.ResultMismatch,
+		sqlite.ResultFormat, sqlite.ResultTooBig, sqlite.ResultInternal:
+		return true
+	}
+	return false
+}
+
+// snapshot begins a read transaction on both connections that sees the same
+// state of the ledger.
+func snapshot(a, b *sqlite.Conn) error {
+	for range 1000 {
+		for _, conn := range [...]*sqlite.Conn{a, b} {
+			if err := exec(conn, beginRead); err != nil {
+				return err
+			}
+		}
+		state := [2]int64{}
+		for i, conn := range [...]*sqlite.Conn{a, b} {
+			var err error
+			if state[i], err = queryInt(conn, "SELECT max(checkpoint) FROM checkpoints"); err != nil {
+				return err
+			}
+		}
+		if state[0] == state[1] {
+			return nil
+		}
+		for _, conn := range [...]*sqlite.Conn{a, b} {
+			if err := rollBack(conn); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.New("the writer is too fast for a snapshot")
+}
+
+// scan reads everything and comes to the verdicts.
+func (v *verifier) scan(ctx context.Context, conn, beside *sqlite.Conn) (err error) {
+	for _, c := range [...]*sqlite.Conn{conn, beside} {
+		c.SetInterrupt(ctx.Done())
+		defer c.SetInterrupt(nil)
+	}
+	if err := snapshot(conn, beside); err != nil {
+		return v.conclude(nil, err)
+	}
+	defer func() { err = errors.Join(err, rollBack(conn), rollBack(beside)) }()
+	facts, err := v.read(ctx, conn, beside)
+	return v.conclude(facts, err)
+}
+
+func (v *verifier) read(ctx context.Context, conn, beside *sqlite.Conn) (*completeness, error) {
+	if err := v.checkSchema(conn); err != nil {
+		return nil, err
+	}
+	names, err := v.readNames(conn)
+	if err != nil {
+		return nil, err
+	}
+	records := readRecords(ctx, beside)
+	w := newWalk(v, conn, names, records)
+	walkErr := w.all(ctx)
+	side, err := records.finish()
+	if err = errors.Join(walkErr, err); err != nil {
+		return nil, err
+	}
+	v.compareSides(w, side)
+	return w.facts, nil
+}
+
+// conclude fills in the verdicts: facts are for the second one, failure is what
+// ended the reading early. It returns what is no fault of the ledger.
+func (v *verifier) conclude(facts *completeness, failure error) error {
+	r := &v.report
+	r.Integrity, r.Completeness, r.NotProven = Verified, Unproven, NotProven
+	if failure == nil && facts != nil {
+		failure = facts.conclude(r, v.newest, v.opts.Silence)
+	}
+	if failure != nil {
+		if !isDamage(failure) {
+			return failure
+		}
+		v.problem("the database is damaged: %v", failure)
+		r.Completeness = Unproven
+	}
+	if r.ProblemCount > 0 {
+		r.Integrity = Invalid
+	}
+	if v.trusted != nil && r.Trusted == nil {
+		r.Trusted = &Trusted{
+			Size: v.trusted.Size, Root: v.trusted.Root.String(), Time: v.trusted.Time, Diverged: true,
+			Reason: fmt.Sprintf("the ledger has %d leaves, the trusted checkpoint %d", r.Leaves, v.trusted.Size),
+		}
+	}
+	r.Exit = r.exit(v.opts.RequireTrusted)
+	return nil
+}
+
+// openSigned opens a note that exactly one key must have signed, in exactly the
+// form in which notes are written.
+func openSigned(signed []byte, key note.Verifier) (Checkpoint, error) {
+	n, err := note.Open(signed, note.VerifierList(key))
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	want, err := note.Sign(&note.Note{Text: n.Text, Sigs: n.Sigs})
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	if len(n.Sigs) != 1 || len(n.UnverifiedSigs) > 0 || !bytes.Equal(want, signed) || !isCanonical(n.Sigs[0].Base64) {
+		return Checkpoint{}, errors.New("it has something besides one signature")
+	}
+	return ParseCheckpoint(n.Text)
+}
+
+// compareSides compares the indexes with the tables.
+func (v *verifier) compareSides(w *walk, s *side) {
+	for _, p := range s.problems {
+		v.problem("%s", p)
+	}
+	for _, c := range [...]struct {
+		what        string
+		table, side *multiset
+	}{
+		{"ids", &w.indexed.id, &s.id},
+		{"producers' numbers", &w.indexed.producer, &s.producer},
+		{"runs", &w.indexed.run, &s.run},
+		{"what was seen again", &w.indexed.seen, &s.seen},
+		{"chunks", &s.chunks, &s.chunkRows},
+	} {
+		if !c.table.equal(c.side) {
+			v.problem("the index of %s differs from the table", c.what)
+		}
+	}
+}

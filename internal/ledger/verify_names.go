@@ -1,0 +1,144 @@
+package ledger
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// checkSchema compares every table and index with what this version makes: a
+// trigger, a view or an index in another order would show readers something else.
+func (v *verifier) checkSchema(conn *sqlite.Conn) (err error) {
+	if fresh, err := checkFormat(conn); err != nil {
+		return err
+	} else if fresh {
+		return fmt.Errorf("%w: it is empty", errSchema)
+	}
+	memory, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenMemory)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	if err := sqlitex.ExecuteScript(memory, schema, nil); err != nil {
+		return err
+	}
+	want, err := schemaOf(memory)
+	if err != nil {
+		return err
+	}
+	have, err := schemaOf(conn)
+	if err != nil {
+		return err
+	}
+	for name, sql := range want {
+		if have[name] != sql {
+			return fmt.Errorf("%w: %s is missing or another one", errSchema, name)
+		}
+	}
+	for name := range have {
+		if _, ok := want[name]; !ok {
+			return fmt.Errorf("%w: %s is too many", errSchema, name)
+		}
+	}
+	return nil
+}
+
+func schemaOf(conn *sqlite.Conn) (map[string]string, error) {
+	all := make(map[string]string)
+	err := sqlitex.ExecuteTransient(conn, "SELECT type || ' ' || name || ' of ' || tbl_name, coalesce(sql, '') FROM sqlite_schema",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			all[stmt.ColumnText(0)] = stmt.ColumnText(1)
+			return nil
+		}})
+	return all, err
+}
+
+// names are what numbers stand for in the rows of leaves.
+type names struct {
+	producers, runs         []string // by number; 0 is the empty name
+	usedProducers, usedRuns []bool
+}
+
+func (v *verifier) readNames(conn *sqlite.Conn) (*names, error) {
+	var n names
+	var err error
+	if n.producers, err = v.readTable(conn, "producer"); err != nil {
+		return nil, err
+	}
+	if n.runs, err = v.readTable(conn, "run"); err != nil {
+		return nil, err
+	}
+	n.usedProducers, n.usedRuns = make([]bool, len(n.producers)), make([]bool, len(n.runs))
+	n.usedProducers[0], n.usedRuns[0] = true, true
+	return &n, nil
+}
+
+// readTable reads the names of producers or runs, and compares the index by
+// name with them.
+func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
+	list := []string{""}
+	var table, index multiset
+	err := sqlitex.Execute(conn, fmt.Sprintf("SELECT %[1]s, name FROM %[1]ss NOT INDEXED ORDER BY %[1]s", what),
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			number, name := stmt.ColumnInt64(0), stmt.ColumnText(1)
+			if number != int64(len(list)) || name == "" {
+				v.problem("%s number %d is out of place", what, number)
+			}
+			list = append(list, name)
+			table.add(columnBytes(stmt, 1), number)
+			return nil
+		}})
+	if err != nil {
+		return nil, err
+	}
+	last := ""
+	err = sqlitex.Execute(conn, fmt.Sprintf("SELECT name, %[1]s FROM %[1]ss INDEXED BY sqlite_autoindex_%[1]ss_1 ORDER BY name", what),
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			name := stmt.ColumnText(0)
+			if name <= last {
+				v.problem("%s index: a name is out of order or there twice", what)
+			}
+			last = name
+			index.add(columnBytes(stmt, 0), stmt.ColumnInt64(1))
+			return nil
+		}})
+	if err == nil && !table.equal(&index) {
+		v.problem("the index of %ss differs from the table", what)
+	}
+	return list, err
+}
+
+// producer returns the name behind a number, and notes that it is used.
+func (n *names) producer(number int64) (string, bool) {
+	return pick(n.producers, n.usedProducers, number)
+}
+
+// run returns the name behind a number, and notes that it is used.
+func (n *names) run(number int64) (string, bool) { return pick(n.runs, n.usedRuns, number) }
+
+func pick(list []string, used []bool, number int64) (string, bool) {
+	if number < 0 || number >= int64(len(list)) {
+		return "", false
+	}
+	used[number] = true
+	return list[number], true
+}
+
+// unused notes names that nothing refers to.
+func (n *names) unused(v *verifier) {
+	for what, used := range map[string][]bool{"producer": n.usedProducers, "run": n.usedRuns} {
+		for number, ok := range used {
+			if !ok {
+				v.problem("%s number %d belongs to no leaf", what, number)
+			}
+		}
+	}
+}
+
+func isCanonical(b64 string) bool {
+	b, err := base64.StdEncoding.DecodeString(b64)
+	return err == nil && base64.StdEncoding.EncodeToString(b) == b64
+}

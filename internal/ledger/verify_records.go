@@ -1,0 +1,283 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// fact is a record as its bytes say it, read without regard to its leaf.
+type fact struct {
+	leaf int64
+	hash events.Hash
+	form form
+
+	tenant, id, producer, run string
+	kind                      events.Kind
+	time                      string
+	sequence                  uint64
+
+	manifest *events.Manifest
+	seal     *events.RunSealedData
+	gap      *events.GapRecordedData
+}
+
+// form is what bytes turned out to be.
+type form int
+
+const (
+	formUnknown form = iota
+	formEvent
+	formManifest
+)
+
+// side is what the reader of the records found besides them.
+type side struct {
+	problems  []string
+	id        multiset // the indexes, for comparison with the table
+	producer  multiset
+	run       multiset
+	seen      multiset
+	chunks    multiset // as the records have them
+	chunkRows multiset // as the table has them
+}
+
+func (s *side) problem(format string, args ...any) {
+	s.problems = append(s.problems, fmt.Sprintf(format, args...))
+}
+
+// records reads payloads, and the indexes behind them, on a connection of its
+// own beside the walk over the leaves.
+type records struct {
+	facts  chan []fact
+	group  *errgroup.Group
+	cancel context.CancelFunc
+	side   side
+
+	conn  *sqlite.Conn
+	buf   []byte
+	blobs map[int64]bool // that a record refers to
+}
+
+const factsPerBatch = 256
+
+func readRecords(ctx context.Context, conn *sqlite.Conn) *records {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &records{facts: make(chan []fact, 4), cancel: cancel, conn: conn, blobs: make(map[int64]bool)}
+	r.group, ctx = errgroup.WithContext(ctx)
+	r.group.Go(func() error {
+		defer close(r.facts)
+		return r.payloads(ctx)
+	})
+	return r
+}
+
+// finish ends the reader: what it has not sent by now nobody wants. It then
+// looks at the tables that only readers use.
+func (r *records) finish() (*side, error) {
+	r.cancel()
+	for range r.facts { //nolint:revive // until it is closed
+	}
+	err := r.group.Wait()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return &r.side, err
+}
+
+// payloads sends the facts of all records, then compares what lies beside them.
+func (r *records) payloads(ctx context.Context) error {
+	batch := make([]fact, 0, factsPerBatch)
+	stmt, err := r.conn.Prepare("SELECT leaf, bytes, blob, cut FROM payloads ORDER BY leaf")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Reset() }() // Step has reported what there is
+	for {
+		row, err := stmt.Step()
+		if err != nil {
+			return err
+		}
+		if !row {
+			break
+		}
+		f, err := r.fact(stmt)
+		if err != nil {
+			return err
+		}
+		if batch = append(batch, f); len(batch) == factsPerBatch {
+			if err := r.send(ctx, batch); err != nil {
+				return err
+			}
+			batch = make([]fact, 0, factsPerBatch)
+		}
+	}
+	if err := r.indexes(); err != nil {
+		return err
+	}
+	return r.send(ctx, batch)
+}
+
+func (r *records) send(ctx context.Context, batch []fact) error {
+	select {
+	case r.facts <- batch:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
+	f := fact{leaf: stmt.ColumnInt64(0)}
+	data := r.column(stmt, 1)
+	blob := !stmt.ColumnIsNull(2) || !stmt.ColumnIsNull(3)
+	if blob {
+		var err error
+		if data, err = r.join(f.leaf, data, stmt.ColumnInt64(2), stmt.ColumnInt64(3)); err != nil {
+			return f, err
+		}
+	}
+	f.hash = events.HashOf(data)
+	r.decode(&f, data, blob)
+	return f, nil
+}
+
+// column returns a column in the reader's buffer, which the next call reuses.
+func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
+	n := stmt.ColumnLen(column)
+	if cap(r.buf) < n {
+		r.buf = make([]byte, n, 2*n)
+	}
+	return r.buf[:stmt.ColumnBytes(column, r.buf[:n])]
+}
+
+// join puts a chunk back into its event.
+func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error) {
+	var content []byte
+	var found bool
+	err := sqlitex.Execute(r.conn, "SELECT hash, content FROM blobs WHERE blob = ?", &sqlitex.ExecOptions{
+		Args: []any{blob},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			found = true
+			content = columnBytes(stmt, 1)
+			if hash := events.HashOf(content); !bytes.Equal(columnBytes(stmt, 0), hash[:]) {
+				r.side.problem("blob %d: its content differs from its hash", blob)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !found || cut < 0 || cut > int64(len(data)) {
+		r.side.problem("leaf %d: the content of its chunk is missing", leaf)
+		return data, nil
+	}
+	r.blobs[blob] = true
+	return insertContent(data, int(cut), content), nil
+}
+
+// decode reads what the record says of itself.
+func (r *records) decode(f *fact, data []byte, blob bool) {
+	e, err := events.Decode(data)
+	if err != nil {
+		if m, err := events.DecodeManifest(data); err == nil {
+			f.form, f.manifest = formManifest, &m
+			f.tenant, f.producer, f.sequence = m.Tenant, m.Producer, m.Last
+		}
+		return
+	}
+	f.form, f.tenant, f.id, f.producer, f.run = formEvent, e.Tenant, e.ID, e.Producer, e.Run
+	f.kind, f.time, f.sequence = e.Kind(), formatTime(e.Time), e.Sequence
+	switch f.kind { //nolint:exhaustive // the records that completeness is made of
+	case events.RunSealed:
+		if d, err := events.Payload[events.RunSealedData](e); err == nil {
+			f.seal = &d
+		}
+	case events.GapRecorded:
+		if d, err := events.Payload[events.GapRecordedData](e); err == nil {
+			f.gap = &d
+		}
+	case events.BlobChunk:
+		if !blob {
+			return
+		}
+		if c, ok := cutChunk(e, data); ok {
+			r.side.chunks.add(c.whole[:], c.part, f.leaf)
+		}
+	}
+}
+
+// indexes reads what only serves those who look something up.
+func (r *records) indexes() error {
+	if err := r.index("SELECT id, leaf FROM leaves INDEXED BY leaves_id WHERE class = 'event' ORDER BY id", func(stmt *sqlite.Stmt) {
+		r.side.id.add(r.column(stmt, 0), stmt.ColumnInt64(1))
+	}); err != nil {
+		return err
+	}
+	if err := r.index("SELECT producer, sequence, leaf FROM leaves INDEXED BY leaves_producer ORDER BY producer, sequence", func(stmt *sqlite.Stmt) {
+		r.side.producer.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2))
+	}); err != nil {
+		return err
+	}
+	if err := r.index("SELECT run, leaf FROM leaves INDEXED BY leaves_run ORDER BY run, leaf", func(stmt *sqlite.Stmt) {
+		r.side.run.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1))
+	}); err != nil {
+		return err
+	}
+	if err := r.index("SELECT producer, sequence, seen FROM seen INDEXED BY seen_producer ORDER BY producer, sequence", func(stmt *sqlite.Stmt) {
+		r.side.seen.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2))
+	}); err != nil {
+		return err
+	}
+	if err := r.index("SELECT whole, part, leaf FROM chunks ORDER BY whole, part, leaf", func(stmt *sqlite.Stmt) {
+		r.side.chunkRows.add(r.column(stmt, 0), stmt.ColumnInt64(1), stmt.ColumnInt64(2))
+	}); err != nil {
+		return err
+	}
+	return r.blobIndex()
+}
+
+// index reads one index from its first entry to its last.
+func (r *records) index(query string, row func(*sqlite.Stmt)) error {
+	stmt, err := r.conn.Prepare(query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Reset() }() // Step has reported what there is
+	for {
+		ok, err := stmt.Step()
+		if err != nil || !ok {
+			return err
+		}
+		row(stmt)
+	}
+}
+
+// blobIndex compares the blobs with the records that refer to them.
+func (r *records) blobIndex() error {
+	var table, byHash multiset
+	err := r.index("SELECT hash, blob FROM blobs NOT INDEXED ORDER BY blob", func(stmt *sqlite.Stmt) {
+		table.add(r.column(stmt, 0), stmt.ColumnInt64(1))
+		if !r.blobs[stmt.ColumnInt64(1)] {
+			r.side.problem("blob %d belongs to no leaf", stmt.ColumnInt64(1))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = r.index("SELECT hash, blob FROM blobs INDEXED BY sqlite_autoindex_blobs_1 ORDER BY hash", func(stmt *sqlite.Stmt) {
+		byHash.add(r.column(stmt, 0), stmt.ColumnInt64(1))
+	})
+	if err == nil && !table.equal(&byHash) {
+		r.side.problem("the index of blobs differs from the table")
+	}
+	return err
+}

@@ -1,0 +1,174 @@
+package ledger
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"zombiezen.com/go/sqlite"
+)
+
+// signedCheckpoints reads the checkpoints in their order. Their signatures are
+// checked beside the walk: they are what costs most.
+type signedCheckpoints struct {
+	v    *verifier
+	stmt *sqlite.Stmt
+
+	tenant string
+	number int64
+	head   *Checkpoint // the next one that was not compared yet
+	newest *Checkpoint // the last one that was read
+	note   string      // of newest
+
+	altered bool // a root differed: all later ones do
+	strayed bool // a digest of arrivals differed: all later ones do
+
+	group    errgroup.Group
+	mu       sync.Mutex // guards problems
+	problems []string   // of signatures
+}
+
+func newSignedCheckpoints(v *verifier, conn *sqlite.Conn) *signedCheckpoints {
+	s := &signedCheckpoints{
+		v: v, tenant: v.opts.Tenant,
+		stmt: conn.Prep("SELECT checkpoint, size, note FROM checkpoints ORDER BY checkpoint"),
+	}
+	s.group.SetLimit(runtime.GOMAXPROCS(0))
+	return s
+}
+
+// next reads checkpoints until it has one that can be compared, or none is left.
+func (s *signedCheckpoints) next() error {
+	s.head = nil
+	for {
+		row, err := s.stmt.Step()
+		if err != nil || !row {
+			return err
+		}
+		number, size, text := s.stmt.ColumnInt64(0), s.stmt.ColumnInt64(1), s.stmt.ColumnText(2)
+		s.number++
+		s.v.report.Checkpoints++
+		if number != s.number {
+			s.v.problem("checkpoint %d is where checkpoint %d should be", number, s.number)
+			s.number = number
+		}
+		c, err := ReadCheckpoint([]byte(text))
+		if err != nil {
+			s.v.problem("checkpoint %d: %v", number, err)
+			continue
+		}
+		s.check(number, size, text, &c)
+		s.head, s.newest, s.note = &c, &c, text
+		return nil
+	}
+}
+
+// check checks a checkpoint by itself.
+func (s *signedCheckpoints) check(number, size int64, text string, c *Checkpoint) {
+	key := s.v.opts.Key
+	s.group.Go(func() error {
+		if _, err := openSigned([]byte(text), key); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.problems = append(s.problems, fmt.Sprintf("checkpoint %d: %v", number, err))
+		}
+		return nil
+	})
+	if s.tenant == "" {
+		s.tenant = c.Tenant
+	}
+	switch before := s.newest; {
+	case c.Tenant != s.tenant:
+		s.v.problem("checkpoint %d is of tenant %q", number, c.Tenant)
+	case c.Size != size:
+		s.v.problem("checkpoint %d: its row says size %d, the signed text %d", number, size, c.Size)
+	case before == nil && c.Arrivals > 0:
+		s.v.problem("the first checkpoint, of nothing, is missing")
+	case before != nil && (c.Time.Before(before.Time) || c.Size < before.Size || c.Arrivals < before.Arrivals):
+		s.v.problem("checkpoint %d is older than the one before it", number)
+	}
+	streams := &s.v.report.Streams
+	if n := len(*streams); c.Position.Epoch > 0 && (n == 0 || (*streams)[n-1].Epoch != c.Position.Epoch) {
+		*streams = append(*streams, Stream{Epoch: c.Position.Epoch, Created: c.Position.Stream})
+	}
+}
+
+// close waits for the signatures.
+func (s *signedCheckpoints) close() error {
+	err := s.group.Wait()
+	_ = s.stmt.Reset() // Step has reported what there is
+	for _, p := range s.problems {
+		s.v.problem("%s", p)
+	}
+	if s.newest != nil {
+		c := s.newest
+		s.v.newest, s.v.report.Tenant = *c, c.Tenant
+		s.v.report.Checkpoint = &Signed{
+			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: KeyID(s.v.opts.Key), Note: s.note,
+		}
+	}
+	return err
+}
+
+// checkpoints compares the checkpoints that were signed where the walk is now.
+func (w *walk) checkpoints() error {
+	s := w.signed
+	if s.number == 0 {
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	for s.head != nil && s.head.Arrivals <= w.arrivals.count {
+		w.compareCheckpoint(s.head)
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) compareCheckpoint(c *Checkpoint) {
+	s := w.signed
+	p := c.Position
+	switch {
+	case c.Arrivals != w.arrivals.count || c.Size != w.tree.size:
+		w.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
+	case c.Root != w.tree.root():
+		if !s.altered {
+			w.problem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
+		}
+		s.altered = true
+	case c.Digest != w.arrivals.digest:
+		if !s.strayed {
+			w.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
+		}
+		s.strayed = true
+	case c.Arrivals == 0 && p != (Position{}):
+		w.problem("checkpoint %d: it names a message and signs none", s.number)
+	case c.Arrivals > 0 && (int64(p.Epoch) != w.last.epoch || int64(p.Sequence) != w.last.stream || p.Hash != w.lastHash):
+		w.problem("checkpoint %d: its message is not the last one", s.number)
+	}
+}
+
+// checkpointsBehind looks for checkpoints of what is not there, and for leaves
+// that none signs.
+func (w *walk) checkpointsBehind() error {
+	s := w.signed
+	if s.newest == nil {
+		w.problem("no checkpoint is there")
+		return nil
+	}
+	if s.head == nil && s.newest.Arrivals < w.arrivals.count {
+		w.problem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
+	}
+	if s.head != nil {
+		w.problem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
+	}
+	for s.head != nil {
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

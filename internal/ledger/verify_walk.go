@@ -1,0 +1,328 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// walk goes over leaves, what was seen again and checkpoints in the order in
+// which they came, and builds the tree and the digest of arrivals again.
+type walk struct {
+	*verifier
+	names   *names
+	records *records
+	facts   *completeness
+
+	leaves, again *sqlite.Stmt
+	hashes        *storedHashes
+	signed        *signedCheckpoints
+
+	tree     checkedTree
+	arrivals arrivals
+	last     arrival     // the latest
+	lastHash events.Hash // of the latest message
+	hasAgain bool        // again is at a row
+
+	pending []fact
+	buf     [8][]byte
+	leaf    []byte
+
+	indexed indexed // what the indexes should have
+	classes map[Class]int64
+}
+
+// indexed are the entries of the indexes.
+type indexed struct{ id, producer, run, seen multiset }
+
+func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
+	w := &walk{
+		verifier: v, names: n, records: r, facts: newCompleteness(conn),
+		leaves: conn.Prep(`SELECT leaf, class, id, producer, sequence, run, kind, time, hash, finding, epoch, stream, stored
+			FROM leaves NOT INDEXED ORDER BY leaf`),
+		again: conn.Prep(`SELECT seen, leaf, producer, sequence, hash, epoch, stream, stored
+			FROM seen NOT INDEXED ORDER BY seen`),
+		hashes:  &storedHashes{stmt: conn.Prep("SELECT chunk, bytes FROM hashes ORDER BY chunk")},
+		signed:  newSignedCheckpoints(v, conn),
+		classes: make(map[Class]int64),
+	}
+	w.tree.stored = w.hashes
+	return w
+}
+
+// all walks from the first arrival to the last.
+func (w *walk) all(ctx context.Context) (err error) {
+	defer func() {
+		err = errors.Join(err, w.signed.close())
+		for _, stmt := range [...]*sqlite.Stmt{w.leaves, w.again, w.hashes.stmt} {
+			_ = stmt.Reset() // Step has reported what there is
+		}
+	}()
+	if err := w.nextAgain(); err != nil {
+		return err
+	}
+	w.compareTrusted()
+	if err := w.checkpoints(); err != nil {
+		return err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		row, err := w.leaves.Step()
+		if err != nil {
+			return err
+		}
+		if err := w.againBefore(row); err != nil {
+			return err
+		}
+		if !row {
+			break
+		}
+		if err := w.nextLeaf(); err != nil {
+			return err
+		}
+		w.compareTrusted()
+		if err := w.checkpoints(); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// position of the leaf's row in the stream; a walk's end is behind everything.
+func (w *walk) streamPosition(row bool) (epoch, stream int64) {
+	if !row {
+		return math.MaxInt64, math.MaxInt64
+	}
+	return w.leaves.ColumnInt64(10), w.leaves.ColumnInt64(11)
+}
+
+// againBefore takes what was seen again before the leaf in hand came.
+func (w *walk) againBefore(row bool) error {
+	epoch, stream := w.streamPosition(row)
+	for w.hasAgain {
+		e, s := w.again.ColumnInt64(5), w.again.ColumnInt64(6)
+		if e > epoch || e == epoch && s > stream {
+			return nil
+		}
+		if err := w.takeAgain(); err != nil {
+			return err
+		}
+		if err := w.checkpoints(); err != nil {
+			return err
+		}
+		if err := w.nextAgain(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) nextAgain() (err error) {
+	w.hasAgain, err = w.again.Step()
+	return err
+}
+
+// takeAgain adds a row of what was seen again.
+func (w *walk) takeAgain() error {
+	number := w.again.ColumnInt64(0)
+	a := arrival{
+		leaf: w.again.ColumnInt64(1), epoch: w.again.ColumnInt64(5), stream: w.again.ColumnInt64(6),
+		stored: w.again.ColumnInt64(7), again: true, sequence: w.again.ColumnInt64(3), hash: w.bytes(w.again, 4, 0),
+	}
+	producer := w.again.ColumnInt64(2)
+	name, ok := w.names.producer(producer)
+	a.producer = name
+	w.report.SeenAgain++
+	if number != w.report.SeenAgain {
+		w.problem("seen again: row %d is where row %d should be", number, w.report.SeenAgain)
+	}
+	if !ok || len(a.hash) != len(events.Hash{}) || a.leaf < 0 || a.leaf >= w.tree.size {
+		w.problem("seen again: row %d names no producer, hash or leaf that there is", number)
+		return nil
+	}
+	w.arrive(a, events.Hash(a.hash))
+	w.indexed.seen.add(nil, producer, a.sequence, number)
+	return w.facts.again(producer, name, a)
+}
+
+// arrive adds an arrival to the digest.
+func (w *walk) arrive(a arrival, hash events.Hash) {
+	if a.epoch < w.last.epoch || a.epoch == w.last.epoch && a.stream <= w.last.stream {
+		w.problem("leaf %d: its message is not behind the one before it in the stream", a.leaf)
+	}
+	w.arrivals.add(a)
+	w.last, w.lastHash = a, hash
+}
+
+// bytes returns a column in the buffer of that number.
+func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
+	n := stmt.ColumnLen(column)
+	if cap(w.buf[buffer]) < n {
+		w.buf[buffer] = make([]byte, n, n+64)
+	}
+	return w.buf[buffer][:stmt.ColumnBytes(column, w.buf[buffer][:n])]
+}
+
+// row is a row of leaves, valid until the next one.
+type row struct {
+	leaf, producer, run, sequence int64
+	fields                        leafFields[[]byte]
+	producerName, runName         string
+	hash                          []byte
+}
+
+// nextLeaf checks the leaf in hand and adds it to the tree.
+func (w *walk) nextLeaf() error {
+	s := w.leaves
+	r := row{
+		leaf: s.ColumnInt64(0), producer: s.ColumnInt64(3), sequence: s.ColumnInt64(4), run: s.ColumnInt64(5),
+		hash: w.bytes(s, 8, 0),
+	}
+	if r.leaf != w.tree.size {
+		w.problem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
+	}
+	var ok, ok2 bool
+	r.producerName, ok = w.names.producer(r.producer)
+	r.runName, ok2 = w.names.run(r.run)
+	if !ok || !ok2 || len(r.hash) != len(events.Hash{}) || r.sequence < 0 {
+		w.problem("leaf %d names no producer, run, number or hash that there is", r.leaf)
+		r.hash = make([]byte, len(events.Hash{}))
+	}
+	r.fields = leafFields[[]byte]{
+		class: w.bytes(s, 1, 1), id: w.bytes(s, 2, 2), producer: append(w.buf[3][:0], r.producerName...),
+		sequence: uint64(r.sequence), run: append(w.buf[4][:0], r.runName...),
+		kind: w.bytes(s, 6, 5), time: w.bytes(s, 7, 6), finding: w.bytes(s, 9, 7),
+	}
+	w.buf[3], w.buf[4] = r.fields.producer, r.fields.run
+	w.leaf = appendLeaf(w.leaf[:0], r.fields, r.hash)
+	same, err := w.tree.add(w.leaf)
+	if err != nil {
+		return err
+	}
+	if !same {
+		w.problem("leaf %d differs from the tree's stored hashes", r.leaf)
+	}
+	a := arrival{leaf: r.leaf, epoch: s.ColumnInt64(10), stream: s.ColumnInt64(11), stored: s.ColumnInt64(12)}
+	w.arrive(a, events.Hash(r.hash))
+	w.index(r)
+	w.classes[Class(r.fields.class)]++
+	f, ok, err := w.fact(r.leaf)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		w.problem("leaf %d: its record is missing", r.leaf)
+		return nil
+	}
+	w.compare(r, f)
+	w.facts.leaf(r, f, a)
+	return nil
+}
+
+// index adds a row to what the indexes should have.
+func (w *walk) index(r row) {
+	if string(r.fields.class) == string(ClassEvent) {
+		w.indexed.id.add(r.fields.id, r.leaf)
+	}
+	w.indexed.producer.add(nil, r.producer, r.sequence, r.leaf)
+	w.indexed.run.add(nil, r.run, r.leaf)
+}
+
+// fact returns the record of a leaf. Records of leaves that there are not are
+// passed over, and noted.
+func (w *walk) fact(leaf int64) (fact, bool, error) {
+	for {
+		if len(w.pending) == 0 {
+			batch, ok := <-w.records.facts
+			if !ok {
+				return fact{}, false, nil
+			}
+			w.pending = batch
+			continue
+		}
+		f := w.pending[0]
+		if f.leaf > leaf {
+			return fact{}, false, nil
+		}
+		w.pending = w.pending[1:]
+		if f.leaf == leaf {
+			return f, true, nil
+		}
+		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
+	}
+}
+
+// compare compares a leaf with its record.
+func (w *walk) compare(r row, f fact) {
+	if !bytes.Equal(r.hash, f.hash[:]) {
+		w.problem("leaf %d: its record was altered", r.leaf)
+		return
+	}
+	if !fits(r, f) {
+		w.problem("leaf %d says something else than its record", r.leaf)
+	}
+	if f.form != formUnknown && f.tenant != w.signed.tenant && string(r.fields.class) != string(ClassQuarantine) {
+		w.problem("leaf %d belongs to another tenant", r.leaf)
+	}
+}
+
+// fits reports whether a leaf has the fields that its record gives it.
+func fits(r row, f fact) bool {
+	l := r.fields
+	switch Class(l.class) {
+	case ClassEvent, ClassConflict:
+		if Class(l.class) == ClassEvent != (len(l.finding) == 0) {
+			return false
+		}
+		return f.form == formEvent && f.id == string(l.id) && f.producer == r.producerName && f.sequence == l.sequence &&
+			f.run == r.runName && string(f.kind) == string(l.kind) && f.time == string(l.time)
+	case ClassManifest:
+		return f.form == formManifest && f.producer == r.producerName && f.sequence == l.sequence &&
+			r.run == 0 && len(l.id)+len(l.kind)+len(l.time)+len(l.finding) == 0
+	case ClassQuarantine:
+		return len(l.finding) > 0 && len(l.id)+len(l.time) == 0 && l.sequence == 0
+	}
+	return false
+}
+
+// compareTrusted compares the tree with the trusted checkpoint where it has the
+// same size.
+func (w *walk) compareTrusted() {
+	t := w.trusted
+	if t == nil || w.tree.size != t.Size {
+		return
+	}
+	w.report.Trusted = &Trusted{Size: t.Size, Root: t.Root.String(), Time: t.Time}
+	if w.tree.root() != t.Root {
+		w.report.Trusted.Diverged = true
+		w.report.Trusted.Reason = "the ledger's root at this size is another one"
+	}
+}
+
+// end looks for what is there behind the last leaf.
+func (w *walk) end() error {
+	if _, _, err := w.fact(math.MaxInt64); err != nil {
+		return err
+	}
+	if more, err := w.hashes.end(); err != nil {
+		return err
+	} else if more != "" {
+		w.problem("%s", more)
+	}
+	if err := w.checkpointsBehind(); err != nil {
+		return err
+	}
+	w.names.unused(w.verifier)
+	w.report.Leaves = w.tree.size
+	w.report.Events = w.classes[ClassEvent]
+	w.report.Manifests = w.classes[ClassManifest]
+	w.report.SetApart = w.classes[ClassConflict] + w.classes[ClassQuarantine]
+	return nil
+}

@@ -38,9 +38,15 @@ func (s *State) Apply(e events.Event, c Config) ([]Decision, error) {
 	}
 	s.put(view)
 	for _, d := range decisions {
-		s.decided[Decided{d.Tenant, d.Source, d.Event}] = struct{}{}
+		s.Decide(d)
 	}
 	return decisions, nil
+}
+
+// Decide puts into s that there is a decision.
+func (s *State) Decide(d Decision) {
+	s.put(View{})
+	s.decided[Decided{d.Tenant, d.Source, d.Event}] = struct{}{}
 }
 
 // View returns the part of s that e can touch.

@@ -21,6 +21,7 @@ type batch struct {
 	state     issues.State
 	loaded    map[[3]string]bool // runs and steps that are in state, steps with their id
 	decisions []issues.Decision
+	published []string // ids of issue.decided events that came by
 }
 
 // fold takes in one message. A message that can never be folded is a
@@ -41,7 +42,8 @@ func (b *batch) fold(m consume.Message) error {
 		return nil
 	}
 	if e.Kind() == events.IssueDecided {
-		return exec(b.conn, "UPDATE decision SET published = 1 WHERE id = ? AND published = 0", e.ID)
+		b.published = append(b.published, e.ID)
+		return nil
 	}
 	decided, err := b.load(e)
 	if err != nil || decided {
@@ -107,31 +109,43 @@ func (b *batch) once(key [3]string, load func() error) error {
 
 // save writes the state and the decisions.
 func (b *batch) save() error {
+	if err := b.saveState(); err != nil {
+		return fmt.Errorf("save state: %w", err)
+	}
+	for _, d := range b.decisions {
+		if err := b.saveDecision(d); err != nil {
+			return fmt.Errorf("save decision: %w", err)
+		}
+	}
+	for _, id := range b.published {
+		if err := run(b.conn, "UPDATE decision SET published = 1 WHERE id = ? AND published = 0", id); err != nil {
+			return fmt.Errorf("mark decision: %w", err)
+		}
+	}
+	return nil
+}
+
+func (b *batch) saveState() error {
 	for _, t := range b.state.Tenants() {
 		if err := save(b.conn, t, "INSERT OR REPLACE INTO tenant (tenant, record) VALUES (?, ?)", t.ID); err != nil {
-			return fmt.Errorf("save tenant: %w", err)
+			return err
 		}
 	}
 	for _, r := range b.state.Runs() {
 		if err := save(b.conn, r, "INSERT OR REPLACE INTO run (tenant, run, record) VALUES (?, ?, ?)", r.Tenant, r.ID); err != nil {
-			return fmt.Errorf("save run: %w", err)
+			return err
 		}
 	}
 	for _, s := range b.state.Steps() {
 		err := save(b.conn, s, "INSERT OR REPLACE INTO step (tenant, run, step, record) VALUES (?, ?, ?, ?)", s.Tenant, s.Run, s.ID)
 		if err != nil {
-			return fmt.Errorf("save step: %w", err)
+			return err
 		}
 	}
 	for _, i := range b.state.Issues() {
 		err := save(b.conn, i, "INSERT OR REPLACE INTO issue (id, tenant, run, record) VALUES (?, ?, ?, ?)", i.ID, i.Tenant, i.Run)
 		if err != nil {
-			return fmt.Errorf("save issue: %w", err)
-		}
-	}
-	for _, d := range b.decisions {
-		if err := b.saveDecision(d); err != nil {
-			return fmt.Errorf("save decision: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -145,7 +159,7 @@ func (b *batch) saveDecision(d issues.Decision) error {
 	}
 	seq := b.conn.LastInsertRowID()
 	for _, id := range d.Issues {
-		if err := exec(b.conn, "INSERT INTO touched (issue, decision) VALUES (?, ?)", id, seq); err != nil {
+		if err := run(b.conn, "INSERT INTO touched (issue, decision) VALUES (?, ?)", id, seq); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func (s *settler) settle(ctx context.Context) (int, error) {
 	s.stage("flushed")
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for i, p := range pending {
-			if err := exec(conn, "UPDATE effect SET settled = 1, outcome = ? WHERE seq = ?", outcomes[i], p.seq); err != nil {
+			if err := run(conn, "UPDATE effect SET settled = 1, outcome = ? WHERE seq = ?", outcomes[i], p.seq); err != nil {
 				return err
 			}
 		}
@@ -141,7 +141,7 @@ func (s *settler) publish(ctx context.Context) (int, error) {
 	s.stage("published")
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, d := range pending {
-			if err := exec(conn, "UPDATE decision SET published = 1 WHERE id = ?", d.ID()); err != nil {
+			if err := run(conn, "UPDATE decision SET published = 1 WHERE id = ?", d.ID()); err != nil {
 				return err
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// exec runs a statement that returns no rows.
-func exec(conn *sqlite.Conn, query string, args ...any) error {
+// run executes a statement that returns no rows.
+func run(conn *sqlite.Conn, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }
 
@@ -49,7 +49,7 @@ func save(conn *sqlite.Conn, v any, query string, args ...any) error {
 	if err != nil {
 		return fmt.Errorf("encode %T: %w", v, err)
 	}
-	return exec(conn, query, append(args, string(data))...)
+	return run(conn, query, append(args, string(data))...)
 }
 
 // errOtherScope is why a database is refused that was read for others.
@@ -67,7 +67,7 @@ func claim(conn *sqlite.Conn, tenant string) error {
 		return err
 	}
 	if !known {
-		return exec(conn, "INSERT INTO scope (id, tenant) VALUES (1, ?)", tenant)
+		return run(conn, "INSERT INTO scope (id, tenant) VALUES (1, ?)", tenant)
 	}
 	if have != tenant {
 		return fmt.Errorf("%w: --tenant was %q, now it is %q; use another data directory", errOtherScope, have, tenant)

@@ -12,7 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
-	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // The pace of settling.
@@ -50,7 +49,7 @@ type outbox interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
-func newSettler(opts Options, db *projection.DB, box *publish.Publisher) *settler {
+func newSettler(opts Options, db *projection.DB, box outbox) *settler {
 	return &settler{
 		db: db, backend: opts.backend, outbox: box, logger: opts.Logger, stage: opts.stage,
 		wake: make(chan struct{}, 1),

@@ -1,0 +1,266 @@
+package tracker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/beads"
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// event returns an event of kind at second s of a test, with a payload.
+func event(tb testing.TB, tenant, run string, s int, kind events.Kind, payload any) events.Event {
+	tb.Helper()
+	e := events.Event{
+		ID: fmt.Sprintf("%s-%s-%03d-%s", tenant, run, s, kind), Source: "/engine", Type: kind.Type(),
+		Subject: run, Time: epoch.Add(time.Duration(s) * time.Second), Tenant: tenant, Run: run, RunType: "RESOLVE",
+	}
+	if err := e.SetData(payload); err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+func step(tb testing.TB, tenant, run string, s int, name string, status events.StepStatus, out string) events.Event {
+	tb.Helper()
+	e := event(tb, tenant, run, s, events.StepFinished, events.StepFinishedData{
+		AgentRole: "CODER", StepStatus: status, OutputSummary: out,
+	})
+	e.Step = name
+	return e
+}
+
+// story is a history of two tenants with every outcome of the table in it.
+func story(tb testing.TB) []events.Event {
+	tb.Helper()
+	const deferred = "Done. Out of scope: migrate the schema. Next steps: add retry; write docs; tune the cache; drop the flag"
+	simple := event(tb, "acme", "r3", 1, events.RunFinished, events.RunFinishedData{Success: true})
+	simple.RunType = "REVIEW"
+	failed := step(tb, "beta", "r2", 3, "s1", events.StepFailed, "")
+	failed.RunType = "TRIAGE"
+	return []events.Event{
+		event(tb, "acme", "r1", 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"}),
+		event(tb, "acme", "r1", 1, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}),
+		step(tb, "acme", "r1", 2, "s1", events.StepFailed, ""),
+		failed,
+		step(tb, "acme", "r1", 4, "s1", events.StepCompleted, deferred),
+		simple,
+		event(tb, "acme", "r1", 5, events.Error, events.ErrorData{Error: events.Failure{Message: "boom"}}),
+		event(tb, "acme", "r1", 6, events.RunFinished, events.RunFinishedData{Success: true}),
+	}
+}
+
+// want returns the issues that list comes to, folded in memory.
+func want(tb testing.TB, list []events.Event) (*issues.State, []issues.Decision) {
+	tb.Helper()
+	s := new(issues.State)
+	var decisions []issues.Decision
+	for _, e := range list {
+		d, err := s.Apply(e, issues.DefaultConfig())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		decisions = append(decisions, d...)
+	}
+	return s, decisions
+}
+
+// stateHash returns the hash of the state in the tracker's database.
+func stateHash(tb testing.TB, dataDir string) events.Hash {
+	tb.Helper()
+	s, err := loadState(tb.Context(), dataDir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h, err := s.Hash()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+func hashOf(tb testing.TB, s *issues.State) events.Hash {
+	tb.Helper()
+	h, err := s.Hash()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
+
+// pipeline is a server, and a data directory that trackers use one after the
+// other.
+type pipeline struct {
+	tb      testing.TB
+	server  *natstest.Server
+	dataDir string
+}
+
+func newPipeline(tb testing.TB) *pipeline {
+	tb.Helper()
+	return &pipeline{tb: tb, server: natstest.Listen(tb, tb.TempDir()), dataDir: tb.TempDir()}
+}
+
+// publish puts list into the stream as one producer.
+func (p *pipeline) publish(name string, list ...events.Event) {
+	p.tb.Helper()
+	pub, err := publish.Open(p.tb.Context(), p.server.Connect(p.tb), publish.Options{
+		Dir: filepath.Join(p.tb.TempDir(), name), Name: name, Redactor: publish.NoRedaction,
+	})
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	for _, e := range list {
+		if _, err := pub.Append(p.tb.Context(), e); err != nil {
+			p.tb.Fatal(err)
+		}
+	}
+	if err := pub.Close(p.tb.Context()); err != nil {
+		p.tb.Fatal(err)
+	}
+}
+
+// drain runs a tracker over what is in the stream.
+func (p *pipeline) drain(change ...func(*Options)) error {
+	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	if err != nil {
+		return err
+	}
+	opts := Options{Broker: b, DataDir: p.dataDir, Drain: true}
+	for _, c := range change {
+		c(&opts)
+	}
+	err = Run(p.tb.Context(), opts)
+	return errors.Join(err, b.Close(context.WithoutCancel(p.tb.Context())))
+}
+
+func (p *pipeline) mustDrain(change ...func(*Options)) {
+	p.tb.Helper()
+	if err := p.drain(change...); err != nil {
+		p.tb.Fatal(err)
+	}
+}
+
+// stored returns the events in the stream that can be decoded, and are of kind
+// if one is given.
+func (p *pipeline) stored(kind events.Kind) (list []events.Event) {
+	p.tb.Helper()
+	js := p.server.JetStream(p.tb)
+	stream, err := js.Stream(p.tb.Context(), p.server.Space().EventStream())
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	for seq := uint64(1); seq <= stream.CachedInfo().State.LastSeq; seq++ {
+		m, err := stream.GetMsg(p.tb.Context(), seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			p.tb.Fatal(err)
+		}
+		a, err := p.server.Space().Parse(m.Subject)
+		if err != nil || a.Manifest || kind != "" && a.Kind != kind {
+			continue
+		}
+		if e, err := events.Decode(m.Data); err == nil && e.Tenant == a.Tenant && !strings.HasPrefix(e.ID, "bad-") {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// check compares all that the tracker made with what the stream comes to.
+func (p *pipeline) check() {
+	p.tb.Helper()
+	state, decisions := want(p.tb, p.stored(""))
+	if got := stateHash(p.tb, p.dataDir); got != hashOf(p.tb, state) {
+		p.tb.Errorf("state: got hash %s, want %s", got, hashOf(p.tb, state))
+	}
+	var wantIDs, gotIDs []string
+	for _, d := range decisions {
+		wantIDs = append(wantIDs, d.ID())
+	}
+	for _, e := range p.stored(events.IssueDecided) {
+		gotIDs = append(gotIDs, e.ID)
+	}
+	slices.Sort(wantIDs)
+	slices.Sort(gotIDs)
+	if diff := cmp.Diff(wantIDs, gotIDs); diff != "" {
+		p.tb.Errorf("published decisions (-want +got):\n%s", diff)
+	}
+	checkFiles(p.tb, p.dataDir, state)
+}
+
+// checkFiles compares the exported files with the issues of state.
+func checkFiles(tb testing.TB, dataDir string, state *issues.State) {
+	tb.Helper()
+	byTenant := make(map[string]int)
+	for _, i := range state.Issues() {
+		byTenant[i.Tenant]++
+		path, err := beads.File(filepath.Join(dataDir, "beads"), i.Tenant)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		got, ok := readBeads(tb, path)[i.ID]
+		if !ok || string(got.Status) != string(i.Status) || got.Title != i.Title || len(got.Dependencies) != len(i.Links) ||
+			!got.ClosedAt.Equal(i.Closed) || !got.UpdatedAt.Equal(i.Updated) {
+			tb.Errorf("exported issue is %+v, want %+v", got, i)
+		}
+	}
+	for tenant, n := range byTenant {
+		path, err := beads.File(filepath.Join(dataDir, "beads"), tenant)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if got := len(readBeads(tb, path)); got != n {
+			tb.Errorf("tenant %s: %d issues exported, want %d", tenant, got, n)
+		}
+	}
+}
+
+func readBeads(tb testing.TB, path string) map[string]beads.Issue {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	list := make(map[string]beads.Issue)
+	dec := json.NewDecoder(bytes.NewReader(data))
+	for dec.More() {
+		var i beads.Issue
+		if err := dec.Decode(&i); err != nil {
+			tb.Fatal(err)
+		}
+		list[i.ID] = i
+	}
+	return list
+}
+
+// openDB opens the tracker's database of a data directory.
+func openDB(tb testing.TB, dataDir string) *projection.DB {
+	tb.Helper()
+	db, err := projection.Open(tb.Context(), File(dataDir), version, schema)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return db
+}

@@ -13,8 +13,9 @@ type PartState string
 
 // The states of a part.
 const (
-	PartStarting PartState = "starting" // began, and has not run for long enough to be trusted
+	PartStarting PartState = "starting"
 	PartRunning  PartState = "running"
+	PartStuck    PartState = "stuck"   // runs, and something keeps it from going on
 	PartWaiting  PartState = "waiting" // failed, begins again soon
 	PartStopped  PartState = "stopped"
 )
@@ -25,6 +26,7 @@ type PartStatus struct {
 	State    PartState `json:"state"`
 	Since    time.Time `json:"since"`
 	Restarts int       `json:"restarts"`
+	Lag      uint64    `json:"lag"`             // messages of the stream that it has not handled
 	Error    string    `json:"error,omitempty"` // the latest, kept until the part runs again
 }
 
@@ -32,21 +34,23 @@ type PartStatus struct {
 const (
 	firstPause = 500 * time.Millisecond
 	longPause  = 30 * time.Second
-	settled    = time.Second      // a part that ran for so long is running
-	forgiven   = 10 * time.Minute // a part that ran for so long begins again without a pause
+	forgiven   = 10 * time.Minute // a part that ran for so long begins again after the first pause
 )
 
 // part runs one service until it is told to stop, and again whenever it ends by
 // itself. Parts fail alone.
 type part struct {
 	name string
-	run  func(ctx context.Context) error
+	run  func(ctx context.Context, report report) error
 
 	mu     sync.Mutex // guards status
 	status PartStatus
 }
 
-func newPart(name string, run func(ctx context.Context) error) *part {
+// report is how a running part says that it gets on, or what keeps it from it.
+type report func(err error, lag uint64)
+
+func newPart(name string, run func(ctx context.Context, report report) error) *part {
 	return &part{name: name, run: run, status: PartStatus{Name: name, State: PartStopped, Since: time.Now()}}
 }
 
@@ -59,7 +63,7 @@ func (p *part) supervise(ctx context.Context, log *slog.Logger) {
 	for {
 		p.set(PartStarting, nil)
 		began := time.Now()
-		err := p.attempt(ctx)
+		err := p.run(ctx, p.note)
 		if ctx.Err() != nil {
 			if err != nil && !errors.Is(err, context.Canceled) {
 				log.WarnContext(ctx, "part stopped with an error", "name", p.name, "error", err)
@@ -83,19 +87,17 @@ func (p *part) supervise(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// attempt runs the part once. It counts as running when it has not failed for a
-// while: one that fails at once is never ready.
-func (p *part) attempt(ctx context.Context) error {
-	timer := time.AfterFunc(settled, func() { p.settle() })
-	defer timer.Stop()
-	return p.run(ctx)
-}
-
-func (p *part) settle() {
+// note takes in how the part gets on.
+func (p *part) note(err error, lag uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.status.State == PartStarting {
-		p.status.State, p.status.Since, p.status.Error = PartRunning, time.Now().UTC(), ""
+	state := PartRunning
+	p.status.Error, p.status.Lag = "", lag
+	if err != nil {
+		state, p.status.Error = PartStuck, err.Error()
+	}
+	if p.status.State != state {
+		p.status.State, p.status.Since = state, time.Now().UTC()
 	}
 }
 

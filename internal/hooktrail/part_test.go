@@ -10,7 +10,7 @@ import (
 )
 
 // supervised runs a part in a bubble until the test ends it.
-func supervised(t *testing.T, run func(ctx context.Context) error) (p *part, stop func()) {
+func supervised(t *testing.T, run func(ctx context.Context, report report) error) (p *part, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	p = newPart("auditor", run)
@@ -35,12 +35,26 @@ func expect(t *testing.T, p *part, state PartState, restarts int) {
 
 func TestPart_RunsAndStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stop := supervised(t, func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
+		ready := make(chan error)
+		p, stop := supervised(t, func(ctx context.Context, report report) error {
+			for {
+				select {
+				case err := <-ready:
+					report(err, 7)
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
 		})
 		expect(t, p, PartStarting, 0)
-		time.Sleep(settled)
+		ready <- nil
+		expect(t, p, PartRunning, 0)
+		ready <- errors.New("disk is full")
+		expect(t, p, PartStuck, 0)
+		if got := p.current(); got.Error != "disk is full" || got.Lag != 7 {
+			t.Errorf("got error %q and lag %d", got.Error, got.Lag)
+		}
+		ready <- nil
 		expect(t, p, PartRunning, 0)
 		stop()
 		expect(t, p, PartStopped, 0)
@@ -50,10 +64,11 @@ func TestPart_RunsAndStops(t *testing.T) {
 func TestPart_BacksOffAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		healthy := time.Now().Add(3 * time.Second)
-		p, stop := supervised(t, func(ctx context.Context) error {
+		p, stop := supervised(t, func(ctx context.Context, report report) error {
 			if time.Now().Before(healthy) {
 				return errors.New("ledger: locked")
 			}
+			report(nil, 0)
 			<-ctx.Done()
 			return nil
 		})
@@ -62,8 +77,6 @@ func TestPart_BacksOffAndComesBack(t *testing.T) {
 			t.Errorf("got error %q", got)
 		}
 		time.Sleep(3500 * time.Millisecond)
-		expect(t, p, PartStarting, 3)
-		time.Sleep(settled)
 		expect(t, p, PartRunning, 3)
 		if got := p.current().Error; got != "" {
 			t.Errorf("runs, and still reports %q", got)
@@ -74,7 +87,7 @@ func TestPart_BacksOffAndComesBack(t *testing.T) {
 
 func TestPart_EndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, stop := supervised(t, func(context.Context) error { return nil })
+		p, stop := supervised(t, func(context.Context, report) error { return nil })
 		expect(t, p, PartWaiting, 1)
 		if got := p.current().Error; got != errEnded.Error() {
 			t.Errorf("got error %q, want %q", got, errEnded)
@@ -88,7 +101,7 @@ func TestPart_PauseIsBoundedAndForgiven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began []time.Time
 		long := 20 // this attempt runs for long
-		p, stop := supervised(t, func(ctx context.Context) error {
+		p, stop := supervised(t, func(ctx context.Context, _ report) error {
 			began = append(began, time.Now())
 			if len(began) == long {
 				sleep(ctx, forgiven)

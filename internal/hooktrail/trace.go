@@ -77,8 +77,11 @@ func newTracer(tenant, run string) *tracer {
 func (t *tracer) add(e events.Event) {
 	tr := &t.trace
 	tr.Events++
-	if e.Kind() == events.RunSealed {
+	switch e.Kind() { //nolint:exhaustive // what services say about a run is not part of it
+	case events.RunSealed:
 		tr.Sealed = true
+		return
+	case events.IssueDecided, events.IssueEdited, events.GapRecorded, events.AuditAccessed, events.ClockTicked:
 		return
 	}
 	tr.Sealed = false

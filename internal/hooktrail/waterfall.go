@@ -23,7 +23,7 @@ const (
 func waterfall(w io.Writer, t Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
-	fmt.Fprintln(w, strings.Join(totals(t), " · "))
+	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
@@ -54,7 +54,7 @@ func heading(t Trace) []string {
 	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
 }
 
-func totals(t Trace) []string {
+func traceTotals(t Trace) []string {
 	calls := plural(t.ToolCalls, "tool call")
 	if t.ToolErrors > 0 {
 		calls += fmt.Sprintf(", %d failed", t.ToolErrors)

@@ -67,6 +67,15 @@ const (
 	drainOutbox   = 15 * time.Second
 )
 
+// Open opens the outbox that [Run] serves, for who serves [Handler] on a server
+// of his own. The caller closes it.
+func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
+	opts = opts.withDefaults()
+	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
+		Name: "serve", Tenant: opts.Tenant, Full: publish.Fail, Durability: opts.Durability, Quota: opts.Quota,
+	}, opts.Logger)
+}
+
 // Run takes events over HTTP until ctx ends. It then answers what is under way,
 // sends what the outbox holds, for some seconds, and returns nil: what is left
 // is sent when it runs again.
@@ -75,9 +84,7 @@ func Run(ctx context.Context, opts Options) error {
 	if err := opts.Validate(); err != nil {
 		return err
 	}
-	p, err := openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
-		Name: "serve", Tenant: opts.Tenant, Full: publish.Fail, Durability: opts.Durability, Quota: opts.Quota,
-	}, opts.Logger)
+	p, err := Open(ctx, opts)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,9 @@
+// Command auditor keeps what agents did in a signed ledger, and verifies it.
+package main
+
+import (
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/cli"
+)
+
+func main() { cli.Main(auditor.Command()) }

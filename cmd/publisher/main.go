@@ -1,0 +1,9 @@
+// Command publisher takes events in and brings them to the stream.
+package main
+
+import (
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/publisher"
+)
+
+func main() { cli.Main(publisher.Command()) }

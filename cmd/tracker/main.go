@@ -1,0 +1,9 @@
+// Command tracker keeps issues for the work that outlives a run.
+package main
+
+import (
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/tracker"
+)
+
+func main() { cli.Main(tracker.Command()) }

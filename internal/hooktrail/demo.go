@@ -1,0 +1,231 @@
+package hooktrail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/publisher"
+	"github.com/hooktrail/hooktrail/internal/tracker"
+)
+
+// DemoReport is what the demo has to show.
+type DemoReport struct {
+	Session  string                  `json:"session"` // the transcript
+	Imported publisher.ImportSummary `json:"imported"`
+	Runs     []ledger.RunSummary     `json:"runs"` // the session first, its sub-agents after it
+	Title    string                  `json:"title"`
+	Issues   []tracker.Issue         `json:"issues"`
+	Metrics  metrics.Summary         `json:"metrics"`
+	AgentFS  []string                `json:"agentfs"` // names of the files
+	Verified ledger.Report           `json:"verified"`
+	TookMS   int64                   `json:"took_ms"`
+	DataDir  string                  `json:"data_dir,omitempty"` // where it was kept
+}
+
+// demoFormat is what sessions for the demo are written in.
+const demoFormat = "claude-code"
+
+// closeTimeout is what the broker gets to end.
+const closeTimeout = 10 * time.Second
+
+func demoCommand(shared *cli.Shared) *cobra.Command {
+	var (
+		session string
+		keep    bool
+	)
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Take a recorded agent session through the whole pipeline and prove it",
+		Long: `Take a recorded agent session through the whole pipeline: published into an
+embedded NATS JetStream, audited into a signed ledger and an AgentFS file, tracked
+as issues, counted as metrics, and verified.
+
+It works in a temporary directory, which it removes again: neither --data-dir nor
+--nats-url has a part in it. It exits with 0 if the ledger is verified and
+complete, else as auditor verify does.`,
+		Example: `  hooktrail demo
+  hooktrail demo --session ~/.claude/projects/my-project/SESSION.jsonl --keep
+  hooktrail demo --json | jq .verified.integrity`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDemo(cmd, shared, session, keep)
+		},
+	}
+	cmd.Flags().StringVar(&session, "session", "", "`FILE` of a Claude Code session, or a folder of them, instead of the recorded one")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory, and say where it is")
+	return cmd
+}
+
+func runDemo(cmd *cobra.Command, shared *cli.Shared, session string, keep bool) (err error) {
+	dir, err := os.MkdirTemp("", "hooktrail-demo-")
+	if err != nil {
+		return fmt.Errorf("directory for the demo: %w", err)
+	}
+	if !keep {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
+	d := demo{
+		dir: dir, tenant: shared.TenantOrDefault(), session: session, progress: bar.Set,
+		log: slog.New(slog.DiscardHandler), // what there is to see is in the report
+	}
+	if shared.Verbose {
+		d.log = shared.Logger(cmd)
+	}
+	report, err := d.run(cmd.Context())
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	if keep {
+		report.DataDir = dir
+	}
+	if shared.JSON {
+		err = cli.PrintJSON(cmd, report)
+	} else {
+		writeDemo(cmd.OutOrStdout(), report)
+	}
+	if err == nil && report.Verified.Exit != ledger.ExitVerified {
+		return cli.Exit(report.Verified.Exit)
+	}
+	return err
+}
+
+// demo is one pass of a session through the pipeline.
+type demo struct {
+	dir      string // empty, and the demo's own
+	tenant   string
+	session  string // empty: the recorded one
+	progress func(done, total uint64)
+	log      *slog.Logger
+}
+
+func (d demo) run(ctx context.Context) (DemoReport, error) {
+	began := time.Now()
+	report, err := d.flow(ctx)
+	if err != nil {
+		return DemoReport{}, err
+	}
+	if err := d.look(ctx, &report); err != nil {
+		return DemoReport{}, err
+	}
+	report.TookMS = time.Since(began).Milliseconds()
+	return report, nil
+}
+
+// flow brings the session through the pipeline.
+func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
+	files, err := d.files()
+	if err != nil {
+		return report, err
+	}
+	report.Session = files[0]
+	if d.session == "" {
+		report.Session = sessionFile
+	}
+	b, err := broker.Open(ctx, broker.Options{DataDir: d.dir, Name: "demo", Logger: d.log})
+	if err != nil {
+		return report, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err = errors.Join(err, b.Close(closing))
+	}()
+	report.Imported, err = publisher.Import(ctx, publisher.ImportOptions{
+		Broker: b, DataDir: d.dir, Tenant: d.tenant, Format: demoFormat, Paths: files,
+		Progress: d.progress, Logger: d.log,
+	})
+	if err != nil {
+		return report, err
+	}
+	if len(report.Imported.Runs) == 0 {
+		return report, fmt.Errorf("%s holds no run: the demo takes Claude Code transcripts", report.Session)
+	}
+	h := &house{broker: b, dataDir: d.dir, tenant: d.tenant, log: d.log}
+	return report, h.drain(ctx)
+}
+
+func (d demo) files() ([]string, error) {
+	if d.session == "" {
+		return unpackSession(filepath.Join(d.dir, "session"))
+	}
+	if info, err := os.Stat(d.session); err == nil && info.IsDir() {
+		return []string{d.session}, nil
+	}
+	return sessionFiles(d.session)
+}
+
+// look reads what the services made, as anybody could: no server runs any more.
+func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
+	if err := d.readLedger(ctx, report); err != nil {
+		return err
+	}
+	if report.Issues, err = tracker.List(ctx, d.dir, d.tenant); err != nil {
+		return err
+	}
+	if report.Metrics, err = metrics.Snapshot(ctx, d.dir); err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(auditor.AgentFSDir(d.dir), "*.db"))
+	if err != nil {
+		return fmt.Errorf("list agentfs files: %w", err)
+	}
+	for _, name := range files {
+		report.AgentFS = append(report.AgentFS, filepath.Base(name))
+	}
+	key, _, err := ledger.ReadVerifier(auditor.KeyDir(d.dir))
+	if err != nil {
+		return err
+	}
+	path, err := ledger.Path(auditor.LedgerDir(d.dir), d.tenant)
+	if err != nil {
+		return err
+	}
+	report.Verified, err = ledger.Verify(ctx, path, ledger.VerifyOptions{Key: key, Tenant: d.tenant})
+	return err
+}
+
+// readLedger sums up the runs, those first that no other one started.
+func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
+	r, err := openLedger(d.dir, d.tenant)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var started []ledger.RunSummary
+	for _, run := range report.Imported.Runs {
+		s, err := r.Summary(ctx, run)
+		if err != nil {
+			return err
+		}
+		if s.ParentRun == "" {
+			report.Runs = append(report.Runs, s)
+		} else {
+			started = append(started, s)
+		}
+	}
+	report.Runs = append(report.Runs, started...)
+	t, err := readTrace(ctx, r, report.Runs[0].Run)
+	if err != nil {
+		return err
+	}
+	for _, s := range t.Steps {
+		if s.Input != "" {
+			report.Title = oneLine(s.Input)
+			break
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package hooktrail
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/tracker"
+)
+
+// house is a broker and what the services need to work on it.
+type house struct {
+	broker   *broker.Broker
+	dataDir  string
+	tenant   string // empty: all
+	log      *slog.Logger
+	registry *prometheus.Registry // where metrics shows its numbers; nil: nowhere
+}
+
+// mode says until when a consumer reads.
+type mode bool
+
+const (
+	serving  mode = false // until its context ends
+	draining mode = true  // until all is handled that is in the stream now
+)
+
+// consumer is a service that reads the stream.
+type consumer struct {
+	name string
+	run  func(ctx context.Context, m mode, progress func(consume.Progress)) error
+}
+
+// The names of the parts.
+const (
+	publisherName = "publisher"
+	auditorName   = "auditor"
+	trackerName   = "tracker"
+	metricsName   = "metrics"
+)
+
+// consumers returns the services that read the stream, in groups: what one group
+// publishes is read by the next.
+func (h *house) consumers() [][]consumer {
+	return [][]consumer{
+		{{trackerName, h.runTracker}},
+		{{auditorName, h.runAuditor}, {metricsName, h.runMetrics}},
+	}
+}
+
+func (h *house) runAuditor(ctx context.Context, m mode, progress func(consume.Progress)) error {
+	return auditor.Run(ctx, auditor.Options{
+		Broker: h.broker, DataDir: h.dataDir, Tenant: h.tenant, Drain: bool(m),
+		Progress: progress, Logger: h.log.With("part", auditorName),
+	})
+}
+
+func (h *house) runTracker(ctx context.Context, m mode, progress func(consume.Progress)) error {
+	return tracker.Run(ctx, tracker.Options{
+		Broker: h.broker, DataDir: h.dataDir, Tenant: h.tenant, Drain: bool(m),
+		Progress: progress, Logger: h.log.With("part", trackerName),
+	})
+}
+
+func (h *house) runMetrics(ctx context.Context, m mode, progress func(consume.Progress)) error {
+	return metrics.Run(ctx, metrics.Options{
+		Broker: h.broker, DataDir: h.dataDir, Tenant: h.tenant, Drain: bool(m), Registry: h.registry,
+		Progress: progress, Logger: h.log.With("part", metricsName),
+	})
+}
+
+// drain has all consumers handle everything that is in the stream, what they
+// themselves publish included.
+func (h *house) drain(ctx context.Context) error {
+	var errs []error
+	for _, group := range h.consumers() {
+		var wg sync.WaitGroup
+		ended := make([]error, len(group))
+		for i, c := range group {
+			wg.Go(func() { ended[i] = c.run(ctx, draining, nil) })
+		}
+		wg.Wait()
+		errs = append(errs, ended...)
+	}
+	return errors.Join(errs...)
+}

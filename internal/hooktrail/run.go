@@ -1,0 +1,238 @@
+package hooktrail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Command returns the hooktrail command.
+func Command() *cobra.Command {
+	shared := new(cli.Shared)
+	cmd := cli.Group("hooktrail", "Record what agents do so that it can be proved",
+		demoCommand(shared), upCommand(shared),
+		cli.Group("run", "Look at the runs in the ledger", runListCommand(shared), runShowCommand(shared)))
+	shared.Register(cmd)
+	return cmd
+}
+
+func runShowCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show a run as a waterfall",
+		Long: `Show a run as a waterfall: its steps, and in each the tool calls with bars that
+tell when they ran and for how long, failures, sub-agents and tokens. It reads the
+ledger and needs no server. The start of a run's id is enough if it
+fits one run.`,
+		Example: `  hooktrail run show 5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71
+  hooktrail run show 5e6c1d2a --tenant acme --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tenant := shared.TenantOrDefault()
+			r, err := openLedger(shared.DataDir, tenant)
+			if err != nil {
+				return err
+			}
+			t, err := readTrace(cmd.Context(), r, args[0])
+			if missing, ok := errors.AsType[*noRunError](err); ok {
+				missing.list = listHint(shared)
+			}
+			if err = errors.Join(err, r.Close()); err != nil {
+				return err
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, t)
+			}
+			out := cmd.OutOrStdout()
+			waterfall(out, t, cli.PaletteFor(out))
+			return nil
+		},
+	}
+}
+
+func runListCommand(shared *cli.Shared) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the runs, the latest first",
+		Long:  "List the runs in a tenant's ledger, the latest first. It needs no server.",
+		Example: `  hooktrail run list
+  hooktrail run list --limit 0 --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return cli.Usage("--limit %d: it cannot be negative", limit)
+			}
+			r, err := openLedger(shared.DataDir, shared.TenantOrDefault())
+			if err != nil {
+				return err
+			}
+			list, left, err := listRuns(cmd.Context(), r, limit)
+			if err = errors.Join(err, r.Close()); err != nil {
+				return err
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, list)
+			}
+			writeRuns(cmd.OutOrStdout(), list, left)
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 20, "list the latest `N` runs; 0 lists all")
+	return cmd
+}
+
+// openLedger opens the ledger of tenant below dataDir for reading.
+func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
+	dir := auditor.LedgerDir(dataDir)
+	path, err := ledger.Path(dir, tenant)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	r, err := ledger.OpenReader(path)
+	if !errors.Is(err, os.ErrNotExist) {
+		return r, err
+	}
+	tenants, err := ledger.Tenants(dir)
+	if len(tenants) == 0 {
+		return nil, errors.Join(fmt.Errorf("no ledger below %s: start `auditor serve` or `hooktrail up` there, or name another --data-dir", dataDir), err)
+	}
+	slices.Sort(tenants)
+	return nil, errors.Join(fmt.Errorf("tenant %q has no ledger below %s; there are: %s", tenant, dataDir, strings.Join(tenants, ", ")), err)
+}
+
+// readTrace folds the events of the run that name stands for.
+func readTrace(ctx context.Context, r *ledger.Reader, name string) (Trace, error) {
+	run, err := findRun(ctx, r, name)
+	if err != nil {
+		return Trace{}, err
+	}
+	t := newTracer(r.Tenant(), run)
+	for entry, err := range r.Run(ctx, run) {
+		if err != nil {
+			return Trace{}, err
+		}
+		e, err := events.Decode(entry.Bytes)
+		if err != nil {
+			return Trace{}, fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
+		}
+		t.add(e)
+	}
+	return t.result(), nil
+}
+
+// findRun returns the run named so, else the one whose id has name in it.
+func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
+	has, err := r.Has(ctx, name)
+	if err != nil || has {
+		return name, err
+	}
+	runs, err := r.Runs(ctx)
+	if err != nil {
+		return "", err
+	}
+	var near []string
+	for _, info := range runs {
+		// The sub-agents of a session begin with its id: the session is meant.
+		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
+			near = append(near, info.Run)
+		}
+	}
+	if len(near) == 1 {
+		return near[0], nil
+	}
+	return "", &noRunError{name: name, tenant: r.Tenant(), near: len(near), list: listCommand}
+}
+
+// listCommand lists the runs, one of which may have been meant.
+const listCommand = "hooktrail run list"
+
+// noRunError says that a name is not that of one run, and how to find one that is.
+type noRunError struct {
+	name, tenant string
+	near         int    // runs whose ids begin with the name
+	list         string // the command that lists the runs
+}
+
+// Error implements error.
+func (e *noRunError) Error() string {
+	if e.near > 1 {
+		return fmt.Sprintf("%q begins the ids of %d runs; `%s` lists them", e.name, e.near, e.list)
+	}
+	return fmt.Sprintf("run %q is not in the ledger of tenant %q; `%s` lists what is", e.name, e.tenant, e.list)
+}
+
+// listHint returns the command that lists the runs where shared looks.
+func listHint(shared *cli.Shared) string {
+	hint := listCommand + tenantFlag(shared.TenantOrDefault())
+	if shared.DataDir != cli.DefaultDataDir() {
+		hint += " --data-dir " + cli.ShellQuote(shared.DataDir)
+	}
+	return hint
+}
+
+// listRuns returns what the latest runs came to, and how many others there are.
+func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
+	runs, err := r.Runs(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if limit > 0 && len(runs) > limit {
+		runs, left = runs[:limit], len(runs)-limit
+	}
+	list = make([]ledger.RunSummary, 0, len(runs))
+	for _, info := range runs {
+		s, err := r.Summary(ctx, info.Run)
+		if err != nil {
+			return nil, 0, fmt.Errorf("run %q: %w", info.Run, err)
+		}
+		list = append(list, s)
+	}
+	return list, left, nil
+}
+
+func writeRuns(out io.Writer, list []ledger.RunSummary, left int) {
+	if len(list) == 0 {
+		fmt.Fprintln(out, "no runs yet")
+		return
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tSTARTED\tLASTED\tSTATE\tTOOL CALLS\tTOKENS IN/OUT")
+	for _, s := range list {
+		calls := count(int64(s.ToolCalls))
+		if s.ToolErrors > 0 {
+			calls += fmt.Sprintf(", %d failed", s.ToolErrors)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s/%s\n", shown(s.Run, maxDetail), s.First.UTC().Format("2006-01-02 15:04:05"),
+			duration(s.Last.Sub(s.First).Milliseconds()), runState(s), calls, count(s.Tokens.Input), count(s.Tokens.Output))
+	}
+	w.Flush()
+	if left > 0 {
+		fmt.Fprintf(out, "and %s before; --limit 0 lists all\n", plural(left, "run"))
+	}
+}
+
+func runState(s ledger.RunSummary) string {
+	state := "going on"
+	switch {
+	case s.Finished != nil && s.Finished.Success:
+		state = "finished"
+	case s.Finished != nil:
+		state = "failed"
+	}
+	if s.Sealed {
+		state += ", sealed"
+	}
+	return state
+}

@@ -1,0 +1,186 @@
+package hooktrail
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// labelWidth is that of the first column of the demo's summary.
+const labelWidth = 11
+
+// writeDemo writes what a person has to see, in lines that take ten seconds.
+func writeDemo(w io.Writer, r DemoReport) {
+	paint := cli.PaletteFor(w)
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(w, "%s %s\n", paint.Bold(pad(label, labelWidth)), fmt.Sprintf(format, args...))
+	}
+	all := total(r.Runs)
+	line("Session", "%q", shown(r.Title, 76))
+	line("", "%s, %s, %s", plural(len(r.Runs), "run")+ofThem(all.subagents, "by a sub-agent", "by sub-agents"),
+		plural(all.steps, "step")+ofThem(all.failedSteps, "failed", "failed"), duration(all.last.Sub(all.first).Milliseconds()))
+	line("Captured", "%s, %s (%s)", plural(r.Imported.Events, "event"), plural(all.calls, "tool call"), byName(all.tools))
+	line("", "%s, %s without result; %s", plural(all.errors, "call")+" failed", count(int64(all.unanswered)), plural(all.failures, "API error"))
+	line("", "%s", tokens(all.tokens))
+	if n := r.Imported.Malformed; n > 0 {
+		line("", "%s", paint.Warn(plural(n, "malformed line")+" left out, as publisher import would tell"))
+	}
+	writeIssues(line, r, paint)
+	line("Metrics", "%s, %s failed; %s, %s failed; %s of the stream counted",
+		plural(int(r.Metrics.Steps), "step"), count(r.Metrics.StepsFailed),
+		plural(int(r.Metrics.ToolCalls), "tool call"), count(r.Metrics.ToolErrors), plural(int(r.Metrics.StreamApplied), "message"))
+	line("AgentFS", "%s", shown(strings.Join(r.AgentFS, ", "), 100))
+	writeVerdicts(line, r.Verified, paint)
+	fmt.Fprintln(w)
+	writeNext(line, r)
+}
+
+// writeIssues lists the issues, and says what there is when there are none.
+func writeIssues(line func(label, format string, args ...any), r DemoReport, paint cli.Palette) {
+	const most = 8
+	label := "Issues"
+	if len(r.Issues) == 0 {
+		line(label, "none: nothing is left over that outlives the run")
+	}
+	for i, issue := range r.Issues {
+		if i == most {
+			line("", "and %s", plural(len(r.Issues)-most, "other"))
+			break
+		}
+		line(label, "%s  %s  %s", issue.ID, paintStatus(issue.Status, paint), shown(issue.Title, 60))
+		label = ""
+	}
+}
+
+func paintStatus(s issues.Status, paint cli.Palette) string {
+	text := pad(strings.ReplaceAll(string(s), "_", " "), len(issues.InProgress))
+	switch s {
+	case issues.Closed:
+		return paint.Good(text)
+	case issues.Blocked:
+		return paint.Bad(text)
+	case issues.Open, issues.InProgress:
+	}
+	return paint.Warn(text)
+}
+
+// writeVerdicts writes what verify found out.
+func writeVerdicts(line func(label, format string, args ...any), v ledger.Report, paint cli.Palette) {
+	verdict := func(s string, good bool) string {
+		if good {
+			return paint.Good(pad(s, labelWidth))
+		}
+		return paint.Bad(pad(s, labelWidth))
+	}
+	checkpoint := "no checkpoint"
+	if c := v.Checkpoint; c != nil {
+		checkpoint = fmt.Sprintf("signed %s by %s", c.Time.UTC().Format(time.RFC3339), shown(c.Key, 40))
+	}
+	line("Integrity", "%s %s, %s", verdict(string(v.Integrity), v.Integrity == ledger.Verified), plural(int(v.Leaves), "leaf record"), checkpoint)
+	for _, p := range v.Problems {
+		line("", "%s", paint.Bad(shown(p, 100)))
+	}
+	var sent, held uint64
+	for _, p := range v.Producers {
+		sent, held = sent+p.Sent, held+p.Held
+	}
+	line("Complete", "%s %s sent, %s held; %s sealed", verdict(string(v.Completeness), v.Completeness == ledger.Complete),
+		plural(int(sent), "event"), count(int64(held)), plural(v.Runs.Sealed, "run"))
+	for _, g := range v.Gaps {
+		line("", "%s", paint.Bad(fmt.Sprintf("missing: %s %d to %d (%s)", shown(g.Producer, 40), g.First, g.Last, g.Cause)))
+	}
+}
+
+// writeNext says where to go from here.
+func writeNext(line func(label, format string, args ...any), r DemoReport) {
+	took := float64(r.TookMS) / float64(time.Second/time.Millisecond)
+	if r.DataDir == "" {
+		line("Took", "%.1f s, and left nothing behind; --keep keeps it to look around in", took)
+		line("Next", "hooktrail up                      the same for your agents, until Ctrl-C")
+		line("", "hooktrail demo --session FILE     with a Claude Code session of yours")
+		return
+	}
+	dir := " --data-dir " + cli.Printable(cli.ShellQuote(r.DataDir))
+	tenant := tenantFlag(r.Verified.Tenant)
+	line("Took", "%.1f s; kept in %s", took, cli.Printable(r.DataDir))
+	line("Next", "hooktrail run show%s%s %s", dir, tenant, shown(cli.ShellQuote(r.Runs[0].Run), maxDetail))
+	line("", "auditor verify%s%s", dir, tenant)
+	line("", "tracker list%s%s", dir, tenant)
+}
+
+// totals are what all runs came to together.
+type totals struct {
+	first, last                   time.Time
+	subagents, steps, failedSteps int
+	calls, errors, unanswered     int
+	failures                      int // errors that are not a tool's
+	tools                         map[string]int
+	tokens                        events.Tokens
+}
+
+func total(runs []ledger.RunSummary) totals {
+	all := totals{tools: map[string]int{}}
+	for _, r := range runs {
+		if r.ParentRun != "" {
+			all.subagents++
+		}
+		if all.first.IsZero() || r.First.Before(all.first) {
+			all.first = r.First
+		}
+		if r.Last.After(all.last) {
+			all.last = r.Last
+		}
+		for status, n := range r.Steps {
+			all.steps += n
+			if status == events.StepFailed {
+				all.failedSteps += n
+			}
+		}
+		for tool, n := range r.ToolCallsByName {
+			all.tools[tool] += n
+		}
+		all.calls += r.ToolCalls
+		all.errors += r.ToolErrors
+		all.unanswered += r.Unanswered
+		all.failures += r.Errors
+		all.tokens = all.tokens.Plus(r.Tokens)
+	}
+	return all
+}
+
+// byName lists tools by how often they were called.
+func byName(tools map[string]int) string {
+	const most = 7
+	names := slices.SortedFunc(maps.Keys(tools), func(a, b string) int {
+		return cmp.Or(cmp.Compare(tools[b], tools[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for i, name := range names {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("%d others", len(names)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %d", shown(name, 30), tools[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// ofThem says that n of what was just counted are special, if any are.
+func ofThem(n int, one, many string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", 1 " + one
+	}
+	return ", " + count(int64(n)) + " " + many
+}

@@ -1,0 +1,230 @@
+package hooktrail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/publisher"
+)
+
+// UpOptions are the settings of [Up].
+type UpOptions struct {
+	DataDir      string // required
+	NATSURL      string // a broker elsewhere; empty: the embedded one
+	NATSListen   string // of the embedded one; empty: a free port of the loopback, kept
+	HTTPListen   string // required
+	AllowRemote  bool   // HTTPListen may be another interface than the loopback
+	Tenant       string // empty: all
+	DrainTimeout time.Duration
+	Logger       *slog.Logger
+	Listening    func(Addresses) // called once events are taken in
+}
+
+// Addresses are where a running house is reached.
+type Addresses struct {
+	HTTP    string `json:"http"`
+	NATS    string `json:"nats"`
+	DataDir string `json:"data_dir"`
+}
+
+// defaultDrain is what everything gets to handle what is there.
+const defaultDrain = 30 * time.Second
+
+func upCommand(shared *cli.Shared) *cobra.Command {
+	var opts UpOptions
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Run everything in one process",
+		Long: `Run everything in one process until a signal ends it: an embedded NATS server,
+publisher, auditor, tracker and metrics. It answers POST /v1/events, /livez, /readyz
+and /metrics. A part that fails is begun again, and the others go on meanwhile.
+
+SIGTERM and Ctrl-C drain: first the publisher, then the consumers up to the
+stream's last event, then the server. A second one ends it at once; nothing that
+was acknowledged is lost by that.`,
+		Example: `  hooktrail up
+  hooktrail up --http-listen 127.0.0.1:9000 --nats-listen 127.0.0.1:4222 --data-dir /var/lib/hooktrail
+  curl -d @event.json -H 'Content-Type: application/cloudevents+json' http://127.0.0.1:8080/v1/events`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.DataDir, opts.NATSURL, opts.Tenant, opts.Logger = shared.DataDir, shared.NATSURL, shared.Tenant, shared.Logger(cmd)
+			opts.Listening = func(a Addresses) { printAddresses(cmd, shared, a) }
+			if err := opts.Validate(); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return Up(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.HTTPListen, "http-listen", publisher.DefaultListen, "`address` of the HTTP server")
+	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty is a free port, which it keeps")
+	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address that is not of the loopback: whoever reaches it may write")
+	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how `long` stopping may take")
+	return cmd
+}
+
+func printAddresses(cmd *cobra.Command, shared *cli.Shared, a Addresses) {
+	if shared.JSON {
+		if err := cli.PrintJSON(cmd, a); err != nil {
+			shared.Logger(cmd).WarnContext(cmd.Context(), "addresses were not printed", "error", err)
+		}
+		return
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "events    POST %s/v1/events\nhealth    %s/readyz\nmetrics   %s/metrics\nnats      %s\ndata      %s\n",
+		a.HTTP, a.HTTP, a.HTTP, a.NATS, cli.Printable(a.DataDir))
+}
+
+// Validate reports the first option that cannot be used.
+func (o UpOptions) Validate() error {
+	if o.DataDir == "" {
+		return errors.New("options: DataDir is missing")
+	}
+	if o.DrainTimeout < 0 {
+		return fmt.Errorf("--drain-timeout %v: it cannot be negative", o.DrainTimeout)
+	}
+	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote}.Validate()
+}
+
+// Up runs everything until ctx ends, then drains. It returns nil on a clean
+// stop, also when the drain's deadline came first: nothing is lost, and the next
+// start goes on. It fails if the broker cannot be had or the address is taken.
+func Up(ctx context.Context, opts UpOptions) (err error) {
+	b, err := broker.Open(ctx, broker.Options{
+		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	u := newUp(opts, b)
+	defer func() {
+		// The deadline of the drain has nothing to do with this: the server has
+		// to end in any case.
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		err = errors.Join(err, b.Close(closing))
+	}()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.HTTPListen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	return u.serve(ctx, listener)
+}
+
+// up is a running house.
+type up struct {
+	opts  UpOptions
+	house *house
+	gate  gate // to the publisher
+	parts []*part
+}
+
+func newUp(opts UpOptions, b *broker.Broker) *up {
+	registry := prometheus.NewRegistry()
+	u := &up{opts: opts, house: &house{
+		broker: b, dataDir: opts.DataDir, tenant: opts.Tenant, log: opts.Logger, registry: registry,
+	}}
+	u.parts = append(u.parts, newPart(publisherName, u.publish))
+	for _, group := range u.house.consumers() {
+		for _, c := range group {
+			u.parts = append(u.parts, newPart(c.name, func(ctx context.Context, report report) error {
+				return c.run(ctx, serving, func(p consume.Progress) { report(p.Err, p.Lag) })
+			}))
+		}
+	}
+	instrument(registry, u.parts)
+	return u
+}
+
+// serve runs the parts and the HTTP server until ctx ends or the server fails.
+func (u *up) serve(ctx context.Context, listener net.Listener) error {
+	server := u.server(ctx)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	ends := make([]func(), len(u.parts))
+	for i, p := range u.parts {
+		ends[i] = u.start(running, p)
+	}
+	address := Addresses{HTTP: "http://" + listener.Addr().String(), NATS: u.house.broker.URL(), DataDir: u.opts.DataDir}
+	u.opts.Logger.InfoContext(ctx, "hooktrail is up", "http", address.HTTP, "nats", address.NATS, "embedded", u.house.broker.Embedded())
+	if u.opts.Listening != nil {
+		u.opts.Listening(address)
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case err := <-served:
+		failed = fmt.Errorf("serve http: %w", err)
+	}
+	u.drain(context.WithoutCancel(ctx), ends)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := server.Shutdown(closing); err != nil {
+		return errors.Join(failed, fmt.Errorf("end requests: %w", err), server.Close())
+	}
+	return failed
+}
+
+// start runs p, and returns what ends it and waits for that.
+func (u *up) start(ctx context.Context, p *part) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { p.supervise(ctx, u.opts.Logger) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// drain ends the parts in the order of the flow, and has the consumers handle
+// what is in the stream then.
+func (u *up) drain(ctx context.Context, ends []func()) {
+	began := time.Now()
+	log := u.opts.Logger
+	log.InfoContext(ctx, "draining", "timeout", u.opts.DrainTimeout.String())
+	ctx, cancel := context.WithTimeout(ctx, u.opts.DrainTimeout)
+	defer cancel()
+	u.gate.drain(began.Add(u.opts.DrainTimeout / 2)) // the consumers get the rest
+	for _, end := range ends {                       // the publisher is the first
+		end()
+	}
+	if err := u.house.drain(ctx); err != nil {
+		log.WarnContext(ctx, "drain was not finished: the next start goes on", "error", err)
+		return
+	}
+	log.InfoContext(ctx, "drained", "took", time.Since(began).Round(time.Millisecond).String())
+}
+
+// publish is the publisher part: the outbox behind POST /v1/events.
+func (u *up) publish(ctx context.Context, report report) error {
+	p, err := publisher.Open(ctx, publisher.Options{
+		Broker: u.house.broker, DataDir: u.opts.DataDir, Tenant: u.opts.Tenant, Logger: u.opts.Logger.With("part", publisherName),
+	})
+	if err != nil {
+		return err
+	}
+	u.gate.open(publisher.Handler(p, publisher.HandlerOptions{
+		Tenant: u.opts.Tenant, AllowRemote: u.opts.AllowRemote, Logger: u.opts.Logger,
+	}))
+	report(nil, 0)
+	<-ctx.Done()
+	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), u.gate.shut())
+	defer cancel()
+	err = p.Close(closing)
+	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(err, context.DeadlineExceeded) {
+		u.opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting)
+		return nil
+	}
+	return err
+}

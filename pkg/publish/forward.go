@@ -46,18 +46,17 @@ func newForwarder(nc *nats.Conn, box *outbox, cur *cursor) (*forwarder, error) {
 		opts: box.opts, nc: nc, outbox: box, link: l, batcher: b, cursor: cur,
 		now: make(chan struct{}, 1), most: box.opts.BatchEvents,
 	}
-	f.restart()
+	f.restart(box.id.Producer, box.spool)
 	return f, nil
 }
 
-// restart begins with the first record that waits.
-func (f *forwarder) restart() {
+// restart begins with the first record of s that waits.
+func (f *forwarder) restart(producer string, s *spool) {
 	if f.reader != nil {
 		f.reader.close()
 	}
-	f.producer = f.outbox.producer()
-	f.reader = f.outbox.currentSpool().reader(f.cursor.next)
-	f.read = f.cursor.next - 1
+	f.producer = producer
+	f.reader, f.read = s.reader(f.cursor.next), f.cursor.next-1
 	f.due = map[runKey]time.Time{}
 	for key, t := range f.cursor.runs {
 		if t.Finished && t.Count > t.Sealed {

@@ -232,8 +232,6 @@ func (r *recovery) settleDamage() {
 				part.Reason = reasonDamaged
 				o.gaps = append(o.gaps, gap{hole.tenant, part})
 				o.owed = append(o.owed, gap{hole.tenant, part})
-			} else {
-				r.found -= part.Last - part.First + 1 // lost before, and known
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (f *forwarder) startOver() error {
 	o.opts.Logger.Warn("outbox took a new producer id", "old", old.Producer, "new", n.id.Producer, "waiting", n.count)
 	n.adopt()
 	f.cursor.reset(n.id.dir(o.opts.Dir), n.finished)
-	f.restart()
+	f.restart(o.id.Producer, o.spool)
 	if err := os.RemoveAll(old.dir(o.opts.Dir)); err != nil {
 		o.opts.Logger.Warn("old records not removed", "error", err)
 	}

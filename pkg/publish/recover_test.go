@@ -1,0 +1,392 @@
+package publish
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// offline returns a connection whose server is not there, and one that goes to
+// srv.
+func offline(tb testing.TB) *nats.Conn {
+	tb.Helper()
+	nc, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(nc.Close)
+	return nc
+}
+
+// segments returns the segment files of an outbox.
+func segments(tb testing.TB, dir string) []string {
+	tb.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*", "*"+segmentSuffix))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// rewriteFile changes a file.
+func rewriteFile(tb testing.TB, path string, edit func([]byte) []byte) {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(path, edit(data), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// copyDir copies an outbox.
+func copyDir(tb testing.TB, from string) string {
+	tb.Helper()
+	to := filepath.Join(tb.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil && !errors.Is(err, fs.ErrExist) {
+		tb.Fatal(err)
+	}
+	return to
+}
+
+// recordAt returns where the n-th record of a segment begins and ends.
+func recordAt(tb testing.TB, data []byte, n int) (from, to int) {
+	tb.Helper()
+	for {
+		it, err := scan(data[from:])
+		if err != nil || it.fault != intact {
+			tb.Fatalf("record %d: fault %d, %v", n, it.fault, err)
+		}
+		if n == 0 {
+			return from, from + it.size
+		}
+		from += it.size
+		n--
+	}
+}
+
+func TestRecover_KilledProcess(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.SegmentBytes = 4 << 10
+	p := mustOpen(t, offline(t), opts)
+	appendMany(t, p, 0, 100)
+	kill(p)
+	p = mustOpen(t, offline(t), opts)
+	if s := p.Stats(); s.Pending != 100 || s.Damaged != 0 {
+		t.Errorf("stats %+v", s)
+	}
+	appendMany(t, p, 100, 150)
+	kill(p)
+	p = mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 150, 200)
+	mustClose(t, p)
+	checkStream(t, srv).wantEvents(t, 0, 200)
+	if left := segments(t, opts.Dir); len(left) != 1 {
+		t.Errorf("acknowledged segments are left: %v", left)
+	}
+}
+
+func TestRecover_TornTail(t *testing.T) {
+	for _, cut := range []int{1, 20, 50, 150} {
+		srv := natstest.Start(t)
+		opts := testOptions(t, t.TempDir())
+		p := mustOpen(t, offline(t), opts)
+		appendMany(t, p, 0, 10)
+		kill(p)
+		rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
+			from, to := recordAt(t, b, 9)
+			return b[:max(from+1, to-cut)]
+		})
+		p = mustOpen(t, srv.Connect(t), opts)
+		appendMany(t, p, 9, 12)
+		mustClose(t, p)
+		h := checkStream(t, srv)
+		h.wantEvents(t, 0, 12)
+		if len(h.gaps) > 0 {
+			t.Errorf("cut %d: gaps %+v", cut, h.gaps)
+		}
+	}
+}
+
+// A record that was whole and is damaged is never dropped silently.
+func TestRecover_Damage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		record, offset int // which byte is hit; from the end when negative
+		renumbered     bool
+	}{
+		"Body":        {record: 4, offset: -10},
+		"Header":      {record: 4, offset: 9},
+		"Magic":       {record: 4, offset: 1},
+		"Tenant":      {record: 4, offset: recordHeader + 18},
+		"FirstHeader": {record: 0, offset: 9},
+		"LastBody":    {record: 9, offset: -10},
+		"LastHeader":  {record: 9, offset: 9, renumbered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := natstest.Start(t)
+			opts := testOptions(t, t.TempDir())
+			p := mustOpen(t, offline(t), opts)
+			appendMany(t, p, 0, 10)
+			producer := p.Stats().Producer
+			kill(p)
+			rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
+				from, to := recordAt(t, b, tt.record)
+				if tt.offset < 0 {
+					from = to
+				}
+				b[from+tt.offset] ^= 0x10
+				return b
+			})
+			for range 2 { // what was found once is not reported again
+				p = mustOpen(t, offline(t), opts)
+				kill(p)
+			}
+			p = mustOpen(t, srv.Connect(t), opts)
+			appendMany(t, p, 10, 12)
+			mustClose(t, p)
+			h := checkStream(t, srv)
+			if len(h.events) != 11 {
+				t.Errorf("got %d events, want 11", len(h.events))
+			}
+			number := uint64(tt.record + 1)
+			want := events.GapRecordedData{First: number, Last: number, Reason: reasonDamaged}
+			if len(h.gaps) != 1 || h.gaps[0].First != want.First || h.gaps[0].Last != want.Last || h.gaps[0].Reason != want.Reason {
+				t.Errorf("gaps %+v, want %+v", h.gaps, want)
+			}
+			if got := p.Stats().Producer != producer; got != tt.renumbered {
+				t.Errorf("took a new producer id: %t", got)
+			}
+		})
+	}
+}
+
+// The machine lost power: a number may have been sent that the disk has lost.
+func TestRecover_PowerCut(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	boot := "boot-1"
+	opts.bootID = func() string { return boot }
+	p := mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 0, 10)
+	mustFlush(t, p)
+	producer := p.Stats().Producer
+	kill(p)
+	p = mustOpen(t, offline(t), opts)
+	appendMany(t, p, 10, 20)
+	kill(p)
+
+	boot = "boot-2"
+	p = mustOpen(t, offline(t), opts)
+	appendMany(t, p, 20, 25)
+	kill(p)
+	boot = "boot-3"
+	p = mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 25, 30)
+	mustClose(t, p)
+	if p.Stats().Producer == producer {
+		t.Error("kept the producer id")
+	}
+	producer = p.Stats().Producer
+	h := checkStream(t, srv)
+	h.wantEvents(t, 0, 30)
+	if len(h.manifests) != 2 {
+		t.Errorf("%d producers", len(h.manifests))
+	}
+
+	// A clean end is no reason, nor is a killed process.
+	boot = "boot-4"
+	p = mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 30, 35)
+	kill(p)
+	p = mustOpen(t, srv.Connect(t), opts)
+	mustClose(t, p)
+	if p.Stats().Producer != producer {
+		t.Error("took a new producer id without need")
+	}
+	checkStream(t, srv).wantEvents(t, 0, 35)
+}
+
+// After the power cut the stream is found to have what was not known to be
+// acknowledged: it is not sent again under the new id.
+func TestRecover_PowerCutAfterBatchWasStored(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	boot := "boot-1"
+	opts.bootID = func() string { return boot }
+	p := mustOpen(t, offline(t), opts)
+	appendMany(t, p, 0, 10)
+	kill(p)
+	before := copyDir(t, opts.Dir)
+	p = mustOpen(t, srv.Connect(t), opts)
+	mustFlush(t, p)
+	kill(p)
+	opts.Dir, boot = before, "boot-2"
+	p = mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 10, 20)
+	mustClose(t, p)
+	checkStream(t, srv).wantEvents(t, 0, 20)
+}
+
+// The answer to a batch was lost: it is found in the stream.
+func TestRecover_StoredButNotNoted(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.BatchEvents = 4
+	p := mustOpen(t, offline(t), opts)
+	appendMany(t, p, 0, 10)
+	kill(p)
+	before := copyDir(t, opts.Dir)
+	p = mustOpen(t, srv.Connect(t), opts)
+	producer := p.Stats().Producer
+	mustClose(t, p)
+	opts.Dir = before
+	p = mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 10, 20)
+	mustClose(t, p)
+	if p.Stats().Producer != producer {
+		t.Error("took a new producer id")
+	}
+	h := checkStream(t, srv)
+	h.wantEvents(t, 0, 20)
+	if h.repeats > 0 {
+		t.Errorf("%d repeats", h.repeats)
+	}
+}
+
+// An older copy of the outbox is used after the stream has gone on.
+func TestRecover_RolledBack(t *testing.T) {
+	for name, waiting := range map[string]int{"Empty": 0, "Waiting": 5} {
+		t.Run(name, func(t *testing.T) {
+			srv := natstest.Start(t)
+			opts := testOptions(t, t.TempDir())
+			p := mustOpen(t, srv.Connect(t), opts)
+			appendMany(t, p, 0, 10)
+			mustClose(t, p)
+			old := copyDir(t, opts.Dir)
+			p = mustOpen(t, srv.Connect(t), opts)
+			producer := p.Stats().Producer
+			appendMany(t, p, 10, 20)
+			mustClose(t, p)
+
+			opts.Dir = old
+			p = mustOpen(t, offline(t), opts)
+			appendMany(t, p, 20, 20+waiting)
+			kill(p)
+			p = mustOpen(t, srv.Connect(t), opts)
+			appendMany(t, p, 20+waiting, 30)
+			mustClose(t, p)
+			if p.Stats().Producer == producer {
+				t.Error("kept the producer id")
+			}
+			checkStream(t, srv).wantEvents(t, 0, 30)
+		})
+	}
+}
+
+// Two copies of an outbox are used at the same time.
+func TestRecover_Copied(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	p := mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 0, 10)
+	mustClose(t, p)
+	twin := opts
+	twin.Dir = copyDir(t, opts.Dir)
+	a, b := mustOpen(t, srv.Connect(t), opts), mustOpen(t, srv.Connect(t), twin)
+	for n := 10; n < 40; n += 2 {
+		mustAppend(t, a, newEvent(n))
+		mustFlush(t, a)
+		mustAppend(t, b, newEvent(n+1))
+		mustFlush(t, b)
+	}
+	mustClose(t, a)
+	mustClose(t, b)
+	if a.Stats().Producer == b.Stats().Producer {
+		t.Error("both kept the producer id")
+	}
+	h := checkStream(t, srv)
+	h.wantEvents(t, 0, 40)
+}
+
+// The stream keeps nothing of us any longer: numbers go on.
+func TestRecover_NoManifestLeft(t *testing.T) {
+	srv := natstest.Start(t, natstest.Options{AllowTamper: true})
+	opts := testOptions(t, t.TempDir())
+	p := mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 0, 10)
+	mustClose(t, p)
+	stream, err := srv.JetStream(t).Stream(t.Context(), srv.Space().EventStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p = mustOpen(t, srv.Connect(t), opts)
+	if got := mustAppend(t, p, newEvent(10)); got.Sequence != 11 {
+		t.Errorf("went on with #%d", got.Sequence)
+	}
+	mustClose(t, p)
+	msgs := readStream(t, srv.JetStream(t), srv.Space())
+	m, err := events.DecodeManifest(msgs[len(msgs)-1].Data)
+	if err != nil || len(msgs) != 2 || m.First != 11 || m.Last != 11 || m.Prev == "" {
+		t.Errorf("%d messages, manifest %+v, %v", len(msgs), m, err)
+	}
+}
+
+func TestRecover_LostCursor(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"Gone":    func([]byte) []byte { return nil },
+		"Cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"Flipped": func(b []byte) []byte { b[len(b)-9] ^= 4; return b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := natstest.Start(t)
+			opts := testOptions(t, t.TempDir())
+			opts.SegmentBytes = 2 << 10
+			p := mustOpen(t, srv.Connect(t), opts)
+			for n := range 5 {
+				appendMany(t, p, n*10, n*10+10)
+				mustFlush(t, p)
+			}
+			kill(p)
+			cursors, err := filepath.Glob(filepath.Join(opts.Dir, "*", "cursor"))
+			if err != nil || len(cursors) != 1 {
+				t.Fatal(cursors, err)
+			}
+			rewriteFile(t, cursors[0], damage)
+			p = mustOpen(t, srv.Connect(t), opts)
+			appendMany(t, p, 50, 60)
+			mustClose(t, p)
+			h := checkStream(t, srv)
+			seen := map[string]bool{}
+			for _, e := range h.events {
+				seen[e.ID] = true
+			}
+			if len(seen) != 60 {
+				t.Errorf("%d events", len(seen))
+			}
+		})
+	}
+}
+
+func TestRecover_DamagedIdentity(t *testing.T) {
+	opts := testOptions(t, t.TempDir())
+	kill(mustOpen(t, offline(t), opts))
+	rewriteFile(t, identityFile(opts.Dir), func([]byte) []byte { return []byte("{") })
+	if _, err := Open(t.Context(), offline(t), opts); err == nil || !strings.Contains(err.Error(), "identity") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -55,7 +55,7 @@ func child(url, path string) error {
 		return err
 	}
 	return consume.Run(ctx, js, consume.Options{
-		Durable: "storm", Batch: 500, Drain: true,
+		Durable: "storm", Batch: stormEvents / 200, Drain: true,
 		Logger:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Progress: func(g consume.Progress) { fmt.Println(g.Position.Sequence) },
 	}, l)
@@ -172,7 +172,7 @@ func TestRun_StoppedAnywhereEndsWithExactlyAll(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls, last := 0, 5+rand.N(20)
 		err := consume.Run(ctx, js, consume.Options{
-			Durable: "storm", Batch: 500, StopTimeout: time.Nanosecond,
+			Durable: "storm", Batch: stormEvents / 200, StopTimeout: time.Nanosecond, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Progress: func(consume.Progress) {
 				if calls++; calls == last {
 					// At any moment from now on, the middle of a commit included.

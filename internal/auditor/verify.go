@@ -2,14 +2,114 @@ package auditor
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
-func verifyCommand(_ *cli.Shared) *cobra.Command {
-	return &cobra.Command{Use: "verify", Short: "Check a ledger", RunE: func(*cobra.Command, []string) error {
-		return errors.New("not there yet")
-	}}
+// verification are the flags of verify.
+type verification struct {
+	file           string
+	key            string
+	trusted        string
+	requireTrusted bool
+	silence        time.Duration
+}
+
+func verifyCommand(shared *cli.Shared) *cobra.Command {
+	var v verification
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that nothing was altered and that nothing is missing",
+		Long: `Check a ledger from its first byte, and come to two verdicts.
+
+Integrity: nothing was altered since it was signed. Completeness: everything is
+there that the producers sent. Verify reads the ledger and nothing else; it needs
+neither a server nor the auditor, only the ledger's file and the public key.
+
+A thief of the signing key can sign another history. Compare with a checkpoint
+that was kept elsewhere: verify --json prints the newest one as checkpoint.note.
+
+Exit status:
+   0  verified and complete
+  11  intact, but not complete
+  20  --require-trusted, and no trusted checkpoint was given
+  30  diverged from the trusted checkpoint
+  40  invalid`,
+		Example: `  auditor verify --tenant acme
+  auditor verify --json | jq -r .checkpoint.note > /safe/acme.checkpoint
+  auditor verify --ledger copy/ledger.db --key ledger.pub --trusted /safe/acme.checkpoint`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd, shared) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
+	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was kept elsewhere")
+	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without a trusted checkpoint")
+	flags.DurationVar(&v.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
+	return cmd
+}
+
+func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
+	opts := ledger.VerifyOptions{Silence: v.silence, RequireTrusted: v.requireTrusted}
+	// A file that is named may be anybody's ledger, unless a tenant is named too.
+	if v.file == "" || shared.Tenant != "" {
+		opts.Tenant = shared.TenantOrDefault()
+	}
+	var err error
+	if opts.Key, err = v.verifier(shared); err != nil {
+		return err
+	}
+	if v.trusted != "" {
+		if opts.Trusted, err = os.ReadFile(v.trusted); err != nil {
+			return fmt.Errorf("trusted checkpoint: %w", err)
+		}
+	}
+	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
+	if err != nil {
+		return err
+	}
+	report, err := ledger.Verify(cmd.Context(), path, opts)
+	if errors.Is(err, os.ErrNotExist) && v.file == "" {
+		return fmt.Errorf("there is no ledger of tenant %q at %s", shared.TenantOrDefault(), path)
+	}
+	if err != nil {
+		return err
+	}
+	if shared.JSON {
+		err = cli.PrintJSON(cmd, report)
+	} else {
+		PrintReport(cmd.OutOrStdout(), report)
+	}
+	if err != nil || report.Exit == ledger.ExitVerified {
+		return err
+	}
+	return cli.Exit(report.Exit)
+}
+
+// verifier returns the key that must have signed.
+func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
+	if v.key == "" {
+		verifier, _, err := ledger.ReadVerifier(KeyDir(shared.DataDir))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%w (name the key with --key)", err)
+		}
+		return verifier, err
+	}
+	text := v.key
+	if data, err := os.ReadFile(v.key); err == nil {
+		text = string(data)
+	}
+	verifier, _, err := ledger.ParseVerifier(text)
+	if err != nil {
+		return nil, cli.Usage("--key is neither a verifier key nor a file with one: %w", err)
+	}
+	return verifier, nil
 }

@@ -184,7 +184,7 @@ func (v *verifier) read(ctx context.Context, conn, beside *sqlite.Conn) (*comple
 	records := readRecords(ctx, beside)
 	w := newWalk(v, conn, names, records)
 	walkErr := w.all(ctx)
-	side, err := records.finish()
+	side, err := records.finish(walkErr != nil)
 	if err = errors.Join(walkErr, err); err != nil {
 		return nil, err
 	}

@@ -73,26 +73,32 @@ func readRecords(ctx context.Context, conn *sqlite.Conn) *records {
 	r := &records{facts: make(chan []fact, 4), cancel: cancel, conn: conn, blobs: make(map[int64]bool)}
 	r.group, ctx = errgroup.WithContext(ctx)
 	r.group.Go(func() error {
-		defer close(r.facts)
-		return r.payloads(ctx)
+		err := r.payloads(ctx)
+		close(r.facts)
+		if err != nil {
+			return err
+		}
+		return r.indexes()
 	})
 	return r
 }
 
-// finish ends the reader: what it has not sent by now nobody wants. It then
-// looks at the tables that only readers use.
-func (r *records) finish() (*side, error) {
-	r.cancel()
+// finish waits for the reader to end. Of a walk that failed nobody wants the rest.
+func (r *records) finish(failed bool) (*side, error) {
+	if failed {
+		r.cancel()
+	}
 	for range r.facts { //nolint:revive // until it is closed
 	}
 	err := r.group.Wait()
-	if errors.Is(err, context.Canceled) {
+	r.cancel()
+	if failed && errors.Is(err, context.Canceled) {
 		err = nil
 	}
 	return &r.side, err
 }
 
-// payloads sends the facts of all records, then compares what lies beside them.
+// payloads sends the facts of all records.
 func (r *records) payloads(ctx context.Context) error {
 	batch := make([]fact, 0, factsPerBatch)
 	stmt, err := r.conn.Prepare("SELECT leaf, bytes, blob, cut FROM payloads ORDER BY leaf")
@@ -118,9 +124,6 @@ func (r *records) payloads(ctx context.Context) error {
 			}
 			batch = make([]fact, 0, factsPerBatch)
 		}
-	}
-	if err := r.indexes(); err != nil {
-		return err
 	}
 	return r.send(ctx, batch)
 }

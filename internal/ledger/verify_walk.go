@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -319,10 +321,25 @@ func (w *walk) end() error {
 	if err := w.checkpointsBehind(); err != nil {
 		return err
 	}
+	if err := w.structure(); err != nil {
+		return err
+	}
 	w.names.unused(w.verifier)
 	w.report.Leaves = w.tree.size
 	w.report.Events = w.classes[ClassEvent]
 	w.report.Manifests = w.classes[ClassManifest]
 	w.report.SetApart = w.classes[ClassConflict] + w.classes[ClassQuarantine]
 	return nil
+}
+
+// structure has SQLite look at the pages: the walk goes from row to row and does
+// not see what misleads those who look something up.
+func (w *walk) structure() error {
+	return sqlitex.ExecuteTransient(w.facts.conn, fmt.Sprintf("PRAGMA quick_check(%d)", maxProblems),
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			if text := stmt.ColumnText(0); text != "ok" {
+				w.problem("the database is damaged: %s", text)
+			}
+			return nil
+		}})
 }

@@ -1,0 +1,244 @@
+package auditor
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+const (
+	maxLines  = 20 // of one kind in a report for people
+	maxListed = 5  // names in one line
+)
+
+// lines prints a report: a label in front, more lines about the same below it.
+type lines struct {
+	out     io.Writer
+	palette cli.Palette
+}
+
+func (l lines) print(label, verdict, text string) {
+	if label != "" {
+		label += ":"
+	}
+	fmt.Fprintf(l.out, "%-14s%s %s\n", label, verdict, cli.Printable(oneLine(text)))
+}
+
+// PrintReport prints a report for people: the two verdicts, each with what it
+// rests on, and what no ledger can prove.
+func PrintReport(out io.Writer, r ledger.Report) {
+	l := lines{out: out, palette: cli.PaletteFor(out)}
+	l.integrity(r)
+	l.completeness(r)
+	l.trusted(r)
+	if r.SetApart > 0 {
+		l.print("Set apart", "", plural(r.SetApart, "record", "records"))
+		for i, f := range r.Findings {
+			if l.more(i, len(r.Findings)) {
+				break
+			}
+			l.print("", "  ", fmt.Sprintf("leaf %d, %s: %s, producer %s #%d, stream sequence %d",
+				f.Leaf, f.Class, f.Finding, f.Producer, f.Sequence, f.StreamSequence))
+		}
+	}
+	fmt.Fprintf(out, "%-14s%s\n", "Not proven:", r.NotProven)
+}
+
+// verdict pads a verdict, so that what it rests on stands below each other.
+func (l lines) verdict(text string, paint func(string) string) string {
+	return paint(text) + strings.Repeat(" ", max(0, 12-len(text)))
+}
+
+func (l lines) integrity(r ledger.Report) {
+	if r.Integrity == ledger.Verified {
+		l.print("Integrity", l.verdict(string(r.Integrity), l.palette.Good), strings.Join([]string{
+			plural(r.Leaves, "leaf", "leaves"), "checkpoint " + r.Checkpoint.Time.Format(time.RFC3339), "key " + r.Checkpoint.Key,
+		}, ", "))
+	} else {
+		l.print("Integrity", l.verdict(string(r.Integrity), l.palette.Bad), plural(int64(r.ProblemCount), "problem", "problems"))
+	}
+	for i, p := range r.Problems {
+		if l.more(i, r.ProblemCount) {
+			break
+		}
+		l.print("", "  ", p)
+	}
+	for i, s := range r.Streams {
+		if i > 0 {
+			l.print("", "  ", fmt.Sprintf("the stream was replaced by one of %s", s.Created.Format(time.RFC3339)))
+		}
+	}
+}
+
+// more prints that there is more than fits, when line i is the first that does not.
+func (l lines) more(i, total int) bool {
+	if i < maxLines {
+		return false
+	}
+	l.print("", "  ", fmt.Sprintf("and %d more", total-i))
+	return true
+}
+
+func (l lines) completeness(r ledger.Report) {
+	word, paint := string(r.Completeness), l.palette.Warn
+	var texts []string
+	switch r.Completeness {
+	case ledger.Complete:
+		paint = l.palette.Good
+		texts = []string{strings.Join([]string{
+			plural(int64(len(r.Producers)), "producer", "producers"), plural(eventsHeld(r), "event", "events"),
+			plural(int64(r.Runs.Sealed), "run", "runs") + " sealed",
+		}, ", ")}
+	case ledger.Gaps:
+		word, paint = fmt.Sprintf("%s (%d)", word, len(r.Gaps)), l.palette.Bad
+		texts = gapLines(r)
+	case ledger.Unsealed:
+		word = fmt.Sprintf("%s (%d)", word, len(r.Unsealed))
+	case ledger.Unproven:
+		texts = unprovenLines(r)
+	}
+	if len(r.Unsealed) > 0 {
+		texts = append(texts, "ended without a seal: "+list(r.Unsealed))
+	}
+	if len(r.Open) > 0 {
+		texts = append(texts, fmt.Sprintf("%s open: %s", plural(int64(len(r.Open)), "run", "runs"), list(r.Open)))
+	}
+	if r.SeenAgain > 0 {
+		texts = append(texts, plural(r.SeenAgain, "event", "events")+" seen again")
+	}
+	if len(texts) == 0 {
+		texts = []string{""}
+	}
+	l.print("Completeness", l.verdict(word, paint), texts[0])
+	for i, t := range texts[1:] {
+		if l.more(i, len(texts)-1) {
+			break
+		}
+		l.print("", strings.Repeat(" ", 12), t)
+	}
+}
+
+// eventsHeld returns how many events the ledger has of what its producers sent.
+func eventsHeld(r ledger.Report) (n int64) {
+	for _, p := range r.Producers {
+		n += int64(p.Held)
+	}
+	return n
+}
+
+// gapLines has one line for each producer that lacks something.
+func gapLines(r ledger.Report) []string {
+	var texts []string
+	for _, p := range r.Producers {
+		var parts []string
+		for _, g := range r.Gaps {
+			if g.Producer == p.Name {
+				parts = append(parts, gapText(g))
+			}
+		}
+		if len(parts) > 0 {
+			texts = append(texts, fmt.Sprintf("producer %s sent %s, ledger has %s: %s", p.Name,
+				thousands(int64(p.Sent)), thousands(int64(p.Held)), list(parts)))
+		}
+	}
+	return texts
+}
+
+func gapText(g ledger.Gap) string {
+	span := "#" + strconv.FormatUint(g.First, 10)
+	if g.Last > g.First {
+		span += "–#" + strconv.FormatUint(g.Last, 10)
+	}
+	reason := ""
+	if g.Reason != "" {
+		reason = ": " + g.Reason
+	}
+	switch g.Cause {
+	case ledger.CauseRecorded:
+		return span + " missing (the producer recorded it" + reason + ")"
+	case ledger.CauseProducer:
+		return span + " missing (lost at the producer" + reason + ")"
+	case ledger.CauseStream:
+		return span + " missing (lost in the stream)"
+	case ledger.CauseAltered:
+		return span + " not as the producer sent them" + reason
+	case ledger.CauseManifest:
+		return "the manifest of " + span + " missing"
+	case ledger.CauseSeal:
+		return span + " not what the seal of run " + g.Run + " counts"
+	}
+	return span
+}
+
+// unprovenLines names the producers whose word is missing.
+func unprovenLines(r ledger.Report) []string {
+	var without, behind []string
+	for _, p := range r.Producers {
+		switch {
+		case p.Manifests == 0:
+			without = append(without, p.Name)
+		case p.Sent > p.Listed && !p.InFlight:
+			behind = append(behind, fmt.Sprintf("%s (from #%d)", p.Name, p.Listed+1))
+		}
+	}
+	var texts []string
+	if len(without) > 0 {
+		texts = append(texts, "producers without manifests: "+list(without))
+	}
+	if len(behind) > 0 {
+		texts = append(texts, "events that no manifest lists: "+list(behind))
+	}
+	return texts
+}
+
+func (l lines) trusted(r ledger.Report) {
+	t := r.Trusted
+	if t == nil {
+		return
+	}
+	at := fmt.Sprintf("checkpoint %s, %s", t.Time.Format(time.RFC3339), plural(t.Size, "leaf", "leaves"))
+	if t.Diverged {
+		l.print("Trusted", l.verdict("DIVERGED", l.palette.Bad), at+": "+t.Reason)
+		return
+	}
+	l.print("Trusted", l.verdict("AGREES", l.palette.Good), at)
+}
+
+// list joins names, as many as fit into a line.
+func list(names []string) string {
+	if len(names) > maxListed {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+	}
+	return strings.Join(names, ", ")
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
+
+// thousands writes n with commas: 91,204.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// oneLine keeps a name within its line.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, s)
+}

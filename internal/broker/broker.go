@@ -56,8 +56,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.URL == "" && o.DataDir == "":
 		return errors.New("options: neither URL nor DataDir is set")
-	case o.MaxStore < 0:
-		return fmt.Errorf("options: MaxStore is %d", o.MaxStore)
+	case o.MaxStore != 0 && o.MaxStore < smallestStream+otherStreams:
+		return fmt.Errorf("options: MaxStore is %d, at least %d are needed", o.MaxStore, smallestStream+otherStreams)
 	case o.StreamMaxBytes < 0:
 		return fmt.Errorf("options: StreamMaxBytes is %d", o.StreamMaxBytes)
 	}
@@ -177,7 +177,7 @@ func (b *Broker) Warnings() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := append([]string(nil), b.drift...)
-	for _, name := range [...]string{warnDisk, warnSubjects} {
+	for _, name := range [...]string{warnDisk, warnStore, warnSubjects} {
 		if w, ok := b.warnings[name]; ok {
 			all = append(all, w)
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -17,6 +19,7 @@ const (
 	manySubjects   = 500_000
 
 	warnDisk     = "disk"
+	warnStore    = "store"
 	warnSubjects = "subjects"
 )
 
@@ -60,7 +63,7 @@ func (e *embedded) guard(opts *StreamOptions, asked int64) error {
 	}
 	// Half of it, so that ledger and projections, which hold the same again,
 	// have room on the disk beside it.
-	opts.DefaultBytes = min(DefaultStreamBytes, max(room/2, min(room, smallestStream)))
+	opts.DefaultBytes = min(DefaultStreamBytes, max(room/2, smallestStream))
 	return nil
 }
 
@@ -86,16 +89,21 @@ func (b *Broker) check(ctx context.Context) {
 		return // who uses the stream reports it
 	}
 	info := stream.CachedInfo()
-	text := ""
-	if n := info.State.NumSubjects; n > manySubjects {
-		text = fmt.Sprintf("stream %s has %d live subjects, more than %d: each costs memory in the server; "+
-			"shorten its MaxAge", info.Config.Name, n, manySubjects)
-	}
-	b.warn(ctx, warnSubjects, text)
+	b.warn(ctx, warnSubjects, subjectWarning(info))
 	if b.embedded != nil {
 		left := info.Config.MaxBytes - int64(info.State.Bytes)
 		b.warn(ctx, warnDisk, diskWarning(b.embedded.dir, left))
+		b.warn(ctx, warnStore, storeWarning(info.Config.MaxBytes+otherStreams, b.embedded.maxStore))
 	}
+}
+
+// subjectWarning says when there are more than the server should keep in mind.
+func subjectWarning(info *jetstream.StreamInfo) string {
+	if info.State.NumSubjects <= manySubjects {
+		return ""
+	}
+	return fmt.Sprintf("stream %s has %d live subjects, more than %d: each costs memory in the server; "+
+		"shorten its MaxAge", info.Config.Name, info.State.NumSubjects, manySubjects)
 }
 
 // diskWarning says when the disk would be full before the stream is. The
@@ -131,6 +139,16 @@ func (b *Broker) warn(ctx context.Context, name, text string) {
 	case text == "" && had:
 		b.opts.Logger.InfoContext(ctx, "broker condition ended", "condition", name)
 	}
+}
+
+// storeWarning says when the streams, made when there was more room, may take
+// more than the store has now. Publishing is refused then before they are full.
+func storeWarning(streams, store int64) string {
+	if streams < store {
+		return ""
+	}
+	return fmt.Sprintf("the streams may take %s, the store has room for %s: free some space, and start again",
+		size(streams), size(store))
 }
 
 func diskFree(dir string) (int64, error) {

@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// maxSummary bounds the text that is searched for deferred work, in bytes.
-const maxSummary = 64 << 10
+// maxSummary bounds the text that is searched for deferred work, in bytes: of a
+// longer one the end, where such things are said.
+const maxSummary = 16 << 10
 
 // Deferred returns the work that text says was put off, an item each, in its
 // order. It reads sentence by sentence, leaves out code and quotations, and
@@ -17,7 +18,7 @@ const maxSummary = 64 << 10
 // it is denied ("no follow-up needed") or undone ("removed all TODO comments").
 func Deferred(text string) []string {
 	if len(text) > maxSummary {
-		text = text[:maxSummary]
+		text = text[len(text)-maxSummary:]
 	}
 	var items []string
 	underLabel := false
@@ -32,7 +33,10 @@ func Deferred(text string) []string {
 			items = appendItem(items, body)
 			continue
 		}
-		found, open := deferredIn(strings.TrimLeft(body, "# "))
+		if heading := strings.TrimLeft(body, "#"); heading != body {
+			body = strings.TrimRight(strings.TrimSpace(heading), ": ") + ":"
+		}
+		found, open := deferredIn(body)
 		items = append(items, found...)
 		underLabel = open
 	}
@@ -51,18 +55,18 @@ var (
 
 	// A label stands at the start of a sentence and names what follows it.
 	label = regexp.MustCompile(`(?i)^(follow[- ]?ups?|to-?do(\([^)]*\))?|deferred( work)?|postponed|out of scope|` +
-		`left (for later|over|undone)|next steps?|remaining( work| items| tasks)?|not (yet )?done|still open)\s*:\s*(.*)$`)
+		`left (for later|over|undone)|next steps?|(the )?remaining( work| items| tasks| steps)?( is| are)?|not (yet )?done|still open)\s*:\s*(.*)$`)
 
 	// A clause says of something that it was put off.
 	putOff = regexp.MustCompile(`(?i)^(i |we )?(have )?(deferred|postponed) (the|a|an|all|this|that|it|to|until|for|some|most|\d+)\b|` +
 		`\b(is|are|was|were|been|be|being) (deferred|postponed|left (for later|undone|for (a|the|another) \w+))\b|` +
 		`\b(is|are|was|were|remains?) out of scope\b|` +
-		`\bleft .{1,120} for (later|a later|another|a follow-?up|the next)\b|` +
+		`\bleft .* for (later|a later|another|a follow-?up|the next)\b|` +
 		`\b(needs?|requires?|deserves?) an? (\w+ )?follow[- ]?up\b|` +
 		`\bin an? (\w+ )?follow[- ]?up\b|` +
 		`\b(remains?|still (needs?|has|have)) to be (done|implemented|fixed|migrated|written|added|tested)\b|` +
 		`^(the )?next step (is|will be|would be) to\b|` +
-		`^skipped .{1,120} (for now|because|until|due to)\b`)
+		`^skipped .* (for now|because|until|due to)\b`)
 
 	denied = regexp.MustCompile(`(?i)\b(no|not|nothing|none|never|neither|nor|without|zero)\b|n't\b|\b(if|unless|whether)\b`)
 	undone = regexp.MustCompile(`(?i)\b(removed?|deleted?|resolved?|cleared|closed|completed?|implemented|finished|addressed|` +

@@ -39,7 +39,7 @@ func (f *fold) stepFinished() error {
 	f.advance(status, role)
 	late := f.supersede(status, d)
 	f.say("step "+stepRule(status), name+" "+stepRule(status))
-	f.settle(cause{rule: stepRule(status), step: name, failure: d.Error})
+	f.settle(cause{rule: stepRule(status), step: name, role: role, failure: d.Error})
 	if late {
 		f.say("late", "a later report of the step was heard before")
 		return nil
@@ -194,7 +194,7 @@ func (f *fold) runFinished() error {
 func (f *fold) simple() {
 	run := &f.view.Run
 	if n := run.Deferred + run.Left; n > 0 {
-		f.say("left over", fmt.Sprintf("no issue of its own; follow-ups for %d items carry what is left over", n))
+		f.say("left over", "no issue of its own; follow-ups carry what is left over: "+items(n))
 		return
 	}
 	f.say("simple completion", fmt.Sprintf(

@@ -30,13 +30,13 @@ func (f *fold) leftovers(from leftover) {
 	}
 	kept := make(map[string]bool)
 	if partial {
-		f.say("partial success", fmt.Sprintf("partial success left %d items", len(remaining)))
+		f.say("partial success", "partial success left "+items(len(remaining)))
 	}
 	for _, item := range remaining {
 		kept[f.followup(from, item, true)] = true
 	}
 	if len(deferred) > 0 {
-		f.say("deferred work", fmt.Sprintf("%d items of deferred work", len(deferred)))
+		f.say("deferred work", "work was deferred: "+items(len(deferred)))
 	}
 	for _, item := range deferred {
 		kept[f.followup(from, item, false)] = true
@@ -44,9 +44,17 @@ func (f *fold) leftovers(from leftover) {
 	if len(kept) > 0 {
 		f.count("remaining", f.view.Run.Left, f.config.Remaining)
 		f.count("followups", f.view.Run.Deferred, f.config.Followups)
-		f.decision.Flip = "a summary and metadata without partial success and deferred work"
+		f.decision.Flip = "a report that leaves nothing over"
 	}
 	f.withdraw(from, kept)
+}
+
+// items returns how many there are, for people.
+func items(n int) string {
+	if n == 1 {
+		return "1 item"
+	}
+	return fmt.Sprintf("%d items", n)
 }
 
 // nothingNamed reports whether partial success of from needs an item of its

@@ -15,6 +15,7 @@ const ReasonCompleted = "Run completed successfully"
 type cause struct {
 	rule    string
 	step    string // name of the step, for people
+	role    string // of the step
 	end     bool   // the run's end
 	failure *events.Failure
 }
@@ -84,7 +85,7 @@ func (f *fold) ownIssue(kind Kind, status Status, why cause) Issue {
 	if kind == Failure {
 		issue.Title = f.runTitle() + " failed"
 		issue.Description = "The run failed and nothing followed it before."
-		if why.step != "" {
+		if why.role != "" {
 			issue.Title = f.runTitle() + ": " + why.step + " failed"
 		}
 		if why.failure != nil && why.failure.Message != "" {

@@ -1,0 +1,62 @@
+package tracker
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/issues"
+)
+
+// importSession folds a transcript as its import would bring it.
+func importSession(tb testing.TB, s *issues.State, name string, c issues.Config) {
+	tb.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	for e, err := range ingest.ClaudeCode(tb.Context(), f, ingest.Options{File: name, Tenant: "acme"}) {
+		if err != nil {
+			continue // a malformed line
+		}
+		if _, err := s.Apply(e, c); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// TestGrowingSession imports the snapshots of a growing session one after the
+// other: the issues are those of the last one alone, however low the bar is.
+func TestGrowingSession(t *testing.T) {
+	dir := os.Getenv("HOOKTRAIL_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
+	if err != nil || len(names) == 0 {
+		t.Skipf("no growing session: %v", err)
+	}
+	for _, bar := range []int{1, 2, 3} {
+		t.Run(fmt.Sprint("Complexity", bar), func(t *testing.T) {
+			c := issues.DefaultConfig()
+			c.Complexity = bar
+			c.Signs.Steps = 2
+			var growing, last issues.State
+			for _, name := range names {
+				importSession(t, &growing, name, c)
+			}
+			importSession(t, &last, names[len(names)-1], c)
+			if diff := cmp.Diff(last.Issues(), growing.Issues()); diff != "" {
+				t.Errorf("issues (-last +growing):\n%s", diff)
+			}
+			if want := 1; bar < 3 && len(last.Issues()) < want {
+				t.Errorf("got %d issues, want %d", len(last.Issues()), want)
+			}
+		})
+	}
+}

@@ -20,8 +20,12 @@ const (
 	headerFence    = "Nats-Expected-Last-Subject-Sequence"
 )
 
-// errNoAnswer is wrapped when it cannot be told whether a batch was stored.
-var errNoAnswer = errors.New("batch was not answered")
+var (
+	// errNoAnswer is wrapped when it cannot be told whether a batch was stored.
+	errNoAnswer = errors.New("batch was not answered")
+	// errNobody is returned when no stream takes a message: nothing was stored.
+	errNobody = errors.New("no stream takes the batch's subjects, or it is not there")
+)
 
 // message is one message of a batch.
 type message struct {
@@ -110,25 +114,29 @@ func (b *batcher) answer(ctx context.Context, reply string, count int, down <-ch
 		case <-timer.C:
 			return 0, fmt.Errorf("%w: within %v", errNoAnswer, b.wait)
 		case msg := <-b.replies:
-			if msg.Subject != reply || len(msg.Data) == 0 && msg.Header.Get("Status") == "" {
+			switch status := msg.Header.Get("Status"); {
+			case msg.Subject != reply || len(msg.Data) == 0 && status == "":
 				continue // of an earlier batch, or the beginning of this one
+			case status != "":
+				return 0, fmt.Errorf("send batch: %w", errNobody)
 			}
-			if status := msg.Header.Get("Status"); status != "" {
-				return 0, fmt.Errorf("%w: status %s", errNoAnswer, status)
-			}
-			var a answer
-			if err := json.Unmarshal(msg.Data, &a); err != nil {
-				return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
-			}
-			if a.Error != nil {
-				return 0, fmt.Errorf("send batch: %w", a.Error)
-			}
-			if a.Count != count {
-				return 0, fmt.Errorf("%w: %d of %d messages acknowledged", errNoAnswer, a.Count, count)
-			}
-			return a.Sequence, nil
+			return parseAnswer(msg.Data, count)
 		}
 	}
+}
+
+func parseAnswer(data []byte, count int) (uint64, error) {
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
+		return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	if a.Error != nil {
+		return 0, fmt.Errorf("send batch: %w", a.Error)
+	}
+	if a.Count != count {
+		return 0, fmt.Errorf("%w: %d of %d messages acknowledged", errNoAnswer, a.Count, count)
+	}
+	return a.Sequence, nil
 }
 
 func (b *batcher) close() {

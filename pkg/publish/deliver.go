@@ -56,13 +56,13 @@ func (f *forwarder) deliver(ctx context.Context, groups []*group) error {
 }
 
 // isToBlame tells whether a batch of groups can be the reason of an answer that
-// gives none: if it has parts they tell; else, if the server now takes batches
-// of that tenant at all. It asks with a batch that must fail at its fence.
+// gives none: if it has parts they tell; else, if the server now takes other
+// events of that tenant. It is asked with a batch that fails at its fence.
 func (f *forwarder) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
 	}
-	g := group{tenant: groups[0].tenant}
+	g := group{tenant: groups[0].tenant, entries: []entry{{kind: events.GapRecorded, event: []byte("{}")}}}
 	list, err := f.messages(&g, events.Manifest{}, math.MaxInt64)
 	if err != nil {
 		return false

@@ -43,6 +43,8 @@ func outcomeOf(err error) outcome {
 		return outcomeStored
 	case errors.Is(err, nats.ErrMaxPayload):
 		return outcomeRefused
+	case errors.Is(err, errNobody):
+		return outcomeObscure
 	case !errors.As(err, &refusal):
 		return outcomeLookUp
 	}

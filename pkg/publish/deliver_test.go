@@ -1,0 +1,227 @@
+package publish
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ownStream runs a server with an event stream that change makes different.
+func ownStream(tb testing.TB, change func(*jetstream.StreamConfig)) (*natstest.Server, jetstream.Stream) {
+	tb.Helper()
+	srv := natstest.Start(tb, natstest.Options{NoStreams: true})
+	config := jetstream.StreamConfig{
+		Name: srv.Space().EventStream(), Subjects: srv.Space().EventSubjects(),
+		AllowAtomicPublish: true, AllowDirect: true, Discard: jetstream.DiscardNew, MaxBytes: 64 << 20,
+	}
+	change(&config)
+	stream, err := srv.JetStream(tb).CreateStream(tb.Context(), config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return srv, stream
+}
+
+// One event of a batch is refused, with a reason or without: it becomes a gap,
+// all others arrive.
+func TestDeliver_Refused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stream func(*jetstream.StreamConfig)
+		event  func(*events.Event)
+	}{
+		"TooLarge": {
+			func(c *jetstream.StreamConfig) { c.MaxMsgSize = 4000 },
+			func(e *events.Event) { e.Data = []byte(`{"tool":"` + strings.Repeat("x", 5000) + `"}`) },
+		},
+		"NoReason": { // the stream does not take its subject: the server only sees a batch with a hole
+			func(c *jetstream.StreamConfig) {
+				c.Subjects = []string{"hooktrail.ev.*.*.*.tool=2Ebefore", "hooktrail.ev.*.*.*.gap=2Erecorded", "hooktrail.chain.>"}
+			},
+			func(e *events.Event) { e.Type, e.Data = events.Error.Type(), []byte(`{"error":{"message":"m"}}`) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, _ := ownStream(t, tt.stream)
+			opts := testOptions(t, t.TempDir())
+			p := mustOpen(t, offline(t), opts)
+			for n := range 100 {
+				e := newEvent(n)
+				if n == 30 || n == 99 {
+					tt.event(&e)
+				}
+				mustAppend(t, p, e)
+			}
+			kill(p)
+			p = mustOpen(t, srv.Connect(t), opts)
+			mustFlush(t, p)
+			if s := p.Stats(); s.Refused != 2 || s.Pending != 0 {
+				t.Errorf("stats %+v", s)
+			}
+			mustClose(t, p)
+			h := checkStream(t, srv)
+			if len(h.events) != 98 || len(h.gaps) != 2 || h.gaps[0].First != 31 || h.gaps[1].First != 100 ||
+				h.gaps[0].Reason != reasonRefused {
+				t.Errorf("%d events, gaps %+v", len(h.events), h.gaps)
+			}
+		})
+	}
+}
+
+// Whatever the stream lacks, events wait until it has it.
+func TestDeliver_WaitsForStream(t *testing.T) {
+	for name, change := range map[string]func(*jetstream.StreamConfig){
+		"NoChain":  func(c *jetstream.StreamConfig) { c.Subjects = c.Subjects[:1] },
+		"NoEvents": func(c *jetstream.StreamConfig) { c.Subjects = c.Subjects[1:] },
+		"NoBatch":  func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"NoDirect": func(c *jetstream.StreamConfig) { c.AllowDirect = false },
+		"NoStream": func(c *jetstream.StreamConfig) { c.Name, c.Subjects = "OTHER", []string{"other"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv, stream := ownStream(t, change)
+			p := mustOpen(t, srv.Connect(t), testOptions(t, t.TempDir()))
+			appendMany(t, p, 0, 50)
+			until(t, "forwarding waits", func() bool { return p.Stats().LastError != nil })
+			t.Logf("waits: %v", p.Stats().LastError)
+			js := srv.JetStream(t)
+			if err := js.DeleteStream(t.Context(), stream.CachedInfo().Config.Name); err != nil {
+				t.Fatal(err)
+			}
+			srv.EnsureStreams(t)
+			mustClose(t, p)
+			checkStream(t, srv).wantEvents(t, 0, 50)
+		})
+	}
+}
+
+// A batch was stored in part, as on a full disk: its events come again, and
+// nothing is confused.
+func TestDeliver_Orphans(t *testing.T) {
+	srv := natstest.Start(t)
+	nc := srv.Connect(t)
+	opts := testOptions(t, t.TempDir())
+	p := mustOpen(t, offline(t), opts)
+	appendMany(t, p, 0, 20)
+	rd := p.outbox.spool.reader(1)
+	for range 8 {
+		it, err := rd.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		subject, err := srv.Space().Event(it.tenant, p.Stats().Producer, it.run, events.Kind(it.kind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := nc.Request(subject, it.event, patienceOf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rd.close()
+	kill(p)
+	p = mustOpen(t, nc, opts)
+	mustClose(t, p)
+	h := checkStream(t, srv)
+	h.wantEvents(t, 0, 20)
+	if h.repeats != 8 {
+		t.Errorf("%d repeats", h.repeats)
+	}
+}
+
+// Somebody else writes to one tenant's chain: the others are not held up, and
+// nothing goes out under the id that is not ours alone.
+func TestDeliver_ForeignManifest(t *testing.T) {
+	srv := natstest.Start(t)
+	nc := srv.Connect(t)
+	opts := testOptions(t, t.TempDir())
+	opts.Tenant = ""
+	p := mustOpen(t, nc, opts)
+	for n := range 30 {
+		e := newEvent(n)
+		e.Tenant = []string{"a", "b", "c"}[n%3]
+		mustAppend(t, p, e)
+	}
+	mustFlush(t, p)
+	producer := p.Stats().Producer
+	chain, err := srv.Space().Chain("b", producer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := events.Manifest{
+		Version: 1, Tenant: "b", Producer: producer, First: 11, Last: 11, Count: 1,
+		Root: events.BatchRoot(make([]events.Hash, 1)).String(),
+	}
+	if _, err := nc.Request(chain, foreign.Encode(), patienceOf); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 30 {
+		e := newEvent(30 + n)
+		e.Tenant = []string{"a", "b", "c"}[n%3]
+		mustAppend(t, p, e)
+	}
+	mustClose(t, p)
+	if p.Stats().Producer == producer {
+		t.Error("kept the producer id")
+	}
+	count := map[string]int{}
+	for _, msg := range readStream(t, srv.JetStream(t), srv.Space()) {
+		if a, err := srv.Space().Parse(msg.Subject); err == nil && !a.Manifest {
+			count[a.Tenant]++
+		}
+	}
+	for tenant, n := range count {
+		if n != 20 {
+			t.Errorf("tenant %s has %d events", tenant, n)
+		}
+	}
+}
+
+// Many tenants share batches, each with a manifest of its own.
+func TestDeliver_ManyTenants(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.Tenant = ""
+	p := mustOpen(t, offline(t), opts)
+	const tenants, each = 250, 4
+	for n := range tenants * each {
+		e := newEvent(n)
+		e.Tenant = string(rune('가' + n%tenants))
+		mustAppend(t, p, e)
+	}
+	kill(p)
+	p = mustOpen(t, srv.Connect(t), opts)
+	mustClose(t, p)
+	h := checkStream(t, srv)
+	if len(h.events) != tenants*each || len(h.manifests) != tenants {
+		t.Errorf("%d events of %d tenants", len(h.events), len(h.manifests))
+	}
+}
+
+func TestOutcomeOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		want outcome
+	}{
+		"Stored":   {nil, outcomeStored},
+		"Lost":     {errNoAnswer, outcomeLookUp},
+		"Cut":      {io.ErrUnexpectedEOF, outcomeLookUp},
+		"Payload":  {nats.ErrMaxPayload, outcomeRefused},
+		"Fence":    {&refusalError{Code: 10071}, outcomeConflict},
+		"Busy":     {&refusalError{Code: 10210}, outcomeWait},
+		"Full":     {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, outcomeWait},
+		"FullDisk": {&refusalError{Code: 10047}, outcomeWait},
+		"Large":    {&refusalError{Code: 10077, Description: "message too large"}, outcomeRefused},
+		"Obscure":  {&refusalError{Code: 10176}, outcomeObscure},
+		"Batch":    {&refusalError{Code: 10199}, outcomeTooLarge},
+		"Wrapped":  {errors.Join(&refusalError{Code: 10054}), outcomeRefused},
+	} {
+		if got := outcomeOf(tt.err); got != tt.want {
+			t.Errorf("%s: got %d, want %d", name, got, tt.want)
+		}
+	}
+}

@@ -49,11 +49,16 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
-// sameRun ignores how often an aggregate came before the one that counts.
+// sameRun ignores how often an aggregate came before the one that counts, and
+// was decided on.
 var sameRun = cmp.Options{
 	cmpopts.IgnoreFields(ledger.RunSummary{}, "Events"),
 	cmpopts.IgnoreMapEntries(func(k events.Kind, _ int) bool {
-		return k == events.RunFinished || k == events.RunSealed || k == events.StepFinished || k == events.ResponseCompleted
+		switch k { //nolint:exhaustive // the aggregates
+		case events.RunFinished, events.RunSealed, events.StepFinished, events.ResponseCompleted, events.IssueDecided:
+			return true
+		}
+		return false
 	}),
 }
 

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -28,15 +30,23 @@ func TestStorm(t *testing.T) {
 	for _, name := range []string{"server", "auditor", "tracker", "metrics"} {
 		s.startService(name)
 	}
+	runs := engineRuns(40)
 	for next := 0; s.killed < kills || next < len(files); next++ {
-		s.importFile(files[next%len(files)], next < len(files))
+		o := files[next%len(files)]
+		s.publish(next < len(files), nil, "import", "--format", "claude-code", "--tenant", tenantOf(o), path(t, o))
+		s.publish(false, runs, "pipe", "--tenant", engine)
 	}
 	s.stop()
 
 	for _, o := range files {
 		run(t, 0, "publisher", "import", "--format", "claude-code", "--data-dir", dir, "--tenant", tenantOf(o), path(t, o))
 	}
+	feed(t, runs, 0, "publisher", "pipe", "--data-dir", dir, "--tenant", engine)
 	drain(t, dir)
+	run(t, 0, "auditor", "verify", "--data-dir", dir, "--tenant", engine)
+	if got := len(summaries(t, dir, engine)); got != 40 {
+		t.Errorf("runs of the engine in the ledger: got %d, want 40", got)
+	}
 	for _, o := range files {
 		run(t, 0, "auditor", "verify", "--data-dir", dir, "--tenant", tenantOf(o))
 		checkOracle(t, dir, o)
@@ -76,13 +86,12 @@ func (s *storm) startService(name string) {
 	s.services[name] = start(s.t, nil, name, args...)
 }
 
-// importFile imports one session with a publisher that is killed now and then,
-// until one gets through. Without insist it gives up once it was killed.
-func (s *storm) importFile(o oracle, insist bool) {
+// publish runs a publisher that is killed now and then, until one gets through.
+// Without insist it gives up once it was killed.
+func (s *storm) publish(insist bool, stdin []byte, args ...string) {
 	deadline := time.Now().Add(limit)
 	for time.Now().Before(deadline) {
-		p := start(s.t, nil, "publisher", "import", "--format", "claude-code",
-			"--data-dir", s.dir, "--tenant", tenantOf(o), path(s.t, o))
+		p := start(s.t, stdin, "publisher", append(args, "--data-dir", s.dir)...)
 		for alive := true; alive; {
 			select {
 			case <-p.done:
@@ -95,7 +104,7 @@ func (s *storm) importFile(o oracle, insist bool) {
 			return
 		}
 	}
-	s.t.Fatalf("%s was not imported within %v", o.File, limit)
+	s.t.Fatalf("publisher %v did not get through within %v", args, limit)
 }
 
 // killOne ends the publisher or one of the services, as long as kills are due.
@@ -136,4 +145,30 @@ func sessions(t *testing.T) []oracle {
 	return slices.DeleteFunc(all, func(o oracle) bool {
 		return !strings.Contains(o.File, "entireio-cli/") // growing snapshots have a test of their own
 	})
+}
+
+// engine is the tenant of the runs that an engine of our own reports.
+const engine = "engine"
+
+// engineRuns returns the life of count AUTOPILOT runs as JSON lines: each gets an
+// issue, every third one fails.
+func engineRuns(count int) []byte {
+	var b bytes.Buffer
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	add := func(run, kind, data string) {
+		at = at.Add(time.Second)
+		fmt.Fprintf(&b, `{"specversion":"1.0","id":%q,"source":"/engine","type":"hooktrail.%s","time":%q,`+
+			`"runid":%q,"stepid":"s1","runtype":"AUTOPILOT","agentrole":"CODER","data":%s}`+"\n",
+			run+"-"+kind, kind, at.Format(time.RFC3339), run, data)
+	}
+	for i := range count {
+		run, status, success := fmt.Sprintf("autopilot-%03d", i), "completed", true
+		if i%3 == 0 {
+			status, success = "failed", false
+		}
+		add(run, "run.started", `{"run_type":"AUTOPILOT"}`)
+		add(run, "step.finished", fmt.Sprintf(`{"step_status":%q,"duration_ms":900,"tokens_used":{"input":10,"output":5}}`, status))
+		add(run, "run.finished", fmt.Sprintf(`{"success":%t}`, success))
+	}
+	return b.Bytes()
 }

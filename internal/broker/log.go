@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 )
 
@@ -26,8 +27,15 @@ func (l *serverLogger) fatal() error {
 // Noticef implements server.Logger.
 func (l *serverLogger) Noticef(format string, v ...any) { l.say(slog.LevelDebug, format, v...) }
 
-// Warnf implements server.Logger.
-func (l *serverLogger) Warnf(format string, v ...any) { l.say(slog.LevelWarn, format, v...) }
+// Warnf implements server.Logger. That the server knows its password in plain
+// text is no news to who made it, at random, for this server alone.
+func (l *serverLogger) Warnf(format string, v ...any) {
+	level := slog.LevelWarn
+	if strings.HasPrefix(format, "Plaintext passwords detected") {
+		level = slog.LevelDebug
+	}
+	l.say(level, format, v...)
+}
 
 // Errorf implements server.Logger.
 func (l *serverLogger) Errorf(format string, v ...any) { l.say(slog.LevelError, format, v...) }

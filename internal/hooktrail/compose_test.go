@@ -1,14 +1,22 @@
 package hooktrail
 
 import (
+	"maps"
+	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+
+	ours "github.com/hooktrail/hooktrail/internal/cli"
 )
 
-func TestCompose(t *testing.T) {
-	options, err := cli.NewProjectOptions([]string{filepath.Join("..", "..", "docker-compose.yml")}, cli.WithInterpolation(true))
+func compose(t *testing.T) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, "docker-compose.yml")}, cli.WithInterpolation(true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -16,7 +24,107 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return project
+}
+
+func TestCompose_Services(t *testing.T) {
+	project := compose(t)
+	got := slices.Sorted(maps.Keys(project.Services))
+	if want := []string{"auditor", "metrics", "nats", "publisher", "tracker"}; !slices.Equal(got, want) {
+		t.Fatalf("got services %v, want %v", got, want)
+	}
+	stages := map[string]stage{}
+	for _, s := range dockerfile(t) {
+		stages[s.name] = s
+	}
 	for name, s := range project.Services {
-		t.Log(name, s.Command, s.User, s.Build.Target, s.ReadOnly, s.Ports, s.HealthCheck.Test)
+		t.Run(name, func(t *testing.T) {
+			if s.Build == nil || stages[s.Build.Target].name == "" {
+				t.Fatalf("the image is not of a stage of the Dockerfile: %+v", s.Build)
+			}
+			checkConfined(t, s)
+			checkHealth(t, s, project)
+			for _, v := range s.Volumes {
+				if _, ok := project.Volumes[v.Source]; v.Type != types.VolumeTypeVolume || !ok || v.Target != "/data" {
+					t.Errorf("got mount %s of %s at %s", v.Type, v.Source, v.Target)
+				}
+			}
+			if name != "nats" {
+				checkCommand(t, name, s)
+			}
+		})
+	}
+}
+
+// checkConfined holds a container to no more than it needs.
+func checkConfined(t *testing.T, s types.ServiceConfig) {
+	t.Helper()
+	if s.Privileged || !s.ReadOnly || s.User != "65532:65532" || !slices.Contains(s.CapDrop, "ALL") || len(s.CapAdd) > 0 ||
+		!slices.Contains(s.SecurityOpt, "no-new-privileges:true") {
+		t.Errorf("it may do too much: privileged %v, read only %v, user %s, drops %v, adds %v, %v",
+			s.Privileged, s.ReadOnly, s.User, s.CapDrop, s.CapAdd, s.SecurityOpt)
+	}
+	for _, p := range s.Ports {
+		if p.HostIP != "127.0.0.1" {
+			t.Errorf("port %d is published on %q", p.Target, p.HostIP)
+		}
+	}
+}
+
+// checkHealth holds the health check to a port that the service listens on, or
+// to its process.
+func checkHealth(t *testing.T, s types.ServiceConfig, project *types.Project) {
+	t.Helper()
+	if s.HealthCheck == nil || len(s.HealthCheck.Test) < 3 {
+		t.Fatal("there is no health check")
+	}
+	last := s.HealthCheck.Test[len(s.HealthCheck.Test)-1]
+	if s.HealthCheck.Test[1] == "pidof" {
+		if last != s.Command[0] {
+			t.Errorf("the health check looks for %s", last)
+		}
+		return
+	}
+	u, err := url.Parse(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listens := strings.Join(s.Command, " ")
+	if s.Name == "nats" {
+		listens = readDoc(t, "deploy/nats.conf")
+	}
+	if !strings.Contains(listens, "0.0.0.0:"+u.Port()) {
+		t.Errorf("the health check asks port %s", u.Port())
+	}
+	for name := range s.DependsOn {
+		if _, ok := project.Services[name]; !ok {
+			t.Errorf("it depends on %s, which there is not", name)
+		}
+	}
+}
+
+// checkCommand runs the command of a service up to where it would do something:
+// command, flags and variables have to exist.
+func checkCommand(t *testing.T, name string, s types.ServiceConfig) {
+	t.Helper()
+	command, ok := commands()[s.Command[0]]
+	if !ok || s.Command[0] != name {
+		t.Fatalf("there is no command %s", s.Command[0])
+	}
+	leaf, args, err := command().Find(s.Command[1:])
+	if err != nil || leaf.HasSubCommands() {
+		t.Fatalf("%v: %v", s.Command, err)
+	}
+	if err := leaf.ParseFlags(args); err != nil {
+		t.Errorf("%v: %v", s.Command, err)
+	}
+	if left := leaf.Flags().Args(); len(left) > 0 {
+		t.Errorf("%v: %v is no flag", s.Command, left)
+	}
+	for variable := range s.Environment {
+		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "HOOKTRAIL_"), "_", "-"))
+		if leaf.Flag(flag) == nil && leaf.InheritedFlags().Lookup(flag) == nil || ours.EnvName(flag) != variable {
+			t.Errorf("nothing reads %s", variable)
+		}
 	}
 }

@@ -96,6 +96,9 @@ func instrument(registry *prometheus.Registry, parts []*part) {
 				}
 				return 0
 			}),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "hooktrail_part_lag_messages", ConstLabels: of, Help: "Messages of the stream that a part has not handled.",
+			}, func() float64 { return float64(p.current().Lag) }),
 			prometheus.NewCounterFunc(prometheus.CounterOpts{
 				Name: "hooktrail_part_restarts_total", ConstLabels: of, Help: "How often a part of the house failed and was begun again.",
 			}, func() float64 { return float64(p.current().Restarts) }),

@@ -1,0 +1,122 @@
+package hooktrail
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/publisher"
+	"github.com/hooktrail/hooktrail/internal/tracker"
+)
+
+// commands are the five of the image.
+func commands() map[string]func() *cobra.Command {
+	return map[string]func() *cobra.Command{
+		"hooktrail": Command, "publisher": publisher.Command, "auditor": auditor.Command,
+		"tracker": tracker.Command, "metrics": metrics.Command,
+	}
+}
+
+// leaves returns the commands below root that do something.
+func leaves(root *cobra.Command) []*cobra.Command {
+	if !root.HasSubCommands() {
+		return []*cobra.Command{root}
+	}
+	var all []*cobra.Command
+	for _, c := range root.Commands() {
+		all = append(all, leaves(c)...)
+	}
+	return all
+}
+
+// execute runs a command in this process.
+func execute(root *cobra.Command, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	status = cli.Execute(context.Background(), root, args)
+	return status, out.String(), errs.String()
+}
+
+// TestCommands holds every command to the command contract.
+func TestCommands(t *testing.T) {
+	for name, command := range commands() {
+		for _, leaf := range leaves(command()) {
+			path := strings.Fields(leaf.CommandPath())
+			t.Run(leaf.CommandPath(), func(t *testing.T) {
+				if path[0] != name {
+					t.Errorf("got root %s, want %s", path[0], name)
+				}
+				if s := leaf.Short; s == "" || !unicode.IsUpper(rune(s[0])) || strings.HasSuffix(s, ".") {
+					t.Errorf("got short help %q: want a sentence without its point", s)
+				}
+				if !strings.Contains(leaf.Example, leaf.CommandPath()) {
+					t.Errorf("the example does not call the command:\n%s", leaf.Example)
+				}
+				for _, flag := range []string{"json", "data-dir", "nats-url", "tenant"} {
+					if leaf.InheritedFlags().Lookup(flag) == nil {
+						t.Errorf("--%s is missing", flag)
+					}
+				}
+				args := path[1:]
+				status, stdout, _ := execute(command(), append(slices.Clone(args), "--help")...)
+				if status != cli.ExitOK || !strings.Contains(stdout, "Examples:") {
+					t.Errorf("--help: status %d, %q", status, stdout)
+				}
+				status, _, stderr := execute(command(), append(slices.Clone(args), "--no-such-flag")...)
+				if status != cli.ExitUsage || !strings.Contains(stderr, "--help") {
+					t.Errorf("unknown flag: status %d, %q", status, stderr)
+				}
+				leaf.Flags().VisitAll(func(f *pflag.Flag) {
+					if !strings.Contains(stdout, cli.EnvName(f.Name)) && f.Name != "help" {
+						t.Errorf("help does not name the variable of --%s", f.Name)
+					}
+				})
+			})
+		}
+		if status, _, stderr := execute(command(), "no-such-command"); status != cli.ExitUsage {
+			t.Errorf("%s no-such-command: status %d, %q", name, status, stderr)
+		}
+	}
+}
+
+// TestDocs_Flags holds the flags and variables in the documents to what there is.
+func TestDocs_Flags(t *testing.T) {
+	known := map[string]bool{"help": true}
+	for _, command := range commands() {
+		for _, leaf := range leaves(command()) {
+			leaf.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+			leaf.InheritedFlags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		}
+	}
+	variables := map[string]bool{"HOOKTRAIL_TEST_REQUIRE": true, "HOOKTRAIL_DATA": true, "HOOKTRAIL_": true}
+	for flag := range known {
+		variables[cli.EnvName(flag)] = true
+	}
+	streams := []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV"}
+	flag := regexp.MustCompile("[ `(]--([a-z][a-z-]+)")
+	variable := regexp.MustCompile(`\bHOOKTRAIL_[A-Z_]*`)
+	for _, name := range everyDoc {
+		doc := readDoc(t, name)
+		for _, m := range flag.FindAllStringSubmatch(doc, -1) {
+			if !known[m[1]] {
+				t.Errorf("%s: no command has --%s", name, m[1])
+			}
+		}
+		for _, v := range variable.FindAllString(doc, -1) {
+			if !variables[v] && !slices.Contains(streams, v) {
+				t.Errorf("%s: nothing reads %s", name, v)
+			}
+		}
+	}
+}

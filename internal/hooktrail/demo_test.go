@@ -1,0 +1,119 @@
+package hooktrail
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/tracker"
+)
+
+func runQuietDemo(t *testing.T, ctx context.Context, session string) (DemoReport, error) { //nolint:revive // the context is what varies
+	t.Helper()
+	d := demo{
+		dir: t.TempDir(), tenant: "default", session: session,
+		progress: func(uint64, uint64) {}, log: slog.New(slog.DiscardHandler),
+	}
+	return d.run(ctx)
+}
+
+// TestDemo holds the services to each other: ledger and metrics count the same.
+func TestDemo(t *testing.T) {
+	r, err := runQuietDemo(t, t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verified.Integrity != ledger.Verified || r.Verified.Completeness != ledger.Complete || r.Verified.Exit != ledger.ExitVerified {
+		t.Errorf("got %s, %s, exit %d", r.Verified.Integrity, r.Verified.Completeness, r.Verified.Exit)
+	}
+	all := total(r.Runs)
+	if all.calls != 20 || all.errors != 2 || all.failures != 1 || all.steps != 4 || all.failedSteps != 1 {
+		t.Errorf("got %+v", all)
+	}
+	m := r.Metrics
+	if int(m.ToolCalls) != all.calls || int(m.ToolErrors) != all.errors || int(m.Steps) != all.steps || m.TokensUsed != all.tokens {
+		t.Errorf("metrics counted %+v, the ledger %+v", m, all)
+	}
+	var kinds []issues.Kind
+	for _, i := range r.Issues {
+		kinds = append(kinds, i.Kind)
+	}
+	if len(kinds) != 2 {
+		t.Errorf("got issues %v, want a failure and a follow-up", kinds)
+	}
+	if len(r.AgentFS) != 1 || r.DataDir != "" {
+		t.Errorf("got AgentFS files %v, data directory %q", r.AgentFS, r.DataDir)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDemo_RecordedSession takes a session of a real tool.
+func TestDemo_RecordedSession(t *testing.T) {
+	data := os.Getenv("HOOKTRAIL_DATA")
+	if data == "" {
+		data = filepath.Join(root, "..", "shared", "data")
+	}
+	session := filepath.Join(data, "claude-code", "marot-spotter", "fa812bfe-b295-4cca-9c2f-fdf01028cb46.jsonl")
+	if _, err := os.Stat(session); err != nil {
+		t.Skipf("recorded sessions are absent (HOOKTRAIL_DATA): %v", err)
+	}
+	r, err := runQuietDemo(t, t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verified.Exit != ledger.ExitVerified {
+		t.Errorf("got %s and %s", r.Verified.Integrity, r.Verified.Completeness)
+	}
+	if len(r.Runs) < 3 || r.Runs[0].ParentRun != "" || r.Runs[1].ParentRun == "" {
+		t.Errorf("got %d runs, the first of %q", len(r.Runs), r.Runs[0].ParentRun)
+	}
+}
+
+func TestDemo_Interrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := runQuietDemo(t, ctx, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
+}
+
+// TestWriteDemo_Bad shows that bad news cannot be overlooked, and that text of
+// agents moves no cursor.
+func TestWriteDemo_Bad(t *testing.T) {
+	evil := "\x1b[2Jtitle"
+	r := DemoReport{
+		Title:  evil,
+		Runs:   []ledger.RunSummary{{Run: evil, ToolCallsByName: map[string]int{evil: 1}}},
+		Issues: make([]tracker.Issue, 10),
+		Verified: ledger.Report{
+			Integrity: ledger.Invalid, Problems: []string{"leaf 7 differs"}, Tenant: "acme",
+			Completeness: ledger.Gaps, Gaps: []ledger.Gap{{Producer: "coder-e4", First: 97, Last: 97, Cause: ledger.CauseStream}},
+		},
+		DataDir: "/tmp/it's",
+	}
+	r.Issues[0].Title = evil
+	r.Imported.Malformed = 2
+	var out bytes.Buffer
+	writeDemo(&out, r)
+	for _, want := range []string{
+		"INVALID", "leaf 7 differs", "GAPS", "missing: coder-e4 97 to 97 (stream)", "no checkpoint", "and 2 others",
+		"2 malformed lines", `auditor verify --data-dir '/tmp/it'\''s' --tenant acme`,
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("want %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Errorf("a title moves the cursor: %q", out.String())
+	}
+}

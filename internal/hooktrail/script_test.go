@@ -1,0 +1,107 @@
+package hooktrail
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	programs := map[string]func(){}
+	for name, command := range commands() {
+		programs[name] = func() { cli.Main(command()) }
+	}
+	testscript.Main(m, programs)
+}
+
+// TestScripts specifies the command: each script has a data directory and an
+// address of its own.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:  "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "post": post, "terminate": terminate},
+		Setup: func(env *testscript.Env) error {
+			for _, variable := range os.Environ() {
+				name, _, _ := strings.Cut(variable, "=")
+				if strings.HasPrefix(name, "HOOKTRAIL_") || name == "NATS_URL" {
+					env.Setenv(name, "")
+				}
+			}
+			env.Setenv("HOOKTRAIL_DATA_DIR", env.Cd+"/data")
+			env.Setenv("TMPDIR", env.Cd+"/tmp")
+			address, err := freeAddress()
+			env.Setenv("HTTP", address)
+			return err
+		},
+	})
+}
+
+// freeAddress returns an address of the loopback that nobody listens on.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// await waits until a URL answers with 200 and, if a pattern is given, with what
+// it matches: await URL [PATTERN].
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 || len(args) > 2 {
+		ts.Fatalf("usage: await URL [PATTERN]")
+	}
+	pattern := regexp.MustCompile("(?m)" + strings.Join(args[1:], ""))
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		status, body, err := ask(http.Get(args[0]))
+		if status == http.StatusOK && pattern.MatchString(body) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s answered %d, %v:\n%s", args[0], status, err, body)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// post sends a file as a batch of CloudEvents, which has to be accepted: post
+// FILE URL.
+func post(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: post FILE URL")
+	}
+	status, body, err := ask(http.Post(args[1], "application/cloudevents-batch+json", strings.NewReader(ts.ReadFile(args[0]))))
+	if status != http.StatusAccepted {
+		ts.Fatalf("%s answered %d, %v: %s", args[1], status, err, body)
+	}
+}
+
+func ask(r *http.Response, err error) (int, string, error) {
+	if err != nil {
+		return 0, "", err
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	return r.StatusCode, string(body), err
+}
+
+// terminate sends SIGTERM to what runs in the background.
+func terminate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: terminate")
+	}
+	for _, cmd := range ts.BackgroundCmds() {
+		ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	}
+}

@@ -1,0 +1,265 @@
+package hooktrail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// running is a house that a test has started.
+type running struct {
+	Addresses
+	stop func() // stops it and fails the test if it does not end well
+}
+
+// startUp runs a house in dir until the test ends or stops it.
+func startUp(t *testing.T, dir string) running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	listening := make(chan Addresses, 1)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Up(ctx, UpOptions{
+			DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: defaultDrain,
+			Logger: slog.New(slog.DiscardHandler), Listening: func(a Addresses) { listening <- a },
+		})
+	}()
+	stopped := false
+	stop := func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("up ended with: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	select {
+	case a := <-listening:
+		return running{a, stop}
+	case err := <-ended:
+		t.Fatalf("up: %v", err)
+		return running{}
+	}
+}
+
+// ready returns the answer of /readyz.
+func (r running) ready(t *testing.T) (int, Readiness) {
+	t.Helper()
+	status, body, err := ask(http.Get(r.HTTP + "/readyz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readiness Readiness
+	if err := json.Unmarshal([]byte(body), &readiness); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	return status, readiness
+}
+
+// until waits for /readyz to satisfy ok.
+func (r running) until(t *testing.T, what string, ok func(status int, parts map[string]PartStatus) bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		status, readiness := r.ready(t)
+		parts := map[string]PartStatus{}
+		for _, p := range readiness.Parts {
+			parts[p.Name] = p
+		}
+		if ok(status, parts) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not come to %s: %d, %+v", what, status, parts)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func isReady(status int, _ map[string]PartStatus) bool { return status == http.StatusOK }
+
+// send posts events of a run, whose ids begin with prefix.
+func (r running) send(t *testing.T, prefix string, n int) {
+	t.Helper()
+	var batch []string
+	for i := range n {
+		batch = append(batch, fmt.Sprintf(`{"specversion":"1.0","id":"%s-%d","source":"/engine",`+
+			`"type":"hooktrail.custom","runid":"r1","time":"2026-01-01T00:00:00Z","data":{"name":"n"}}`, prefix, i))
+	}
+	status, body, err := ask(http.Post(r.HTTP+"/v1/events", "application/cloudevents-batch+json",
+		strings.NewReader("["+strings.Join(batch, ",")+"]")))
+	if err != nil || status != http.StatusAccepted {
+		t.Fatalf("got %d, %v: %s", status, err, body)
+	}
+}
+
+// verify checks the ledger in dir and returns how many custom events it holds.
+func verify(t *testing.T, dir string) int {
+	t.Helper()
+	key, _, err := ledger.ReadVerifier(auditor.KeyDir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := ledger.Path(auditor.LedgerDir(dir), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := ledger.Verify(t.Context(), path, ledger.VerifyOptions{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Exit != ledger.ExitVerified {
+		t.Errorf("got %s and %s: %v %v", report.Integrity, report.Completeness, report.Problems, report.Gaps)
+	}
+	r, err := ledger.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Summary(t.Context(), "r1")
+	if err = errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return s.Kinds["custom"]
+}
+
+// TestUp_DrainsWhatItTook stops right behind the last event: all are in the
+// ledger, and the next start goes on.
+func TestUp_DrainsWhatItTook(t *testing.T) {
+	dir := t.TempDir()
+	const n = 500
+	for start := range 3 {
+		r := startUp(t, dir)
+		r.until(t, "ready", isReady)
+		r.send(t, fmt.Sprint(start), n)
+		r.stop()
+		if got, want := verify(t, dir), (start+1)*n; got != want {
+			t.Fatalf("got %d events in the ledger after stop %d, want %d", got, start+1, want)
+		}
+	}
+}
+
+// TestUp_PartFails breaks the tracker: the others go on without it, and it comes
+// back by itself.
+func TestUp_PartFails(t *testing.T) {
+	dir := t.TempDir()
+	obstacle := filepath.Join(dir, "tracker")
+	if err := os.WriteFile(obstacle, nil, 0o600); err != nil { // where its folder should be
+		t.Fatal(err)
+	}
+	r := startUp(t, dir)
+	r.until(t, "a failing tracker among running parts", func(status int, parts map[string]PartStatus) bool {
+		return status == http.StatusServiceUnavailable && parts[trackerName].State == PartWaiting &&
+			parts[trackerName].Error != "" && parts[auditorName].State == PartRunning &&
+			parts[metricsName].State == PartRunning && parts[publisherName].State == PartRunning
+	})
+	if status, _, err := ask(http.Get(r.HTTP + "/livez")); err != nil || status != http.StatusOK {
+		t.Errorf("livez answers %d, %v", status, err)
+	}
+	r.send(t, "broken", 10)
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	r.until(t, "ready", isReady)
+	r.stop()
+	if got := verify(t, dir); got != 10 {
+		t.Errorf("got %d events in the ledger, want 10", got)
+	}
+}
+
+// TestUp_DrainIsBounded stops while a part cannot end its work: it gives up at
+// its deadline, well, and turns requests away meanwhile.
+func TestUp_DrainIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	listening := make(chan Addresses, 1)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Up(ctx, UpOptions{
+			DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: time.Nanosecond,
+			Logger: slog.New(slog.DiscardHandler), Listening: func(a Addresses) { listening <- a },
+		})
+	}()
+	r := running{Addresses: <-listening}
+	r.until(t, "ready", isReady)
+	r.send(t, "x", 100)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("up ended with: %v", err)
+	}
+	again := startUp(t, dir)
+	again.until(t, "ready", isReady)
+	again.stop()
+	if got := verify(t, dir); got != 100 {
+		t.Errorf("got %d events in the ledger after the next start, want 100", got)
+	}
+}
+
+func TestUp_CannotStart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		opts UpOptions
+		want string
+	}{
+		{"AddressTaken", UpOptions{DataDir: t.TempDir(), HTTPListen: taken.Addr().String()}, "address already in use"},
+		{"NoFolder", UpOptions{DataDir: file, HTTPListen: "127.0.0.1:0"}, "not a directory"},
+		{"NATSNotOnLoopback", UpOptions{DataDir: t.TempDir(), HTTPListen: "127.0.0.1:0", NATSListen: "0.0.0.0:0"}, "127.0.0.1 only"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.opts.Logger = slog.New(slog.DiscardHandler)
+			err := Up(t.Context(), tt.opts)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestGate(t *testing.T) {
+	var g gate
+	get := func() int {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/events", nil))
+		return w.Code
+	}
+	if got := get(); got != http.StatusServiceUnavailable {
+		t.Errorf("closed: got %d", got)
+	}
+	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
+	if got := get(); got != http.StatusAccepted || g.draining() {
+		t.Errorf("open: got %d, draining %v", got, g.draining())
+	}
+	deadline := time.Now().Add(time.Hour)
+	g.drain(deadline)
+	if got := g.shut(); !got.Equal(deadline) || !g.draining() {
+		t.Errorf("got deadline %v, want %v", got, deadline)
+	}
+	if got := get(); got != http.StatusServiceUnavailable {
+		t.Errorf("shut: got %d", got)
+	}
+}

@@ -301,7 +301,7 @@ func (h *history) checkSeals(tb testing.TB) {
 			tb.Fatal(err)
 		}
 		var got events.RunSealedData
-		var digest events.Hash
+		var sum digest
 		for n := uint64(1); n <= d.Last; n++ {
 			data, ok := h.stored[producerKey{seal.Tenant, seal.Producer}][n]
 			if !ok {
@@ -319,9 +319,9 @@ func (h *history) checkSeals(tb testing.TB) {
 			}
 			got.Count++
 			got.Last = n
-			digest = chainDigest(digest, events.HashOf(data))
+			sum = sum.chain(events.HashOf(data))
 		}
-		got.Digest = digest.String()
+		got.Digest = events.Hash(sum).String()
 		if got.Count != d.Count || got.First != d.First || got.Last != d.Last || got.Digest != d.Digest {
 			tb.Errorf("run %s: sealed %+v, has %+v", seal.Run, d, got)
 		}

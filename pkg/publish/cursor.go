@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bytes"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,13 +47,25 @@ type runKey struct{ tenant, run string }
 
 // tally is what was acknowledged of one run.
 type tally struct {
-	Count    uint64      `json:"count"`
-	First    uint64      `json:"first"`
-	Last     uint64      `json:"last"`
-	Digest   events.Hash `json:"-"`
-	Hex      string      `json:"digest"`
-	Finished bool        `json:"finished,omitempty"`
-	Sealed   uint64      `json:"sealed,omitempty"` // Count at the last seal
+	Count    uint64 `json:"count"`
+	First    uint64 `json:"first"`
+	Last     uint64 `json:"last"`
+	Digest   digest `json:"digest"` // as events.RunSealedData has it
+	Finished bool   `json:"finished,omitempty"`
+	Sealed   uint64 `json:"sealed,omitempty"` // Count at the last seal
+}
+
+// digest is a hash that is written in hex.
+type digest events.Hash
+
+// MarshalText returns d in hex.
+func (d digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (d *digest) UnmarshalText(text []byte) error {
+	h, err := events.ParseHash(string(text))
+	*d = digest(h)
+	return err
 }
 
 // change is a line of the file: what became different.
@@ -115,7 +128,6 @@ func (c *cursor) apply(ch change) {
 	maps.Copy(c.chains, ch.Chains)
 	for tenant, runs := range ch.Runs {
 		for run, t := range runs {
-			t.Digest, _ = events.ParseHash(t.Hex) // under the line's checksum
 			c.runs[runKey{tenant, run}] = t
 		}
 	}
@@ -151,7 +163,6 @@ func (ch *change) run(key runKey, t *tally) {
 	if ch.Runs[key.tenant] == nil {
 		ch.Runs[key.tenant] = map[string]*tally{}
 	}
-	t.Hex = t.Digest.String()
 	ch.Runs[key.tenant][key.run] = t
 }
 

@@ -32,7 +32,7 @@ func (f *forwarder) count(tenant string, e entry) {
 	}
 	t.Count++
 	t.Last = e.sequence
-	t.Digest = chainDigest(t.Digest, e.hash)
+	t.Digest = t.Digest.chain(e.hash)
 	t.Finished = t.Finished || e.kind == events.RunFinished
 	if t.Finished {
 		due := time.Now()
@@ -43,11 +43,11 @@ func (f *forwarder) count(tenant string, e entry) {
 	}
 }
 
-// chainDigest returns SHA-256(digest ‖ hash).
-func chainDigest(digest, hash events.Hash) events.Hash {
-	var b [2 * len(digest)]byte
-	copy(b[:], digest[:])
-	copy(b[len(digest):], hash[:])
+// chain returns SHA-256(d ‖ hash).
+func (d digest) chain(hash events.Hash) digest {
+	var b [len(d) + len(hash)]byte
+	copy(b[:], d[:])
+	copy(b[len(d):], hash[:])
 	return sha256.Sum256(b[:])
 }
 
@@ -88,7 +88,7 @@ func (f *forwarder) sealAll() error {
 // recordSeal appends the run.sealed of a run.
 func (o *outbox) recordSeal(key runKey, t tally) error {
 	e, err := events.New(events.RunSealed, source, events.RunSealedData{
-		Count: t.Count, First: t.First, Last: t.Last, Digest: t.Digest.String(),
+		Count: t.Count, First: t.First, Last: t.Last, Digest: events.Hash(t.Digest).String(),
 	})
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (o *outbox) recordSeal(key runKey, t tally) error {
 	defer o.mu.Unlock()
 	e.Tenant, e.Run, e.Subject, e.Salt = key.tenant, key.run, key.run, events.NewSalt()
 	e.ID = events.DeriveID("seal", key.tenant, o.id.Producer, key.run,
-		strconv.FormatUint(t.Count, 10), t.Digest.String())
+		strconv.FormatUint(t.Count, 10), events.Hash(t.Digest).String())
 	return o.record(e)
 }
 

@@ -49,7 +49,7 @@ func (p *projected) compare(ctx context.Context) error {
 		return p.adopt(ctx)
 	}
 	for _, k := range ledgers {
-		have, err := newest(p.opts, k.tenant)
+		have, err := newest(ctx, p.opts, k.tenant)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (p *projected) adopt(ctx context.Context) error {
 		return err
 	}
 	for _, tenant := range tenants {
-		have, err := newest(p.opts, tenant)
+		have, err := newest(ctx, p.opts, tenant)
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (p *projected) adopt(ctx context.Context) error {
 
 // newest returns the position of a tenant's ledger, the zero one if there is
 // no ledger.
-func newest(o Options, tenant string) (ledger.Position, error) {
+func newest(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
 	path, err := ledger.Path(LedgerDir(o.DataDir), tenant)
 	if err != nil {
 		return ledger.Position{}, err
@@ -138,7 +138,6 @@ func newest(o Options, tenant string) (ledger.Position, error) {
 	if err != nil {
 		return ledger.Position{}, err
 	}
-	c, err := r.Newest(context.Background()) //nolint:contextcheck // a lookup in a local file
+	c, err := r.Newest(ctx)
 	return c.Position, errors.Join(err, r.Close())
 }
-

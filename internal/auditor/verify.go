@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -72,14 +73,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 			return fmt.Errorf("trusted checkpoint: %w", err)
 		}
 	}
-	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
-	if err != nil {
-		return err
-	}
-	report, err := ledger.Verify(cmd.Context(), path, opts)
-	if errors.Is(err, os.ErrNotExist) && v.file == "" {
-		return fmt.Errorf("there is no ledger of tenant %q at %s", shared.TenantOrDefault(), path)
-	}
+	report, err := v.verify(cmd.Context(), shared, opts)
 	if err != nil {
 		return err
 	}
@@ -92,6 +86,18 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		return err
 	}
 	return cli.Exit(report.Exit)
+}
+
+func (v verification) verify(ctx context.Context, shared *cli.Shared, opts ledger.VerifyOptions) (ledger.Report, error) {
+	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
+	if err != nil {
+		return ledger.Report{}, err
+	}
+	report, err := ledger.Verify(ctx, path, opts)
+	if errors.Is(err, os.ErrNotExist) && v.file == "" {
+		err = fmt.Errorf("there is no ledger of tenant %q at %s", shared.TenantOrDefault(), path)
+	}
+	return report, err
 }
 
 // verifier returns the key that must have signed.

@@ -105,7 +105,7 @@ func (l *Ledger) refresh() error {
 	if err != nil {
 		return err
 	}
-	if !l.stale && newest == l.number {
+	if !l.stale && newest == l.newest.Number {
 		return nil
 	}
 	return l.load()
@@ -118,7 +118,7 @@ func (l *Ledger) seal(position Position) ([]byte, error) {
 		return nil, err
 	}
 	c := Checkpoint{
-		Tenant: l.tenant, Size: l.tree.size, Root: root, Time: l.opts.Now().UTC(),
+		Tenant: l.tenant, Size: l.tree.size, Root: root, Number: l.newest.Number + 1, Time: l.opts.Now().UTC(),
 		Arrivals: l.arrivals.count, Digest: l.arrivals.digest, Position: position,
 	}
 	// A clock that was set back must not make the ledger's own time run backwards.
@@ -130,13 +130,12 @@ func (l *Ledger) seal(position Position) ([]byte, error) {
 		return nil, err
 	}
 	insert := l.conn.Prep("INSERT INTO checkpoints (checkpoint, size, note) VALUES (?, ?, ?)")
-	insert.BindInt64(1, l.number+1)
+	insert.BindInt64(1, c.Number)
 	insert.BindInt64(2, c.Size)
 	insert.BindText(3, string(signed))
 	if err := run(insert); err != nil {
 		return nil, fmt.Errorf("store checkpoint: %w", err)
 	}
-	l.number++
 	l.newest = c
 	return signed, nil
 }

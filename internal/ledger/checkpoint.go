@@ -37,11 +37,12 @@ type Position struct {
 //	hooktrail/acme
 //	91204
 //	CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
+//	checkpoint 413
 //	time 2026-11-20T09:14:07.123456789Z
 //	arrivals 91210 xbsO4WQf5CcWVFLmN4HDFbCvS8hq0sCO0RkJdzSmGvk=
 //	stream 1 2026-11-01T08:00:00.000000000Z 120331 2cf24dba…
 //
-// "arrivals" commits to what lies beside the tree, in order: where in the stream
+// Checkpoints are numbered from 1. "arrivals" commits to what lies beside the tree, in order: where in the stream
 // each leaf came from, and what was seen again. "stream" is the [Position].
 //
 // The origin is "hooktrail/" and the tenant, encoded like a token of a subject.
@@ -49,6 +50,7 @@ type Checkpoint struct {
 	Tenant   string
 	Size     int64 // leaves
 	Root     tlog.Hash
+	Number   int64     // of the checkpoint, from 1
 	Time     time.Time // when it was signed, by the auditor's clock, never before an earlier one
 	Arrivals int64     // leaves and what was seen again
 	Digest   tlog.Hash // of the arrivals
@@ -71,8 +73,8 @@ func (c Checkpoint) Text() (string, error) {
 		return "", err
 	}
 	p := c.Position
-	return fmt.Sprintf("%s\n%d\n%s\ntime %s\narrivals %d %s\nstream %d %s %d %s\n",
-		origin, c.Size, c.Root, c.Time.UTC().Format(timeLayout), c.Arrivals, c.Digest,
+	return fmt.Sprintf("%s\n%d\n%s\ncheckpoint %d\ntime %s\narrivals %d %s\nstream %d %s %d %s\n",
+		origin, c.Size, c.Root, c.Number, c.Time.UTC().Format(timeLayout), c.Arrivals, c.Digest,
 		p.Epoch, p.Stream.UTC().Format(timeLayout), p.Sequence, p.Hash), nil
 }
 
@@ -116,8 +118,8 @@ var errCheckpoint = errors.New("not a checkpoint")
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
-	if len(text) > maxCheckpointBytes || len(lines) != 7 {
-		return c, fmt.Errorf("%w: not six lines", errCheckpoint)
+	if len(text) > maxCheckpointBytes || len(lines) != 8 {
+		return c, fmt.Errorf("%w: not seven lines", errCheckpoint)
 	}
 	token, ok := strings.CutPrefix(lines[0], originPrefix)
 	if !ok {
@@ -146,10 +148,14 @@ func (c *Checkpoint) parse(lines []string) error {
 	if c.Root, err = parseTreeHash(lines[2]); err != nil {
 		return fmt.Errorf("root: %w", err)
 	}
-	if c.Time, err = time.Parse("time "+timeLayout, lines[3]); err != nil {
+	number, ok := strings.CutPrefix(lines[3], "checkpoint ")
+	if c.Number, err = parseCount(number); err != nil || !ok {
+		return errors.New("number")
+	}
+	if c.Time, err = time.Parse("time "+timeLayout, lines[4]); err != nil {
 		return errors.New("time")
 	}
-	arrivals := strings.Split(lines[4], " ")
+	arrivals := strings.Split(lines[5], " ")
 	if len(arrivals) != 3 || arrivals[0] != "arrivals" {
 		return errors.New("arrivals")
 	}
@@ -159,7 +165,7 @@ func (c *Checkpoint) parse(lines []string) error {
 	if c.Digest, err = parseTreeHash(arrivals[2]); err != nil {
 		return fmt.Errorf("arrivals: %w", err)
 	}
-	return c.Position.parse(lines[5])
+	return c.Position.parse(lines[6])
 }
 
 func (p *Position) parse(line string) error {

@@ -220,3 +220,8 @@ func copyLedger(tb testing.TB, path string) string {
 	}
 	return to
 }
+
+func contextWithCancel(tb testing.TB) (context.Context, context.CancelFunc) {
+	tb.Helper()
+	return context.WithCancel(tb.Context())
+}

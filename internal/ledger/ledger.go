@@ -64,7 +64,6 @@ type Ledger struct {
 // file, and read again after a batch that failed.
 type state struct {
 	newest    Checkpoint
-	number    int64 // of the newest checkpoint
 	tree      tree
 	tail      []byte // of the hashes, in the row that is not full
 	arrivals  arrivals
@@ -220,10 +219,11 @@ func (l *Ledger) load() error {
 }
 
 func (l *Ledger) loadCheckpoint(s *state) error {
+	var number int64
 	var signed string
 	err := sqlitex.Execute(l.conn, "SELECT checkpoint, note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			s.number, signed = stmt.ColumnInt64(0), stmt.ColumnText(1)
+			number, signed = stmt.ColumnInt64(0), stmt.ColumnText(1)
 			return nil
 		}})
 	if err != nil {
@@ -234,6 +234,9 @@ func (l *Ledger) loadCheckpoint(s *state) error {
 	}
 	if s.newest.Tenant != l.tenant {
 		return fmt.Errorf("%w: it is the ledger of tenant %q", ErrDamaged, s.newest.Tenant)
+	}
+	if s.newest.Number != number {
+		return fmt.Errorf("%w: checkpoint %d lies where checkpoint %d should", ErrDamaged, s.newest.Number, number)
 	}
 	return nil
 }

@@ -244,8 +244,8 @@ func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	return runs, err
 }
 
-// errNoBlob is wrapped when a blob, or a part of it, is not in the ledger.
-var errNoBlob = errors.New("blob is not in the ledger")
+// ErrNoBlob is wrapped when a blob, or a part of it, is not in the ledger.
+var ErrNoBlob = errors.New("blob is not in the ledger")
 
 // Blob returns the content that travelled as blob.chunk events and that an event
 // names by its SHA-256, in hex. The content is checked against it.
@@ -271,7 +271,7 @@ func (r *Reader) Blob(ctx context.Context, sha256 string) ([]byte, error) {
 		})
 	})
 	if err == nil && events.HashOf(content) != whole {
-		err = fmt.Errorf("%w: %s", errNoBlob, sha256)
+		err = fmt.Errorf("%w: %s", ErrNoBlob, sha256)
 	}
 	return content, err
 }

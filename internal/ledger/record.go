@@ -26,13 +26,12 @@ func (w *writing) classify(m Message) (record, error) {
 	if m.Address.Manifest {
 		return w.classifyManifest(m, r)
 	}
-	e, err := events.Decode(m.Data)
-	if err != nil {
-		r.leaf.Finding = FindingUndecodable
-		return r, nil
-	}
+	e, fault := events.Decode(m.Data)
 	a := m.Address
 	switch {
+	case fault != nil:
+		r.leaf.Finding = FindingUndecodable
+		return r, nil
 	case e.Tenant != a.Tenant || e.Producer != a.Producer || e.Run != a.Run || e.Kind() != a.Kind:
 		r.leaf.Finding = FindingMisaddressed
 		return r, nil
@@ -77,12 +76,9 @@ func (w *writing) compareNumber(r *record) error {
 }
 
 func (w *writing) classifyManifest(m Message, r record) (record, error) {
-	manifest, err := events.DecodeManifest(m.Data)
-	if err == nil {
-		err = manifest.Validate()
-	}
+	manifest, fault := events.DecodeManifest(m.Data)
 	switch {
-	case err != nil:
+	case fault != nil || manifest.Validate() != nil:
 		r.leaf.Finding = FindingUndecodable
 		return r, nil
 	case manifest.Tenant != m.Address.Tenant || manifest.Producer != m.Address.Producer:

@@ -88,7 +88,7 @@ func (r *records) finish(failed bool) (*side, error) {
 	if failed {
 		r.cancel()
 	}
-	for range r.facts { //nolint:revive // until it is closed
+	for range r.facts { // until it is closed
 	}
 	err := r.group.Wait()
 	r.cancel()

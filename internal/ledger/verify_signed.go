@@ -78,20 +78,35 @@ func (s *signedCheckpoints) check(number, size int64, text string, c *Checkpoint
 	if s.tenant == "" {
 		s.tenant = c.Tenant
 	}
-	switch before := s.newest; {
-	case c.Tenant != s.tenant:
-		s.v.problem("checkpoint %d is of tenant %q", number, c.Tenant)
-	case c.Size != size:
-		s.v.problem("checkpoint %d: its row says size %d, the signed text %d", number, size, c.Size)
-	case before == nil && c.Arrivals > 0:
-		s.v.problem("the first checkpoint, of nothing, is missing")
-	case before != nil && (c.Time.Before(before.Time) || c.Size < before.Size || c.Arrivals < before.Arrivals):
-		s.v.problem("checkpoint %d is older than the one before it", number)
+	if fault := s.fault(number, size, c); fault != "" {
+		s.v.problem("checkpoint %d: %s", number, fault)
 	}
 	streams := &s.v.report.Streams
 	if n := len(*streams); c.Position.Epoch > 0 && (n == 0 || (*streams)[n-1].Epoch != c.Position.Epoch) {
 		*streams = append(*streams, Stream{Epoch: c.Position.Epoch, Created: c.Position.Stream})
 	}
+}
+
+// fault says what is wrong with a checkpoint beside the ones before it.
+func (s *signedCheckpoints) fault(number, size int64, c *Checkpoint) string {
+	before := s.newest
+	if before == nil {
+		before = &Checkpoint{Time: c.Time}
+		if c.Arrivals > 0 {
+			return "the first one, of nothing, is missing"
+		}
+	}
+	switch {
+	case c.Tenant != s.tenant:
+		return fmt.Sprintf("it is of tenant %q", c.Tenant)
+	case c.Number != number:
+		return fmt.Sprintf("the signed text is that of checkpoint %d", c.Number)
+	case c.Size != size:
+		return fmt.Sprintf("its row says size %d, the signed text %d", size, c.Size)
+	case c.Time.Before(before.Time) || c.Size < before.Size || c.Arrivals < before.Arrivals:
+		return "it is older than the one before it"
+	}
+	return ""
 }
 
 // close waits for the signatures.
@@ -130,7 +145,6 @@ func (w *walk) checkpoints() error {
 
 func (w *walk) compareCheckpoint(c *Checkpoint) {
 	s := w.signed
-	p := c.Position
 	switch {
 	case c.Arrivals != w.arrivals.count || c.Size != w.tree.size:
 		w.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
@@ -144,11 +158,17 @@ func (w *walk) compareCheckpoint(c *Checkpoint) {
 			w.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
 		}
 		s.strayed = true
-	case c.Arrivals == 0 && p != (Position{}):
-		w.problem("checkpoint %d: it names a message and signs none", s.number)
-	case c.Arrivals > 0 && (int64(p.Epoch) != w.last.epoch || int64(p.Sequence) != w.last.stream || p.Hash != w.lastHash):
+	case !w.isHere(c.Position):
 		w.problem("checkpoint %d: its message is not the last one", s.number)
 	}
+}
+
+// isHere reports whether p is that of the latest arrival.
+func (w *walk) isHere(p Position) bool {
+	if w.arrivals.count == 0 {
+		return p == Position{}
+	}
+	return int64(p.Epoch) == w.last.epoch && int64(p.Sequence) == w.last.stream && p.Hash == w.lastHash
 }
 
 // checkpointsBehind looks for checkpoints of what is not there, and for leaves

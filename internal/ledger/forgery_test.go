@@ -1,0 +1,188 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// forged returns the feed as it would be had one event been another.
+func forged(build func() *feed) *feed {
+	f := build()
+	e, err := events.Decode(f.messages[3].Data)
+	if err != nil {
+		panic(err)
+	}
+	e.Data = []byte(`{"tool":"Forged"}`)
+	f.messages[3].Data = e.Encode()
+	return f
+}
+
+// notes returns the signed checkpoints of a ledger.
+func notes(tb testing.TB, path string) (all []string) {
+	tb.Helper()
+	conn, err := openFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = conn.close() }() // it was read only
+	stmt := conn.conn.Prep("SELECT note FROM checkpoints ORDER BY checkpoint")
+	for {
+		row, err := stmt.Step()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if !row {
+			return all
+		}
+		all = append(all, stmt.ColumnText(0))
+	}
+}
+
+// putNotes replaces the checkpoints of a ledger.
+func putNotes(tb testing.TB, path string, all []string) string {
+	tb.Helper()
+	statements := []string{"DELETE FROM checkpoints"}
+	for i, note := range all {
+		c, err := ReadCheckpoint([]byte(note))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		statements = append(statements, fmt.Sprintf("INSERT INTO checkpoints VALUES (%d, %d, '%s')", i+1, c.Size, note))
+	}
+	to, ok := attack(tb, path, statements...)
+	if !ok {
+		tb.Fatal("the attack did not work")
+	}
+	return to
+}
+
+func TestForgery_HashesComputedAgain(t *testing.T) {
+	key, stolen := testKey(t), testKey(t)
+	honest := write(t, t.TempDir(), key, bigFeed(), 50)
+	lie := write(t, t.TempDir(), stolen, forged(bigFeed), 50)
+	wantInvalid(t, lie, key, "signed by another key")
+	wantInvalid(t, putNotes(t, lie, notes(t, honest)), key, "under the old checkpoints")
+	last := notes(t, lie)
+	wantInvalid(t, putNotes(t, honest, last), key, "another key's checkpoints")
+}
+
+func TestForgery_StolenKey(t *testing.T) {
+	key, dir := testKey(t), t.TempDir()
+	honest := write(t, dir, key, bigFeed(), 50)
+	all := notes(t, honest)
+	lie := write(t, t.TempDir(), key, forged(bigFeed), 50)
+	r := verify(t, lie, key, VerifyOptions{Tenant: "acme"})
+	if r.Integrity != Verified {
+		t.Fatalf("a forgery with the key itself: got %s", r.Integrity)
+	}
+	for i, trusted := range []string{all[len(all)-1], all[1]} {
+		r := verify(t, lie, key, VerifyOptions{Trusted: []byte(trusted)})
+		if r.Exit != ExitDiverged || r.Trusted == nil || !r.Trusted.Diverged {
+			t.Errorf("trusted checkpoint %d: got exit %d, %+v", i, r.Exit, r.Trusted)
+		}
+		r = verify(t, honest, key, VerifyOptions{Trusted: []byte(trusted), RequireTrusted: true})
+		if r.Exit != ExitVerified || r.Trusted == nil || r.Trusted.Diverged {
+			t.Errorf("honest ledger, trusted checkpoint %d: got exit %d, %+v", i, r.Exit, r.Trusted)
+		}
+	}
+	if r := verify(t, honest, key, VerifyOptions{RequireTrusted: true}); r.Exit != ExitUntrusted {
+		t.Errorf("no trusted checkpoint: got exit %d, want %d", r.Exit, ExitUntrusted)
+	}
+	if _, err := Verify(t.Context(), honest, VerifyOptions{Key: key.verifier, Trusted: []byte("nonsense")}); err == nil {
+		t.Error("a trusted checkpoint that is none was taken")
+	}
+}
+
+func TestForgery_Truncated(t *testing.T) {
+	key, f := testKey(t), bigFeed()
+	path := write(t, t.TempDir(), key, f, 50)
+	all := notes(t, path)
+	trusted := []byte(all[len(all)-1])
+
+	tail := []string{
+		"DELETE FROM leaves WHERE leaf >= 100", "DELETE FROM payloads WHERE leaf >= 100", "DELETE FROM seen",
+		"DELETE FROM chunks", "DELETE FROM blobs", "DELETE FROM producers WHERE producer > 1", "DELETE FROM runs WHERE run > 1",
+		"UPDATE hashes SET bytes = substr(bytes, 1, 32*197) WHERE chunk = 0", "DELETE FROM hashes WHERE chunk > 0",
+	}
+	cut, _ := attack(t, path, tail...)
+	wantInvalid(t, cut, key, "the tail is gone")
+	// Cut behind a checkpoint, and the later checkpoints too: an older copy.
+	older, ok := attack(t, path, append(tail, "DELETE FROM checkpoints WHERE size > 100")...)
+	if !ok {
+		t.Fatal("the attack did not work")
+	}
+	r := verify(t, older, key, VerifyOptions{})
+	if r.Integrity != Verified || r.Leaves != 100 {
+		t.Errorf("an older copy: got %s, %d leaves, %q", r.Integrity, r.Leaves, r.Problems)
+	}
+	if r := verify(t, older, key, VerifyOptions{Trusted: trusted}); r.Exit != ExitDiverged {
+		t.Errorf("an older copy against a trusted checkpoint: got exit %d, want %d", r.Exit, ExitDiverged)
+	}
+	// Cut between two checkpoints, and signed again by a thief of the key.
+	short := *f
+	short.messages = f.messages[:77]
+	signed := write(t, t.TempDir(), key, &short, 1000)
+	if r := verify(t, signed, key, VerifyOptions{Trusted: trusted}); r.Integrity != Verified || r.Exit != ExitDiverged {
+		t.Errorf("signed again: got %s, exit %d", r.Integrity, r.Exit)
+	}
+	wantInvalid(t, putNotes(t, signed, all[:1]), key, "leaves that no checkpoint signs")
+	wantInvalid(t, putNotes(t, signed, all), key, "later checkpoints than leaves")
+}
+
+func TestForgery_LedgersSwapped(t *testing.T) {
+	key := testKey(t)
+	other := newFeed("other")
+	other.run("p", "r1", 3)
+	path := write(t, t.TempDir(), key, other, 1000)
+	wantInvalid(t, path, key, "another tenant's ledger")
+}
+
+func TestForgery_NoDatabase(t *testing.T) {
+	key := testKey(t)
+	path := filepath.Join(t.TempDir(), FileName)
+	for what, content := range map[string]string{"text": "this is no database at all, and it is longer than a header of one hundred bytes ............", "empty": ""} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantInvalid(t, path, key, what)
+	}
+	if _, err := Verify(t.Context(), path+"x", VerifyOptions{Key: key.verifier}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: got %v", err)
+	}
+}
+
+func TestLedger_NeverSignsWhatWasChanged(t *testing.T) {
+	key, f := testKey(t), bigFeed()
+	path := write(t, t.TempDir(), key, f, 50)
+	for _, s := range []string{
+		"DELETE FROM leaves WHERE leaf = (SELECT max(leaf) FROM leaves)",
+		"UPDATE hashes SET bytes = randomblob(length(bytes))",
+		"DELETE FROM checkpoints WHERE checkpoint = (SELECT max(checkpoint) FROM checkpoints)",
+		"UPDATE checkpoints SET note = replace(note, 'hooktrail/acme', 'hooktrail/acmE')",
+		"DELETE FROM seen",
+		"DELETE FROM checkpoints",
+	} {
+		to, ok := attack(t, path, s)
+		if !ok {
+			t.Fatalf("%s: the attack did not work", s)
+		}
+		dir := filepath.Join(filepath.Dir(to), "ledger")
+		if err := os.MkdirAll(filepath.Join(dir, "acme"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(to, filepath.Join(dir, "acme", FileName)); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := Open(t.Context(), dir, "acme", Options{Key: key}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: got %v, %v", s, l, err)
+		}
+	}
+	if l, err := Open(t.Context(), filepath.Dir(filepath.Dir(path)), "acme", Options{Key: testKey(t)}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("another key: got %v, %v", l, err)
+	}
+}

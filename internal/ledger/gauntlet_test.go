@@ -1,0 +1,245 @@
+package ledger
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// gauntletFeed puts something into every table.
+func gauntletFeed() *feed {
+	f := bigFeed()
+	// Another content under an id, and under a number, that is taken.
+	e, err := events.Decode(f.messages[1].Data)
+	if err != nil {
+		panic(err)
+	}
+	e.Data = []byte(`{"tool":"Forged"}`)
+	f.publish("import", e)
+	e.Producer, e.Sequence = "coder/e4", 2
+	f.add(f.messages[1].Address, e.Encode())
+	// Neither an event nor a manifest.
+	f.add(subjects.Address{Tenant: f.tenant, Producer: "coder/e4", Run: "r1", Kind: events.ToolBefore}, []byte("{"))
+	f.manifest("import")
+	return f
+}
+
+// attack opens a copy of a ledger and changes it. It returns the copy, or false
+// if SQLite did not allow the change.
+func attack(tb testing.TB, path string, statements ...string) (string, bool) {
+	tb.Helper()
+	to := copyLedger(tb, path)
+	conn, err := sqlite.OpenConn(to, sqlite.OpenReadWrite)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var failed error
+	for _, s := range statements {
+		if failed = sqlitex.ExecuteScript(conn, s, nil); failed != nil {
+			break
+		}
+	}
+	if err := conn.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return to, failed == nil
+}
+
+func wantInvalid(tb testing.TB, path string, key *Key, what string) {
+	tb.Helper()
+	if r := verify(tb, path, key, VerifyOptions{Tenant: "acme"}); r.Integrity != Invalid || r.Exit != ExitInvalid || len(r.Problems) == 0 {
+		tb.Errorf("%s: got %s, exit %d, want %s", what, r.Integrity, r.Exit, Invalid)
+	}
+}
+
+// tables are what a ledger consists of, each with its key.
+var tables = map[string]string{
+	"producers": "producer", "runs": "run", "leaves": "leaf", "payloads": "leaf", "blobs": "blob",
+	"chunks": "part", "hashes": "chunk", "seen": "seen", "checkpoints": "checkpoint",
+}
+
+func TestGauntlet_RowsOfEveryTable(t *testing.T) {
+	f, key := gauntletFeed(), testKey(t)
+	path := write(t, t.TempDir(), key, f, 40)
+	r := verify(t, path, key, VerifyOptions{})
+	if r.Integrity != Verified || r.SetApart != 3 {
+		t.Fatalf("before any attack: %+v", r)
+	}
+	attacks := 0
+	try := func(what string, statements ...string) {
+		t.Helper()
+		if to, ok := attack(t, path, statements...); ok {
+			attacks++
+			wantInvalid(t, to, key, what)
+		}
+	}
+	for table, id := range tables {
+		columns := columnsOf(t, path, table)
+		for _, c := range columns {
+			for _, where := range []string{"min", "max"} {
+				row := fmt.Sprintf("WHERE %[1]s = (SELECT %[2]s(%[1]s) FROM %[3]s)", id, where, table)
+				try(fmt.Sprintf("edit %s.%s of the %s row", table, c.name, where),
+					fmt.Sprintf("UPDATE %s SET %s = %s %s", table, c.name, c.other(), row))
+			}
+		}
+		for what, where := range map[string]string{
+			"first": "(SELECT min(%[1]s) FROM %[2]s)", "last": "(SELECT max(%[1]s) FROM %[2]s)",
+			"middle": "(SELECT (max(%[1]s) + min(%[1]s)) / 2 FROM %[2]s)",
+		} {
+			try("delete the "+what+" row of "+table,
+				fmt.Sprintf("DELETE FROM %[2]s WHERE %[1]s = "+where, id, table))
+		}
+		try("empty "+table, "DELETE FROM "+table)
+		list := selection(columns, "")
+		// A row of its own behind the last one, equal but for its key and what must
+		// be unique.
+		try("duplicate the last row of "+table, fmt.Sprintf(`INSERT INTO %[1]s (%[2]s) SELECT %[3]s FROM %[1]s
+			WHERE %[4]s = (SELECT max(%[4]s) FROM %[1]s)`, table, list, selection(columns, id), id))
+		try("insert a row in front of "+table, fmt.Sprintf(`INSERT INTO %[1]s (%[2]s) SELECT %[3]s FROM %[1]s
+			WHERE %[4]s = (SELECT min(%[4]s) FROM %[1]s)`, table, list, strings.Replace(selection(columns, id), "+ 1", "- 1", 1), id))
+		if table != "chunks" {
+			try("swap two rows of "+table,
+				fmt.Sprintf("UPDATE %[1]s SET %[2]s = -1000 WHERE %[2]s = (SELECT min(%[2]s) + 1 FROM %[1]s)", table, id),
+				fmt.Sprintf("UPDATE %[1]s SET %[2]s = (SELECT min(%[2]s) + 2 FROM %[1]s WHERE %[2]s >= 0) - 1 + 0 WHERE %[2]s = (SELECT max(%[2]s) FROM %[1]s)", table, id))
+		}
+	}
+	for _, s := range []string{
+		"CREATE TRIGGER t AFTER INSERT ON leaves BEGIN DELETE FROM payloads; END",
+		"CREATE INDEX i ON leaves (kind)", "DROP INDEX leaves_run", "CREATE VIEW v AS SELECT 1",
+		"CREATE TABLE more (a)", "PRAGMA user_version = 7", "PRAGMA application_id = 1",
+		"DROP TABLE seen", "ALTER TABLE leaves ADD COLUMN more",
+	} {
+		try(s, s)
+	}
+	t.Logf("%d attacks", attacks)
+	if attacks < 100 {
+		t.Errorf("got %d attacks that SQLite let happen, want at least 100", attacks)
+	}
+}
+
+type column struct{ name, kind string }
+
+// other is an expression for another value of the column.
+func (c column) other() string {
+	switch c.kind {
+	case "INTEGER":
+		return "coalesce(" + c.name + ", 0) + 1"
+	case "TEXT":
+		return c.name + " || 'x'"
+	}
+	return fmt.Sprintf("CAST(%[1]s || x'00' AS BLOB)", c.name)
+}
+
+func columnsOf(tb testing.TB, path, table string) (all []column) {
+	tb.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	err = sqlitex.Execute(conn, "SELECT name, type FROM pragma_table_info(?)", &sqlitex.ExecOptions{
+		Args: []any{table}, ResultFunc: func(stmt *sqlite.Stmt) error {
+			all = append(all, column{stmt.ColumnText(0), stmt.ColumnText(1)})
+			return nil
+		},
+	})
+	if err != nil || len(all) == 0 {
+		tb.Fatalf("columns of %s: %v", table, err)
+	}
+	return all
+}
+
+// selection lists columns; where id is one of them its value is the next one, and
+// what must be unique is made so.
+func selection(columns []column, id string) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		switch {
+		case id != "" && c.name == id:
+			list[i] = id + " + 1"
+		case id != "" && (c.name == "name" || c.name == "id"):
+			list[i] = c.name + " || 'x'"
+		case id != "" && c.name == "hash" && len(columns) == 3: // of blobs
+			list[i] = "randomblob(32)"
+		default:
+			list[i] = c.name
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// dump is all that a ledger's tables hold, as text.
+func dump(path string) (string, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.close() }() // it was read only
+	var b strings.Builder
+	for _, table := range []string{"producers", "runs", "leaves", "payloads", "blobs", "chunks", "hashes", "seen", "checkpoints"} {
+		err := sqlitex.Execute(f.conn, "SELECT * FROM "+table+" NOT INDEXED ORDER BY 1, 2", &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				for i := range stmt.ColumnCount() {
+					fmt.Fprintf(&b, "%s|", columnBytes(stmt, i))
+				}
+				b.WriteByte('\n')
+				return nil
+			},
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
+func TestGauntlet_BitFlips(t *testing.T) {
+	f, key := gauntletFeed(), testKey(t)
+	path := write(t, t.TempDir(), key, f, 100)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := dump(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	flips := 600
+	if testing.Short() {
+		flips = 100
+	}
+	harmless := 0
+	to := filepath.Join(t.TempDir(), FileName)
+	for range flips {
+		at, bit := random.IntN(len(data)), random.IntN(8)
+		if random.IntN(4) == 0 {
+			at = random.IntN(100) // the header of the file
+		}
+		data[at] ^= 1 << bit
+		if err := os.WriteFile(to, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		data[at] ^= 1 << bit
+		r := verify(t, to, key, VerifyOptions{Tenant: "acme"})
+		if r.Integrity == Invalid {
+			continue
+		}
+		// A bit that nothing is stored in: what is read is what was written.
+		harmless++
+		if got, err := dump(to); err != nil || got != want {
+			t.Errorf("bit %d of byte %d (page %d, offset %d): %s, and the content differs (%v)",
+				bit, at, at/pageBytes+1, at%pageBytes, r.Integrity, err)
+		}
+	}
+	t.Logf("%d flips, %d of them in unused space", flips, harmless)
+}

@@ -1,0 +1,130 @@
+package ledger
+
+import (
+	"bytes"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// row is a row of leaves, valid until the next one.
+type row struct {
+	leaf, producer, run, sequence int64
+	fields                        leafFields[[]byte]
+	producerName, runName         string
+	hash                          []byte
+}
+
+// nextLeaf checks the leaf in hand and adds it to the tree.
+func (w *walk) nextLeaf() error {
+	s := w.leaves
+	r := row{
+		leaf: s.ColumnInt64(0), producer: s.ColumnInt64(3), sequence: s.ColumnInt64(4), run: s.ColumnInt64(5),
+		hash: w.bytes(s, 8, 0),
+	}
+	if r.leaf != w.tree.size {
+		w.problem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
+	}
+	var ok, ok2 bool
+	r.producerName, ok = w.names.producer(r.producer)
+	r.runName, ok2 = w.names.run(r.run)
+	if !ok || !ok2 || len(r.hash) != len(events.Hash{}) || r.sequence < 0 {
+		w.problem("leaf %d names no producer, run, number or hash that there is", r.leaf)
+		r.hash = make([]byte, len(events.Hash{}))
+	}
+	r.fields = leafFields[[]byte]{
+		class: w.bytes(s, 1, 1), id: w.bytes(s, 2, 2), producer: append(w.buf[3][:0], r.producerName...),
+		sequence: uint64(r.sequence), run: append(w.buf[4][:0], r.runName...),
+		kind: w.bytes(s, 6, 5), time: w.bytes(s, 7, 6), finding: w.bytes(s, 9, 7),
+	}
+	w.buf[3], w.buf[4] = r.fields.producer, r.fields.run
+	w.leaf = appendLeaf(w.leaf[:0], r.fields, r.hash)
+	same, err := w.tree.add(w.leaf)
+	if err != nil {
+		return err
+	}
+	if !same {
+		w.problem("leaf %d differs from the tree's stored hashes", r.leaf)
+	}
+	a := arrival{leaf: r.leaf, epoch: s.ColumnInt64(10), stream: s.ColumnInt64(11), stored: s.ColumnInt64(12)}
+	w.arrive(a, events.Hash(r.hash))
+	w.index(r)
+	w.classes[Class(r.fields.class)]++
+	f, ok := w.fact(r.leaf)
+	if !ok {
+		w.problem("leaf %d: its record is missing", r.leaf)
+		return nil
+	}
+	w.compare(r, f)
+	w.facts.leaf(r, f, a)
+	return nil
+}
+
+// index adds a row to what the indexes should have.
+func (w *walk) index(r row) {
+	if string(r.fields.class) == string(ClassEvent) {
+		w.indexed.id.add(r.fields.id, r.leaf)
+	}
+	w.indexed.producer.add(nil, r.producer, r.sequence, r.leaf)
+	w.indexed.run.add(nil, r.run, r.leaf)
+}
+
+// fact returns the record of a leaf. Records of leaves that there are not are
+// passed over, and noted.
+func (w *walk) fact(leaf int64) (fact, bool) {
+	for {
+		if len(w.pending) == 0 {
+			batch, ok := <-w.records.facts
+			if !ok {
+				return fact{}, false
+			}
+			w.pending = batch
+			continue
+		}
+		f := w.pending[0]
+		if f.leaf > leaf {
+			return fact{}, false
+		}
+		w.pending = w.pending[1:]
+		if f.leaf == leaf {
+			return f, true
+		}
+		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
+	}
+}
+
+// compare compares a leaf with its record.
+func (w *walk) compare(r row, f fact) {
+	if !bytes.Equal(r.hash, f.hash[:]) {
+		w.problem("leaf %d: its record was altered", r.leaf)
+		return
+	}
+	if !fits(r, f) {
+		w.problem("leaf %d says something else than its record", r.leaf)
+	}
+	if f.form != formUnknown && f.tenant != w.signed.tenant && string(r.fields.class) != string(ClassQuarantine) {
+		w.problem("leaf %d belongs to another tenant", r.leaf)
+	}
+}
+
+// fits reports whether a leaf has the fields that its record gives it.
+func fits(r row, f fact) bool {
+	l := r.fields
+	switch Class(l.class) {
+	case ClassEvent:
+		return len(l.finding) == 0 && fitsEvent(r, f)
+	case ClassConflict:
+		return len(l.finding) > 0 && fitsEvent(r, f)
+	case ClassManifest:
+		return f.form == formManifest && f.producer == r.producerName && f.sequence == l.sequence &&
+			r.run == 0 && len(l.id)+len(l.kind)+len(l.time)+len(l.finding) == 0
+	case ClassQuarantine:
+		return len(l.finding) > 0 && len(l.id)+len(l.time) == 0 && l.sequence == 0
+	}
+	return false
+}
+
+func fitsEvent(r row, f fact) bool {
+	l := r.fields
+	return f.form == formEvent && f.id == string(l.id) && f.producer == r.producerName && f.sequence == l.sequence &&
+		f.run == r.runName && string(f.kind) == string(l.kind) && f.time == string(l.time)
+}

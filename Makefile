@@ -38,7 +38,7 @@ fuzz: ## each fuzz target for FUZZTIME (5s)
 	done
 
 bench: ## the benchmarks, each promise as a ratio to its limit
-	@go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./... | grep -vE '^(\?|ok|PASS)'
+	@go test -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./... | grep -vE '^(\?|ok|PASS)'
 
 lint: tools ## the linters
 	$(BIN)/golangci-lint run ./...

@@ -13,6 +13,8 @@ const (
 	fetchWait      = 30 * time.Second
 	fetchHeartbeat = 5 * time.Second
 	fetchBytes     = 64 << 20
+
+	replicatedFetch = 256 // messages per request where bytes cannot be limited
 )
 
 var errStalled = errors.New("messages are there and do not come")
@@ -28,8 +30,17 @@ func (e *holeError) Error() string {
 // end of the stream.
 func (l *loop) fetch(ctx context.Context, stream jetstream.Stream, consumer jetstream.Consumer) error {
 	fetching, cancel := context.WithTimeout(ctx, fetchWait)
-	batch, err := consumer.Fetch(fetches*l.opts.Batch,
-		jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat), jetstream.FetchMaxBytes(fetchBytes))
+	count := fetches * l.opts.Batch
+	options := []jetstream.FetchOpt{jetstream.FetchContext(fetching), jetstream.FetchHeartbeat(fetchHeartbeat)}
+	if stream.CachedInfo().Config.Replicas > 1 {
+		// A replicated consumer sends its word that the bytes are used up, or the
+		// count is while bytes are left, ahead of the messages, which wait for
+		// their quorum: the client would hang up on them.
+		count = min(count, replicatedFetch)
+	} else {
+		options = append(options, jetstream.FetchMaxBytes(fetchBytes))
+	}
+	batch, err := consumer.Fetch(count, options...)
 	if err != nil {
 		cancel()
 		return fmt.Errorf("ask for messages: %w", err)

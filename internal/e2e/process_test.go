@@ -31,7 +31,8 @@ func start(t testing.TB, stdin []byte, name string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{cmd: exec.Command(self, args...), done: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), commandEnv+"="+name)
+	// Under the race detector a process would sleep for a second at its end.
+	p.cmd.Env = append(os.Environ(), commandEnv+"="+name, "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stdin = bytes.NewReader(stdin)
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	if err := p.cmd.Start(); err != nil {

@@ -26,6 +26,7 @@ type cursor struct {
 	next   uint64     // ordinal of the first record that is not acknowledged
 	chains map[string]*chain
 	runs   map[runKey]*tally
+	idle   idleRuns // those that are not in runs
 
 	file    *os.File
 	size    int64 // of the file
@@ -53,6 +54,8 @@ type tally struct {
 	Digest   digest `json:"digest"` // as events.RunSealedData has it
 	Finished bool   `json:"finished,omitempty"`
 	Sealed   uint64 `json:"sealed,omitempty"` // Count at the last seal
+	Lost     bool   `json:"lost,omitempty"`   // what was counted before cannot be read: never sealed
+	heard    uint64 // ordinal of the last record read when it was touched
 }
 
 // digest is a hash that is written in hex.
@@ -81,7 +84,7 @@ const minCompact = 256 << 10
 func openCursor(dir string) (*cursor, error) {
 	c := &cursor{
 		path: filepath.Join(dir, "cursor"), next: 1,
-		chains: map[string]*chain{}, runs: map[runKey]*tally{},
+		chains: map[string]*chain{}, runs: map[runKey]*tally{}, idle: openIdleRuns(dir),
 	}
 	data, err := os.ReadFile(c.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -105,7 +108,7 @@ func (c *cursor) reset(dir string, runs map[runKey]*tally) {
 		_ = c.file.Close() // on its way out
 		c.file = nil
 	}
-	c.path, c.next = filepath.Join(dir, "cursor"), 1
+	c.path, c.next, c.idle = filepath.Join(dir, "cursor"), 1, openIdleRuns(dir)
 	c.chains, c.runs = map[string]*chain{}, runs
 	c.dirty, c.stale = change{}, true
 }
@@ -227,14 +230,14 @@ func (c *cursor) sync() error {
 	return syncData(c.file)
 }
 
-// close closes the file.
+// close syncs and closes the files.
 func (c *cursor) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil {
-		return nil
+	err := c.idle.close()
+	if c.file != nil {
+		err = errors.Join(err, c.sync(), c.file.Close())
+		c.file, c.stale = nil, true
 	}
-	err := errors.Join(c.sync(), c.file.Close())
-	c.file, c.stale = nil, true
 	return err
 }

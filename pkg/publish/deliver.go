@@ -29,30 +29,37 @@ func (f *forwarder) deliver(ctx context.Context, groups []*group) error {
 		f.note(err)
 		what := outcomeOf(err)
 		if what == outcomeObscure && f.isToBlame(ctx, groups) {
-			if obscure++; obscure == patience {
-				what = outcomeRefused
-			}
+			obscure++
 		}
-		switch what {
-		case outcomeStored, outcomeWait, outcomeObscure:
-		case outcomeLookUp:
-			f.unsettle(groups)
-		case outcomeConflict:
-			f.unsettle(groups)
-			if len(groups) > 1 {
-				return f.deliverAlone(ctx, groups)
-			}
-		case outcomeTooLarge, outcomeRefused:
-			if what == outcomeTooLarge {
-				f.takeSmaller(groups)
-			}
-			if done, err := f.split(ctx, groups); done || err != nil {
-				return err
-			}
-			obscure = 0
+		if obscure == patience {
+			what, obscure = outcomeRefused, 0
+		}
+		if done, err := f.react(ctx, groups, what); done || err != nil {
+			return err
 		}
 		pause.pause(ctx, f.link.down())
 	}
+}
+
+// react does what the outcome of an attempt asks for. It is done when that has
+// delivered everything; else the batch is to be tried again.
+func (f *forwarder) react(ctx context.Context, groups []*group, what outcome) (done bool, err error) {
+	switch what {
+	case outcomeStored, outcomeWait, outcomeObscure:
+	case outcomeLookUp:
+		f.unsettle(groups)
+	case outcomeConflict:
+		f.unsettle(groups)
+		if len(groups) > 1 {
+			return true, f.deliverAlone(ctx, groups)
+		}
+	case outcomeTooLarge:
+		f.takeSmaller(groups)
+		return f.split(ctx, groups)
+	case outcomeRefused:
+		return f.split(ctx, groups)
+	}
+	return false, nil
 }
 
 // isToBlame tells whether a batch of groups can be the reason of an answer that

@@ -59,7 +59,7 @@ func (f *forwarder) restart(producer string, s *spool) {
 	f.reader, f.read = s.reader(f.cursor.next), f.cursor.next-1
 	f.due = map[runKey]time.Time{}
 	for key, t := range f.cursor.runs {
-		if t.Finished && t.Count > t.Sealed {
+		if t.Finished && !t.Lost && t.Count > t.Sealed {
 			f.due[key] = time.Now()
 			if t.Sealed > 0 {
 				f.due[key] = time.Now().Add(f.opts.SealDelay)
@@ -104,7 +104,8 @@ func (f *forwarder) step(ctx context.Context) error {
 		f.rewind()
 		return err
 	}
-	return f.release(b)
+	f.release(b)
+	return nil
 }
 
 // rewind makes the next batch begin with the first record that waits.

@@ -97,7 +97,9 @@ type Options struct {
 	StreamPrefix  string       // default "HOOKTRAIL_"
 	Logger        *slog.Logger // default discards
 
-	bootID func() string // tests only: names the boot of this machine
+	// For tests.
+	bootID       func() string // names the boot of this machine
+	runsInMemory int           // whose events are counted
 }
 
 // Limits of the options.
@@ -109,6 +111,8 @@ const (
 	defaultLinger       = 20 * time.Millisecond
 	defaultAckWait      = 10 * time.Second
 	defaultSealDelay    = 30 * time.Second
+
+	defaultRunsInMemory = 10_000
 
 	maxBatchEvents = 900 // the server takes 1000 messages, manifests included
 	maxNameBytes   = 200
@@ -122,6 +126,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Linger, defaultLinger)
 	setDefault(&o.AckWait, defaultAckWait)
 	setDefault(&o.SealDelay, defaultSealDelay)
+	setDefault(&o.runsInMemory, defaultRunsInMemory)
 	o.SegmentBytes = max(min(o.SegmentBytes, o.Quota/8), 1)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -140,23 +145,27 @@ func setDefault[T int | int64 | time.Duration](field *T, value T) {
 
 // Validate returns an error that names the first field that cannot be used.
 func (o Options) Validate() error {
-	switch {
-	case o.Dir == "":
-		return errors.New("option Dir: missing")
-	case o.Name == "":
-		return errors.New("option Name: missing")
-	case len(o.Name) > maxNameBytes:
-		return fmt.Errorf("option Name: %d bytes long, at most %d are allowed", len(o.Name), maxNameBytes)
-	case o.Redactor == nil:
-		return errors.New("option Redactor: missing; NoRedaction opts out")
-	case o.Durability < ProcessDurability || o.Durability > DiskDurability:
-		return fmt.Errorf("option Durability: %d is none", o.Durability)
-	case o.Full < Block || o.Full > Shed:
-		return fmt.Errorf("option Full: %d is no policy", o.Full)
-	case o.BatchEvents < 0 || o.BatchEvents > maxBatchEvents:
-		return fmt.Errorf("option BatchEvents: %d, at most %d are allowed", o.BatchEvents, maxBatchEvents)
-	case o.Quota < 0 || o.SegmentBytes < 0 || o.BatchBytes < 0 || o.Linger < 0 || o.AckWait < 0 || o.SealDelay < 0:
-		return errors.New("options: sizes and times cannot be negative")
+	for _, check := range [...]struct {
+		wrong bool
+		why   string
+	}{
+		{o.Dir == "", "Dir: missing"},
+		{o.Name == "", "Name: missing"},
+		{len(o.Name) > maxNameBytes, fmt.Sprintf("Name: longer than %d bytes", maxNameBytes)},
+		{o.Redactor == nil, "Redactor: missing; NoRedaction opts out"},
+		{o.Durability < ProcessDurability || o.Durability > DiskDurability, "Durability: there is none of that number"},
+		{o.Full < Block || o.Full > Shed, "Full: there is no policy of that number"},
+		{o.BatchEvents < 0 || o.BatchEvents > maxBatchEvents, fmt.Sprintf("BatchEvents: not between 0 and %d", maxBatchEvents)},
+		{o.Quota < 0, "Quota: negative"},
+		{o.SegmentBytes < 0, "SegmentBytes: negative"},
+		{o.BatchBytes < 0, "BatchBytes: negative"},
+		{o.Linger < 0, "Linger: negative"},
+		{o.AckWait < 0, "AckWait: negative"},
+		{o.SealDelay < 0, "SealDelay: negative"},
+	} {
+		if check.wrong {
+			return errors.New("option " + check.why)
+		}
 	}
 	if _, err := subjects.Token(o.Name); err != nil {
 		return fmt.Errorf("option Name: %w", err)

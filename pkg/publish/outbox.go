@@ -62,13 +62,11 @@ func (o *outbox) append(ctx context.Context, batch []*events.Event) error {
 func (o *outbox) enter(ctx context.Context, batch []*events.Event) (ordinal uint64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	last := batch[len(batch)-1]
-	hash := hashID(last.Tenant, last.ID)
 	for {
 		if o.closed {
 			return 0, ErrClosed
 		}
-		if o.ids != nil && o.ids.has(hash) {
+		if last := batch[len(batch)-1]; o.ids != nil && o.ids.has(hashID(last.Tenant, last.ID)) {
 			return 0, ErrDuplicate
 		}
 		err := o.admit(batch)

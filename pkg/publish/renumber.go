@@ -49,7 +49,6 @@ type renumbering struct {
 	next     map[string]uint64 // next new number
 	gaps     gaps
 	moved    []move
-	owed     []gap
 	finished map[runKey]*tally // runs whose end the old producer sent
 	count    uint64
 	bytes    int64
@@ -75,40 +74,43 @@ func newRenumbering(o *outbox, c *cursor) (*renumbering, error) {
 	return n, err
 }
 
-// run copies the records, and puts the copies and the new identity on disk.
+// run copies what waits, and puts the copies and the new identity on disk.
 func (n *renumbering) run() error {
 	for tenant, ch := range n.c.chains {
 		n.old[tenant] = ch.Last + 1
 	}
-	rd := n.o.spool.reader(n.c.next)
-	defer rd.close()
-	for {
-		it, err := rd.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if it.fault != intact || it.ordinal < n.c.next || it.sequence < n.oldNext(it.tenant) {
-			continue
-		}
-		if err := n.copy(it.record); err != nil {
-			return err
-		}
+	if err := n.copyRecords(); err != nil {
+		return err
 	}
 	for tenant, next := range n.o.next {
 		if n.oldNext(tenant) < next { // counted as lost, behind the last record
 			n.skip(tenant, next-1)
 		}
 	}
-	if err := n.moveLosses(); err != nil {
+	if err := n.recordMoved(); err != nil {
 		return err
 	}
 	if err := errors.Join(n.spool.sync(n.spool.end()), syncDir(n.spool.dir)); err != nil {
 		return err
 	}
 	return n.id.save(n.o.opts.Dir)
+}
+
+func (n *renumbering) copyRecords() error {
+	rd := n.o.spool.reader(n.c.next)
+	defer rd.close()
+	for {
+		it, err := rd.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && it.fault == intact && it.ordinal >= n.c.next && it.sequence >= n.oldNext(it.tenant) {
+			err = n.copy(it.record)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func (n *renumbering) oldNext(tenant string) uint64 { return max(n.old[tenant], 1) }
@@ -192,18 +194,19 @@ func (n *renumbering) moveGap(g gap) error {
 	return nil
 }
 
-// moveLosses notes which losses have to be recorded yet.
-func (n *renumbering) moveLosses() error {
+// recordMoved records the losses that were not recorded yet.
+func (n *renumbering) recordMoved() error {
 	for _, m := range n.moved {
 		if m.from.Last == 0 {
 			continue
 		}
-		if m.to.Reason == reasonShed {
-			if err := n.losses.add(m.to.tenant, m.to.First, m.to.Last); err == nil {
-				continue
-			}
+		e, err := newGapEvent(n.id.Producer, m.to)
+		if err == nil {
+			err = n.append(e)
 		}
-		n.owed = append(n.owed, m.to)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -215,9 +218,8 @@ func (n *renumbering) adopt() {
 	_ = o.losses.close()
 	n.spool.durable = o.opts.Durability == DiskDurability
 	o.id, o.spool, o.losses, o.next = n.id, n.spool, n.losses, n.next
-	o.gaps, o.owed = n.gaps, n.owed
-	o.low, o.waiting, o.pending = 1, n.bytes, n.count
-	o.tryRecordGaps()
+	o.gaps, o.owed = n.gaps, nil
+	o.own, o.low, o.waiting, o.pending = 0, 1, n.bytes, n.count
 	o.generation++
 	o.broadcast()
 }

@@ -2,9 +2,7 @@ package publish
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -17,11 +15,8 @@ func (f *forwarder) count(tenant string, e entry) {
 		return
 	}
 	key := runKey{tenant, e.run}
-	t := f.cursor.runs[key]
-	if t == nil {
-		t = &tally{}
-		f.cursor.runs[key] = t
-	}
+	t := f.tallyOf(key)
+	t.heard = f.read
 	f.cursor.touchRun(key)
 	if e.kind == events.RunSealed {
 		t.Sealed = max(t.Sealed, e.sealed)
@@ -34,7 +29,7 @@ func (f *forwarder) count(tenant string, e entry) {
 	t.Last = e.sequence
 	t.Digest = t.Digest.chain(e.hash)
 	t.Finished = t.Finished || e.kind == events.RunFinished
-	if t.Finished {
+	if t.Finished && !t.Lost {
 		due := time.Now()
 		if t.Sealed > 0 {
 			due = due.Add(f.opts.SealDelay)
@@ -87,29 +82,30 @@ func (f *forwarder) sealAll() error {
 
 // recordSeal appends the run.sealed of a run.
 func (o *outbox) recordSeal(key runKey, t tally) error {
-	e, err := events.New(events.RunSealed, source, events.RunSealedData{
+	d := events.RunSealedData{
 		Count: t.Count, First: t.First, Last: t.Last, Digest: events.Hash(t.Digest).String(),
-	})
+	}
+	e, err := events.New(events.RunSealed, source, d)
 	if err != nil {
 		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e.Tenant, e.Run, e.Subject, e.Salt = key.tenant, key.run, key.run, events.NewSalt()
-	e.ID = events.DeriveID("seal", key.tenant, o.id.Producer, key.run,
-		strconv.FormatUint(t.Count, 10), events.Hash(t.Digest).String())
+	e.ID = d.ID(key.tenant, o.id.Producer, key.run)
 	return o.record(e)
 }
 
-// sealedCount returns how many events a run.sealed record counts.
+// sealedCount returns how many events a run.sealed record counts; none if it is
+// the seal of another producer, which came with a run that was replayed.
 func sealedCount(r record) uint64 {
 	e, err := events.Decode(r.event)
 	if err != nil {
 		return 0
 	}
-	var d struct {
-		Count uint64 `json:"count"`
+	d, err := events.Payload[events.RunSealedData](e)
+	if err != nil || e.ID != d.ID(e.Tenant, e.Producer, e.Run) {
+		return 0
 	}
-	_ = json.Unmarshal(e.Data, &d) // ours: it has a count
 	return d.Count
 }

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,4 +128,70 @@ func TestSeal_KilledBetween(t *testing.T) {
 	p = mustOpen(t, nc, opts)
 	mustClose(t, p)
 	wantSeals(t, checkStream(t, srv), "run-1", 4)
+}
+
+// Runs that were not heard of for long are counted on, however many come and go.
+func TestSeal_IdleRuns(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.SealDelay, opts.runsInMemory, opts.BatchEvents = time.Hour, 10, 20
+	const runs = 60
+	run := func(n int) string { return fmt.Sprintf("run %d", n) }
+	for round := range 4 {
+		p := mustOpen(t, srv.Connect(t), opts)
+		for n := range runs {
+			e := newEvent(n)
+			e.ID, e.Run = events.NewID(), run(n)
+			if round == 1 {
+				e = finish(n, run(n))
+				e.ID = events.NewID()
+			}
+			mustAppend(t, p, e)
+		}
+		mustFlush(t, p)
+		p.fwd.cursor.mu.Lock()
+		if n := len(p.fwd.cursor.runs); n > 10+20 {
+			t.Errorf("%d runs are in memory", n)
+		}
+		p.fwd.cursor.mu.Unlock()
+		if round%2 == 0 {
+			kill(p)
+		} else {
+			mustClose(t, p)
+		}
+	}
+	h := checkStream(t, srv)
+	for n := range runs {
+		wantSeals(t, h, run(n), 2, 3, 4)
+	}
+}
+
+func TestIdleRuns(t *testing.T) {
+	s := openIdleRuns(t.TempDir())
+	key := runKey{"acme", "run \"1\""}
+	if got, err := s.get(key); got != nil || err != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for count := range uint64(3) {
+		if err := s.put(map[runKey]*tally{key: {Count: count + 1, Finished: true}, {"globex", key.run}: {Count: 99}}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(s.file(key), os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(`0badc0de {"runs":{"acme`); err != nil { // a crash
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.get(key)
+		if err != nil || got == nil || got.Count != count+1 || !got.Finished {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -54,11 +54,11 @@ func (f *forwarder) acknowledged(groups []*group) {
 
 // release settles a whole batch: the cursor moves behind it, and segments that
 // have nothing else go.
-func (f *forwarder) release(b *batch) error {
+func (f *forwarder) release(b *batch) {
 	f.cursor.mu.Lock()
 	defer f.cursor.mu.Unlock()
 	f.cursor.next = f.read + 1
-	if err := f.persist(b); err != nil {
+	if err := errors.Join(f.persist(b), f.retire()); err != nil {
 		// Progress is kept in memory, and the stream knows it too.
 		f.note(err)
 	}
@@ -67,7 +67,6 @@ func (f *forwarder) release(b *batch) error {
 		f.note(err)
 	}
 	f.outbox.release(f.cursor.next, uint64(b.records), b.bytes)
-	return nil
 }
 
 // persist writes cursor and ids, and drops segments once both are on disk.

@@ -22,7 +22,7 @@ const (
 	lossesName = "losses"
 
 	lossSlots = 128
-	lossSlot  = 512 // first, last, length of tenant, tenant, …, CRC
+	lossSlot  = 512 // first, last, the tenant behind its length, zeros, CRC
 )
 
 var errNoSlot = errors.New("too many tenants lose events at a time")

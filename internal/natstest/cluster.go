@@ -155,7 +155,7 @@ func freePorts(tb testing.TB, n int) []int {
 		if err != nil {
 			tb.Fatalf("free port: %v", err)
 		}
-		defer l.Close() // after all are known, so that they differ
+		defer func() { _ = l.Close() }() // after all are known, so that they differ
 		addr, ok := l.Addr().(*net.TCPAddr)
 		if !ok {
 			tb.Fatalf("free port: %v", l.Addr())

@@ -1,0 +1,64 @@
+package filelock_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/filelock"
+)
+
+func TestTry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := filelock.Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := filelock.Try(path); !errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("second: got %v, want %v", err, filelock.ErrHeld)
+	}
+	for range 2 {
+		if err := first.Unlock(); err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+	}
+	again, err := filelock.Try(path)
+	if err != nil {
+		t.Fatalf("after unlock: %v", err)
+	}
+	if err := again.Unlock(); err != nil {
+		t.Errorf("unlock: %v", err)
+	}
+	if _, err := filelock.Try(filepath.Join(path, "below")); err == nil || errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("no folder: got %v", err)
+	}
+}
+
+func TestWait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	held, err := filelock.Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := filelock.Wait(short, path); !errors.Is(err, filelock.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("held: got %v, want %v", err, filelock.ErrHeld)
+	}
+	got := make(chan error, 1)
+	go func() {
+		l, err := filelock.Wait(t.Context(), path)
+		if err == nil {
+			err = l.Unlock()
+		}
+		got <- err
+	}()
+	if err := held.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("once it is free: %v", err)
+	}
+}

@@ -18,9 +18,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
-// brokerClose is what the broker gets to end.
-const brokerClose = 10 * time.Second
-
 // Command returns the auditor command.
 func Command() *cobra.Command {
 	shared := new(cli.Shared)
@@ -48,7 +45,12 @@ nobody who can write to the ledgers can reach it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			return runServe(cmd, shared, opts)
+			return broker.Use(cmd.Context(), broker.Options{
+				DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: opts.Logger,
+			}, func(b *broker.Broker) error {
+				opts.Broker = b
+				return runServe(cmd, shared, opts)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
@@ -56,25 +58,14 @@ nobody who can write to the ledgers can reach it.`,
 	return cmd
 }
 
-func runServe(cmd *cobra.Command, shared *cli.Shared, opts Options) (err error) {
+func runServe(cmd *cobra.Command, shared *cli.Shared, opts Options) error {
 	ctx := cmd.Context()
-	opts.Broker, err = broker.Open(ctx, broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: opts.Logger,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), brokerClose)
-		defer cancel()
-		err = errors.Join(err, opts.Broker.Close(closing))
-	}()
 	if !opts.Drain {
 		return Run(ctx, opts)
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "audit")
 	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
-	err = Run(ctx, opts)
+	err := Run(ctx, opts)
 	bar.Finish()
 	if err != nil {
 		return err

@@ -37,9 +37,6 @@ type DemoReport struct {
 // demoFormat is what sessions for the demo are written in.
 const demoFormat = "claude-code"
 
-// closeTimeout is what the broker gets to end.
-const closeTimeout = 10 * time.Second
-
 func demoCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		session string
@@ -134,27 +131,21 @@ func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 	if d.session == "" {
 		report.Session = sessionFile
 	}
-	b, err := broker.Open(ctx, broker.Options{DataDir: d.dir, Name: "demo", Logger: d.log})
-	if err != nil {
-		return report, err
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		err = errors.Join(err, b.Close(closing))
-	}()
-	report.Imported, err = publisher.Import(ctx, publisher.ImportOptions{
-		Broker: b, DataDir: d.dir, Tenant: d.tenant, Format: demoFormat, Paths: files,
-		Progress: d.progress, Logger: d.log,
+	err = broker.Use(ctx, broker.Options{DataDir: d.dir, Name: "demo", Logger: d.log}, func(b *broker.Broker) error {
+		report.Imported, err = publisher.Import(ctx, publisher.ImportOptions{
+			Broker: b, DataDir: d.dir, Tenant: d.tenant, Format: demoFormat, Paths: files,
+			Progress: d.progress, Logger: d.log,
+		})
+		if err != nil {
+			return err
+		}
+		if len(report.Imported.Runs) == 0 {
+			return fmt.Errorf("%s holds no run: the demo takes Claude Code transcripts", report.Session)
+		}
+		h := &house{broker: b, dataDir: d.dir, tenant: d.tenant, log: d.log}
+		return h.drain(ctx)
 	})
-	if err != nil {
-		return report, err
-	}
-	if len(report.Imported.Runs) == 0 {
-		return report, fmt.Errorf("%s holds no run: the demo takes Claude Code transcripts", report.Session)
-	}
-	h := &house{broker: b, dataDir: d.dir, tenant: d.tenant, log: d.log}
-	return report, h.drain(ctx)
+	return report, err
 }
 
 func (d demo) files() ([]string, error) {

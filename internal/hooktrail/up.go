@@ -98,27 +98,20 @@ func (o UpOptions) Validate() error {
 // Up runs everything until ctx ends, then drains. It returns nil on a clean
 // stop, also when the drain's deadline came first: nothing is lost, and the next
 // start goes on. It fails if the broker cannot be had or the address is taken.
-func Up(ctx context.Context, opts UpOptions) (err error) {
-	b, err := broker.Open(ctx, broker.Options{
+func Up(ctx context.Context, opts UpOptions) error {
+	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
+	}, func(b *broker.Broker) error {
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.HTTPListen)
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		return newUp(opts, b).serve(ctx, listener)
 	})
-	if err != nil {
-		return err
-	}
-	u := newUp(opts, b)
-	defer func() {
-		// The deadline of the drain has nothing to do with this: the server has
-		// to end in any case.
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		err = errors.Join(err, b.Close(closing))
-	}()
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.HTTPListen)
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	return u.serve(ctx, listener)
 }
+
+// closeTimeout is what open requests, and an outbox without a deadline, get to end.
+const closeTimeout = 10 * time.Second
 
 // up is a running house.
 type up struct {

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -40,7 +38,12 @@ and end.`,
 			if opts.Drain {
 				opts.Listen = ""
 			}
-			return runServe(cmd, shared, opts)
+			return broker.Use(cmd.Context(), broker.Options{
+				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Consumer, Logger: opts.Logger,
+			}, func(b *broker.Broker) error {
+				opts.Broker = b
+				return runServe(cmd, shared, opts)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "count what is in the stream now, then end")
@@ -48,21 +51,14 @@ and end.`,
 	return cmd
 }
 
-func runServe(cmd *cobra.Command, shared *cli.Shared, opts Options) (err error) {
+func runServe(cmd *cobra.Command, shared *cli.Shared, opts Options) error {
 	ctx := cmd.Context()
-	opts.Broker, err = broker.Open(ctx, broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: Consumer, Logger: opts.Logger,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeBroker(ctx, opts.Broker)) }()
 	if !opts.Drain {
 		return Run(ctx, opts)
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "count")
 	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
-	err = Run(ctx, opts)
+	err := Run(ctx, opts)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -76,12 +72,6 @@ func runServe(cmd *cobra.Command, shared *cli.Shared, opts Options) (err error) 
 	}
 	printSummary(cmd.OutOrStdout(), summary)
 	return nil
-}
-
-func closeBroker(ctx context.Context, b *broker.Broker) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
-	return b.Close(ctx)
 }
 
 func printSummary(out io.Writer, s Summary) {

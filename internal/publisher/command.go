@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -136,24 +135,12 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
-// closeBroker is how long the connection may take to end.
-const closeBroker = 10 * time.Second
-
 // withBroker runs work with the broker that the shared flags name.
-func withBroker(cmd *cobra.Command, shared *cli.Shared, work func(context.Context, *broker.Broker) error) (err error) {
+func withBroker(cmd *cobra.Command, shared *cli.Shared, work func(context.Context, *broker.Broker) error) error {
 	ctx := cmd.Context()
-	b, err := broker.Open(ctx, broker.Options{
+	return broker.Use(ctx, broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Name: "publisher", Logger: shared.Logger(cmd),
-	})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeBroker)
-		defer cancel()
-		err = errors.Join(err, b.Close(last))
-	}()
-	return work(ctx, b)
+	}, func(b *broker.Broker) error { return work(ctx, b) })
 }
 
 // firstError returns the first of errs: what went wrong matters more than a

@@ -1,12 +1,9 @@
 package tracker
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +12,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
-
-// brokerClose is what the broker gets to end.
-const brokerClose = 10 * time.Second
 
 // Command returns the tracker command.
 func Command() *cobra.Command {
@@ -44,32 +38,26 @@ where "bd import" reads them.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			return serve(cmd, shared, opts)
+			return broker.Use(cmd.Context(), broker.Options{
+				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
+			}, func(b *broker.Broker) error {
+				opts.Broker = b
+				return serve(cmd, shared, opts)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
 	return cmd
 }
 
-func serve(cmd *cobra.Command, shared *cli.Shared, opts Options) (err error) {
+func serve(cmd *cobra.Command, shared *cli.Shared, opts Options) error {
 	ctx := cmd.Context()
-	opts.Broker, err = broker.Open(ctx, broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), brokerClose)
-		defer cancel()
-		err = errors.Join(err, opts.Broker.Close(closing))
-	}()
 	if !opts.Drain {
 		return Run(ctx, opts)
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "track")
 	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
-	err = Run(ctx, opts)
+	err := Run(ctx, opts)
 	bar.Finish()
 	if err != nil {
 		return err

@@ -113,21 +113,20 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	return errors.Join(err, finish(ctx, o, p, files))
 }
 
-// finish brings the AgentFS files up to where the ledgers are.
+// finish brings the AgentFS files up to where the ledgers are: all the way after
+// a drain, as far as there is time when the service was asked to stop.
 func finish(ctx context.Context, o Options, p *projected, files *fileSync) error {
+	if o.Drain && ctx.Err() == nil {
+		p.renewSilent(ctx)
+		return errors.Join(files.sync(ctx), files.close())
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
 	defer cancel()
-	if o.Drain {
-		p.renewSilent(ctx)
-	}
-	err := files.sync(ctx)
-	if err != nil && !o.Drain {
-		// The next start takes it up where it is: no failure of a service that was
-		// asked to stop.
+	if err := files.sync(ctx); err != nil {
+		// The next start takes it up where it is.
 		o.Logger.WarnContext(ctx, "agentfs files are behind the ledger", "error", err)
-		err = nil
 	}
-	return errors.Join(err, files.close())
+	return files.close()
 }
 
 // acquire takes the lock that makes this process the auditor of the data

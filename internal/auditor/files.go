@@ -82,8 +82,14 @@ func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Unlock()
 	var errs error
 	for _, tenant := range tenants {
-		if err := s.tenant(ctx, tenant); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = s.tenant(ctx, tenant)
+		}
+		if err != nil {
 			s.changed(tenant)
+		}
+		if ctx.Err() == nil || errs == nil { // of an end one word is enough
 			errs = errors.Join(errs, err)
 		}
 	}

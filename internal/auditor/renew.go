@@ -24,8 +24,9 @@ func (p *projected) renewSilent(ctx context.Context) {
 	now := p.opts.now()
 	tenants, err := p.silent(ctx, now.Add(-p.opts.Silence-renewMargin))
 	for _, tenant := range tenants {
-		if err == nil {
-			err = p.renew(ctx, tenant, now)
+		if err == nil && ctx.Err() == nil {
+			// To the end: signed and not noted, it would be signed again.
+			err = p.renew(context.WithoutCancel(ctx), tenant, now)
 		}
 	}
 	if err != nil && ctx.Err() == nil {

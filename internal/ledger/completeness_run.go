@@ -30,6 +30,12 @@ type part struct {
 	lastStored time.Time
 }
 
+// seal is what a run.sealed says.
+type seal struct {
+	events.RunSealedData
+	own bool // its id is that of a seal by its producer
+}
+
 // order is where something came in the streams.
 type order struct{ epoch, stream int64 }
 
@@ -61,12 +67,16 @@ func (t *tally) matches(d *events.RunSealedData) bool {
 }
 
 // event takes the next event of the part.
-func (p *part) event(kind events.Kind, sequence uint64, hash events.Hash, a arrival, seal *events.RunSealedData) {
+func (p *part) event(kind events.Kind, sequence uint64, hash events.Hash, a arrival, seal *seal) {
 	at := order{a.epoch, a.stream}
 	if kind == events.RunSealed {
-		if seal != nil && sequence > p.sealNo {
-			p.seal, p.sealNo, p.sealOrder = seal, sequence, at
-			p.matched = !p.disordered && p.matches(seal)
+		if seal == nil || sequence <= p.sealNo {
+			return
+		}
+		// The seal of another producer, which a replayed run brings along, seals
+		// nothing unless it tells the truth by chance.
+		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
+			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
 		return
 	}

@@ -112,7 +112,12 @@ func (f *feed) seal(producer, run string) {
 	d := *s.runs[run]
 	digest := s.digests[run]
 	d.Digest = hex.EncodeToString(digest[:])
-	f.event(producer, run, events.RunSealed, d)
+	e, err := events.New(events.RunSealed, "/test", d)
+	if err != nil {
+		panic(err)
+	}
+	e.ID, e.Run, e.Subject = d.ID(f.tenant, producer, run), run, run
+	f.publish(producer, e)
 }
 
 // manifest closes the producer's batch.

@@ -85,6 +85,7 @@ func drawEvent(rt *rapid.T, f *feed) (events.Event, bool) {
 // writeDrawn writes the feed as a consumer would that is stopped and started,
 // and gets messages again.
 func writeDrawn(tb testing.TB, rt *rapid.T, key *Key, f *feed) string {
+	tb.Helper()
 	dir := tb.TempDir()
 	var path string
 	for at := 0; at < len(f.messages); {

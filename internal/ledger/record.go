@@ -26,28 +26,49 @@ func (w *writing) classify(m Message) (record, error) {
 	if m.Address.Manifest {
 		return w.classifyManifest(m, r)
 	}
-	e, fault := events.Decode(m.Data)
-	a := m.Address
-	switch {
-	case fault != nil:
-		r.leaf.Finding = FindingUndecodable
-		return r, nil
-	case e.Tenant != a.Tenant || e.Producer != a.Producer || e.Run != a.Run || e.Kind() != a.Kind:
-		r.leaf.Finding = FindingMisaddressed
-		return r, nil
-	case e.Sequence == 0 || e.Sequence > math.MaxInt64:
-		r.leaf.Finding = FindingUnnumbered
-		return r, nil
-	case len(e.ID)*3 > MaxLeafBytes/2: // the other fields are bounded by the subject
-		r.leaf.Finding = FindingOversized
+	if r.event, r.leaf.Finding = readEvent(m); r.leaf.Finding != "" {
 		return r, nil
 	}
-	r.event = e
+	e := &r.event
 	r.leaf = Leaf{
 		Class: ClassEvent, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence,
-		Run: e.Run, Kind: a.Kind, Time: e.Time.UTC(), Hash: r.leaf.Hash,
+		Run: e.Run, Kind: m.Address.Kind, Time: e.Time.UTC(), Hash: r.leaf.Hash,
 	}
 	return r, w.compareNumber(&r)
+}
+
+// readEvent reads the event of a message, or says why it is none.
+func readEvent(m Message) (events.Event, Finding) {
+	a := m.Address
+	e, err := events.Decode(m.Data)
+	switch {
+	case err != nil:
+		return e, FindingUndecodable
+	case e.Tenant != a.Tenant || e.Producer != a.Producer || e.Run != a.Run || e.Kind() != a.Kind:
+		return e, FindingMisaddressed
+	case e.Sequence == 0 || e.Sequence > math.MaxInt64:
+		return e, FindingUnnumbered
+	case len(e.ID)*3 > MaxLeafBytes/2: // the other fields are bounded by the subject
+		return e, FindingOversized
+	}
+	return e, ""
+}
+
+// readManifest reads the manifest of a message, or says why it is none.
+func readManifest(m Message) (events.Manifest, Finding) {
+	manifest, err := events.DecodeManifest(m.Data)
+	if err == nil {
+		err = manifest.Validate()
+	}
+	switch {
+	case err != nil:
+		return manifest, FindingUndecodable
+	case manifest.Tenant != m.Address.Tenant || manifest.Producer != m.Address.Producer:
+		return manifest, FindingMisaddressed
+	case manifest.Last > math.MaxInt64:
+		return manifest, FindingUnnumbered
+	}
+	return manifest, ""
 }
 
 // compareNumber looks whether the producer's number has been used: by the same
@@ -76,16 +97,8 @@ func (w *writing) compareNumber(r *record) error {
 }
 
 func (w *writing) classifyManifest(m Message, r record) (record, error) {
-	manifest, fault := events.DecodeManifest(m.Data)
-	switch {
-	case fault != nil || manifest.Validate() != nil:
-		r.leaf.Finding = FindingUndecodable
-		return r, nil
-	case manifest.Tenant != m.Address.Tenant || manifest.Producer != m.Address.Producer:
-		r.leaf.Finding = FindingMisaddressed
-		return r, nil
-	case manifest.Last > math.MaxInt64:
-		r.leaf.Finding = FindingUnnumbered
+	var manifest events.Manifest
+	if manifest, r.leaf.Finding = readManifest(m); r.leaf.Finding != "" {
 		return r, nil
 	}
 	r.leaf = Leaf{Class: ClassManifest, Producer: manifest.Producer, Sequence: manifest.Last, Hash: r.leaf.Hash}

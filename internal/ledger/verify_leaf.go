@@ -115,10 +115,10 @@ func fits(r row, f fact) bool {
 	case ClassConflict:
 		return len(l.finding) > 0 && fitsEvent(r, f)
 	case ClassManifest:
-		return f.form == formManifest && f.producer == r.producerName && f.sequence == l.sequence &&
-			r.run == 0 && len(l.id)+len(l.kind)+len(l.time)+len(l.finding) == 0
+		empty := r.run == 0 && len(l.id)+len(l.kind)+len(l.time)+len(l.finding) == 0
+		return empty && f.form == formManifest && f.producer == r.producerName && f.sequence == l.sequence
 	case ClassQuarantine:
-		return len(l.finding) > 0 && len(l.id)+len(l.time) == 0 && l.sequence == 0
+		return len(l.finding) > 0 && len(l.id)+len(l.time)+int(l.sequence) == 0
 	}
 	return false
 }

@@ -25,7 +25,7 @@ type fact struct {
 	sequence                  uint64
 
 	manifest *events.Manifest
-	seal     *events.RunSealedData
+	seal     *seal
 	gap      *events.GapRecordedData
 }
 
@@ -202,7 +202,7 @@ func (r *records) decode(f *fact, data []byte, blob bool) {
 	switch f.kind { //nolint:exhaustive // the records that completeness is made of
 	case events.RunSealed:
 		if d, err := events.Payload[events.RunSealedData](e); err == nil {
-			f.seal = &d
+			f.seal = &seal{RunSealedData: d, own: e.ID == d.ID(e.Tenant, e.Producer, e.Run)}
 		}
 	case events.GapRecorded:
 		if d, err := events.Payload[events.GapRecordedData](e); err == nil {

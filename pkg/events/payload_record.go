@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 )
 
@@ -24,6 +25,13 @@ type RunSealedData struct {
 	// lower-case hex.
 	Digest string `json:"digest"`
 	Common
+}
+
+// ID returns the id of the event that seals a run with d: the producer's own. A
+// seal of another producer that came with a replayed run has another id, and
+// seals nothing here.
+func (d RunSealedData) ID(tenant, producer, run string) string {
+	return DeriveID("seal", tenant, producer, run, strconv.FormatUint(d.Count, 10), d.Digest)
 }
 
 // GapRecordedData is the payload of gap.recorded: events that were numbered

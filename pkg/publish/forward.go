@@ -26,7 +26,7 @@ type forwarder struct {
 	reader   *reader
 	most     int    // events per batch: fewer where the server takes no more
 	read     uint64 // ordinal of the last record read
-	refusals []gap  // that have to be recorded; guarded by cursor.mu
+	missing  []gap  // that manifests listed and that have to be recorded; guarded by cursor.mu
 
 	mu      sync.Mutex // guards what follows
 	acked   uint64

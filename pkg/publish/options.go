@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -156,6 +157,7 @@ func (o Options) Validate() error {
 		{o.Durability < ProcessDurability || o.Durability > DiskDurability, "Durability: there is none of that number"},
 		{o.Full < Block || o.Full > Shed, "Full: there is no policy of that number"},
 		{o.BatchEvents < 0 || o.BatchEvents > maxBatchEvents, fmt.Sprintf("BatchEvents: not between 0 and %d", maxBatchEvents)},
+		{o.SubjectPrefix != "" && !strings.HasSuffix(o.SubjectPrefix, "."), "SubjectPrefix: does not end with a dot"},
 		{o.Quota < 0, "Quota: negative"},
 		{o.SegmentBytes < 0, "SegmentBytes: negative"},
 		{o.BatchBytes < 0, "BatchBytes: negative"},

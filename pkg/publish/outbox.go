@@ -39,6 +39,9 @@ type outbox struct {
 	appended, shed, damaged uint64 // for Stats
 }
 
+// errStopped is returned to those who wait for a forwarder that has ended.
+var errStopped = errors.New("forwarding has ended")
+
 const (
 	// roomPoll is how often a full disk is tried again.
 	roomPoll = 200 * time.Millisecond
@@ -231,7 +234,7 @@ func (o *outbox) flushed(ctx context.Context, ownOnly bool, stopped <-chan struc
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-stopped:
-			return ErrClosed
+			return errStopped
 		case <-changed:
 		}
 	}

@@ -233,13 +233,15 @@ func TestOpen_KeepsProducer(t *testing.T) {
 func TestOpen_Refuses(t *testing.T) {
 	nc := natstest.Start(t).Connect(t)
 	for name, change := range map[string]func(*Options){
-		"Dir":         func(o *Options) { o.Dir = "" },
-		"Name":        func(o *Options) { o.Name = "" },
-		"Redactor":    func(o *Options) { o.Redactor = nil },
-		"BatchEvents": func(o *Options) { o.BatchEvents = 5000 },
-		"Full":        func(o *Options) { o.Full = 9 },
-		"Durability":  func(o *Options) { o.Durability = 9 },
-		"Tenant":      func(o *Options) { o.Tenant = strings.Repeat("t", 300) },
+		"Dir":           func(o *Options) { o.Dir = "" },
+		"Name":          func(o *Options) { o.Name = "" },
+		"Redactor":      func(o *Options) { o.Redactor = nil },
+		"BatchEvents":   func(o *Options) { o.BatchEvents = 5000 },
+		"Full":          func(o *Options) { o.Full = 9 },
+		"Durability":    func(o *Options) { o.Durability = 9 },
+		"Tenant":        func(o *Options) { o.Tenant = strings.Repeat("t", 300) },
+		"Quota":         func(o *Options) { o.Quota = -1 },
+		"SubjectPrefix": func(o *Options) { o.SubjectPrefix = "mine" },
 	} {
 		opts := testOptions(t, t.TempDir())
 		change(&opts)
@@ -247,4 +249,40 @@ func TestOpen_Refuses(t *testing.T) {
 			t.Errorf("option %s: %v", name, err)
 		}
 	}
+}
+
+// The path of an event of 1 KB allocates its id hash, its salt and its subject,
+// and no buffer.
+func TestPublisher_Append_Allocations(t *testing.T) {
+	opts := testOptions(t, t.TempDir())
+	p := mustOpen(t, offline(t), opts)
+	e := kilobyte(1)
+	ctx := t.Context()
+	allocated := testing.AllocsPerRun(500, func() {
+		if _, err := p.Append(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+	})
+	const most = 12 // eight, and what the race detector adds
+	if allocated > most {
+		t.Errorf("%v allocations, at most %d are needed", allocated, most)
+	}
+}
+
+// The caller closed the connection: what is appended stays in the outbox.
+func TestPublisher_ConnectionClosed(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	nc := srv.Connect(t)
+	p := mustOpen(t, nc, opts)
+	mustAppend(t, p, newEvent(0))
+	mustFlush(t, p)
+	nc.Close()
+	mustAppend(t, p, newEvent(1))
+	if err := p.Close(t.Context()); !errors.Is(err, errConnectionClosed) {
+		t.Errorf("close: %v", err)
+	}
+	p = mustOpen(t, srv.Connect(t), opts)
+	mustClose(t, p)
+	checkStream(t, srv).wantEvents(t, 0, 2)
 }

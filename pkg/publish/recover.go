@@ -257,8 +257,8 @@ func (r *recovery) settleUnnumbered() {
 			r.unsure = true
 			o.opts.Logger.Error("outbox lost records of unknown tenants", "records", n)
 		}
-		o.damaged = r.lost
 	}
+	o.damaged = r.lost
 	if r.unsure && !o.id.Suspect {
 		o.id.Suspect = true
 		if err := o.id.save(o.opts.Dir); err != nil {

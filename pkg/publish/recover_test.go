@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -117,58 +116,6 @@ func TestRecover_TornTail(t *testing.T) {
 		if len(h.gaps) > 0 {
 			t.Errorf("cut %d: gaps %+v", cut, h.gaps)
 		}
-	}
-}
-
-// A record that was whole and is damaged is never dropped silently.
-func TestRecover_Damage(t *testing.T) {
-	for name, tt := range map[string]struct {
-		record, offset int // which byte is hit; from the end when negative
-		renumbered     bool
-	}{
-		"Body":        {record: 4, offset: -10},
-		"Header":      {record: 4, offset: 9},
-		"Magic":       {record: 4, offset: 1},
-		"Tenant":      {record: 4, offset: recordHeader + 18},
-		"FirstHeader": {record: 0, offset: 9},
-		"LastBody":    {record: 9, offset: -10},
-		"LastHeader":  {record: 9, offset: 9, renumbered: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv := natstest.Start(t)
-			opts := testOptions(t, t.TempDir())
-			p := mustOpen(t, offline(t), opts)
-			appendMany(t, p, 0, 10)
-			producer := p.Stats().Producer
-			kill(p)
-			rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
-				from, to := recordAt(t, b, tt.record)
-				if tt.offset < 0 {
-					from = to
-				}
-				b[from+tt.offset] ^= 0x10
-				return b
-			})
-			for range 2 { // what was found once is not reported again
-				p = mustOpen(t, offline(t), opts)
-				kill(p)
-			}
-			p = mustOpen(t, srv.Connect(t), opts)
-			appendMany(t, p, 10, 12)
-			mustClose(t, p)
-			h := checkStream(t, srv)
-			if len(h.events) != 11 {
-				t.Errorf("got %d events, want 11", len(h.events))
-			}
-			number := uint64(tt.record + 1)
-			want := events.GapRecordedData{First: number, Last: number, Reason: reasonDamaged}
-			if len(h.gaps) != 1 || h.gaps[0].First != want.First || h.gaps[0].Last != want.Last || h.gaps[0].Reason != want.Reason {
-				t.Errorf("gaps %+v, want %+v", h.gaps, want)
-			}
-			if got := p.Stats().Producer != producer; got != tt.renumbered {
-				t.Errorf("took a new producer id: %t", got)
-			}
-		})
 	}
 }
 
@@ -343,50 +290,5 @@ func TestRecover_NoManifestLeft(t *testing.T) {
 	m, err := events.DecodeManifest(msgs[len(msgs)-1].Data)
 	if err != nil || len(msgs) != 2 || m.First != 11 || m.Last != 11 || m.Prev == "" {
 		t.Errorf("%d messages, manifest %+v, %v", len(msgs), m, err)
-	}
-}
-
-func TestRecover_LostCursor(t *testing.T) {
-	for name, damage := range map[string]func([]byte) []byte{
-		"Gone":    func([]byte) []byte { return nil },
-		"Cut":     func(b []byte) []byte { return b[:len(b)/2] },
-		"Flipped": func(b []byte) []byte { b[len(b)-9] ^= 4; return b },
-	} {
-		t.Run(name, func(t *testing.T) {
-			srv := natstest.Start(t)
-			opts := testOptions(t, t.TempDir())
-			opts.SegmentBytes = 2 << 10
-			p := mustOpen(t, srv.Connect(t), opts)
-			for n := range 5 {
-				appendMany(t, p, n*10, n*10+10)
-				mustFlush(t, p)
-			}
-			kill(p)
-			cursors, err := filepath.Glob(filepath.Join(opts.Dir, "*", "cursor"))
-			if err != nil || len(cursors) != 1 {
-				t.Fatal(cursors, err)
-			}
-			rewriteFile(t, cursors[0], damage)
-			p = mustOpen(t, srv.Connect(t), opts)
-			appendMany(t, p, 50, 60)
-			mustClose(t, p)
-			h := checkStream(t, srv)
-			seen := map[string]bool{}
-			for _, e := range h.events {
-				seen[e.ID] = true
-			}
-			if len(seen) != 60 {
-				t.Errorf("%d events", len(seen))
-			}
-		})
-	}
-}
-
-func TestRecover_DamagedIdentity(t *testing.T) {
-	opts := testOptions(t, t.TempDir())
-	kill(mustOpen(t, offline(t), opts))
-	rewriteFile(t, identityFile(opts.Dir), func([]byte) []byte { return []byte("{") })
-	if _, err := Open(t.Context(), offline(t), opts); err == nil || !strings.Contains(err.Error(), "identity") {
-		t.Errorf("got %v", err)
 	}
 }

@@ -17,7 +17,7 @@ func (f *forwarder) settled(g *group, m events.Manifest, hash string) {
 	for _, r := range m.Missing {
 		if r.Last > ch.Last && (r.Reason == reasonRefused || r.Reason == reasonUnknown) {
 			ch.Owed = append(ch.Owed, r)
-			f.refusals = append(f.refusals, gap{g.tenant, r})
+			f.missing = append(f.missing, gap{g.tenant, r})
 		}
 	}
 	ch.Last, ch.Prev = m.Last, hash
@@ -40,16 +40,19 @@ func (f *forwarder) acknowledged(groups []*group) {
 	for _, g := range groups {
 		f.outbox.forget(g.tenant, f.cursor.chain(g.tenant).Last)
 	}
-	if len(f.refusals) > 0 {
-		f.mu.Lock()
-		for _, r := range f.refusals {
-			f.refused += r.Last - r.First + 1
-			f.opts.Logger.Error("event was refused", "tenant", r.tenant, "sequence", r.First, "reason", r.Reason)
-		}
-		f.mu.Unlock()
-		f.outbox.owe(f.refusals...)
-		f.refusals = nil
+	if len(f.missing) == 0 {
+		return
 	}
+	f.mu.Lock()
+	for _, r := range f.missing {
+		if r.Reason == reasonRefused {
+			f.refused += r.Last - r.First + 1
+		}
+		f.opts.Logger.Error("events are lost", "tenant", r.tenant, "first", r.First, "last", r.Last, "reason", r.Reason)
+	}
+	f.mu.Unlock()
+	f.outbox.owe(f.missing...)
+	f.missing = nil
 }
 
 // release settles a whole batch: the cursor moves behind it, and segments that

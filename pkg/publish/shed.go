@@ -111,5 +111,10 @@ func (o *outbox) lose(batch []*events.Event) error {
 	o.next[tenant] = last + 1
 	o.gaps.add(gap{tenant, events.Range{First: first, Last: last, Reason: reasonShed}})
 	o.shed += uint64(len(batch))
+	if o.opts.Durability == DiskDurability {
+		if err := syncData(o.losses.file); err != nil {
+			return fmt.Errorf("%w: sync loss: %w", ErrShed, err)
+		}
+	}
 	return ErrShed
 }

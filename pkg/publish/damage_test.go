@@ -1,0 +1,156 @@
+package publish
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// A record that was whole and is damaged is never dropped silently.
+func TestRecover_Damage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		record, offset int // which byte is hit; from the end when negative
+		renumbered     bool
+	}{
+		"Body":        {record: 4, offset: -10},
+		"Header":      {record: 4, offset: 9},
+		"Magic":       {record: 4, offset: 1},
+		"Tenant":      {record: 4, offset: recordHeader + 18},
+		"FirstHeader": {record: 0, offset: 9},
+		"LastBody":    {record: 9, offset: -10},
+		"LastHeader":  {record: 9, offset: 9, renumbered: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := natstest.Start(t)
+			opts := testOptions(t, t.TempDir())
+			p := mustOpen(t, offline(t), opts)
+			appendMany(t, p, 0, 10)
+			producer := p.Stats().Producer
+			kill(p)
+			rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
+				from, to := recordAt(t, b, tt.record)
+				if tt.offset < 0 {
+					from = to
+				}
+				b[from+tt.offset] ^= 0x10
+				return b
+			})
+			for range 2 { // what was found once is not reported again
+				p = mustOpen(t, offline(t), opts)
+				kill(p)
+			}
+			p = mustOpen(t, srv.Connect(t), opts)
+			appendMany(t, p, 10, 12)
+			mustClose(t, p)
+			h := checkStream(t, srv)
+			if len(h.events) != 11 {
+				t.Errorf("got %d events, want 11", len(h.events))
+			}
+			number := uint64(tt.record + 1)
+			want := events.GapRecordedData{First: number, Last: number, Reason: reasonDamaged}
+			if len(h.gaps) != 1 || h.gaps[0].First != want.First || h.gaps[0].Last != want.Last || h.gaps[0].Reason != want.Reason {
+				t.Errorf("gaps %+v, want %+v", h.gaps, want)
+			}
+			if got := p.Stats().Producer != producer; got != tt.renumbered {
+				t.Errorf("took a new producer id: %t", got)
+			}
+		})
+	}
+}
+
+func TestRecover_LostCursor(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"Gone":    func([]byte) []byte { return nil },
+		"Cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"Flipped": func(b []byte) []byte { b[len(b)-9] ^= 4; return b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := natstest.Start(t)
+			opts := testOptions(t, t.TempDir())
+			opts.SegmentBytes = 2 << 10
+			p := mustOpen(t, srv.Connect(t), opts)
+			for n := range 5 {
+				appendMany(t, p, n*10, n*10+10)
+				mustFlush(t, p)
+			}
+			kill(p)
+			cursors, err := filepath.Glob(filepath.Join(opts.Dir, "*", "cursor"))
+			if err != nil || len(cursors) != 1 {
+				t.Fatal(cursors, err)
+			}
+			rewriteFile(t, cursors[0], damage)
+			p = mustOpen(t, srv.Connect(t), opts)
+			appendMany(t, p, 50, 60)
+			mustClose(t, p)
+			h := checkStream(t, srv)
+			seen := map[string]bool{}
+			for _, e := range h.events {
+				seen[e.ID] = true
+			}
+			if len(seen) != 60 {
+				t.Errorf("%d events", len(seen))
+			}
+		})
+	}
+}
+
+func TestRecover_DamagedIdentity(t *testing.T) {
+	opts := testOptions(t, t.TempDir())
+	kill(mustOpen(t, offline(t), opts))
+	rewriteFile(t, identityFile(opts.Dir), func([]byte) []byte { return []byte("{") })
+	if _, err := Open(t.Context(), offline(t), opts); err == nil || !strings.Contains(err.Error(), "identity") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Losses keep their place when the numbers change.
+func TestRecover_PowerCutWithLosses(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.Quota, opts.Full = 8<<10, Shed
+	boot := "boot-1"
+	opts.bootID = func() string { return boot }
+	p := mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 0, 5)
+	mustAppend(t, p, finish(5, "run-1"))
+	mustFlush(t, p)
+	kill(p)
+	p = mustOpen(t, offline(t), opts)
+	taken, shed := 0, 0
+	for n := range 60 {
+		if _, err := p.Append(t.Context(), newEvent(6+n)); errors.Is(err, ErrShed) {
+			shed++
+		} else if err != nil {
+			t.Fatal(err)
+		} else {
+			taken++
+		}
+	}
+	kill(p)
+	rewriteFile(t, segments(t, opts.Dir)[len(segments(t, opts.Dir))-1], func(b []byte) []byte {
+		_, to := recordAt(t, b, 1)
+		b[to-5] ^= 1
+		return b
+	})
+	boot = "boot-2"
+	p = mustOpen(t, srv.Connect(t), opts)
+	mustClose(t, p)
+	h := checkStream(t, srv)
+	if len(h.events) != 6+taken-1 {
+		t.Errorf("%d events, want %d", len(h.events), 6+taken-1)
+	}
+	lost := map[string]int{}
+	for _, g := range h.gaps {
+		lost[g.Reason] += int(g.Last - g.First + 1)
+	}
+	if lost[reasonShed] != shed || lost[reasonDamaged] != 1 || len(lost) != 2 {
+		t.Errorf("recorded %v, want %d shed and one damaged", lost, shed)
+	}
+	if s := p.Stats(); s.Damaged != 1 {
+		t.Errorf("stats %+v", s)
+	}
+}

@@ -54,7 +54,7 @@ func TestGrowing(t *testing.T) {
 var sameRun = cmp.Options{
 	cmpopts.IgnoreFields(ledger.RunSummary{}, "Events"),
 	cmpopts.IgnoreMapEntries(func(k events.Kind, _ int) bool {
-		switch k { //nolint:exhaustive // the aggregates
+		switch k {
 		case events.RunFinished, events.RunSealed, events.StepFinished, events.ResponseCompleted, events.IssueDecided:
 			return true
 		}

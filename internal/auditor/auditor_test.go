@@ -123,6 +123,7 @@ func TestRun_GoesOnFromAnyState(t *testing.T) {
 	for name, change := range map[string]func(dir string) error{
 		"Position":    func(dir string) error { return os.Remove(filepath.Join(LedgerDir(dir), "auditor.db")) },
 		"Ledger":      func(dir string) error { return os.RemoveAll(filepath.Dir(ledgerFile(t, dir, "acme"))) },
+		"EmptyLedger": func(dir string) error { return os.Truncate(ledgerFile(t, dir, "acme"), 0) },
 		"OlderLedger": func(dir string) error { return os.WriteFile(ledgerFile(t, dir, "acme"), older, 0o600) },
 		"Everything": func(dir string) error {
 			return errors.Join(os.RemoveAll(LedgerDir(dir)), os.RemoveAll(AgentFSDir(dir)))

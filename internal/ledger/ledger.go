@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/mod/sumdb/tlog"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -114,7 +113,15 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	if l.conn, err = sqlite.OpenConn(l.path, sqlite.OpenReadWrite|sqlite.OpenCreate); err != nil {
+	// SQLite would make it readable for all; its log inherits the mode.
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if l.conn, err = sqlite.OpenConn(l.path, sqlite.OpenReadWrite); err != nil {
 		return err
 	}
 	l.conn.SetBusyTimeout(busyTimeout)
@@ -187,116 +194,4 @@ func (l *Ledger) Close() error {
 		return fmt.Errorf("close ledger %s: %w", l.path, err)
 	}
 	return nil
-}
-
-// load reads the state from the file and compares it with what was signed.
-func (l *Ledger) load() error {
-	s := state{producers: make(map[string]*producer), runs: make(map[string]int64)}
-	if err := l.loadCheckpoint(&s); err != nil {
-		return err
-	}
-	leaves, err := queryInt(l.conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
-	if err != nil {
-		return err
-	}
-	again, err := queryInt(l.conn, "SELECT coalesce(max(seen), 0) FROM seen")
-	if err != nil {
-		return err
-	}
-	if leaves != s.newest.Size || leaves+again != s.newest.Arrivals {
-		return fmt.Errorf("%w: it has %d leaves and %d seen again, signed are %d and %d",
-			ErrDamaged, leaves, again, s.newest.Size, s.newest.Arrivals-s.newest.Size)
-	}
-	if err := l.loadTree(&s); err != nil {
-		return err
-	}
-	s.arrivals = arrivals{count: s.newest.Arrivals, digest: s.newest.Digest}
-	if err := l.loadProducers(&s); err != nil {
-		return err
-	}
-	l.state = s
-	return nil
-}
-
-func (l *Ledger) loadCheckpoint(s *state) error {
-	var number int64
-	var signed string
-	err := sqlitex.Execute(l.conn, "SELECT checkpoint, note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			number, signed = stmt.ColumnInt64(0), stmt.ColumnText(1)
-			return nil
-		}})
-	if err != nil {
-		return err
-	}
-	if s.newest, err = OpenCheckpoint([]byte(signed), l.opts.Key.verifiers()); err != nil {
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if s.newest.Tenant != l.tenant {
-		return fmt.Errorf("%w: it is the ledger of tenant %q", ErrDamaged, s.newest.Tenant)
-	}
-	if s.newest.Number != number {
-		return fmt.Errorf("%w: checkpoint %d lies where checkpoint %d should", ErrDamaged, s.newest.Number, number)
-	}
-	return nil
-}
-
-func (l *Ledger) loadTree(s *state) error {
-	err := s.tree.restore(s.newest.Size, l.storedHash)
-	if err != nil {
-		return err
-	}
-	root, err := s.tree.root()
-	if err != nil {
-		return err
-	}
-	if root != s.newest.Root {
-		return fmt.Errorf("%w: the root differs from the signed one", ErrDamaged)
-	}
-	count := tlog.StoredHashCount(s.newest.Size)
-	if count%hashesPerRow > 0 {
-		s.tail, err = l.hashRow(count / hashesPerRow)
-	}
-	if err == nil && int64(len(s.tail)) != count%hashesPerRow*tlog.HashSize {
-		return fmt.Errorf("%w: hashes are missing", ErrDamaged)
-	}
-	return err
-}
-
-// storedHash reads one of the tree's hashes.
-func (l *Ledger) storedHash(index int64) (h tlog.Hash, err error) {
-	row, err := l.hashRow(index / hashesPerRow)
-	if err != nil {
-		return h, err
-	}
-	at := int(index % hashesPerRow * tlog.HashSize)
-	if len(row) < at+tlog.HashSize {
-		return h, fmt.Errorf("%w: hashes are missing", ErrDamaged)
-	}
-	copy(h[:], row[at:])
-	return h, nil
-}
-
-func (l *Ledger) hashRow(chunk int64) (row []byte, err error) {
-	err = sqlitex.Execute(l.conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
-		Args:       []any{chunk},
-		ResultFunc: func(stmt *sqlite.Stmt) error { row = columnBytes(stmt, 0); return nil },
-	})
-	return row, err
-}
-
-func (l *Ledger) loadProducers(s *state) error {
-	return sqlitex.Execute(l.conn, `SELECT name, producer, max(
-		coalesce((SELECT max(sequence) FROM leaves l WHERE l.producer = p.producer), 0),
-		coalesce((SELECT max(sequence) FROM seen s WHERE s.producer = p.producer), 0)) FROM producers p`,
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			s.producers[stmt.ColumnText(0)] = &producer{number: stmt.ColumnInt64(1), high: stmt.ColumnInt64(2)}
-			return nil
-		}})
-}
-
-// columnBytes returns a copy of a column.
-func columnBytes(stmt *sqlite.Stmt, column int) []byte {
-	b := make([]byte, stmt.ColumnLen(column))
-	return b[:stmt.ColumnBytes(column, b)]
 }

@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -52,7 +49,8 @@ type Reader struct {
 	tenant string
 }
 
-// OpenReader opens the ledger in the file at path.
+// OpenReader opens the ledger in the file at path. It wraps [fs.ErrNotExist] when
+// there is none, or none yet because its writer was killed before it made one.
 func OpenReader(path string) (*Reader, error) {
 	r := &Reader{path: path}
 	if err := r.open(); err != nil {
@@ -65,8 +63,12 @@ func (r *Reader) open() (err error) {
 	if r.file, err = openFile(r.path); err != nil {
 		return err
 	}
-	if fresh, err := checkFormat(r.file.conn); err != nil || fresh {
-		return errors.Join(err, errSchema, r.file.close())
+	fresh, err := checkFormat(r.file.conn)
+	if fresh {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return errors.Join(err, r.file.close())
 	}
 	c, err := newest(r.file.conn)
 	if err != nil {
@@ -242,68 +244,4 @@ func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 			}})
 	})
 	return runs, err
-}
-
-// ErrNoBlob is wrapped when a blob, or a part of it, is not in the ledger.
-var ErrNoBlob = errors.New("blob is not in the ledger")
-
-// Blob returns the content that travelled as blob.chunk events and that an event
-// names by its SHA-256, in hex. The content is checked against it.
-func (r *Reader) Blob(ctx context.Context, sha256 string) ([]byte, error) {
-	whole, err := events.ParseHash(sha256)
-	if err != nil {
-		return nil, fmt.Errorf("blob: %w", err)
-	}
-	var content []byte
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		part := int64(0)
-		return sqlitex.Execute(conn, `SELECT c.part, b.content FROM chunks c
-			JOIN payloads p ON p.leaf = c.leaf JOIN blobs b ON b.blob = p.blob
-			WHERE c.whole = ? ORDER BY c.part, c.leaf`, &sqlitex.ExecOptions{
-			Args: []any{whole[:]},
-			ResultFunc: func(stmt *sqlite.Stmt) error {
-				if stmt.ColumnInt64(0) == part { // the same part may have come twice
-					content = append(content, columnBytes(stmt, 1)...)
-					part++
-				}
-				return nil
-			},
-		})
-	})
-	if err == nil && events.HashOf(content) != whole {
-		err = fmt.Errorf("%w: %s", ErrNoBlob, sha256)
-	}
-	return content, err
-}
-
-// Tenants lists the tenants whose ledgers lie below dir, sorted. A folder whose
-// ledger cannot be read is left out and named in the error.
-func Tenants(dir string) (tenants []string, err error) {
-	folders, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list ledgers: %w", err)
-	}
-	for _, f := range folders {
-		path := filepath.Join(dir, f.Name(), FileName)
-		if _, err := os.Stat(path); !f.IsDir() || err != nil {
-			continue
-		}
-		// A short id can be told from the name, a long one only from the ledger.
-		if tenant, err := subjects.ParseToken(f.Name()); err == nil {
-			tenants = append(tenants, tenant)
-			continue
-		}
-		r, openErr := OpenReader(path)
-		if openErr != nil {
-			err = errors.Join(err, openErr)
-			continue
-		}
-		tenants = append(tenants, r.Tenant())
-		err = errors.Join(err, r.Close())
-	}
-	slices.Sort(tenants)
-	return tenants, err
 }

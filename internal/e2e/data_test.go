@@ -76,4 +76,7 @@ func tenantOf(o oracle) string {
 }
 
 // path returns the file of a session.
-func path(t testing.TB, o oracle) string { return filepath.Join(dataDir(t), o.File) }
+func path(t testing.TB, o oracle) string {
+	t.Helper()
+	return filepath.Join(dataDir(t), o.File)
+}

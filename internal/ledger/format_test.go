@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +157,23 @@ func FuzzParseCheckpoint(f *testing.F) {
 			t.Error("a text was taken for a note")
 		}
 	})
+}
+
+func TestFormats_AreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range []string{leafExample, checkpointExample} {
+		if !strings.Contains(string(page), "```\n"+example+"```\n") {
+			t.Errorf("docs/audit.md does not show\n%s", example)
+		}
+	}
+	for _, f := range []Finding{
+		FindingIDReused, FindingSequenceReused, FindingUndecodable, FindingMisaddressed, FindingUnnumbered, FindingOversized,
+	} {
+		if !strings.Contains(string(page), "`"+string(f)+"`") {
+			t.Errorf("docs/audit.md does not explain the finding %s", f)
+		}
+	}
 }

@@ -113,38 +113,14 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	// SQLite would make it readable for all; its log inherits the mode.
-	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	if err := l.connect(); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if l.conn, err = sqlite.OpenConn(l.path, sqlite.OpenReadWrite); err != nil {
-		return err
-	}
-	l.conn.SetBusyTimeout(busyTimeout)
 	fresh, err := checkFormat(l.conn)
 	if err != nil {
 		return err
 	}
-	settings := []string{
-		fmt.Sprintf("PRAGMA page_size=%d", pageBytes), // of a file that is made now
-		"PRAGMA journal_mode=WAL",
-		"PRAGMA synchronous=FULL",
-		fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", walPages),
-		"PRAGMA temp_store=MEMORY",
-	}
-	if l.opts.maxPages > 0 {
-		settings = append(settings, fmt.Sprintf("PRAGMA max_page_count=%d", l.opts.maxPages))
-	}
-	for _, s := range settings {
-		if err := sqlitex.ExecuteTransient(l.conn, s, nil); err != nil {
-			return fmt.Errorf("%s: %w", s, err)
-		}
-	}
-	if err := l.resize(l.opts.CacheBytes); err != nil {
+	if err := l.configure(); err != nil {
 		return err
 	}
 	if fresh {
@@ -159,10 +135,46 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
+// connect opens the file. SQLite would make it readable for all; its log
+// inherits the mode.
+func (l *Ledger) connect() error {
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if l.conn, err = sqlite.OpenConn(l.path, sqlite.OpenReadWrite); err != nil {
+		return err
+	}
+	l.conn.SetBusyTimeout(busyTimeout)
+	return nil
+}
+
+func (l *Ledger) configure() error {
+	settings := []string{
+		fmt.Sprintf("PRAGMA page_size=%d", pageBytes), // of a file that is made now
+		"PRAGMA journal_mode=WAL",
+		"PRAGMA synchronous=FULL",
+		fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", walPages),
+		"PRAGMA temp_store=MEMORY",
+	}
+	if l.opts.maxPages > 0 {
+		settings = append(settings, fmt.Sprintf("PRAGMA max_page_count=%d", l.opts.maxPages))
+	}
+	for _, s := range settings {
+		if err := exec(l.conn, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return l.resize(l.opts.CacheBytes)
+}
+
 // resize gives the ledger that much of the cache.
 func (l *Ledger) resize(bytes int64) error {
 	kib := max(bytes, minCacheBytes) >> 10
-	return sqlitex.ExecuteTransient(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib), nil)
+	return exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
 // create makes the tables and the checkpoint of nothing, unless another process

@@ -13,20 +13,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ownStream runs a server with an event stream that change makes different.
-func ownStream(tb testing.TB, change func(*jetstream.StreamConfig)) (*natstest.Server, jetstream.Stream) {
-	tb.Helper()
-	srv := natstest.Start(tb, natstest.Options{NoStreams: true})
-	config := jetstream.StreamConfig{
+// eventStream is all that the write path needs of a stream.
+func eventStream(srv *natstest.Server) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
 		Name: srv.Space().EventStream(), Subjects: srv.Space().EventSubjects(),
 		AllowAtomicPublish: true, AllowDirect: true, Discard: jetstream.DiscardNew, MaxBytes: 64 << 20,
 	}
+}
+
+// ownStream runs a server with an event stream that change makes different.
+func ownStream(tb testing.TB, change func(*jetstream.StreamConfig)) *natstest.Server {
+	tb.Helper()
+	srv := natstest.Start(tb, natstest.Options{NoStreams: true})
+	config := eventStream(srv)
 	change(&config)
-	stream, err := srv.JetStream(tb).CreateStream(tb.Context(), config)
-	if err != nil {
+	if _, err := srv.JetStream(tb).CreateStream(tb.Context(), config); err != nil {
 		tb.Fatal(err)
 	}
-	return srv, stream
+	return srv
 }
 
 // One event of a batch is refused, with a reason or without: it becomes a gap,
@@ -48,7 +52,7 @@ func TestDeliver_Refused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv, _ := ownStream(t, tt.stream)
+			srv := ownStream(t, tt.stream)
 			opts := testOptions(t, t.TempDir())
 			p := mustOpen(t, offline(t), opts)
 			for n := range 100 {
@@ -84,16 +88,21 @@ func TestDeliver_WaitsForStream(t *testing.T) {
 		"NoStream": func(c *jetstream.StreamConfig) { c.Name, c.Subjects = "OTHER", []string{"other"} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv, stream := ownStream(t, change)
+			srv := ownStream(t, change)
 			p := mustOpen(t, srv.Connect(t), testOptions(t, t.TempDir()))
 			appendMany(t, p, 0, 50)
 			until(t, "forwarding waits", func() bool { return p.Stats().LastError != nil })
 			t.Logf("waits: %v", p.Stats().LastError)
 			js := srv.JetStream(t)
-			if err := js.DeleteStream(t.Context(), stream.CachedInfo().Config.Name); err != nil {
+			var err error
+			if name == "NoStream" {
+				_, err = js.CreateStream(t.Context(), eventStream(srv))
+			} else {
+				_, err = js.UpdateStream(t.Context(), eventStream(srv))
+			}
+			if err != nil {
 				t.Fatal(err)
 			}
-			srv.EnsureStreams(t)
 			mustClose(t, p)
 			checkStream(t, srv).wantEvents(t, 0, 50)
 		})

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -246,11 +244,9 @@ func TestFull_ServerDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := natstest.Listen(t, store, natstest.Options{NoStreams: true})
-	js := srv.JetStream(t)
-	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
-		Name: srv.Space().EventStream(), Subjects: srv.Space().EventSubjects(),
-		AllowAtomicPublish: true, AllowDirect: true, Discard: jetstream.DiscardNew, MaxBytes: 1500 << 10,
-	})
+	config := eventStream(srv)
+	config.MaxBytes = 1500 << 10
+	_, err := srv.JetStream(t).CreateStream(t.Context(), config)
 	if err != nil {
 		t.Skipf("the server does not begin on so small a disk: %v", err)
 	}

@@ -175,7 +175,7 @@ func TestPublisher_ServerRestarts(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	opts.BatchEvents = 50
 	p := mustOpen(t, srv.Connect(t), opts)
-	for round := range 8 {
+	for round := range 5 {
 		appendMany(t, p, round*1000, (round+1)*1000)
 		acked := p.Stats().Acked
 		until(t, "something is acknowledged", func() bool { return p.Stats().Acked > acked })
@@ -183,7 +183,7 @@ func TestPublisher_ServerRestarts(t *testing.T) {
 		srv.Restart(t)
 	}
 	mustClose(t, p)
-	checkStream(t, srv).wantEvents(t, 0, 8000)
+	checkStream(t, srv).wantEvents(t, 0, 5000)
 }
 
 func TestOpen_SecondProcessWaits(t *testing.T) {

@@ -71,7 +71,7 @@ func (f *file) again() (*sqlite.Conn, error) {
 	conn.SetBusyTimeout(busyTimeout)
 	// The first read is what finds out whether the log can be used.
 	if _, err = pragma(conn, "schema_version"); err == nil {
-		err = exec(conn, "PRAGMA query_only=1")
+		err = errors.Join(exec(conn, "PRAGMA query_only=1"), exec(conn, "PRAGMA trusted_schema=0"))
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())

@@ -116,6 +116,8 @@ func TestGauntlet_RowsOfEveryTable(t *testing.T) {
 		"CREATE TRIGGER t AFTER INSERT ON leaves BEGIN DELETE FROM payloads; END",
 		"CREATE INDEX i ON leaves (kind)", "DROP INDEX leaves_run", "CREATE VIEW v AS SELECT 1",
 		"CREATE TABLE more (a)", "PRAGMA user_version = 7", "PRAGMA application_id = 1",
+		"DROP TABLE checkpoints; CREATE VIEW checkpoints (checkpoint, size, note) AS " +
+			"WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n, n, n FROM r",
 		"DROP TABLE seen", "ALTER TABLE leaves ADD COLUMN more",
 	} {
 		try(s, s)

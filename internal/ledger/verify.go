@@ -165,6 +165,10 @@ func (v *verifier) scan(ctx context.Context, conn, beside *sqlite.Conn) (err err
 		c.SetInterrupt(ctx.Done())
 		defer c.SetInterrupt(nil)
 	}
+	// Before anything is asked of a table: it might be a view that never ends.
+	if err := v.checkSchema(conn); err != nil {
+		return v.conclude(nil, err)
+	}
 	if err := snapshot(conn, beside); err != nil {
 		return v.conclude(nil, err)
 	}

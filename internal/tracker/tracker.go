@@ -149,6 +149,11 @@ func follow(ctx context.Context, opts Options, db *projection.DB, s *settler) er
 			}
 			opts.Progress(p)
 		},
+		// What the old stream had is decided, and no event is decided on twice.
+		OnStreamChanged: func(reason string) error {
+			opts.Logger.WarnContext(ctx, "tracking went on in another stream", "reason", reason)
+			return nil
+		},
 	}, reader)
 	stop()
 	wg.Wait()

@@ -19,6 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -79,6 +80,22 @@ func TestRun_ANewLifeRepeatsNothing(t *testing.T) {
 	}
 	p.mustDrain()
 	p.check()
+}
+
+func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
+	p := newPipeline(t)
+	list := story(t)
+	p.publish("engine", list[:4]...)
+	p.mustDrain()
+	// The broker's store is lost; its producers go on, and repeat an event.
+	p.server = natstest.Listen(t, t.TempDir())
+	p.publish("engine2", list[3:]...)
+	p.mustDrain()
+	state, _ := want(t, list)
+	checkFiles(t, p.dataDir, state)
+	if got, err := List(t.Context(), p.dataDir, ""); err != nil || len(got) != len(state.Issues()) {
+		t.Errorf("got %d issues and error %v, want %d", len(got), err, len(state.Issues()))
+	}
 }
 
 func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {

@@ -170,6 +170,9 @@ func (w *workspace) Transition(ctx context.Context, t Transition) error {
 		case t.At.Before(i.UpdatedAt), t.To == i.Status && t.At.Equal(i.UpdatedAt):
 			return false, nil
 		case i.Status == Closed && t.To != Closed && !t.Reopen:
+			if t.At.Equal(i.UpdatedAt) {
+				return false, nil // asked for again: the closing of the same time came after it
+			}
 			return false, fmt.Errorf("issue %s is closed, not to become %s: %w", i.ID, t.To, ErrConflict)
 		}
 		i.Status, i.UpdatedAt = t.To, t.At

@@ -205,6 +205,30 @@ func TestStore_ErrorsSayTheFate(t *testing.T) {
 	}
 }
 
+// A crash between Flush and the caller's own note of it has the last changes
+// asked for again, those of one time too.
+func TestStore_RepeatedChangesOfOneTimeAreNoConflict(t *testing.T) {
+	ctx := t.Context()
+	w := open(t, t.TempDir()).Workspace("acme")
+	if err := w.Ensure(ctx, task("ht-1")); err != nil {
+		t.Fatal(err)
+	}
+	at := epoch.Add(time.Second)
+	for range 2 {
+		for _, tr := range []beads.Transition{
+			{Issue: "ht-1", To: beads.InProgress, At: at},
+			{Issue: "ht-1", To: beads.Closed, At: at, Reason: "done"},
+		} {
+			if err := w.Transition(ctx, tr); err != nil {
+				t.Errorf("to %s: %v", tr.To, err)
+			}
+		}
+	}
+	if got, err := w.Get(ctx, "ht-1"); err != nil || got.Status != beads.Closed || got.CloseReason != "done" {
+		t.Errorf("got %+v, error %v", got, err)
+	}
+}
+
 // TestStore_OlderChangesChangeNothing applies transitions in any order: the
 // issue keeps the latest, and its time of closing goes with its status.
 func TestStore_OlderChangesChangeNothing(t *testing.T) {

@@ -64,7 +64,7 @@ func stepRule(s events.StepStatus) string {
 func stepName(role, step string) string {
 	switch {
 	case role != "":
-		return "step " + role
+		return "step " + clean(role, 60)
 	case step != "":
 		return "step " + clean(step, 60)
 	}

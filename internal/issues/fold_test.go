@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -252,5 +253,25 @@ func TestID_FixedLengthAndDistinct(t *testing.T) {
 	}
 	if issues.ID("a", "bc") == issues.ID("ab", "c") {
 		t.Error("parts run together")
+	}
+}
+
+// Roles are free text: whatever they say, titles fit into the tracker's lines.
+func TestFold_RolesOfAnyLengthFitIntoATitle(t *testing.T) {
+	h := newHistory(t, "TRIAGE").start(nil).add(events.StepFinished, "s1", events.StepFinishedData{
+		AgentRole: "coder\nht-1  closed " + strings.Repeat("x", 600), StepStatus: events.StepFailed,
+	})
+	s, decisions := fold(t, h.list)
+	texts := []string{decisions[1].Reason}
+	for _, issue := range s.Issues() {
+		texts = append(texts, issue.Title, issue.Reason)
+	}
+	if len(texts) != 3 {
+		t.Fatalf("got %d texts, want those of one issue", len(texts))
+	}
+	for _, text := range texts {
+		if strings.Contains(text, "\n") || utf8.RuneCountInString(text) > 500 {
+			t.Errorf("got %d characters: %q", utf8.RuneCountInString(text), text)
+		}
 	}
 }

@@ -101,6 +101,10 @@ func (w *walk) compare(r row, f fact) {
 	if !fits(r, f) {
 		w.problem("leaf %d says something else than its record", r.leaf)
 	}
+	// Readers look for a chunk's content where the writer puts it, and only there.
+	if f.split != (f.splits && string(r.fields.class) == string(ClassEvent)) {
+		w.problem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
+	}
 	if f.form != formUnknown && f.tenant != w.signed.tenant && string(r.fields.class) != string(ClassQuarantine) {
 		w.problem("leaf %d belongs to another tenant", r.leaf)
 	}

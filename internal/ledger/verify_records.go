@@ -19,6 +19,9 @@ type fact struct {
 	hash events.Hash
 	form form
 
+	split  bool // its row has the content of a chunk apart
+	splits bool // it is a chunk whose content the writer takes apart
+
 	tenant, id, producer, run string
 	kind                      events.Kind
 	time                      string
@@ -140,15 +143,19 @@ func (r *records) send(ctx context.Context, batch []fact) error {
 func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 	f := fact{leaf: stmt.ColumnInt64(0)}
 	data := r.column(stmt, 1)
-	blob := !stmt.ColumnIsNull(2) || !stmt.ColumnIsNull(3)
-	if blob {
+	f.split = !stmt.ColumnIsNull(2)
+	if f.split == stmt.ColumnIsNull(3) {
+		r.side.problem("leaf %d: either the content of its chunk or its place is not named", f.leaf)
+	}
+	cut := stmt.ColumnInt64(3)
+	if f.split {
 		var err error
-		if data, err = r.join(f.leaf, data, stmt.ColumnInt64(2), stmt.ColumnInt64(3)); err != nil {
+		if data, err = r.join(f.leaf, data, stmt.ColumnInt64(2), cut); err != nil {
 			return f, err
 		}
 	}
 	f.hash = events.HashOf(data)
-	r.decode(&f, data, blob)
+	r.decode(&f, data, cut)
 	return f, nil
 }
 
@@ -188,7 +195,7 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 }
 
 // decode reads what the record says of itself.
-func (r *records) decode(f *fact, data []byte, blob bool) {
+func (r *records) decode(f *fact, data []byte, cut int64) {
 	e, err := events.Decode(data)
 	if err != nil {
 		if m, err := events.DecodeManifest(data); err == nil {
@@ -209,12 +216,15 @@ func (r *records) decode(f *fact, data []byte, blob bool) {
 			f.gap = &d
 		}
 	case events.BlobChunk:
-		if !blob {
+		c, ok := cutChunk(e, data)
+		f.splits = ok
+		if !f.split || !ok {
 			return
 		}
-		if c, ok := cutChunk(e, data); ok {
-			r.side.chunks.add(c.whole[:], c.part, f.leaf)
+		if int64(c.cut) != cut {
+			r.side.problem("leaf %d: the content of its chunk was taken from another place", f.leaf)
 		}
+		r.side.chunks.add(c.whole[:], c.part, f.leaf)
 	}
 }
 

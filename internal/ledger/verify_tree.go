@@ -54,10 +54,11 @@ func (t *checkedTree) root() tlog.Hash {
 
 // storedHashes reads the stored hashes in their order.
 type storedHashes struct {
-	stmt *sqlite.Stmt
-	row  []byte // what is left of the row in hand
-	rows int64
-	bad  string // what is wrong with the rows themselves
+	stmt   *sqlite.Stmt
+	row    []byte // what is left of the row in hand
+	length int    // of the row in hand, when it was whole
+	rows   int64
+	bad    string // what is wrong with the rows themselves
 }
 
 // next reads the next stored hash and compares it with h.
@@ -84,12 +85,14 @@ func (s *storedHashes) fill() (bool, error) {
 	if number := s.stmt.ColumnInt64(0); number != s.rows {
 		s.bad = fmt.Sprintf("hashes: row %d is where row %d should be", number, s.rows)
 	}
-	if s.rows > 0 && len(s.row) > 0 {
-		s.bad = fmt.Sprintf("hashes: row %d is too long", s.rows-1)
+	// A hash is looked up by its row: only the last one may have less than all.
+	if s.rows > 0 && s.length < hashesPerRow*tlog.HashSize {
+		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
 	}
 	s.rows++
 	s.row = columnBytes(s.stmt, 1)
-	if len(s.row) > hashesPerRow*tlog.HashSize {
+	s.length = len(s.row)
+	if s.length > hashesPerRow*tlog.HashSize {
 		s.bad = fmt.Sprintf("hashes: row %d is too long", s.rows-1)
 	}
 	return true, nil

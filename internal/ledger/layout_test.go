@@ -60,4 +60,3 @@ func TestGauntlet_SameBytesElsewhere(t *testing.T) {
 func blobOf(content string) string {
 	return "SELECT x'" + events.HashOf([]byte(content)).String() + "' AS hash, x'" + hex.EncodeToString([]byte(content)) + "' AS content"
 }
-

@@ -140,6 +140,8 @@ type Trusted struct {
 	Reason   string    `json:"reason,omitempty"`
 }
 
+func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
+
 // exit returns the exit status that r stands for.
 func (r *Report) exit(requireTrusted bool) int {
 	switch {

@@ -214,14 +214,24 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	if r.ProblemCount > 0 {
 		r.Integrity = Invalid
 	}
-	if v.trusted != nil && r.Trusted == nil {
-		r.Trusted = &Trusted{
-			Size: v.trusted.Size, Root: v.trusted.Root.String(), Time: v.trusted.Time, Diverged: true,
-			Reason: fmt.Sprintf("the ledger has %d leaves, the trusted checkpoint %d", r.Leaves, v.trusted.Size),
-		}
-	}
+	v.concludeTrusted()
 	r.Exit = r.exit(v.opts.RequireTrusted)
 	return nil
+}
+
+// concludeTrusted adds what the walk could not tell of the trusted checkpoint.
+func (v *verifier) concludeTrusted() {
+	t, r := v.trusted, &v.report
+	if t == nil {
+		return
+	}
+	if r.Trusted == nil {
+		r.Trusted = &Trusted{Size: t.Size, Root: t.Root.String(), Time: t.Time}
+		r.Trusted.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
+	}
+	if v.newest.Tenant != t.Tenant {
+		r.Trusted.diverge(fmt.Sprintf("it is of tenant %q", t.Tenant))
+	}
 }
 
 // openSigned opens a note that exactly one key must have signed, in exactly the

@@ -67,8 +67,7 @@ func (w *walk) all(ctx context.Context) (err error) {
 	if err := w.nextAgain(); err != nil {
 		return err
 	}
-	w.compareTrusted()
-	if err := w.checkpoints(); err != nil {
+	if err := w.arrived(); err != nil {
 		return err
 	}
 	for {
@@ -88,12 +87,17 @@ func (w *walk) all(ctx context.Context) (err error) {
 		if err := w.nextLeaf(); err != nil {
 			return err
 		}
-		w.compareTrusted()
-		if err := w.checkpoints(); err != nil {
+		if err := w.arrived(); err != nil {
 			return err
 		}
 	}
 	return w.end()
+}
+
+// arrived compares what is signed and trusted of as much as the walk has.
+func (w *walk) arrived() error {
+	w.compareTrusted()
+	return w.checkpoints()
 }
 
 // position of the leaf's row in the stream; a walk's end is behind everything.
@@ -115,7 +119,7 @@ func (w *walk) againBefore(row bool) error {
 		if err := w.takeAgain(); err != nil {
 			return err
 		}
-		if err := w.checkpoints(); err != nil {
+		if err := w.arrived(); err != nil {
 			return err
 		}
 		if err := w.nextAgain(); err != nil {
@@ -171,17 +175,19 @@ func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	return w.buf[buffer][:stmt.ColumnBytes(column, w.buf[buffer][:n])]
 }
 
-// compareTrusted compares the tree with the trusted checkpoint where it has the
-// same size.
+// compareTrusted compares the ledger with the trusted checkpoint where it is as
+// far: the tree, and what lies beside it.
 func (w *walk) compareTrusted() {
 	t := w.trusted
-	if t == nil || w.tree.size != t.Size {
+	if t == nil || w.arrivals.count != t.Arrivals {
 		return
 	}
 	w.report.Trusted = &Trusted{Size: t.Size, Root: t.Root.String(), Time: t.Time}
-	if w.tree.root() != t.Root {
-		w.report.Trusted.Diverged = true
-		w.report.Trusted.Reason = "the ledger's root at this size is another one"
+	switch {
+	case w.tree.size != t.Size || w.tree.root() != t.Root:
+		w.report.Trusted.diverge("the ledger's root there is another one")
+	case w.arrivals.digest != t.Digest:
+		w.report.Trusted.diverge("where the ledger's leaves came from, or what was seen again, is something else there")
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/projection"
-	"github.com/hooktrail/hooktrail/internal/subjects"
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // ErrTenant is wrapped when the state counts other tenants than is asked for.
@@ -149,12 +147,9 @@ func (s *state) apply(f *fold, m consume.Message) error {
 	if m.Address.Manifest {
 		return nil
 	}
-	e, err := events.Decode(m.Data)
+	e, err := m.Event()
 	if err != nil {
-		return &consume.Poison{Sequence: m.Sequence, Reason: "event cannot be decoded: " + err.Error()}
-	}
-	if name := differs(&e, m.Address); name != "" {
-		return &consume.Poison{Sequence: m.Sequence, Reason: "subject and event differ in the " + name}
+		return err
 	}
 	if s.marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
 		return nil
@@ -164,25 +159,6 @@ func (s *state) apply(f *fold, m consume.Message) error {
 		return &consume.Poison{Sequence: m.Sequence, Reason: bad.Error()}
 	}
 	return err
-}
-
-// differs names the first id that the event has and its subject contradicts.
-// Ids that the event does not have are taken from the subject.
-func differs(e *events.Event, a subjects.Address) string {
-	for _, id := range []struct {
-		name string
-		own  *string
-		want string
-	}{{"tenant", &e.Tenant, a.Tenant}, {"producer", &e.Producer, a.Producer}, {"run", &e.Run, a.Run}} {
-		switch *id.own {
-		case "":
-			*id.own = id.want
-		case id.want:
-		default:
-			return id.name
-		}
-	}
-	return ""
 }
 
 func (s *state) close() error { return s.db.Close() }

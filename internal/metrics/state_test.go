@@ -162,9 +162,9 @@ func TestState_Poison(t *testing.T) {
 	good := recorded(t)[0]
 	for name, m := range map[string]consume.Message{
 		"NoEvent":      {Data: []byte("{}")},
-		"OtherTenant":  {Data: good.Encode(), Address: subjects.Address{Tenant: "evil", Producer: "p", Run: "r1"}},
-		"OtherData":    {Data: event(t, 1, events.ToolResult, []int{1}).Encode(), Address: subjects.Address{Tenant: "acme", Producer: "p", Run: "r1"}},
-		"OtherOutcome": {Data: event(t, 1, events.Approval, map[string]any{"executions": 7}).Encode(), Address: subjects.Address{Tenant: "acme", Producer: "p", Run: "r1"}},
+		"OtherTenant":  {Data: good.Encode(), Address: subjects.Address{Tenant: "evil", Producer: "p", Run: "r1", Kind: good.Kind()}},
+		"OtherData":    {Data: event(t, 1, events.ToolResult, []int{1}).Encode(), Address: subjects.Address{Tenant: "acme", Producer: "p", Run: "r1", Kind: events.ToolResult}},
+		"OtherOutcome": {Data: event(t, 1, events.Approval, map[string]any{"executions": 7}).Encode(), Address: subjects.Address{Tenant: "acme", Producer: "p", Run: "r1", Kind: events.Approval}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

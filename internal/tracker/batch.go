@@ -30,13 +30,9 @@ func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil
 	}
-	e, err := events.Decode(m.Data)
+	e, err := m.Event()
 	if err != nil {
-		return &consume.Poison{Sequence: m.Sequence, Reason: "not an event"}
-	}
-	if e.Tenant != m.Address.Tenant {
-		// The subject is what the broker checked; the event may claim anything.
-		return &consume.Poison{Sequence: m.Sequence, Reason: "tenant attribute differs from its subject"}
+		return err
 	}
 	if b.marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
 		return nil

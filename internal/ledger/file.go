@@ -10,6 +10,9 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
+// errNotFile is returned for a path at which there is something else.
+var errNotFile = errors.New("it is not a file")
+
 // file is a ledger's file, open for reading only. Nothing is written beside it
 // unless a writer is at work.
 type file struct {
@@ -32,7 +35,7 @@ func openFile(path string) (*file, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
+		return nil, errNotFile
 	}
 	if !hasLog(path) {
 		f := &file{path: path, rest: info}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -153,6 +154,20 @@ func TestForgery_NoDatabase(t *testing.T) {
 	}
 	if _, err := Verify(t.Context(), path+"x", VerifyOptions{Key: key.verifier}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: got %v", err)
+	}
+}
+
+// What cannot be read is no evidence of an attack.
+func TestVerify_NoVerdictOnWhatCannotBeRead(t *testing.T) {
+	key := testKey(t)
+	if r, err := Verify(t.Context(), t.TempDir(), VerifyOptions{Key: key.verifier}); err == nil {
+		t.Errorf("a folder: got %s, %q", r.Integrity, r.Problems)
+	}
+	for _, err := range []error{syscall.ENOSPC, syscall.EMFILE, os.ErrNotExist, os.ErrPermission} {
+		path := &os.PathError{Op: "open", Path: "x", Err: err}
+		if isDamage(fmt.Errorf("copy to read: %w", path)) {
+			t.Errorf("%v was taken for damage", err)
+		}
 	}
 }
 

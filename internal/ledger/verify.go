@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -29,6 +30,9 @@ type VerifyOptions struct {
 
 // errChanged ends a verification during which a writer came to the file.
 var errChanged = errors.New("the file was changed while it was read")
+
+// errNoSnapshot is returned when the writer signs faster than two readers agree.
+var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
 // Verify checks the ledger in the file at path from its first byte: every leaf
 // against its record, the tree against every checkpoint, every signature, and
@@ -120,7 +124,11 @@ func isDamage(err error) bool {
 	if errors.Is(err, errSchema) {
 		return true
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+	// What is no error of SQLite has the code of its general one.
+	if errors.As(err, new(*fs.PathError)) || errors.As(err, new(syscall.Errno)) {
+		return false
+	}
+	if errors.Is(err, errNotFile) || errors.Is(err, errNoSnapshot) {
 		return false
 	}
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
@@ -156,7 +164,7 @@ func snapshot(a, b *sqlite.Conn) error {
 			}
 		}
 	}
-	return errors.New("the writer is too fast for a snapshot")
+	return errNoSnapshot
 }
 
 // scan reads everything and comes to the verdicts.

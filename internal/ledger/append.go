@@ -53,7 +53,7 @@ func (l *Ledger) Append(ctx context.Context, stream Stream, batch []Message) (do
 	})
 	if err != nil {
 		l.stale = true
-		return Appended{}, fmt.Errorf("append to ledger of tenant %q: %w", l.tenant, err)
+		return Appended{}, fmt.Errorf("append to ledger of tenant %q: %w", l.tenant, refusal(err))
 	}
 	return done, nil
 }
@@ -94,7 +94,7 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	})
 	if err != nil {
 		l.stale = true
-		return fmt.Errorf("renew checkpoint of tenant %q: %w", l.tenant, err)
+		return fmt.Errorf("renew checkpoint of tenant %q: %w", l.tenant, refusal(err))
 	}
 	return nil
 }

@@ -17,9 +17,10 @@ import (
 // FileName is the name of a ledger's file in the folder of its tenant.
 const FileName = "ledger.db"
 
-// ErrDamaged is wrapped by every refusal to write to a ledger that is not what
-// its newest checkpoint says. [Verify] tells what is wrong with it.
-var ErrDamaged = errors.New("ledger does not continue its newest checkpoint")
+// ErrDamaged is wrapped by every refusal to read, or to write to, a ledger that
+// is not what its newest checkpoint says. No retry mends it; [Verify] tells what
+// is wrong with it.
+var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
 const (
 	busyTimeout   = 10 * time.Second
@@ -103,9 +104,25 @@ func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error
 		if l.conn != nil {
 			err = errors.Join(err, l.conn.Close())
 		}
-		return nil, fmt.Errorf("open ledger %s: %w", path, err)
+		return nil, fmt.Errorf("open ledger %s: %w", path, refusal(err))
 	}
 	return l, nil
+}
+
+// refusal adds [ErrDamaged] to the errors that tell of it in other words. All
+// others, such as a full disk, may pass.
+func refusal(err error) error {
+	if err == nil || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultFormat:
+	default:
+		if !errors.Is(err, errSchema) && !errors.Is(err, errCheckpoint) && !errors.Is(err, errNoPayload) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 func (l *Ledger) open(ctx context.Context) (err error) {
@@ -131,6 +148,9 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		if err := errors.Join(syncDir(folder), syncDir(filepath.Dir(folder))); err != nil {
 			return err
 		}
+	}
+	if err := checkSchema(l.conn); err != nil {
+		return err
 	}
 	return l.load()
 }

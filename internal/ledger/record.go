@@ -126,7 +126,7 @@ func (w *writing) compareContent(r record) (first int64, same bool, err error) {
 	}
 	e, err := events.Decode(data)
 	if err != nil {
-		return 0, false, fmt.Errorf("payload of leaf %d: %w", first, err)
+		return 0, false, fmt.Errorf("%w: payload of leaf %d: %w", ErrDamaged, first, err)
 	}
 	same = e.Type == r.event.Type && e.Run == r.event.Run &&
 		bytes.Equal(e.Data, r.event.Data) && bytes.Equal(e.Binary, r.event.Binary)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -87,6 +88,59 @@ func checkFormat(conn *sqlite.Conn) (fresh bool, err error) {
 		return false, fmt.Errorf("%w: application %#x, version %d", errSchema, id, version)
 	}
 	return false, nil
+}
+
+// checkSchema compares every table and index with what this version makes: a
+// trigger, a view or an index in another order would show readers something
+// else, or do something else to what is written.
+func checkSchema(conn *sqlite.Conn) error {
+	if fresh, err := checkFormat(conn); err != nil {
+		return err
+	} else if fresh {
+		return fmt.Errorf("%w: it is empty", errSchema)
+	}
+	want, err := ownSchema()
+	if err != nil {
+		return err
+	}
+	have, err := schemaOf(conn)
+	if err != nil {
+		return err
+	}
+	for name, sql := range want {
+		if have[name] != sql {
+			return fmt.Errorf("%w: %s is missing or another one", errSchema, name)
+		}
+	}
+	for name := range have {
+		if _, ok := want[name]; !ok {
+			return fmt.Errorf("%w: %s is too many", errSchema, name)
+		}
+	}
+	return nil
+}
+
+// ownSchema is what SQLite makes of the schema.
+var ownSchema = sync.OnceValues(func() (all map[string]string, err error) { //nolint:gochecknoglobals // a constant that SQLite computes
+	memory, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenMemory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	if err := sqlitex.ExecuteScript(memory, schema, nil); err != nil {
+		return nil, err
+	}
+	return schemaOf(memory)
+})
+
+func schemaOf(conn *sqlite.Conn) (map[string]string, error) {
+	all := make(map[string]string)
+	err := sqlitex.ExecuteTransient(conn, "SELECT type || ' ' || name || ' of ' || tbl_name, coalesce(sql, '') FROM sqlite_schema",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			all[stmt.ColumnText(0)] = stmt.ColumnText(1)
+			return nil
+		}})
+	return all, err
 }
 
 func pragma(conn *sqlite.Conn, name string) (int64, error) {

@@ -174,7 +174,7 @@ func (v *verifier) scan(ctx context.Context, conn, beside *sqlite.Conn) (err err
 		defer c.SetInterrupt(nil)
 	}
 	// Before anything is asked of a table: it might be a view that never ends.
-	if err := v.checkSchema(conn); err != nil {
+	if err := checkSchema(conn); err != nil {
 		return v.conclude(nil, err)
 	}
 	if err := snapshot(conn, beside); err != nil {
@@ -186,7 +186,7 @@ func (v *verifier) scan(ctx context.Context, conn, beside *sqlite.Conn) (err err
 }
 
 func (v *verifier) read(ctx context.Context, conn, beside *sqlite.Conn) (*completeness, error) {
-	if err := v.checkSchema(conn); err != nil {
+	if err := checkSchema(conn); err != nil {
 		return nil, err
 	}
 	names, err := v.readNames(conn)

@@ -2,59 +2,11 @@ package ledger
 
 import (
 	"encoding/base64"
-	"errors"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
-
-// checkSchema compares every table and index with what this version makes: a
-// trigger, a view or an index in another order would show readers something else.
-func (v *verifier) checkSchema(conn *sqlite.Conn) (err error) {
-	if fresh, err := checkFormat(conn); err != nil {
-		return err
-	} else if fresh {
-		return fmt.Errorf("%w: it is empty", errSchema)
-	}
-	memory, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenMemory)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, memory.Close()) }()
-	if err := sqlitex.ExecuteScript(memory, schema, nil); err != nil {
-		return err
-	}
-	want, err := schemaOf(memory)
-	if err != nil {
-		return err
-	}
-	have, err := schemaOf(conn)
-	if err != nil {
-		return err
-	}
-	for name, sql := range want {
-		if have[name] != sql {
-			return fmt.Errorf("%w: %s is missing or another one", errSchema, name)
-		}
-	}
-	for name := range have {
-		if _, ok := want[name]; !ok {
-			return fmt.Errorf("%w: %s is too many", errSchema, name)
-		}
-	}
-	return nil
-}
-
-func schemaOf(conn *sqlite.Conn) (map[string]string, error) {
-	all := make(map[string]string)
-	err := sqlitex.ExecuteTransient(conn, "SELECT type || ' ' || name || ' of ' || tbl_name, coalesce(sql, '') FROM sqlite_schema",
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			all[stmt.ColumnText(0)] = stmt.ColumnText(1)
-			return nil
-		}})
-	return all, err
-}
 
 // names are what numbers stand for in the rows of leaves.
 type names struct {

@@ -54,7 +54,7 @@ type Reader struct {
 func OpenReader(path string) (*Reader, error) {
 	r := &Reader{path: path}
 	if err := r.open(); err != nil {
-		return nil, fmt.Errorf("read ledger %s: %w", path, err)
+		return nil, fmt.Errorf("read ledger %s: %w", path, refusal(err))
 	}
 	return r, nil
 }
@@ -76,6 +76,22 @@ func (r *Reader) open() (err error) {
 	}
 	r.tenant = c.Tenant
 	return nil
+}
+
+// reopen opens the file anew. When that fails the reader stays as it is, to be
+// tried again or closed.
+func (r *Reader) reopen() error {
+	again, err := OpenReader(r.path)
+	if err != nil {
+		return err
+	}
+	if again.tenant != r.tenant {
+		err := fmt.Errorf("read ledger %s: %w: it has become that of tenant %q", r.path, ErrDamaged, again.tenant)
+		return errors.Join(err, again.file.close())
+	}
+	old := r.file
+	r.file = again.file
+	return old.close()
 }
 
 // newest returns the newest checkpoint, its signature unchecked.
@@ -107,12 +123,12 @@ func (r *Reader) view(ctx context.Context, read func(*sqlite.Conn) error) error 
 		return err
 	}
 	if r.file.changed() {
-		if err := errors.Join(r.file.close(), r.open()); err != nil {
-			return fmt.Errorf("read ledger %s: %w", r.path, err)
+		if err := r.reopen(); err != nil {
+			return err
 		}
 	}
 	if err := within(ctx, r.file.conn, beginRead, func() error { return read(r.file.conn) }); err != nil {
-		return fmt.Errorf("read ledger %s: %w", r.path, err)
+		return fmt.Errorf("read ledger %s: %w", r.path, refusal(err))
 	}
 	return nil
 }

@@ -265,3 +265,43 @@ func TestOpenKey_MadeOnce(t *testing.T) {
 		t.Errorf("got %s, %v", text, err)
 	}
 }
+
+// A ledger may be moved away, or another one put in its place, while it is read.
+func TestReader_FileGoesAway(t *testing.T) {
+	key := testKey(t)
+	path := write(t, t.TempDir(), key, bigFeed(), 50)
+	other := newFeed("other")
+	other.run("p", "r1", 3)
+	foreign := write(t, t.TempDir(), key, other, 50)
+	r, err := OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := r.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []func() error{
+		func() error { return os.Rename(path, path+".kept") },
+		func() error { return os.WriteFile(path, []byte("no database"), 0o600) },
+		func() error { return os.Rename(foreign, path) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if c, err := r.Newest(t.Context()); err == nil {
+				t.Errorf("got checkpoint %d of tenant %q", c.Number, c.Tenant)
+			}
+		}
+	}
+	if err := os.Rename(path+".kept", path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Newest(t.Context()); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if err := r.Close(); err != nil {
+		t.Errorf("close: %v", err)
+	}
+}

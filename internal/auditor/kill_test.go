@@ -82,7 +82,7 @@ func until(tb testing.TB, what string, ok func() bool) {
 }
 
 func TestRun_KilledFiveTimes(t *testing.T) {
-	total := 100_000
+	total := killEvents
 	if testing.Short() {
 		total = 10_000
 	}

@@ -1,0 +1,7 @@
+//go:build race
+
+package auditor_test
+
+// killEvents is how many events an auditor is killed amidst. The detector makes
+// the database ten times slower, so that fewer are as much of a test.
+const killEvents = 20_000

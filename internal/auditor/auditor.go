@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
@@ -47,6 +49,9 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Progress == nil {
+		o.Progress = func(consume.Progress) {}
+	}
 	if o.now == nil {
 		o.now = time.Now
 	}
@@ -64,30 +69,41 @@ func AgentFSDir(dataDir string) string { return filepath.Join(dataDir, "agentfs"
 
 // Run reads the stream into the ledgers and AgentFS files below o.DataDir until
 // ctx ends, or, with o.Drain, until what was there at the start is handled. It
-// returns nil on a clean stop. While another process is the auditor of the data
-// directory it waits.
+// returns nil on a clean stop, which for a drain is its end. While another
+// process is the auditor of the data directory it waits.
+//
+// A tenant whose ledger is damaged is held back while the others go on; the
+// error that wraps [ledger.ErrDamaged] comes at the end, and before it in
+// o.Progress.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	if o.Broker == nil || o.DataDir == "" {
 		return errors.New("auditor: options: Broker and DataDir are required")
 	}
-	defer func() {
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			err = nil // asked to stop, perhaps before it had the lock
-		}
-	}()
 	lock, err := acquire(ctx, o)
 	if err != nil {
-		return fmt.Errorf("auditor: %w", err)
+		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	p, err := openProjection(ctx, o)
 	if err != nil {
-		return fmt.Errorf("auditor: %w", err)
+		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
 	files := newFileSync(o, agentfs.Open(ctx, AgentFSDir(o.DataDir), agentfs.Options{Logger: o.Logger}))
 	return serve(ctx, o, p, files)
+}
+
+// beforeServing returns what Run returns when it ends before it has begun.
+func (o Options) beforeServing(ctx context.Context, err error) error {
+	// Asked to stop, while it waited for another process or read its state.
+	if ctx.Err() != nil && (errors.Is(err, ctx.Err()) || sqlite.ErrCode(err) == sqlite.ResultInterrupt) {
+		if !o.Drain {
+			return nil
+		}
+		err = ctx.Err()
+	}
+	return fmt.Errorf("auditor: %w", err)
 }
 
 // serve runs the consumer, and behind it the AgentFS files and the clock.
@@ -101,7 +117,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	}()
 	opts := consume.Options{
 		Durable: durable, Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
-		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: o.Progress,
+		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: p.progress,
 		OnStreamChanged: p.streamChanged,
 	}
 	if !o.Drain {
@@ -110,7 +126,8 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	err := consume.Run(ctx, o.Broker.JetStream(), opts, p)
 	stop()
 	<-done
-	return errors.Join(err, finish(ctx, o, p, files))
+	err = errors.Join(err, finish(ctx, o, p, files))
+	return errors.Join(err, p.heldBack())
 }
 
 // finish brings the AgentFS files up to where the ledgers are: all the way after

@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -15,7 +16,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -220,7 +220,7 @@ func TestRun_RefusesDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	publishRun(t, p, "r2", 5)
-	if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true}); !errors.Is(err, consume.ErrStop) || !errors.Is(err, ledger.ErrDamaged) {
+	if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true}); !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("a ledger that was altered: got %v", err)
 	}
 }
@@ -395,5 +395,33 @@ func TestRun_LogsNoPayload(t *testing.T) {
 	}
 	if text := logged.String(); strings.Contains(text, "sesame") || !strings.Contains(text, "undecodable") {
 		t.Errorf("got %s", text)
+	}
+}
+
+func TestRun_InterruptedDrainIsNoCleanEnd(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, drain := range []bool{true, false} {
+		err := Run(ended, Options{Broker: b, DataDir: dir, Drain: drain})
+		if drain && !errors.Is(err, context.Canceled) || !drain && err != nil {
+			t.Errorf("drain %v: got %v", drain, err)
+		}
+	}
+}
+
+// A run is not shown to the tenant in whose place the ledger of another lies.
+func TestCommand_LedgersSwapped(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	publishRun(t, outbox(t, b, "coder", "acme"), "secret", 1)
+	publishRun(t, outbox(t, b, "tester", "other"), "r1", 1)
+	drain(t, b, dir)
+	overwrite(string(readFile(t, ledgerFile(t, dir, "acme"))))(t, ledgerFile(t, dir, "other"))
+	if status, text := command(t, "replay", "--data-dir", dir, "--tenant", "other", "--run", "secret"); status != 1 || text != "" {
+		t.Errorf("replay: got status %d, want 1:\n%s", status, text)
+	}
+	if status, _ := command(t, "verify", "--data-dir", dir, "--tenant", "other"); status != ledger.ExitInvalid {
+		t.Errorf("verify: got status %d, want %d", status, ledger.ExitInvalid)
 	}
 }

@@ -161,13 +161,16 @@ func replay(ctx context.Context, out io.Writer, r *ledger.Reader, run string) er
 	return nil
 }
 
-// openLedger opens the ledger in file, or that of tenant.
+// openLedger opens the ledger in file, whosever it is, or that of tenant.
 func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	path, err := ledgerPath(dataDir, tenant, file)
 	if err != nil {
 		return nil, err
 	}
-	r, err := ledger.OpenReader(path)
+	if file != "" {
+		return ledger.OpenReader(path)
+	}
+	r, err := openTenant(dataDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
 	}

@@ -22,16 +22,16 @@ const syncEvery = time.Second
 // fileSync keeps the AgentFS files behind the ledgers. The ledgers never wait
 // for it.
 type fileSync struct {
-	dir    string // of the ledgers
-	writer *agentfs.Writer
-	logger *slog.Logger
+	dataDir string
+	writer  *agentfs.Writer
+	logger  *slog.Logger
 
 	mu      sync.Mutex // guards pending
 	pending map[string]bool
 }
 
 func newFileSync(o Options, writer *agentfs.Writer) *fileSync {
-	return &fileSync{dir: LedgerDir(o.DataDir), writer: writer, logger: o.Logger, pending: make(map[string]bool)}
+	return &fileSync{dataDir: o.DataDir, writer: writer, logger: o.Logger, pending: make(map[string]bool)}
 }
 
 // changed notes that the ledger of tenant has more.
@@ -56,7 +56,7 @@ func (s *fileSync) run(ctx context.Context, tick func()) {
 			tick()
 		case <-files.C:
 			if err := s.sync(ctx); err != nil && ctx.Err() == nil {
-				s.logger.WarnContext(ctx, "agentfs files were not written; the next second tries again", "error", err)
+				s.logger.WarnContext(ctx, "agentfs files were not written", "error", err)
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func (s *fileSync) run(ctx context.Context, tick func()) {
 
 // all has every tenant's files looked at: some may be behind since the last stop.
 func (s *fileSync) all(ctx context.Context) {
-	tenants, err := ledger.Tenants(s.dir)
+	tenants, err := ledger.Tenants(LedgerDir(s.dataDir))
 	if err != nil {
 		s.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
 	}
@@ -86,7 +86,7 @@ func (s *fileSync) sync(ctx context.Context) error {
 		if err == nil {
 			err = s.tenant(ctx, tenant)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, ledger.ErrDamaged) { // which no second try mends
 			s.changed(tenant)
 		}
 		if ctx.Err() == nil || errs == nil { // of an end one word is enough
@@ -97,11 +97,7 @@ func (s *fileSync) sync(ctx context.Context) error {
 }
 
 func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
-	path, err := ledger.Path(s.dir, tenant)
-	if err != nil {
-		return err
-	}
-	r, err := ledger.OpenReader(path)
+	r, err := openTenant(s.dataDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -30,7 +30,8 @@ type projected struct {
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
 	set     *ledger.Set
 	stream  ledger.Stream
-	changed bool // the next batch begins a new epoch
+	changed bool             // the next batch begins a new epoch
+	held    map[string]error // tenants whose ledgers are damaged, and how
 }
 
 // openProjection opens the key, the position and the ledgers.
@@ -50,7 +51,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 		return nil, err
 	}
 	p := &projected{
-		opts: o, db: db, appended: func(string) {},
+		opts: o, db: db, appended: func(string) {}, held: make(map[string]error),
 		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now}),
 	}
 	if err := p.compare(ctx); err != nil {
@@ -124,7 +125,7 @@ func (p *projected) Apply(ctx context.Context, batch []consume.Message, next con
 		if err != nil {
 			return err
 		}
-		reached = append(reached, known{tenant: tenant, epoch: at.Epoch, sequence: at.Sequence})
+		reached = append(reached, at)
 	}
 	if err := p.commit(ctx, stream, next, reached); err != nil {
 		return err
@@ -137,23 +138,27 @@ func (p *projected) Apply(ctx context.Context, batch []consume.Message, next con
 }
 
 // append applies the messages of one tenant to its ledger, and returns how far
-// that one reaches.
+// that one reaches, or should, if it is held back.
 func (p *projected) append(
 	ctx context.Context, stream ledger.Stream, tenant string, batch []ledger.Message,
-) (ledger.Position, error) {
-	l, err := p.set.Ledger(ctx, tenant)
-	if err == nil {
+) (known, error) {
+	if p.held[tenant] == nil {
+		l, err := p.set.Ledger(ctx, tenant)
 		var done ledger.Appended
-		if done, err = l.Append(ctx, stream, batch); err == nil {
-			p.report(ctx, tenant, done)
-			return l.Newest().Position, nil
+		if err == nil {
+			done, err = l.Append(ctx, stream, batch)
 		}
+		if err == nil {
+			p.report(ctx, tenant, done)
+			at := l.Newest().Position
+			return known{tenant: tenant, epoch: at.Epoch, sequence: at.Sequence}, nil
+		}
+		if !errors.Is(err, ledger.ErrDamaged) {
+			return known{}, err
+		}
+		p.hold(ctx, tenant, err)
 	}
-	if errors.Is(err, ledger.ErrDamaged) {
-		// Nothing is signed behind what somebody changed.
-		err = fmt.Errorf("%w: %w (auditor verify --tenant %q tells what is wrong)", consume.ErrStop, err, tenant)
-	}
-	return ledger.Position{}, err
+	return known{tenant: tenant, epoch: stream.Epoch, sequence: batch[len(batch)-1].Sequence}, nil
 }
 
 func (p *projected) report(ctx context.Context, tenant string, done ledger.Appended) {
@@ -175,9 +180,11 @@ func (p *projected) commit(ctx context.Context, stream ledger.Stream, next consu
 			if err != nil {
 				break
 			}
-			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?, ?, ?, ?, 0)
-				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, sequence = excluded.sequence, appended = excluded.appended`,
-				&sqlitex.ExecOptions{Args: []any{k.tenant, int64(k.epoch), int64(k.sequence), now}})
+			// What is read again must not lower what a ledger that is held back should have.
+			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
+				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
+					iif(?5 AND epoch = excluded.epoch, max(sequence, excluded.sequence), excluded.sequence)`,
+				&sqlitex.ExecOptions{Args: []any{k.tenant, int64(k.epoch), int64(k.sequence), now, p.held[k.tenant] != nil}})
 		}
 		return err
 	})

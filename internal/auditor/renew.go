@@ -2,10 +2,13 @@ package auditor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
 const (
@@ -24,10 +27,19 @@ func (p *projected) renewSilent(ctx context.Context) {
 	now := p.opts.now()
 	tenants, err := p.silent(ctx, now.Add(-p.opts.Silence-renewMargin))
 	for _, tenant := range tenants {
-		if err == nil && ctx.Err() == nil {
-			// To the end: signed and not noted, it would be signed again.
-			err = p.renew(context.WithoutCancel(ctx), tenant, now)
+		if ctx.Err() != nil {
+			return
 		}
+		if p.held[tenant] != nil {
+			continue
+		}
+		// To the end: signed and not noted, it would be signed again.
+		failed := p.renew(context.WithoutCancel(ctx), tenant, now)
+		if errors.Is(failed, ledger.ErrDamaged) {
+			p.hold(ctx, tenant, failed)
+			continue
+		}
+		err = errors.Join(err, failed)
 	}
 	if err != nil && ctx.Err() == nil {
 		p.opts.Logger.WarnContext(ctx, "a checkpoint was not renewed", "error", err)

@@ -26,7 +26,7 @@ CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NU
 CREATE TABLE ledger (
 	tenant   TEXT PRIMARY KEY,
 	epoch    INTEGER NOT NULL,
-	sequence INTEGER NOT NULL, -- of the stream: the last that changed the ledger
+	sequence INTEGER NOT NULL, -- of the stream: the last that changed the ledger, or should have while it was held back
 	appended INTEGER NOT NULL, -- when, Unix time in nanoseconds
 	renewed  INTEGER NOT NULL  -- when its checkpoint was last renewed for its time alone
 ) STRICT, WITHOUT ROWID;
@@ -39,37 +39,81 @@ type known struct {
 }
 
 // compare finds out where to begin: at the stored position, unless a ledger is
-// behind what it has been, or the state is new beside older ledgers.
+// behind what it has been, or should be, or the state is new beside older ledgers.
 func (p *projected) compare(ctx context.Context) error {
 	ledgers, err := p.load(ctx)
 	if err != nil {
 		return err
 	}
-	if p.stream.Epoch == 0 {
-		return p.adopt(ctx)
+	fresh := p.stream.Epoch == 0
+	have, err := p.positions(ctx, ledgers)
+	if err != nil {
+		return err
+	}
+	for _, at := range have {
+		if at.Epoch > p.stream.Epoch { // the state was deleted, or another auditor has been here since
+			p.stream = ledger.Stream{Epoch: at.Epoch, Created: at.Stream}
+		}
+	}
+	if fresh {
+		// All is read from the start; what the ledgers have they skip.
+		if len(have) > 0 {
+			p.opts.Logger.InfoContext(ctx, "the auditor's position is gone: the stream is read from the start", "ledgers", len(have))
+		}
+		p.start = consume.Position{}
+		return nil
 	}
 	for _, k := range ledgers {
-		have, err := newest(ctx, p.opts, k.tenant)
-		if err != nil {
-			return err
-		}
-		if have.Epoch > p.stream.Epoch { // another auditor has been here since
-			p.stream = ledger.Stream{Epoch: have.Epoch, Created: have.Stream}
-		}
-		if have.Epoch > k.epoch || have.Epoch == k.epoch && have.Sequence >= k.sequence {
-			continue
-		}
-		p.opts.Logger.WarnContext(ctx, "a ledger is older than it was: it is read from the stream again",
-			"tenant", k.tenant, "has", have.Sequence, "had", k.sequence)
-		back := consume.Position{}
-		if have.Epoch == p.stream.Epoch {
-			back = consume.Position{Sequence: have.Sequence, Stream: have.Stream, Hash: have.Hash}
-		}
-		if back.Sequence < p.start.Sequence {
-			p.start = back
+		if at, ok := have[k.tenant]; ok {
+			p.goBack(ctx, k, at)
 		}
 	}
 	return nil
+}
+
+// goBack sees to it that what a ledger lacks is read again.
+func (p *projected) goBack(ctx context.Context, k known, have ledger.Position) {
+	if have.Epoch > k.epoch || have.Epoch == k.epoch && have.Sequence >= k.sequence {
+		return
+	}
+	p.opts.Logger.WarnContext(ctx, "a ledger is not as far as it was or should be: it is read from the stream again",
+		"tenant", k.tenant, "has", have.Sequence, "should_have", k.sequence)
+	back := consume.Position{}
+	if have.Epoch == p.stream.Epoch {
+		back = consume.Position{Sequence: have.Sequence, Stream: have.Stream, Hash: have.Hash}
+	}
+	if back.Sequence < p.start.Sequence {
+		p.start = back
+	}
+}
+
+// positions returns where the ledgers are, the known ones and those that another
+// auditor made; the zero Position where there is none any more. One that cannot
+// be read is held back, and left out.
+func (p *projected) positions(ctx context.Context, ledgers []known) (map[string]ledger.Position, error) {
+	tenants, err := ledger.Tenants(LedgerDir(p.opts.DataDir))
+	if err != nil { // only of ids so long that the folder does not tell them
+		p.opts.Logger.ErrorContext(ctx, "ledgers were not read", "error", err)
+	}
+	for _, k := range ledgers {
+		tenants = append(tenants, k.tenant)
+	}
+	all := make(map[string]ledger.Position, len(tenants))
+	for _, tenant := range tenants {
+		if _, ok := all[tenant]; ok {
+			continue
+		}
+		at, err := newest(ctx, p.opts, tenant)
+		switch {
+		case errors.Is(err, ledger.ErrDamaged):
+			p.hold(ctx, tenant, err)
+		case err != nil:
+			return nil, err
+		default:
+			all[tenant] = at
+		}
+	}
+	return all, nil
 }
 
 // load reads the stored state.
@@ -101,37 +145,10 @@ func (p *projected) load(ctx context.Context) (ledgers []known, err error) {
 	return ledgers, nil
 }
 
-// adopt takes the epoch from the ledgers that are there: the state was deleted,
-// or there are none. All is read from the start; what they have they skip.
-func (p *projected) adopt(ctx context.Context) error {
-	tenants, err := ledger.Tenants(LedgerDir(p.opts.DataDir))
-	if err != nil {
-		return err
-	}
-	for _, tenant := range tenants {
-		have, err := newest(ctx, p.opts, tenant)
-		if err != nil {
-			return err
-		}
-		if have.Epoch > p.stream.Epoch {
-			p.stream = ledger.Stream{Epoch: have.Epoch, Created: have.Stream}
-		}
-	}
-	if len(tenants) > 0 {
-		p.opts.Logger.InfoContext(ctx, "the auditor's position is gone: the stream is read from the start", "ledgers", len(tenants))
-	}
-	p.start = consume.Position{}
-	return nil
-}
-
 // newest returns the position of a tenant's ledger, the zero one if there is
 // no ledger.
 func newest(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
-	path, err := ledger.Path(LedgerDir(o.DataDir), tenant)
-	if err != nil {
-		return ledger.Position{}, err
-	}
-	r, err := ledger.OpenReader(path)
+	r, err := openTenant(o.DataDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return ledger.Position{}, nil
 	}
@@ -140,4 +157,20 @@ func newest(ctx context.Context, o Options, tenant string) (ledger.Position, err
 	}
 	c, err := r.Newest(ctx)
 	return c.Position, errors.Join(err, r.Close())
+}
+
+// openTenant opens the ledger of tenant, and no other that lies in its place.
+func openTenant(dataDir, tenant string) (*ledger.Reader, error) {
+	path, err := ledger.Path(LedgerDir(dataDir), tenant)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ledger.OpenReader(path)
+	if err == nil && r.Tenant() != tenant {
+		err = errors.Join(fmt.Errorf("%w: at %s is the ledger of tenant %q", ledger.ErrDamaged, path, r.Tenant()), r.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/filelock"
 )
 
-// ErrSchema is wrapped when a file was written by another version.
-var ErrSchema = errors.New("projection has another schema version")
+// ErrSchema is wrapped when a file was written by another version, or is none of
+// ours at all.
+var ErrSchema = errors.New("projection has another schema")
 
 const busyTimeout = 10 * time.Second
 
@@ -64,7 +65,7 @@ func Open(ctx context.Context, path string, version Version, schema string) (*DB
 	}
 	db := &DB{path: path, lock: lock}
 	if err := db.open(ctx, version, schema); err != nil {
-		return nil, errors.Join(fmt.Errorf("projection %s: %w", path, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("projection %s: %w", path, readable(err)), db.Close())
 	}
 	return db, nil
 }
@@ -102,6 +103,9 @@ func prepare(conn *sqlite.Conn, version Version, schema string) error {
 	if have != 0 {
 		return checkVersion(have, version)
 	}
+	if err := checkEmpty(conn); err != nil {
+		return err
+	}
 	// The version comes last, so that a comment at the end of schema is followed
 	// by a statement.
 	script := fmt.Sprintf("%s%s\nPRAGMA user_version = %d;", ownSchema, schema, version)
@@ -126,8 +130,29 @@ func checkVersion(have, want Version) error {
 	if have == want {
 		return nil
 	}
-	return fmt.Errorf("%w: it is %d, this program writes %d; "+
-		"delete the file to build it again from the stream", ErrSchema, have, want)
+	return fmt.Errorf("%w: it is version %d, this program writes %d; %s", ErrSchema, have, want, remedy)
+}
+
+const remedy = "delete the file to build it again from the stream"
+
+// checkEmpty refuses a database without a version that has tables all the same.
+func checkEmpty(conn *sqlite.Conn) error {
+	empty := true
+	err := sqlitex.ExecuteTransient(conn, "SELECT 1 FROM sqlite_schema LIMIT 1", &sqlitex.ExecOptions{
+		ResultFunc: func(*sqlite.Stmt) error { empty = false; return nil },
+	})
+	if err == nil && !empty {
+		err = fmt.Errorf("%w: it has tables of another program; %s", ErrSchema, remedy)
+	}
+	return err
+}
+
+// readable adds to err what to do about a file that SQLite cannot make out.
+func readable(err error) error {
+	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
+		return fmt.Errorf("%w: %w; %s", ErrSchema, err, remedy)
+	}
+	return err
 }
 
 // Path returns where the file is.

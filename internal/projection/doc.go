@@ -7,5 +7,6 @@
 // [DB.Commit] returns nil, what it wrote survives a power cut.
 //
 // A projection can be deleted and built again from the stream. So there are no
-// migrations: a file of another schema version is refused with [ErrSchema].
+// migrations: a file of another schema version, or of another program, is refused
+// with [ErrSchema].
 package projection

@@ -1,11 +1,15 @@
 package projection_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -192,6 +196,82 @@ func TestOpen_OtherVersionIsRefused(t *testing.T) {
 	if !errors.Is(err, projection.ErrSchema) {
 		t.Errorf("read: got %v, want %v", err, projection.ErrSchema)
 	}
+}
+
+func TestOpen_ForeignFilesAreRefused(t *testing.T) {
+	foreign := filepath.Join(t.TempDir(), "foreign.db")
+	conn, err := sqlite.OpenConn(foreign, sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sqlitex.ExecuteTransient(conn, "CREATE TABLE mine (a)", nil)
+	if err := errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	garbage := filepath.Join(t.TempDir(), "garbage.db")
+	if err := os.WriteFile(garbage, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{foreign, garbage} {
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = projection.Open(t.Context(), path, 1, schema)
+		if !errors.Is(err, projection.ErrSchema) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "delete the file") {
+			t.Errorf("open: got %v, want %v with path and remedy", err, projection.ErrSchema)
+		}
+		err = projection.Read(t.Context(), path, 1, func(*sqlite.Conn) error { return nil })
+		if !errors.Is(err, projection.ErrSchema) || !strings.Contains(err.Error(), path) {
+			t.Errorf("read: got %v, want %v with path", err, projection.ErrSchema)
+		}
+		after, err := os.ReadFile(path)
+		if err != nil || path == garbage && !bytes.Equal(before, after) {
+			t.Errorf("%s was changed, error %v", path, err)
+		}
+	}
+}
+
+// A backup is read where nothing can be written, SQLite's shared memory
+// included.
+func TestRead_WhereNothingCanBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "p?%23.db")
+	db := open(t, path)
+	if err := db.Tx(t.Context(), add(1)); err != nil {
+		t.Fatal(err)
+	}
+	// The test's own folder lets nobody in otherwise.
+	if err := errors.Join(db.Close(), os.Chmod(path, 0o444), os.Chmod(dir, 0o555), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	nothing := func(*sqlite.Conn) error { return nil }
+	if err := asNobody(func() error { return projection.Read(t.Context(), path, 1, nothing) }); err != nil {
+		t.Errorf("at rest: %v", err)
+	}
+	// With a log, the file alone is not the whole of it.
+	if err := os.WriteFile(path+"-wal", []byte("log"), 0o444); err != nil {
+		t.Skipf("root only: %v", err)
+	}
+	err := asNobody(func() error { return projection.Read(t.Context(), path, 1, nothing) })
+	if err == nil || !strings.Contains(err.Error(), "copy the file") {
+		t.Errorf("got %v, want an error that says to copy the files", err)
+	}
+}
+
+// asNobody runs do without the right of root to write everywhere.
+func asNobody(do func() error) error {
+	if os.Geteuid() != 0 {
+		return do()
+	}
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		_, _, _ = syscall.Syscall(syscall.SYS_SETFSUID, 65534, 0, 0)
+		done <- do()
+	}()
+	return <-done
 }
 
 func TestRead_NothingThere(t *testing.T) {

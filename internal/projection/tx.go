@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
+	"path/filepath"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -113,9 +115,9 @@ func Read(ctx context.Context, path string, version Version, fn func(conn *sqlit
 	} else if info.Size() == 0 {
 		return fmt.Errorf("read projection %s: %w", path, fs.ErrNotExist)
 	}
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	conn, err := openReader(path)
 	if err != nil {
-		return fmt.Errorf("read projection: %w", err)
+		return fmt.Errorf("read projection %s: %w", path, readable(err))
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	conn.SetBusyTimeout(busyTimeout)
@@ -125,6 +127,9 @@ func Read(ctx context.Context, path string, version Version, fn func(conn *sqlit
 		case err != nil:
 			return err
 		case have == 0:
+			if err := checkEmpty(conn); err != nil {
+				return err
+			}
 			return fs.ErrNotExist // its owner is about to make it
 		}
 		if err := checkVersion(have, version); err != nil {
@@ -133,7 +138,33 @@ func Read(ctx context.Context, path string, version Version, fn func(conn *sqlit
 		return fn(conn)
 	})
 	if err != nil {
-		return fmt.Errorf("read projection %s: %w", path, err)
+		return fmt.Errorf("read projection %s: %w", path, readable(err))
 	}
 	return nil
+}
+
+// openReader opens the file at path to be read. SQLite reads it through shared
+// memory beside it; where that can neither be used nor made, on a read-only
+// disk, the file is read alone, if there is no log to be read with it.
+func openReader(path string) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = versionOf(conn); err == nil { // the first read finds out
+		return conn, nil
+	}
+	err = errors.Join(err, conn.Close())
+	if code := sqlite.ErrCode(err).ToPrimary(); code != sqlite.ResultCantOpen && code != sqlite.ResultReadOnly {
+		return nil, err
+	}
+	if info, e := os.Stat(path + "-wal"); e == nil && info.Size() > 0 {
+		return nil, fmt.Errorf("%w; its log cannot be read here: copy the file and its -wal to a folder that can be written", err)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	uri := url.URL{Scheme: "file", Path: absolute, RawQuery: "immutable=1"}
+	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }

@@ -285,8 +285,9 @@ func TestRun_UnavailableBackendStopsTheReading(t *testing.T) {
 		t.Fatal("nobody was told")
 	}
 	close(back)
+	_, decisions := want(t, p.stored("")) // on the seals, too
 	deadline := time.After(20 * time.Second)
-	for tick := time.Tick(20 * time.Millisecond); len(p.stored(events.IssueDecided)) < 7; {
+	for tick := time.Tick(20 * time.Millisecond); len(p.stored(events.IssueDecided)) < len(decisions); {
 		select {
 		case <-tick:
 			if _, err := List(t.Context(), p.dataDir, ""); err != nil {

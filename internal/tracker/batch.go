@@ -21,7 +21,7 @@ type batch struct {
 	state     issues.State
 	loaded    map[[3]string]bool // runs and steps that are in state, steps with their id
 	decisions []issues.Decision
-	published []string // ids of issue.decided events that came by
+	published [][2]string // tenants and ids of issue.decided events that came by
 }
 
 // fold takes in one message. A message that can never be folded is a
@@ -38,7 +38,7 @@ func (b *batch) fold(m consume.Message) error {
 		return nil
 	}
 	if e.Kind() == events.IssueDecided {
-		b.published = append(b.published, e.ID)
+		b.published = append(b.published, [2]string{e.Tenant, e.ID})
 		return nil
 	}
 	decided, err := b.load(e)
@@ -113,8 +113,9 @@ func (b *batch) save() error {
 			return fmt.Errorf("save decision: %w", err)
 		}
 	}
-	for _, id := range b.published {
-		if err := run(b.conn, "UPDATE decision SET published = 1 WHERE id = ? AND published = 0", id); err != nil {
+	for _, p := range b.published {
+		err := run(b.conn, "UPDATE decision SET published = 1 WHERE tenant = ? AND id = ? AND published = 0", p[0], p[1])
+		if err != nil {
 			return fmt.Errorf("mark decision: %w", err)
 		}
 	}

@@ -142,8 +142,12 @@ func cell(s string) string {
 	if runes := []rune(s); len(runes) > 80 {
 		s = string(runes[:79]) + "…"
 	}
-	return cli.Printable(strings.Join(strings.Fields(s), " "))
+	return cli.Printable(oneLine(s))
 }
+
+// oneLine keeps an id, which may have any character, from making lines of its
+// own.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func showCommand(shared *cli.Shared) *cobra.Command {
 	return &cobra.Command{
@@ -169,7 +173,7 @@ func showCommand(shared *cli.Shared) *cobra.Command {
 func (d Details) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n", d.ID, d.Title)
-	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, d.Run, d.Tenant)
+	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, oneLine(d.Run), oneLine(d.Tenant))
 	for line := range strings.Lines(d.Description) {
 		fmt.Fprintf(&b, "  %s\n", strings.TrimRight(line, "\n"))
 	}
@@ -181,7 +185,7 @@ func (d Details) String() string {
 	}
 	fmt.Fprintln(&b, "changes")
 	for _, t := range d.Transitions {
-		fmt.Fprintf(&b, "  %s  %-11s  %s\n", clock(t.At), t.To, strings.TrimSpace(t.Reason+" (event "+t.Event+")"))
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", clock(t.At), t.To, oneLine(t.Reason+" (event "+t.Event+")"))
 		if t.Refused != "" {
 			fmt.Fprintf(&b, "    refused: %s\n", t.Refused)
 		}

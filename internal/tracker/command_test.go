@@ -100,7 +100,6 @@ func TestCommand_Why(t *testing.T) {
 			"Counted: complexity 1 against 3.", "Rules: step failed > blocked.", "otherwise with success.",
 		}},
 		{"NoIssue", list[5].ID, []string{"made no issue: the run completed; no issue: complexity 1 is below 3"}},
-		{"Unknown", "nothing-like-it", []string{"no issue and no decision with the id nothing-like-it", "Considered are run events"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			status, stdout, stderr := call(t, p.dataDir, "why", test.id, "--tenant", "acme")
@@ -117,6 +116,33 @@ func TestCommand_Why(t *testing.T) {
 				t.Errorf("explanation is %+v", x)
 			}
 		})
+	}
+}
+
+func TestCommand_WhyOfAnUnknownID(t *testing.T) {
+	p := newPipeline(t)
+	list := story(t)
+	p.publish("engine", list...)
+	p.mustDrain()
+	for _, args := range [][]string{
+		{"nothing-like-it", "--tenant", "acme"},
+		{list[0].ID, "--tenant", "beta"}, // another tenant's
+	} {
+		status, stdout, stderr := call(t, p.dataDir, append([]string{"why"}, args...)...)
+		if status != cli.ExitError || stdout != "" || !strings.Contains(stderr, args[0]) || !strings.Contains(stderr, "considered are run events") {
+			t.Errorf("why %v: exit status %d, %q, %q", args, status, stdout, stderr)
+		}
+	}
+}
+
+func TestDetails_IDsKeepToTheirLine(t *testing.T) {
+	d := Details{Issue: Issue{ID: "ht-1", Run: "r1\n  closed, tracking issue", Tenant: "a\nb"}, Transitions: []Transition{{Event: "e\nevents: 7"}}}
+	if got, want := strings.Count(d.String(), "\n"), 5; got != want {
+		t.Errorf("got %d lines, want %d:\n%s", got, want, d)
+	}
+	x := Explanation{Decisions: []Reasoning{{Decision: issues.Decision{Event: "e\n\nx", Run: "r\n\ny"}}}}
+	if got := x.Paragraphs()[0]; strings.Contains(got, "\n") {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -164,7 +190,7 @@ func TestCommand_WithoutATracker(t *testing.T) {
 		want int
 	}{
 		{[]string{"show", "ht-0000000000000"}, cli.ExitError},
-		{[]string{"why", "x"}, cli.ExitOK},
+		{[]string{"why", "x"}, cli.ExitError},
 		{[]string{"show"}, cli.ExitUsage},
 		{[]string{"list", "--status", "lost"}, cli.ExitUsage},
 		{[]string{"forget"}, cli.ExitUsage},

@@ -98,6 +98,25 @@ func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
 	}
 }
 
+// Ids of decisions can be computed: what another tenant publishes under one must
+// not pass for ours.
+func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
+	p := newPipeline(t)
+	list := story(t)
+	_, decisions := want(t, list[:1])
+	forged := event(t, "evil", "r1", 9, events.IssueDecided, decisions[0].Data())
+	forged.ID = decisions[0].ID()
+	p.publish("engine", list...)
+	p.publish("wild", forged)
+	p.mustDrain()
+	for _, e := range p.stored(events.IssueDecided) {
+		if e.ID == forged.ID && e.Tenant == "acme" {
+			return
+		}
+	}
+	t.Error("our decision was not published")
+}
+
 func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 	p := newPipeline(t)
 	list := story(t)

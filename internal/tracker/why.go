@@ -37,7 +37,8 @@ type Reasoning struct {
 }
 
 // Why explains an issue of tenant or, if there is none with this id, an event.
-// It only reads the files in dataDir.
+// It only reads the files in dataDir, and wraps ErrNotFound where they have
+// neither.
 func Why(ctx context.Context, dataDir, tenant, id string) (Explanation, error) {
 	x := Explanation{Subject: id, Decisions: []Reasoning{}}
 	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
@@ -57,8 +58,9 @@ func Why(ctx context.Context, dataDir, tenant, id string) (Explanation, error) {
 		return Explanation{}, err
 	}
 	if x.Issue == nil && len(x.Decisions) == 0 {
-		x.Unconsidered, err = unconsidered(ctx, dataDir, tenant, id)
-		return x, err
+		if x.Unconsidered, err = unconsidered(ctx, dataDir, tenant, id); err != nil {
+			return Explanation{}, err
+		}
 	}
 	return x, nil
 }
@@ -77,19 +79,19 @@ func (x *Explanation) addOf(d issues.Decision) {
 }
 
 // whatIsConsidered tells people which events are decided on.
-const whatIsConsidered = "Considered are run events, step.finished, error, issue.edited and clock.ticked."
+const whatIsConsidered = "considered are run events, step.finished, error, issue.edited and clock.ticked"
 
 // unconsidered says why there is no decision on an event. The ledger knows
 // events that the tracker does not keep.
 func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
-	none := fmt.Sprintf("There is no issue and no decision with the id %s in tenant %s, "+
-		"and no ledger here that has such an event. %s", id, tenant, whatIsConsidered)
+	none := fmt.Errorf("%w: %s in tenant %s, nor an event of that id that was decided on or is in a ledger here; %s",
+		ErrNotFound, id, tenant, whatIsConsidered)
 	path, err := ledger.Path(filepath.Join(dataDir, "ledger"), tenant)
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(path); err != nil {
-		return none, nil //nolint:nilerr // without a ledger there is less to say
+		return "", none // without a ledger there is less to say
 	}
 	r, err := ledger.OpenReader(path)
 	if err != nil {
@@ -101,11 +103,11 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	}
 	switch {
 	case !found:
-		return none, nil
+		return "", none
 	case entry.Kind == events.IssueDecided:
 		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", id), nil
 	case !issues.Considered(entry.Kind):
-		return fmt.Sprintf("Event %s is a %s, and such events are not considered. %s", id, entry.Kind, whatIsConsidered), nil
+		return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", id, entry.Kind, whatIsConsidered), nil
 	}
 	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", id, entry.Kind), nil
 }
@@ -118,7 +120,7 @@ func (x Explanation) Paragraphs() []string {
 	var out []string
 	if x.Issue != nil {
 		head := fmt.Sprintf("Issue %s, %q, is a %s issue of run %s and %s since %s.", x.Issue.ID, x.Issue.Title, x.Issue.Kind,
-			x.Issue.Run, x.Issue.Status, clock(x.Issue.Updated))
+			oneLine(x.Issue.Run), x.Issue.Status, clock(x.Issue.Updated))
 		if x.Issue.Reason != "" {
 			head = strings.TrimSuffix(head, ".") + ": " + x.Issue.Reason + "."
 		}
@@ -143,9 +145,9 @@ var verbs = map[issues.Action]string{
 
 func (r Reasoning) paragraph() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The %s %s", r.Kind, r.Event)
+	fmt.Fprintf(&b, "The %s %s", r.Kind, oneLine(r.Event))
 	if r.Run != "" {
-		fmt.Fprintf(&b, " of run %s", r.Run)
+		fmt.Fprintf(&b, " of run %s", oneLine(r.Run))
 	}
 	fmt.Fprintf(&b, " at %s %s: %s.", clock(r.Time), verbs[r.Action], r.Reason)
 	if len(r.Issues) > 0 {

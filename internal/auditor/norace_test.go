@@ -1,6 +1,6 @@
 //go:build !race
 
-package auditor_test
+package auditor
 
 // killEvents is how many events an auditor is killed amidst.
 const killEvents = 100_000

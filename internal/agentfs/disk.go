@@ -23,9 +23,10 @@ func (f *file) write(path string, content []byte, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	err = f.exec(`DELETE FROM fs_data WHERE ino = ?`, ino)
-	if err != nil {
-		return fmt.Errorf("empty file: %w", err)
+	for _, query := range []string{`DELETE FROM fs_data WHERE ino = ?`, `UPDATE fs_inode SET size = 0 WHERE ino = ?`} {
+		if err := f.exec(query, ino); err != nil {
+			return fmt.Errorf("empty file: %w", err)
+		}
 	}
 	return f.writeAt(ino, 0, content, at)
 }
@@ -41,8 +42,7 @@ func (f *file) writeAt(ino, offset int64, content []byte, at time.Time) error {
 			return fmt.Errorf("write file: %w", err)
 		}
 	}
-	if err := f.exec(`UPDATE fs_inode SET size = max(?2, CASE WHEN ?3 THEN size ELSE 0 END), mtime = ?4 WHERE ino = ?1`,
-		ino, size, offset > 0, at.Unix()); err != nil {
+	if err := f.exec(`UPDATE fs_inode SET size = max(size, ?2), mtime = ?3 WHERE ino = ?1`, ino, size, at.Unix()); err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}
 	return nil

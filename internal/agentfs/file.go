@@ -42,7 +42,7 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	}
 	defer func() {
 		if err != nil {
-			err = busy(errors.Join(err, conn.Close()))
+			err = unreadable(busy(errors.Join(err, conn.Close())))
 		}
 	}()
 	conn.SetInterrupt(ctx.Done())
@@ -110,6 +110,14 @@ func (f *file) close() error {
 func busy(err error) error {
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultBusy || code == sqlite.ResultLocked {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
+
+// unreadable adds what to do about a file that SQLite cannot make out.
+func unreadable(err error) error {
+	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
+		return fmt.Errorf("%w; delete the file to have it written anew from the ledger", err)
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func wants(hooks string) bool {
 		return true
 	}
 	for name := range strings.FieldsFuncSeq(hooks, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if name == "agentfs" {
+		if strings.EqualFold(name, "agentfs") {
 			return true
 		}
 	}

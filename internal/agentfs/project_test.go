@@ -140,6 +140,39 @@ func TestProject_LargePayloads(t *testing.T) {
 	}
 }
 
+// A large payload that comes again, cut short this time, takes nothing from the
+// first.
+func TestProject_ChunkThatComesAgainCutsNothing(t *testing.T) {
+	dir := t.TempDir()
+	blob := []byte(strings.Repeat("chunk ", 150_000))
+	sum := sha256.Sum256(blob)
+	chunk := func(n, index int, content []byte) []byte {
+		return event(t, n, events.BlobChunk, events.BlobChunkData{
+			SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(blob)), Index: index, Chunks: 2, Content: content,
+		})
+	}
+	project(t, dir, ledger{
+		chunk(0, 0, blob[:events.BlobChunkBytes]), chunk(1, 1, blob[events.BlobChunkBytes:]),
+		chunk(2, 0, blob[:events.BlobChunkBytes]),
+		chunk(3, 1<<44, []byte("wraps around")),
+	})
+	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT size, (SELECT sum(length(data)) FROM fs_data) FROM fs_inode WHERE mode = 33188`)
+	if want := strconv.Itoa(len(blob)); len(got) != 1 || got[0][0] != want || got[0][1] != want {
+		t.Errorf("got size and content %v, want %s", got, want)
+	}
+}
+
+// The root is made by no event: it has no time that would differ when the file
+// is written anew.
+func TestProject_RootHasNoTimeOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	project(t, dir, recorded(t))
+	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT atime, mtime, ctime FROM fs_inode WHERE ino = 1`)
+	if diff := cmp.Diff([][]string{{"0", "0", "0"}}, got); diff != "" {
+		t.Errorf("root (-want +got):\n%s", diff)
+	}
+}
+
 func TestProject_HooksAttribute(t *testing.T) {
 	dir := t.TempDir()
 	hooks := func(value string) func(*events.Event) { return func(e *events.Event) { e.Hooks = value } }
@@ -149,9 +182,10 @@ func TestProject_HooksAttribute(t *testing.T) {
 		event(t, 1, events.ToolBefore, before, call("off"), hooks("beads")),
 		event(t, 2, events.ToolBefore, before, call("both"), hooks("beads,agentfs")),
 		event(t, 3, events.ToolBefore, before, call("near"), hooks("agentfs2")),
+		event(t, 4, events.ToolBefore, before, call("case"), hooks("AgentFS")),
 	})
 	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT key FROM hooktrail_rows ORDER BY id`)
-	if diff := cmp.Diff([][]string{{"tool:r1:all"}, {"tool:r1:both"}}, got); diff != "" {
+	if diff := cmp.Diff([][]string{{"tool:r1:all"}, {"tool:r1:both"}, {"tool:r1:case"}}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }

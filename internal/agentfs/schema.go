@@ -15,7 +15,8 @@ const chunkSize = 4096
 
 // The clients' own tables and indexes, as agentfs-sdk 0.6 makes them: nothing
 // may be added to these, and its engine refuses triggers, CHECK, generated
-// columns and WITHOUT ROWID anywhere.
+// columns and WITHOUT ROWID anywhere. The root folder has no time: no event makes
+// it.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,
@@ -29,7 +30,7 @@ var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS fs_data (ino INTEGER NOT NULL, chunk_index INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (ino, chunk_index))`,
 	`CREATE TABLE IF NOT EXISTS fs_symlink (ino INTEGER PRIMARY KEY, target TEXT NOT NULL)`,
 	`INSERT OR IGNORE INTO fs_config (key, value) VALUES ('chunk_size', '4096'), ('schema_version', '0.4')`,
-	`INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, unixepoch (), unixepoch (), unixepoch ())`,
+	`INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, 0, 0, 0)`,
 }
 
 // Our own tables: plain ones, which the clients pass over. They say which rows

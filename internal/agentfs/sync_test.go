@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -263,6 +264,9 @@ func TestSync_FileThatIsNoDatabaseIsNamed(t *testing.T) {
 	err := w.Sync(t.Context(), "acme", recorded(t))
 	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultNotADB || errors.Is(err, ErrBusy) {
 		t.Errorf("got %v, want %v", err, sqlite.ResultNotADB)
+	}
+	if err == nil || !strings.Contains(err.Error(), "delete") {
+		t.Errorf("%v does not say what to do", err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

@@ -163,8 +163,11 @@ func (f *file) blob(b events.BlobRef, path string, at time.Time) (reference, err
 // blobChunk writes one piece of a large payload. Its event follows, and names
 // the whole.
 func (f *file) blobChunk(e events.Event, p events.BlobChunkData) error {
+	if p.Index < 0 || int64(p.Index) > p.Bytes/events.BlobChunkBytes {
+		return nil
+	}
 	offset := int64(p.Index) * events.BlobChunkBytes
-	if p.Index < 0 || offset+int64(len(p.Content)) > p.Bytes || len(p.Content) > events.BlobChunkBytes {
+	if offset+int64(len(p.Content)) > p.Bytes || len(p.Content) > events.BlobChunkBytes {
 		return nil
 	}
 	// The content is what its name says, so that a chunk that comes again can

@@ -170,7 +170,7 @@ func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	if file != "" {
 		return ledger.OpenReader(path)
 	}
-	r, err := openTenant(dataDir, tenant)
+	r, err := ledger.OpenTenant(LedgerDir(dataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
 	}

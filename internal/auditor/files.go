@@ -97,7 +97,7 @@ func (s *fileSync) sync(ctx context.Context) error {
 }
 
 func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
-	r, err := openTenant(s.dataDir, tenant)
+	r, err := ledger.OpenTenant(LedgerDir(s.dataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -148,7 +148,7 @@ func (p *projected) load(ctx context.Context) (ledgers []known, err error) {
 // newest returns the position of a tenant's ledger, the zero one if there is
 // no ledger.
 func newest(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
-	r, err := openTenant(o.DataDir, tenant)
+	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return ledger.Position{}, nil
 	}
@@ -157,20 +157,4 @@ func newest(ctx context.Context, o Options, tenant string) (ledger.Position, err
 	}
 	c, err := r.Newest(ctx)
 	return c.Position, errors.Join(err, r.Close())
-}
-
-// openTenant opens the ledger of tenant, and no other that lies in its place.
-func openTenant(dataDir, tenant string) (*ledger.Reader, error) {
-	path, err := ledger.Path(LedgerDir(dataDir), tenant)
-	if err != nil {
-		return nil, err
-	}
-	r, err := ledger.OpenReader(path)
-	if err == nil && r.Tenant() != tenant {
-		err = errors.Join(fmt.Errorf("%w: at %s is the ledger of tenant %q", ledger.ErrDamaged, path, r.Tenant()), r.Close())
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }

@@ -96,11 +96,10 @@ func runListCommand(shared *cli.Shared) *cobra.Command {
 // openLedger opens the ledger of tenant below dataDir for reading.
 func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	dir := auditor.LedgerDir(dataDir)
-	path, err := ledger.Path(dir, tenant)
-	if err != nil {
+	if _, err := ledger.Path(dir, tenant); err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	r, err := ledger.OpenReader(path)
+	r, err := ledger.OpenTenant(dir, tenant)
 	if !errors.Is(err, os.ErrNotExist) {
 		return r, err
 	}

@@ -59,6 +59,24 @@ func OpenReader(path string) (*Reader, error) {
 	return r, nil
 }
 
+// OpenTenant opens the ledger of tenant below dir, and no other that lies in its
+// place.
+func OpenTenant(dir, tenant string) (*Reader, error) {
+	path, err := Path(dir, tenant)
+	if err != nil {
+		return nil, err
+	}
+	r, err := OpenReader(path)
+	if err != nil {
+		return nil, err
+	}
+	if r.tenant != tenant {
+		err := fmt.Errorf("read ledger %s: %w: it is that of tenant %q", path, ErrDamaged, r.tenant)
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
 func (r *Reader) open() (err error) {
 	if r.file, err = openFile(r.path); err != nil {
 		return err

@@ -63,9 +63,6 @@ func (l *loop) commit(ctx context.Context, in *inbox, next Position) error {
 			failures = -1
 			continue
 		}
-		if err := stopIfAsked(err); errors.As(err, new(stopError)) {
-			return err
-		}
 		done, moved := l.happened(next)
 		if done {
 			l.pos = next

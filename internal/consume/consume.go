@@ -22,10 +22,6 @@ type Marks = projection.Marks
 // was built from.
 var ErrStreamChanged = errors.New("the stream is not the one that was read before")
 
-// ErrStop is wrapped by an error of a [Projection] that no retry can mend: Run
-// returns it.
-var ErrStop = errors.New("projection cannot go on")
-
 // Message is an event or a manifest as the stream holds it.
 type Message struct {
 	Sequence uint64           // of the stream
@@ -46,9 +42,8 @@ type Projection interface {
 	// one transaction. The batch is empty when only the position moves. A
 	// [*Poison] error, with nothing committed, names the one message that can
 	// never be applied: it is dead-lettered, and Apply is called again without
-	// it, but with the same next. An error that wraps
-	// [ErrStop] ends Run. Any other is tried again later, for ever, unless
-	// Position says that the batch was committed all the same.
+	// it, but with the same next. Any other error is tried again later, for ever,
+	// unless Position says that the batch was committed all the same.
 	Apply(ctx context.Context, batch []Message, next Position) error
 }
 

@@ -111,19 +111,6 @@ func TestRun_FailedButDidHappen(t *testing.T) {
 	check(t, p, upTo(20))
 }
 
-func TestRun_StopError(t *testing.T) {
-	js := natstest.Start(t).JetStream(t)
-	publish(t, js, "acme", 1, 1)
-	p := newMemory()
-	p.fail = func(int, []consume.Message) (bool, error) {
-		return false, fmt.Errorf("key is gone: %w", consume.ErrStop)
-	}
-	err := consume.Run(t.Context(), js, consume.Options{Durable: "test"}, p)
-	if !errors.Is(err, consume.ErrStop) || p.calls != 1 {
-		t.Errorf("got %v after %d calls, want %v after 1", err, p.calls, consume.ErrStop)
-	}
-}
-
 func TestRun_PoisonIsDeadLettered(t *testing.T) {
 	js := natstest.Start(t).JetStream(t)
 	publish(t, js, "acme", 1, 20)

@@ -50,7 +50,7 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 func (l *loop) read(ctx context.Context) error {
 	pos, err := l.p.Position(ctx)
 	if err != nil {
-		return fmt.Errorf("position: %w", stopIfAsked(err))
+		return fmt.Errorf("position: %w", err)
 	}
 	l.pos = pos
 	stream, err := l.open(ctx)
@@ -72,13 +72,6 @@ func (l *loop) read(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-func stopIfAsked(err error) error {
-	if errors.Is(err, ErrStop) {
-		return stopError{err}
-	}
-	return err
 }
 
 func discard(status <-chan nats.Status) {

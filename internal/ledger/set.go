@@ -88,15 +88,6 @@ func (s *Set) close(e *list.Element) error {
 	return l.Close()
 }
 
-// Forget closes the ledger of tenant if it is open, so that the next use opens
-// it again.
-func (s *Set) Forget(tenant string) error {
-	if e, ok := s.open[tenant]; ok {
-		return s.close(e)
-	}
-	return nil
-}
-
 // Close closes all that is open.
 func (s *Set) Close() error {
 	var errs error

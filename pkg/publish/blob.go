@@ -20,11 +20,16 @@ type member struct {
 	value json.RawMessage
 }
 
-const blobsField = "blobs"
+const (
+	blobsField = "blobs"
+	// maxBlobs bounds how many fields of one event become blobs.
+	maxBlobs = 16
+)
 
 // externalise returns *e behind blob.chunk events that carry what is too large
-// for the wire: its largest top-level fields, as few as will do. The content of
-// a blob is the JSON of the field, or the bytes of a binary payload.
+// for the wire: its largest top-level fields, as few as will do, or all of the
+// data as one blob when more than [maxBlobs] would have to go. The content of a
+// blob is the JSON of the field, or the bytes of a binary payload.
 func externalise(e *events.Event) ([]*events.Event, error) {
 	if !tooLarge(e) {
 		return []*events.Event{e}, nil
@@ -39,7 +44,13 @@ func externalise(e *events.Event) ([]*events.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	for tooLarge(e) {
+	whole := e.Data
+	for moved := 0; tooLarge(e); moved++ {
+		if moved == maxBlobs {
+			// Thousands of small fields would be as many events, each of them made
+			// by writing all of the data again.
+			batch, refs, members = nil, map[string]events.BlobRef{}, []member{{value: whole}}
+		}
 		i := largest(members)
 		if i < 0 {
 			return nil, errors.New("too large for the wire even without its data")

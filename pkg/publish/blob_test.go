@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,6 +64,13 @@ func TestBlob(t *testing.T) {
 		{"Required", func(e *events.Event) {
 			e.Type, e.Data = events.PromptSubmit.Type(), object(`"prompt":`+text(2<<20))
 		}, []string{"prompt"}},
+		{"ManySmall", func(e *events.Event) {
+			fields := []string{`"blobs":{"old":{"sha256":"` + strings.Repeat("0", 64) + `","bytes":1}}`}
+			for i := range 30_000 {
+				fields = append(fields, fmt.Sprintf(`"field%d":%s`, i, text(60)))
+			}
+			e.Type, e.Data = "com.example.wide", object(fields...)
+		}, []string{""}},
 		{"NoObject", func(e *events.Event) {
 			e.Type, e.Data = "com.example.list", []byte("["+text(2<<20)+"]")
 		}, []string{""}},

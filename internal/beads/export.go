@@ -49,13 +49,6 @@ func (s *Store) Recover(ctx context.Context) error {
 	return nil
 }
 
-// Stale reports whether the file of any workspace is behind.
-func (s *Store) Stale() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.stale) > 0
-}
-
 // File returns the path of the issues of tenant below dir.
 func File(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)

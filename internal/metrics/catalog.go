@@ -81,7 +81,7 @@ var (
 )
 
 // schemaVersion is raised with every change of the tables, of what is counted,
-// or of the buckets.
+// of labelLimit, or of the buckets.
 const schemaVersion = 1
 
 // schema are the tables of the state.

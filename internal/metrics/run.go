@@ -25,9 +25,9 @@ const Consumer = "metrics"
 const DefaultListen = "127.0.0.1:9464"
 
 const (
-	defaultLabelLimit = 100
-	shutdownTimeout   = 5 * time.Second
-	headerTimeout     = 10 * time.Second
+	labelLimit      = 100 // values of a label in one metric
+	shutdownTimeout = 5 * time.Second
+	headerTimeout   = 10 * time.Second
 )
 
 var errStarting = errors.New("the stream is not being read yet")
@@ -40,12 +40,11 @@ type Options struct {
 	Tenant  string // only this tenant; empty means all
 	Drain   bool   // count everything up to the stream's last message at start, then return
 
-	Listen     string                 // address of /metrics, /livez and /readyz; empty serves none
-	Registry   *prometheus.Registry   // gets the collectors while Run runs; nil means one of its own
-	LabelLimit int                    // values of a label in one metric, 100 by default; fixed by the first run
-	Progress   func(consume.Progress) // told how the reading stands
-	Listening  func(address net.Addr) // told where the numbers are served
-	Logger     *slog.Logger
+	Listen    string                 // address of /metrics, /livez and /readyz; empty serves none
+	Registry  *prometheus.Registry   // gets the collectors while Run runs; nil means one of its own
+	Progress  func(consume.Progress) // told how the reading stands
+	Listening func(address net.Addr) // told where the numbers are served
+	Logger    *slog.Logger
 
 	batch int // messages of one transaction at most; what consume takes unless a test sets it
 }
@@ -53,9 +52,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
-	}
-	if o.LabelLimit <= 0 {
-		o.LabelLimit = defaultLabelLimit
 	}
 	if o.Progress == nil {
 		o.Progress = func(consume.Progress) {}
@@ -76,7 +72,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	if opts.Broker == nil || opts.DataDir == "" {
 		return errors.New("metrics: options: Broker and DataDir are required")
 	}
-	s, err := openState(ctx, opts.DataDir, opts.Tenant, opts.LabelLimit)
+	s, err := openState(ctx, opts.DataDir, opts.Tenant, labelLimit)
 	if errors.Is(err, context.Canceled) && !opts.Drain {
 		return nil // told to stop while another process was counting
 	}

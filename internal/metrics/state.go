@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ func openState(ctx context.Context, dataDir, tenant string, limit int) (_ *state
 		return nil, err
 	}
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
-		if err := claim(conn, tenant, limit); err != nil {
+		if err := claim(conn, tenant); err != nil {
 			return err
 		}
 		if s.last, err = lastStored(conn); err != nil {
@@ -69,20 +68,15 @@ func openState(ctx context.Context, dataDir, tenant string, limit int) (_ *state
 
 // claim makes a new state that of tenant, and refuses one of another: what was
 // passed over for it would be missing for ever.
-func claim(conn *sqlite.Conn, tenant string, limit int) error {
-	for name, want := range map[string]string{"tenant": tenant, "label_limit": strconv.Itoa(limit)} {
-		if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, name, want); err != nil {
-			return err
-		}
-		have, err := about(conn, name)
-		if err != nil {
-			return err
-		}
-		if have != want {
-			return fmt.Errorf("%w: %s is %q, asked for is %q; delete the file to count again from the stream", ErrTenant, name, have, want)
-		}
+func claim(conn *sqlite.Conn, tenant string) error {
+	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
+		return err
 	}
-	return nil
+	have, err := about(conn, "tenant")
+	if err == nil && have != tenant {
+		err = fmt.Errorf("%w: --tenant was %q, now it is %q; delete the file to count again from the stream", ErrTenant, have, tenant)
+	}
+	return err
 }
 
 func about(conn *sqlite.Conn, name string) (value string, err error) {

@@ -40,7 +40,7 @@ type ToolSummary struct {
 // Snapshot returns what is counted in a data directory, whether or not a
 // process is counting. It wraps [fs.ErrNotExist] when nothing is.
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
-	n := newNumbers(defaultLabelLimit)
+	n := newNumbers(labelLimit)
 	var position projection.Position
 	err := projection.Read(ctx, statePath(dataDir), schemaVersion, func(conn *sqlite.Conn) (err error) {
 		if position, err = projection.PositionOf(conn); err != nil {

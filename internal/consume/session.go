@@ -127,7 +127,7 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream) (reason 
 			l.created.Format(timeFormat), l.pos.Stream.Format(timeFormat)), nil
 	case l.pos.Sequence > info.State.LastSeq:
 		return fmt.Sprintf("it ends at %d, and %d was read before", info.State.LastSeq, l.pos.Sequence), nil
-	case l.pos.Sequence < info.State.FirstSeq:
+	case l.pos.Sequence == 0 || l.pos.Sequence < info.State.FirstSeq:
 		return "", nil // nothing read, or expired: there is nothing to compare
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)

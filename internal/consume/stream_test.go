@@ -1,6 +1,7 @@
 package consume_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -42,6 +43,37 @@ func TestRun_RecreatedStreamIsNoticed(t *testing.T) {
 		t.Errorf("got reasons %q", reasons)
 	}
 	drain(t, js, consume.Options{}, p) // the new one is known now
+}
+
+// A stream that is made anew has no message to compare the position with.
+func TestRun_RecreatedStreamIsEmpty(t *testing.T) {
+	s := natstest.Start(t, tampered())
+	js := s.JetStream(t)
+	publish(t, js, "acme", 1, 10)
+	p := newMemory()
+	drain(t, js, consume.Options{}, p)
+	if err := js.DeleteStream(t.Context(), space.EventStream()); err != nil {
+		t.Fatal(err)
+	}
+	s.EnsureStreams(t)
+	var reasons []string
+	for range 2 {
+		opts := goOn(&reasons)
+		opts.Progress = func(p consume.Progress) {
+			if p.Err != nil {
+				t.Errorf("reading was interrupted: %v", p.Err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		opts.Durable, opts.Drain = "test", true
+		if err := consume.Run(ctx, js, opts, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(reasons) != 1 {
+		t.Errorf("got reasons %q", reasons)
+	}
 }
 
 func TestRun_StreamRecreatedWhileRunning(t *testing.T) {

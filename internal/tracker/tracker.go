@@ -90,6 +90,9 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	opts = opts.withDefaults()
 	db, err := projection.Open(ctx, File(opts.DataDir), version, schema)
+	if errors.Is(err, context.Canceled) && !opts.Drain {
+		return nil // told to stop while another process had the files
+	}
 	if err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -80,41 +79,6 @@ func TestRun_ANewLifeRepeatsNothing(t *testing.T) {
 	}
 	p.mustDrain()
 	p.check()
-}
-
-func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
-	p := newPipeline(t)
-	list := story(t)
-	p.publish("engine", list[:4]...)
-	p.mustDrain()
-	// The broker's store is lost; its producers go on, and repeat an event.
-	p.server = natstest.Listen(t, t.TempDir())
-	p.publish("engine2", list[3:]...)
-	p.mustDrain()
-	state, _ := want(t, list)
-	checkFiles(t, p.dataDir, state)
-	if got, err := List(t.Context(), p.dataDir, ""); err != nil || len(got) != len(state.Issues()) {
-		t.Errorf("got %d issues and error %v, want %d", len(got), err, len(state.Issues()))
-	}
-}
-
-// Ids of decisions can be computed: what another tenant publishes under one must
-// not pass for ours.
-func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
-	p := newPipeline(t)
-	list := story(t)
-	_, decisions := want(t, list[:1])
-	forged := event(t, "evil", "r1", 9, events.IssueDecided, decisions[0].Data())
-	forged.ID = decisions[0].ID()
-	p.publish("engine", list...)
-	p.publish("wild", forged)
-	p.mustDrain()
-	for _, e := range p.stored(events.IssueDecided) {
-		if e.ID == forged.ID && e.Tenant == "acme" {
-			return
-		}
-	}
-	t.Error("our decision was not published")
 }
 
 func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {

@@ -26,8 +26,6 @@ func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
 	}
 }
 
-// Ids of decisions can be computed: what another tenant publishes under one must
-// not pass for ours.
 func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	p := newPipeline(t)
 	db := openDB(t, p.dataDir)
@@ -47,6 +45,8 @@ func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	}
 }
 
+// Ids of decisions can be computed: what another tenant publishes under one must
+// not pass for ours.
 func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
 	p := newPipeline(t)
 	list := story(t)

@@ -81,8 +81,8 @@ func pipeCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "pipe",
 		Short: "Take CloudEvents from stdin, one per line",
 		Long: "pipe reads CloudEvents in JSON from stdin, one per line: those of another tool, or what\n" +
-			"auditor replay prints. Ids that were piped before add nothing. Producer, sequence and salt\n" +
-			"become those of this outbox.",
+			"auditor replay prints. Events that were piped before, by their source and id, add\n" +
+			"nothing. Producer, sequence and salt become those of this outbox.",
 		Example: "  auditor replay --run RUN | publisher pipe --data-dir other\n" +
 			"  publisher pipe --strict < events.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {

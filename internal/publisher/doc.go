@@ -5,8 +5,8 @@
 // taken is in the outbox before it is acknowledged to the sender, reaches the
 // stream once, in order, and survives the end of this process, a stopped broker
 // and a full disk; what could not be sent when a command ends is sent when it
-// runs again. import and pipe know the ids that they have taken: taking
-// something in again adds nothing.
+// runs again. import and pipe know the events that they have taken, by
+// source and id: taking something in again adds nothing.
 //
 // [Import] and [Handler] are what hooktrail demo and hooktrail up use.
 package publisher

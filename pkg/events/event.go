@@ -10,7 +10,7 @@ import (
 // An empty string is an absent attribute. The zero Event is not valid; fill ID,
 // Source, Type and Time, or start from [New].
 type Event struct {
-	ID              string    // unique for ever; [NewID] mints one, [DeriveID] computes one
+	ID              string    // unique for ever within its source; [NewID] mints one, [DeriveID] computes one
 	Source          string    // who emitted it: "/engine", "claude-code"
 	Type            string    // "hooktrail.<kind>", or a foreign type
 	Subject         string    // the run id; set by Append when empty

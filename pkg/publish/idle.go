@@ -30,7 +30,7 @@ func openIdleRuns(dir string) idleRuns {
 
 // file returns where the tally of a run is.
 func (s *idleRuns) file(key runKey) string {
-	h := hashID(key.tenant, key.run)
+	h := hashParts(key.tenant, key.run)
 	return filepath.Join(s.dir, fmt.Sprintf("%02x", h[0]))
 }
 

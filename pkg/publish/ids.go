@@ -8,16 +8,23 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // idHash stands for the id of a tenant's event.
 type idHash [16]byte
 
-// hashID returns the hash of an event id. Ids of two tenants differ.
-func hashID(tenant, id string) idHash {
-	var space [256]byte
-	b := binary.AppendUvarint(space[:0], uint64(len(tenant)))
-	b = append(append(b, tenant...), id...)
+// hashEvent returns the hash of what CloudEvents tells events apart by: source
+// and id. Those of two tenants differ.
+func hashEvent(e *events.Event) idHash { return hashParts(e.Tenant, e.Source, e.ID) }
+
+func hashParts(parts ...string) idHash {
+	var space [512]byte
+	b := space[:0]
+	for _, part := range parts {
+		b = append(binary.AppendUvarint(b, uint64(len(part))), part...)
+	}
 	sum := sha256.Sum256(b)
 	return idHash(sum[:])
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func TestUnique(t *testing.T) {
@@ -55,6 +56,30 @@ func TestUnique(t *testing.T) {
 	}
 	mustClose(t, p)
 	checkStream(t, srv).wantEvents(t, 0, 70)
+}
+
+// CloudEvents tells events apart by source and id together: two tools that both
+// count from 1 send different events.
+func TestUnique_PerSource(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.Unique = true
+	p := mustOpen(t, srv.Connect(t), opts)
+	a := newEvent(1)
+	b := a
+	b.Source = "/another"
+	mustAppend(t, p, a)
+	if _, err := p.Append(t.Context(), b); err != nil {
+		t.Errorf("the event of another source: %v", err)
+	}
+	kill(p)
+	p = mustOpen(t, srv.Connect(t), opts)
+	for _, e := range []events.Event{a, b} {
+		if _, err := p.Append(t.Context(), e); !errors.Is(err, ErrDuplicate) {
+			t.Errorf("again, from %s: got %v", e.Source, err)
+		}
+	}
+	mustClose(t, p)
 }
 
 // A write of ids was cut off, or never came: the segments still have them.

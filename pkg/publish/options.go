@@ -26,7 +26,7 @@ var (
 	// [Options.Tenant].
 	ErrForeignTenant = errors.New("event belongs to another tenant")
 	// ErrDuplicate is returned by Append under [Options.Unique] for an event
-	// whose id this outbox has taken before.
+	// whose source and id this outbox has taken before.
 	ErrDuplicate = errors.New("event id was published before")
 )
 
@@ -86,7 +86,7 @@ type Options struct {
 	Quota        int64      // bytes of events that may wait; default 1 GiB
 	Full         FullPolicy // when that many wait, or the disk is full
 	SegmentBytes int64      // size of an outbox file; default 16 MiB, at most an eighth of Quota
-	Unique       bool       // refuse ids that this outbox has taken before
+	Unique       bool       // refuse events whose source and id this outbox has taken before
 
 	BatchEvents int           // events per batch; default 500, at most 900
 	BatchBytes  int           // bytes per batch; default 4 MiB

@@ -69,7 +69,7 @@ func (o *outbox) enter(ctx context.Context, batch []*events.Event) (ordinal uint
 		if o.closed {
 			return 0, ErrClosed
 		}
-		if last := batch[len(batch)-1]; o.ids != nil && o.ids.has(hashID(last.Tenant, last.ID)) {
+		if last := batch[len(batch)-1]; o.ids != nil && o.ids.has(hashEvent(last)) {
 			return 0, ErrDuplicate
 		}
 		err := o.admit(batch)
@@ -119,7 +119,7 @@ func (o *outbox) encode(batch []*events.Event) ([]byte, error) {
 	for i, e := range batch {
 		e.Producer, e.Sequence = o.id.Producer, sequence+uint64(i)
 		r := record{
-			ordinal: ordinal + 1 + uint64(i), sequence: e.Sequence, id: hashID(e.Tenant, e.ID),
+			ordinal: ordinal + 1 + uint64(i), sequence: e.Sequence, id: hashEvent(e),
 			tenant: e.Tenant, run: e.Run, kind: string(e.Kind()),
 		}
 		var start int
@@ -149,7 +149,7 @@ func (o *outbox) write(buf []byte, batch []*events.Event) error {
 	o.appended += uint64(len(batch))
 	if o.ids != nil {
 		for _, e := range batch {
-			o.ids.add(hashID(e.Tenant, e.ID))
+			o.ids.add(hashEvent(e))
 		}
 	}
 	o.poke()

@@ -14,7 +14,7 @@ func newRecord(n int) record {
 	e := newEvent(n)
 	e.Producer, e.Sequence, e.Salt = "test-00000000", uint64(n+1), "salt"
 	return record{
-		ordinal: uint64(n + 1), sequence: e.Sequence, id: hashID(e.Tenant, e.ID),
+		ordinal: uint64(n + 1), sequence: e.Sequence, id: hashEvent(&e),
 		tenant: e.Tenant, run: e.Run, kind: string(e.Kind()), event: e.Encode(),
 	}
 }

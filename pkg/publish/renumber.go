@@ -160,7 +160,7 @@ func (n *renumbering) copy(r record) error {
 func (n *renumbering) append(e events.Event) error {
 	e.Producer, e.Sequence = n.id.Producer, n.newNext(e.Tenant)
 	r := record{
-		ordinal: n.spool.end() + 1, sequence: e.Sequence, id: hashID(e.Tenant, e.ID),
+		ordinal: n.spool.end() + 1, sequence: e.Sequence, id: hashEvent(&e),
 		tenant: e.Tenant, run: e.Run, kind: string(e.Kind()),
 	}
 	buf, start := beginRecord(n.buf[:0], &r)

@@ -60,6 +60,7 @@ func TestHandler(t *testing.T) {
 		{name: "Binary", headers: map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t", "Content-Type": "text/plain"}, body: "x", status: 202, want: `{"accepted":1,"ids":["1"]}`, ids: []string{"1"}},
 		{name: "NotJSON", headers: map[string]string{"Content-Type": structured}, body: "{", status: 400, want: `{"type":"about:blank","title":"Bad Request","status":400,"detail":"unexpected end, want a name in quotes (byte 1)","offset":1}`},
 		{name: "BadPayload", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.step.finished","time":"2026-01-01T00:00:00Z","runid":"r","data":{"step_status":"odd"}}]`, status: 400, want: `"index":1,"attribute":"data.step_status"`},
+		{name: "LongSubject", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.custom","time":"2026-01-01T00:00:00Z","subject":"` + strings.Repeat("s", 300) + `"}]`, status: 400, want: `"index":1`},
 		{name: "TooLarge", headers: map[string]string{"Content-Type": structured}, body: strings.Repeat(" ", 2000) + one("1"), status: 413, want: `"detail":"body is larger than 1000 bytes"`},
 		{name: "OtherType", headers: map[string]string{"Content-Type": "application/json"}, body: one("1"), status: 415, want: `"status":415`},
 		{name: "Full", headers: map[string]string{"Content-Type": structured}, body: one("full"), status: 503, want: `"detail":"the outbox is full"`},

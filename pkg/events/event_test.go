@@ -122,6 +122,15 @@ func TestNew(t *testing.T) {
 	}
 }
 
+func TestEvent_Normalize_RunFromSubject(t *testing.T) {
+	for typ, want := range map[string]string{RunStarted.Type(): "r", "com.example.started": ""} {
+		e := Event{ID: "1", Source: "/s", Type: typ, Subject: "r", Time: at, Data: json.RawMessage("{}")}
+		if err := e.Normalize(); err != nil || e.Run != want || e.Subject != "r" {
+			t.Errorf("%s: got run %q, subject %q, %v; want run %q", typ, e.Run, e.Subject, err, want)
+		}
+	}
+}
+
 func TestEvent_Normalize(t *testing.T) {
 	e := Event{
 		ID: "1", Source: "/s", Type: StepFinished.Type(), Run: "r", RunType: "plan",

@@ -4,7 +4,7 @@ import "strings"
 
 // Normalize brings e into the form in which it is published, and validates it
 // as [Event.Validate] does. The time is put into UTC, an empty subject becomes
-// the run, run types get upper case (the attribute and the run_type of the
+// the run and, for Hooktrail's own types, an empty run the subject, run types get upper case (the attribute and the run_type of the
 // payload), and white space between the tokens of data goes. The bytes of Data
 // are replaced where something changes, never written to.
 func (e *Event) Normalize() error {
@@ -13,6 +13,9 @@ func (e *Event) Normalize() error {
 	}
 	if e.Subject == "" {
 		e.Subject = e.Run
+	}
+	if _, own := e.ownKind(); own && e.Run == "" {
+		e.Run = e.Subject
 	}
 	e.RunType = strings.ToUpper(e.RunType)
 	if len(e.Data) == 0 {

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -25,9 +24,6 @@ func (p *Publisher) prepare(e *events.Event) ([]*events.Event, error) {
 	}
 	if err := p.opts.Redactor.Redact(e); err != nil {
 		return nil, fmt.Errorf("redact: %w", err)
-	}
-	if e.Run == "" && strings.HasPrefix(e.Type, events.TypePrefix) {
-		e.Run = e.Subject
 	}
 	e.Producer, e.Sequence, e.Salt = p.outbox.producer(), 0, events.NewSalt()
 	if err := e.Normalize(); err != nil {

@@ -129,11 +129,12 @@ func (s *storm) stop() {
 	}
 }
 
-// drain lets every consumer handle the stream to its end.
+// drain lets every consumer handle the stream to its end: the tracker first,
+// whose decisions are events that the others handle.
 func drain(t *testing.T, dir string) {
 	t.Helper()
-	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
 	run(t, 0, "tracker", "serve", "--drain", "--data-dir", dir)
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
 	run(t, 0, "metrics", "serve", "--drain", "--data-dir", dir)
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -25,7 +27,7 @@ type Appender interface {
 
 // HandlerOptions configure a [Handler].
 type HandlerOptions struct {
-	Tenant      string // given to events that name none; "default" when empty
+	Tenant      string // the only tenant that is taken; empty takes all, and "default" where an event names none
 	MaxBody     int64  // of a request; [DefaultMaxBody] when 0
 	AllowRemote bool   // take requests that were sent to another name than the loopback's
 	Logger      *slog.Logger
@@ -89,23 +91,44 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ids := make([]string, 0, len(list))
-	for i, e := range list {
-		if e.Tenant == "" {
-			e.Tenant = orDefault(h.opts.Tenant)
+	fail := func(i int, err error) {
+		p := problemOf(err)
+		if len(list) > 1 {
+			p.Index = &i
 		}
+		p.Accepted, p.IDs = len(ids), ids
+		h.refuse(w, r, p, err)
+	}
+	for i := range list {
+		if err := h.assign(&list[i]); err != nil {
+			fail(i, err)
+			return
+		}
+	}
+	for i, e := range list {
 		stored, err := h.to.Append(r.Context(), e)
 		if err != nil {
-			p := problemOf(err)
-			if len(list) > 1 {
-				p.Index = &i
-			}
-			p.Accepted, p.IDs = len(ids), ids
-			h.refuse(w, r, p, err)
+			fail(i, err)
 			return
 		}
 		ids = append(ids, stored.ID)
 	}
 	h.reply(w, r, http.StatusAccepted, "application/json", accepted{Accepted: len(ids), IDs: ids})
+}
+
+// assign gives an event that names no tenant the handler's, and refuses that of
+// another one.
+func (h *handler) assign(e *events.Event) error {
+	switch e.Tenant {
+	case "":
+		e.Tenant = orDefault(h.opts.Tenant)
+	case h.opts.Tenant:
+	default:
+		if h.opts.Tenant != "" {
+			return fmt.Errorf("%w: this publisher takes those of %q only", publish.ErrForeignTenant, h.opts.Tenant)
+		}
+	}
+	return nil
 }
 
 // problemOf returns what to tell a sender about err.
@@ -156,20 +179,16 @@ func (h *handler) reply(w http.ResponseWriter, r *http.Request, status int, cont
 	}
 }
 
-// hostOf returns the host of "host:port".
+// hostOf returns the host of "host:port" or of "host" alone, without brackets.
 func hostOf(hostport string) string {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		return hostport
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
 	}
-	return host
+	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
 // isLoopback reports whether host names this machine's loopback interface.
 func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
 	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }

@@ -39,6 +39,33 @@ func one(id string) string {
 	return `{"specversion":"1.0","id":"` + id + `","source":"s","type":"t"}`
 }
 
+// A batch with an event of another tenant is refused before any of it is taken.
+func TestHandler_OtherTenantInBatch(t *testing.T) {
+	to := &recorder{}
+	body := "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"t","tenant":"other"}]`
+	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/v1/events", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/cloudevents-batch+json")
+	w := httptest.NewRecorder()
+	Handler(to, HandlerOptions{Tenant: "acme"}).ServeHTTP(w, r)
+	if want := `"index":1,"attribute":"tenant"`; w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("got %d %s, want 403 %s", w.Code, w.Body, want)
+	}
+	if len(to.list) > 0 {
+		t.Errorf("took %d events of a batch that was refused", len(to.list))
+	}
+}
+
+func TestIsLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"127.0.0.1": true, "127.0.0.1:80": true, "localhost:8080": true, "LocalHost": true, "[::1]": true, "[::1]:8080": true,
+		"": false, "localhost.evil.example": false, "10.0.0.1:80": false, "[::2]": false,
+	} {
+		if got := isLoopback(hostOf(host)); got != want {
+			t.Errorf("host %q: got %v, want %v", host, got, want)
+		}
+	}
+}
+
 func TestHandler(t *testing.T) {
 	const (
 		structured = "application/cloudevents+json"

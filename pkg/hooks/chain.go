@@ -1,0 +1,126 @@
+package hooks
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// hook is a registered hook. It does not change any more, apart from stray.
+type hook struct {
+	settings
+
+	id         ID
+	at         *place
+	fn         any     // of the type that its point calls
+	globs      []*glob // of the matchers, what is cheap and safe enough for the caller
+	registered time.Time
+
+	stray atomic.Int32 // executions that have outlived their dispatch
+}
+
+// prepare checks the settings and fills in what they left open.
+func (h *hook) prepare(opts Options) error {
+	if h.fn == nil {
+		return errNoHook
+	}
+	if err := h.check(h.at); err != nil {
+		return err
+	}
+	if h.timeout <= 0 {
+		h.timeout = opts.Timeout
+	}
+	if h.onFailure == 0 {
+		h.onFailure = Warn
+		if h.at.block {
+			h.onFailure = Block
+		}
+	}
+	rest := h.matchers[:0:0]
+	for _, m := range h.matchers {
+		rest = h.split(m, rest)
+	}
+	h.matchers = rest
+	return nil
+}
+
+// split adds m to the globs or, if it is somebody else's, to rest.
+func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
+	switch m := m.(type) {
+	case *glob:
+		h.globs = append(h.globs, m)
+	case allOf:
+		for _, m := range m {
+			rest = h.split(m, rest)
+		}
+	default:
+		rest = append(rest, m)
+	}
+	return rest
+}
+
+// wanted tells whether the dispatch may be for h, as far as the caller looks;
+// the rest of its matchers is asked as part of its execution.
+func (h *hook) wanted(meta *Meta, tool string, end ending) bool {
+	if h.when != unknown && h.when != end {
+		return false
+	}
+	for _, g := range h.globs {
+		if !g.match(meta, tool) {
+			return false
+		}
+	}
+	return true
+}
+
+func (h *hook) describe() Registration {
+	d := Registration{
+		ID: h.id, Name: h.name, Point: h.at.kind, Class: h.at.class, Priority: h.priority, Agent: "*", Tool: "*",
+		Timeout: h.timeout, OnFailure: h.onFailure, Async: h.async, Isolation: h.isolation, Registered: h.registered,
+	}
+	for _, g := range h.globs {
+		switch g.of {
+		case globAgent:
+			d.Agent = g.pattern
+		case globTool:
+			d.Tool = g.pattern
+		case globRunType:
+		}
+	}
+	return d
+}
+
+// chain is the hooks of one point in the order in which they run. It is built
+// when a hook is registered or removed, and does not change.
+type chain struct {
+	hooks    []*hook // those that the dispatch waits for
+	async    []*hook // the others
+	shortest time.Duration
+}
+
+// newChain returns the chain of a place, nil if it has no hooks.
+func newChain(hooks []*hook, at *place) *chain {
+	c := &chain{}
+	for _, h := range hooks {
+		switch {
+		case h.at != at:
+		case h.async:
+			c.async = append(c.async, h)
+		default:
+			c.hooks = append(c.hooks, h)
+		}
+	}
+	if len(c.hooks)+len(c.async) == 0 {
+		return nil
+	}
+	byPriority := func(a, b *hook) int { return cmp.Compare(a.priority, b.priority) }
+	slices.SortStableFunc(c.hooks, byPriority)
+	slices.SortStableFunc(c.async, byPriority)
+	for _, h := range c.hooks {
+		if c.shortest == 0 || h.timeout < c.shortest {
+			c.shortest = h.timeout
+		}
+	}
+	return c
+}

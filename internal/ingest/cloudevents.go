@@ -26,8 +26,9 @@ func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[event
 		for in, err := range readLines(ctx, r, opts.File) {
 			var e events.Event
 			if err == nil {
-				e, err = decodeEvent(bytes.Clone(in.text))
-				err = asLineError(opts.File, in.number, err)
+				if e, err = decodeEvent(bytes.Clone(in.text)); err != nil {
+					err = asLineError(opts.File, in.number, err)
+				}
 			}
 			if err == nil && e.Tenant == "" {
 				e.Tenant = opts.Tenant
@@ -74,10 +75,7 @@ func adopt(e *events.Event) error {
 	return nil
 }
 
-func asLineError(file string, number int, err error) error {
-	if err == nil {
-		return nil
-	}
+func asLineError(file string, number int, err error) *LineError {
 	report := &LineError{File: file, Line: number, Reason: err.Error(), cause: err}
 	if invalid, ok := errors.AsType[*events.InvalidError](err); ok {
 		report.Reason = reason(invalid)

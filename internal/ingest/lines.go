@@ -154,7 +154,10 @@ func jsonError(file string, l line, err error) *LineError {
 	case errors.As(err, &syntax) && strings.Contains(err.Error(), "after top-level value"):
 		report.Column = int(syntax.Offset)
 		report.Reason = "not JSON: more text after the value"
-	case errors.As(err, &syntax) && syntax.Offset >= int64(len(l.text)):
+	case errors.As(err, &syntax) && strings.Contains(err.Error(), "exceeded max depth"):
+		report.Column = int(syntax.Offset)
+		report.Reason = "nested too deep"
+	case errors.As(err, &syntax) && strings.Contains(err.Error(), "unexpected end"):
 		report.Column = len(l.text)
 		report.Reason = "not JSON: the line ends early"
 	case errors.As(err, &syntax):

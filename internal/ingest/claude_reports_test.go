@@ -1,0 +1,35 @@
+package ingest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A report says what is really wrong, and where.
+func TestClaudeCode_Reports(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	tests := []struct {
+		name, line string
+		want       []string
+	}{
+		{"EndsEarly", `{"type":"user"`, []string{"f:2:14: not JSON: the line ends early"}},
+		{"LastCharacter", `}`, []string{"f:2:1: not JSON: unexpected character"}},
+		{"LastOfMany", `{"type":"user",}`, []string{"f:2:16: not JSON: unexpected character"}},
+		{"TooDeepForJSON", deep(10_001), []string{"f:2:10001: nested too deep"}},
+		{"TooDeepForAnEvent", `{"type":"x","deep":` + deep(600) + `}`, []string{"f:2: custom: data.raw: nested more than 512 deep"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, bad := read(t, "f", []byte(u+`"uuid":"p","message":{"content":"go"}}`+"\n"+tt.line))
+			var got []string
+			for _, b := range bad {
+				got = append(got, b.Error())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -91,9 +89,6 @@ type claude struct {
 	seen map[[16]byte][16]byte // line names to the hash of the line
 }
 
-// maxHead bounds what is held back until the first session and time are known.
-const maxHead = 1 << 20
-
 func (c *claude) read(in line) {
 	l, bad := parseClaudeLine(c.opts.File, in)
 	if bad != nil {
@@ -110,45 +105,6 @@ func (c *claude) read(in line) {
 	}
 }
 
-// hold keeps the first lines back until session and time are known.
-func (c *claude) hold(l *claudeLine) {
-	c.head = append(c.head, l)
-	c.headSize += len(l.raw)
-	if c.session == "" {
-		c.session = l.Session
-	}
-	if t, ok := l.when(); ok && c.last.IsZero() {
-		c.last = t
-	}
-	if c.session != "" && !c.last.IsZero() || c.headSize > maxHead {
-		c.release()
-	}
-}
-
-func (c *claude) release() {
-	if c.started {
-		return
-	}
-	c.started = true
-	if c.session == "" {
-		c.session = strings.TrimSuffix(filepath.Base(c.opts.File), filepath.Ext(c.opts.File))
-	}
-	if !usable(c.session) || c.session == "" {
-		c.session = "transcript"
-	}
-	if c.last.IsZero() {
-		c.last = time.Unix(0, 0).UTC()
-	}
-	head := c.head
-	c.head = nil
-	for _, l := range head {
-		if last := head[len(head)-1]; l.Cwd == "" && l.Version == "" {
-			l.Cwd, l.Version, l.Branch = last.Cwd, last.Version, last.Branch
-		}
-		c.add(l)
-	}
-}
-
 // add turns one line into events.
 func (c *claude) add(l *claudeLine) {
 	if l.Session == "" {
@@ -157,6 +113,8 @@ func (c *claude) add(l *claudeLine) {
 	c.session = l.Session
 	if t, ok := l.when(); ok {
 		c.last = t
+	} else if l.Timestamp != "" {
+		c.report(&LineError{File: c.opts.File, Line: l.number, Reason: badTime, Kept: true})
 	}
 	l.time, c.number = c.last, l.number
 	if c.repeated(l) {

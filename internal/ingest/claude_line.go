@@ -185,6 +185,8 @@ func (m *claudeMessage) parseUsage() error {
 	return nil
 }
 
+const badTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
+
 // when returns the time of the line, if it has a usable one.
 func (l *claudeLine) when() (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, l.Timestamp)

@@ -18,6 +18,11 @@ func TestClaudeCode_Reports(t *testing.T) {
 		{"LastCharacter", `}`, []string{"f:2:1: not JSON: unexpected character"}},
 		{"LastOfMany", `{"type":"user",}`, []string{"f:2:16: not JSON: unexpected character"}},
 		{"TooDeepForJSON", deep(10_001), []string{"f:2:10001: nested too deep"}},
+		{"NoTime", `{"type":"x"}`, nil},
+		{"EmptyTime", `{"type":"x","timestamp":""}`, nil},
+		{"NotATime", `{"type":"x","timestamp":"noon"}`, []string{"f:2: timestamp: not a time of the years 1970 to 9999, that of the line before is taken"}},
+		{"YearZero", `{"type":"x","timestamp":"0000-01-01T00:00:00Z"}`, []string{"f:2: timestamp: not a time of the years 1970 to 9999, that of the line before is taken"}},
+		{"YearTenThousand", `{"type":"x","timestamp":"9999-12-31T23:59:59-14:00"}`, []string{"f:2: timestamp: not a time of the years 1970 to 9999, that of the line before is taken"}},
 		{"TooDeepForAnEvent", `{"type":"x","deep":` + deep(600) + `}`, []string{"f:2: custom: data.raw: nested more than 512 deep"}},
 	}
 	for _, tt := range tests {

@@ -134,13 +134,29 @@ func (im *importer) files(ctx context.Context, files []string) error {
 }
 
 func (im *importer) file(ctx context.Context, name string) (err error) {
-	f, err := os.Open(name)
+	f, err := openInput(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	read := formats[im.opts.Format]
 	return im.feed.take(ctx, name, read(ctx, im.counted(f), ingest.Options{File: name, Tenant: im.opts.Tenant}))
+}
+
+// openInput opens a file. What is no regular one, a pipe for example, can keep
+// its opener and its reader waiting: the end of ctx ends both.
+func openInput(ctx context.Context, name string) (io.ReadCloser, error) {
+	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
+		return os.Open(name)
+	}
+	return interruptible(ctx, func(w io.Writer) error {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, f)
+		return errors.Join(err, f.Close())
+	}), nil
 }
 
 func (im *importer) summarise(sum *ImportSummary) {

@@ -38,8 +38,13 @@ func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, err
 	if err != nil {
 		return PipeSummary{}, err
 	}
+	lines := interruptible(ctx, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+	defer lines.Close()
 	f := feed{sink: p, runs: map[string]struct{}{}}
-	err = f.take(ctx, opts.Name, ingest.CloudEvents(ctx, interruptible(ctx, in), ingest.Options{
+	err = f.take(ctx, opts.Name, ingest.CloudEvents(ctx, lines, ingest.Options{
 		File: opts.Name, Tenant: orDefault(opts.Tenant), Only: opts.Tenant != "",
 	}))
 	sum := PipeSummary{Counts: f.counts, Malformed: f.malformed, Lines: f.list}
@@ -53,15 +58,13 @@ func orDefault(tenant string) string {
 	return tenant
 }
 
-// interruptible returns a reader that fails once ctx has ended. A read of r that
-// is under way then cannot be interrupted: its goroutine ends with r, or with
-// the process, whose standard input r is.
-func interruptible(ctx context.Context, r io.Reader) io.Reader {
+// interruptible returns what copyTo writes, as a reader that fails once ctx has
+// ended. A read of copyTo that is under way then cannot be interrupted: its
+// goroutine ends with what it reads from, or with the process. The caller closes
+// the reader.
+func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
-	go func() {
-		_, err := io.Copy(in, r)
-		in.CloseWithError(err)
-	}()
+	go func() { in.CloseWithError(copyTo(in)) }()
 	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"os"
@@ -114,23 +115,31 @@ type importer struct {
 	done, total uint64 // bytes
 }
 
+// files imports one file after the other. One that cannot be read is told at
+// the end; the others are imported all the same.
 func (im *importer) files(ctx context.Context, files []string) error {
+	var unread error
 	for _, file := range files {
 		before, malformed := im.feed.counts, im.feed.malformed
 		err := im.file(ctx, file)
 		after := im.feed.counts
-		im.list = append(im.list, FileSummary{
-			File: file, Malformed: im.feed.malformed - malformed,
-			Counts: Counts{Events: after.Events - before.Events, New: after.New - before.New, Known: after.Known - before.Known},
-		})
+		if err == nil || after != before {
+			im.list = append(im.list, FileSummary{
+				File: file, Malformed: im.feed.malformed - malformed,
+				Counts: Counts{Events: after.Events - before.Events, New: after.New - before.New, Known: after.Known - before.Known},
+			})
+		}
+		broken, isPath := errors.AsType[*fs.PathError](err)
 		switch {
 		case ctx.Err() != nil:
-			return fmt.Errorf("interrupted in %s: %w", file, ctx.Err())
+			return errors.Join(unread, fmt.Errorf("interrupted in %s: %w", file, ctx.Err()))
+		case isPath && broken.Path == file:
+			unread = errors.Join(unread, fmt.Errorf("import %s: %w", file, err))
 		case err != nil:
-			return fmt.Errorf("import %s: %w", file, err)
+			return errors.Join(unread, fmt.Errorf("import %s: %w", file, err))
 		}
 	}
-	return nil
+	return unread
 }
 
 func (im *importer) file(ctx context.Context, name string) (err error) {

@@ -65,16 +65,21 @@ func (all *found) add(name string, info fs.FileInfo) {
 	all.bytes += uint64(info.Size())
 }
 
+// walk adds the transcripts below dir. Links to files count, those to folders
+// do not, dir itself aside.
 func (all *found) walk(dir string) error {
 	infos := map[string]fs.FileInfo{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != transcriptExt {
 			return err
 		}
-		if !d.Type().IsRegular() || filepath.Ext(path) != transcriptExt {
-			return nil
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // a link that leads nowhere, as editors leave them
+		case err == nil && info.Mode().IsRegular():
+			infos[path] = info
 		}
-		infos[path], err = d.Info()
 		return err
 	})
 	if err != nil {

@@ -3,12 +3,65 @@ package publisher
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
+
+func writeTranscript(t *testing.T, name, session string) {
+	t.Helper()
+	line := `{"type":"user","sessionId":"` + session + `","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}` + "\n"
+	if err := os.WriteFile(name, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file that cannot be read is told, and the others are imported.
+func TestImport_UnreadableFile(t *testing.T) {
+	_, b := open(t)
+	dir := t.TempDir()
+	first, broken, last := filepath.Join(dir, "a.jsonl"), filepath.Join(dir, "b.jsonl"), filepath.Join(dir, "c.jsonl")
+	writeTranscript(t, first, "a")
+	writeTranscript(t, last, "c")
+	socket, err := net.Listen("unix", broken) // not even root can open it
+	if err != nil {
+		t.Skip(err)
+	}
+	defer socket.Close()
+	sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Format: "claude-code", Paths: []string{first, broken, last}})
+	if err == nil || !strings.Contains(err.Error(), broken) {
+		t.Errorf("got %v, want it to name %s", err, broken)
+	}
+	if len(sum.Files) != 2 || !slices.Equal(sum.Runs, []string{"a", "c"}) {
+		t.Errorf("got runs %q of %v, want those of the other two files", sum.Runs, sum.Files)
+	}
+}
+
+// A folder may be a link, and hold links to transcripts; links that lead
+// nowhere, as editors leave them, are no transcripts.
+func TestFindTranscripts_Links(t *testing.T) {
+	dir := t.TempDir()
+	target, folder, link := filepath.Join(dir, "real.jsonl"), filepath.Join(dir, "folder"), filepath.Join(dir, "link")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeTranscript(t, target, "r")
+	writeTranscript(t, filepath.Join(folder, "own.jsonl"), "o")
+	for name, to := range map[string]string{link: folder, filepath.Join(folder, "linked.jsonl"): target, filepath.Join(folder, ".#lock.jsonl"): "me@host:1"} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Skip(err)
+		}
+	}
+	found, err := findTranscripts([]string{link})
+	if want := []string{filepath.Join(link, "linked.jsonl"), filepath.Join(link, "own.jsonl")}; err != nil || !slices.Equal(found.files, want) {
+		t.Errorf("got %q, %v, want %q", found.files, err, want)
+	}
+}
 
 // A pipe that nobody writes to, and one whose writer is silent, do not keep an
 // import from ending when it is told to.

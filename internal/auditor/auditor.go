@@ -152,15 +152,7 @@ func acquire(ctx context.Context, o Options) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(LedgerDir(o.DataDir), "auditor.lock")
-	lock, err := filelock.Try(path)
-	if !errors.Is(err, filelock.ErrHeld) {
-		return lock, err
-	}
-	o.Logger.InfoContext(ctx, "another process is the auditor of this data directory: waiting for it to end")
-	if lock, err = filelock.Wait(ctx, path); err != nil {
-		return nil, err
-	}
-	o.Logger.InfoContext(ctx, "took over as the auditor of this data directory")
-	return lock, nil
+	return filelock.Wait(ctx, filepath.Join(LedgerDir(o.DataDir), "auditor.lock"), func() {
+		o.Logger.InfoContext(ctx, "another process is the auditor of this data directory: waiting for it to end")
+	})
 }

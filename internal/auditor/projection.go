@@ -46,7 +46,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 	}
 	// A folder of a tenant has no dot in its name.
 	path := filepath.Join(LedgerDir(o.DataDir), name+".db")
-	db, err := projection.Open(ctx, path, stateVersion, stateSchema)
+	db, err := projection.Open(ctx, path, stateSchema, o.Logger)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
-// stateVersion is that of stateSchema.
-const stateVersion = 1
+var stateSchema = projection.Schema{Name: "auditor", Version: 1, Tables: stateTables}
 
-// stateSchema is what the auditor remembers besides its position. All of it can
+// stateTables are what the auditor remembers besides its position. All of it can
 // be read from the ledgers again; that it can be compared with them tells when a
 // ledger was deleted or restored from an older copy.
-const stateSchema = `
+const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
 	tenant   TEXT PRIMARY KEY,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +36,8 @@ type rig struct {
 
 func open(t *testing.T, dir string) rig {
 	t.Helper()
-	db, err := projection.Open(t.Context(), filepath.Join(dir, "tracker.db"), 1, beads.Schema)
+	db, err := projection.Open(t.Context(), filepath.Join(dir, "tracker.db"),
+		projection.Schema{Name: "beads", Version: 1, Tables: beads.Schema}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

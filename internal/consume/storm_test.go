@@ -68,9 +68,13 @@ type logbook struct {
 	marks *projection.Marks
 }
 
+var logSchema = projection.Schema{
+	Name: "log", Version: 1,
+	Tables: "CREATE TABLE log (place INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL UNIQUE) STRICT;",
+}
+
 func openLog(ctx context.Context, path string) (*logbook, error) {
-	db, err := projection.Open(ctx, path, 1,
-		"CREATE TABLE log (place INTEGER PRIMARY KEY AUTOINCREMENT, n INTEGER NOT NULL UNIQUE) STRICT;")
+	db, err := projection.Open(ctx, path, logSchema, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +110,7 @@ func (l *logbook) Apply(ctx context.Context, batch []consume.Message, next consu
 // checkLog verifies that exactly 1 to n are there, in this order.
 func checkLog(t *testing.T, path string, n int64) {
 	t.Helper()
-	err := projection.Read(t.Context(), path, 1, func(conn *sqlite.Conn) error {
+	err := projection.Read(t.Context(), path, logSchema, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT count(*), min(n), max(n), sum(n = place) FROM log", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				got := [4]int64{stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2), stmt.ColumnInt64(3)}

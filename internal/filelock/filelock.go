@@ -46,14 +46,18 @@ func Try(path string) (*Lock, error) {
 	return nil, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// Wait takes the lock on path, waiting for its holder until ctx ends.
-func Wait(ctx context.Context, path string) (*Lock, error) {
+// Wait takes the lock on path, waiting for its holder until ctx ends. It calls
+// held, once, if there is one.
+func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
-	for {
+	for tries := 0; ; tries++ {
 		l, err := Try(path)
 		if !errors.Is(err, ErrHeld) {
 			return l, err
+		}
+		if tries == 0 {
+			held()
 		}
 		select {
 		case <-ctx.Done():

@@ -42,19 +42,24 @@ func TestWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	told := 0
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := filelock.Wait(short, path); !errors.Is(err, filelock.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := filelock.Wait(short, path, func() { told++ }); !errors.Is(err, filelock.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("held: got %v, want %v", err, filelock.ErrHeld)
 	}
-	got := make(chan error, 1)
+	if told != 1 {
+		t.Errorf("told %d times that it is held, want once", told)
+	}
+	got, waiting := make(chan error, 1), make(chan struct{})
 	go func() {
-		l, err := filelock.Wait(t.Context(), path)
+		l, err := filelock.Wait(t.Context(), path, func() { close(waiting) })
 		if err == nil {
 			err = l.Unlock()
 		}
 		got <- err
 	}()
+	<-waiting
 	if err := held.Unlock(); err != nil {
 		t.Fatal(err)
 	}

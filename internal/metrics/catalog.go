@@ -1,6 +1,10 @@
 package metrics
 
-import "time"
+import (
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/projection"
+)
 
 // family is one metric: its series differ in the values of its labels.
 type family struct {
@@ -80,18 +84,18 @@ var (
 	}
 )
 
-// schemaVersion is raised with every change of the tables, of what is counted,
-// of labelLimit, or of the buckets.
-const schemaVersion = 1
+// schema is that of the state. Its version is raised with every change of the
+// tables, of what is counted, of labelLimit, or of the buckets.
+var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
 
-// schema are the tables of the state.
+// tables of the state:
 //
 //	thing    a run, step, tool call, answer or failing dispatch, as its events left it
 //	tokens   the tokens of a thing, and on which level of its run they were reported
 //	series   the numbers, kept up with the things
 //	label    the values that a label may have in a metric
 //	about    what the state is of
-const schema = `
+const tables = `
 CREATE TABLE thing (
 	kind     INTEGER NOT NULL,
 	tenant   TEXT NOT NULL,

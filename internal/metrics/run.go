@@ -72,7 +72,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	if opts.Broker == nil || opts.DataDir == "" {
 		return errors.New("metrics: options: Broker and DataDir are required")
 	}
-	s, err := openState(ctx, opts.DataDir, opts.Tenant, labelLimit)
+	s, err := openState(ctx, opts.DataDir, opts.Tenant, labelLimit, opts.Logger)
 	if errors.Is(err, context.Canceled) && !opts.Drain {
 		return nil // told to stop while another process was counting
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -156,7 +157,7 @@ func TestCollector_Lint(t *testing.T) {
 	if err := apply(t, dir, 100, messages(1, all...)...); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openState(t.Context(), dir, "", 100)
+	s, err := openState(t.Context(), dir, "", 100, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +319,7 @@ func BenchmarkApply(b *testing.B) {
 	all := messages(1, many(b, 1000)...)
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := openState(b.Context(), b.TempDir(), "", 100)
+		s, err := openState(b.Context(), b.TempDir(), "", 100, slog.New(slog.DiscardHandler))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"sync"
@@ -36,8 +37,8 @@ type state struct {
 func statePath(dataDir string) string { return filepath.Join(dataDir, "metrics", "metrics.db") }
 
 // openState opens the state, waiting until ctx ends for a process that has it.
-func openState(ctx context.Context, dataDir, tenant string, limit int) (_ *state, err error) {
-	db, err := projection.Open(ctx, statePath(dataDir), schemaVersion, schema)
+func openState(ctx context.Context, dataDir, tenant string, limit int, logger *slog.Logger) (_ *state, err error) {
+	db, err := projection.Open(ctx, statePath(dataDir), schema, logger)
 	if err != nil {
 		return nil, err
 	}

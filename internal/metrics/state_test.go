@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -183,14 +184,14 @@ func TestState_Poison(t *testing.T) {
 
 func TestState_OtherTenantsAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	s, err := openState(t.Context(), dir, "acme", 100)
+	s, err := openState(t.Context(), dir, "acme", 100, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openState(t.Context(), dir, "", 100); !errors.Is(err, ErrTenant) {
+	if _, err := openState(t.Context(), dir, "", 100, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrTenant) {
 		t.Errorf("got %v, want %v", err, ErrTenant)
 	}
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func messages(first int, all ...events.Event) []consume.Message {
 // process.
 func apply(tb testing.TB, dir string, limit int, batch ...consume.Message) error {
 	tb.Helper()
-	s, err := openState(tb.Context(), dir, "", limit)
+	s, err := openState(tb.Context(), dir, "", limit, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func apply(tb testing.TB, dir string, limit int, batch ...consume.Message) error
 func dump(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
-	err := projection.Read(tb.Context(), statePath(dir), schemaVersion, func(conn *sqlite.Conn) error {
+	err := projection.Read(tb.Context(), statePath(dir), schema, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT metric || labels, value || ' ' || counts FROM series
 			WHERE value <> 0 OR counts GLOB '*[1-9]*' UNION ALL SELECT 'label ' || metric || label || value, '' FROM label`,
 			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {

@@ -42,7 +42,7 @@ type ToolSummary struct {
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
 	n := newNumbers(labelLimit)
 	var position projection.Position
-	err := projection.Read(ctx, statePath(dataDir), schemaVersion, func(conn *sqlite.Conn) (err error) {
+	err := projection.Read(ctx, statePath(dataDir), schema, func(conn *sqlite.Conn) (err error) {
 		if position, err = projection.PositionOf(conn); err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,9 +23,12 @@ var ErrSchema = errors.New("projection has another schema")
 
 const busyTimeout = 10 * time.Second
 
-// Version is that of a projection's schema: at least 1, and raised with each
-// change.
-type Version int64
+// Schema is what the file of a projection holds.
+type Schema struct {
+	Name    string // of the projection: a file of another one is refused
+	Version int64  // at least 1, and raised with each change of Tables
+	Tables  string // a script that makes them
+}
 
 const ownSchema = `
 CREATE TABLE projection_position (
@@ -51,26 +56,28 @@ type DB struct {
 }
 
 // Open opens the file at path, waiting until ctx ends for a process that has
-// it. A new file gets the tables of schema, a script, and its version.
-func Open(ctx context.Context, path string, version Version, schema string) (*DB, error) {
-	if version < 1 {
-		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, version)
+// it, and says so in the log. A new file gets the tables of schema.
+func Open(ctx context.Context, path string, schema Schema, logger *slog.Logger) (*DB, error) {
+	if schema.Version < 1 {
+		return nil, fmt.Errorf("projection %s: schema version is %d, at least 1 is needed", path, schema.Version)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("projection folder: %w", err)
 	}
-	lock, err := filelock.Wait(ctx, path+".lock")
+	lock, err := filelock.Wait(ctx, path+".lock", func() {
+		logger.InfoContext(ctx, "waiting for the process that has the file", "file", path)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("projection %s: %w", path, err)
 	}
 	db := &DB{path: path, lock: lock}
-	if err := db.open(ctx, version, schema); err != nil {
+	if err := db.open(ctx, schema); err != nil {
 		return nil, errors.Join(fmt.Errorf("projection %s: %w", path, readable(err)), db.Close())
 	}
 	return db, nil
 }
 
-func (db *DB) open(ctx context.Context, version Version, schema string) error {
+func (db *DB) open(ctx context.Context, schema Schema) error {
 	// SQLite would make it readable for all; its log inherits the mode.
 	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -91,46 +98,62 @@ func (db *DB) open(ctx context.Context, version Version, schema string) error {
 			return err
 		}
 	}
-	return db.Tx(ctx, func(conn *sqlite.Conn) error { return prepare(conn, version, schema) })
+	return db.Tx(ctx, func(conn *sqlite.Conn) error { return prepare(conn, schema) })
 }
 
 // prepare makes the tables of a new file and checks the version of others.
-func prepare(conn *sqlite.Conn, version Version, schema string) error {
+func prepare(conn *sqlite.Conn, schema Schema) error {
 	have, err := versionOf(conn)
 	if err != nil {
 		return err
 	}
 	if have != 0 {
-		return checkVersion(have, version)
+		return schema.check(conn, have)
 	}
 	if err := checkEmpty(conn); err != nil {
 		return err
 	}
-	// The version comes last, so that a comment at the end of schema is followed
-	// by a statement.
-	script := fmt.Sprintf("%s%s\nPRAGMA user_version = %d;", ownSchema, schema, version)
+	// The version comes last, so that a comment at the end of the tables is
+	// followed by a statement.
+	script := fmt.Sprintf("%s%s\nPRAGMA application_id = %d; PRAGMA user_version = %d;",
+		ownSchema, schema.Tables, schema.applicationID(), schema.Version)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
 		return fmt.Errorf("schema: %w", err)
 	}
 	return nil
 }
 
-func versionOf(conn *sqlite.Conn) (Version, error) {
-	var v Version
-	err := sqlitex.ExecuteTransient(conn, "PRAGMA user_version", &sqlitex.ExecOptions{
+func versionOf(conn *sqlite.Conn) (int64, error) { return pragma(conn, "PRAGMA user_version") }
+
+func pragma(conn *sqlite.Conn, query string) (v int64, err error) {
+	err = sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			v = Version(stmt.ColumnInt64(0))
+			v = stmt.ColumnInt64(0)
 			return nil
 		},
 	})
 	return v, err
 }
 
-func checkVersion(have, want Version) error {
-	if have == want {
-		return nil
+// applicationID is what SQLite files keep to tell what they are for.
+func (s Schema) applicationID() int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte("hooktrail " + s.Name)) // a hash takes everything
+	return int64(int32(h.Sum32())) // the field is a signed one of 32 bits
+}
+
+// check reports whether a file of version have holds s.
+func (s Schema) check(conn *sqlite.Conn, have int64) error {
+	id, err := pragma(conn, "PRAGMA application_id")
+	switch {
+	case err != nil:
+		return err
+	case id != s.applicationID():
+		return fmt.Errorf("%w: it is not of the projection %s; %s", ErrSchema, s.Name, remedy)
+	case have != s.Version:
+		return fmt.Errorf("%w: it is version %d, this program writes %d; %s", ErrSchema, have, s.Version, remedy)
 	}
-	return fmt.Errorf("%w: it is version %d, this program writes %d; %s", ErrSchema, have, want, remedy)
+	return nil
 }
 
 const remedy = "delete the file to build it again from the stream"

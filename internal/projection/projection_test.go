@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -23,11 +24,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const schema = "CREATE TABLE seen (n INTEGER PRIMARY KEY) STRICT; -- a comment\n"
+var schema = projection.Schema{
+	Name: "numbers", Version: 1,
+	Tables: "CREATE TABLE seen (n INTEGER PRIMARY KEY) STRICT; -- a comment\n",
+}
+
+var quiet = slog.New(slog.DiscardHandler)
 
 func open(t *testing.T, path string) *projection.DB {
 	t.Helper()
-	db, err := projection.Open(t.Context(), path, 1, schema)
+	db, err := projection.Open(t.Context(), path, schema, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +53,7 @@ func add(n int) func(*sqlite.Conn) error {
 
 func count(t *testing.T, path string) (n int64) {
 	t.Helper()
-	err := projection.Read(t.Context(), path, 1, func(conn *sqlite.Conn) error {
+	err := projection.Read(t.Context(), path, schema, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT count(*) FROM seen", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
 		})
@@ -157,22 +163,34 @@ func TestDB_CancelledTransactionIsUndone(t *testing.T) {
 	}
 }
 
+// lines is a log whose lines can be received.
+type lines chan<- string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
 func TestOpen_SecondProcessWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	db := open(t, path)
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := projection.Open(short, path, 1, schema); !errors.Is(err, filelock.ErrHeld) {
+	if _, err := projection.Open(short, path, schema, quiet); !errors.Is(err, filelock.ErrHeld) {
 		t.Fatalf("got %v, want %v", err, filelock.ErrHeld)
 	}
-	opened := make(chan error, 1)
+	opened, logged := make(chan error, 1), make(chan string, 1)
+	logger := slog.New(slog.NewTextHandler(lines(logged), nil))
 	go func() {
-		second, err := projection.Open(t.Context(), path, 1, schema)
+		second, err := projection.Open(t.Context(), path, schema, logger)
 		if err == nil {
 			err = second.Close()
 		}
 		opened <- err
 	}()
+	if line := <-logged; !strings.Contains(line, "waiting") || !strings.Contains(line, path) {
+		t.Errorf("logged %s", line)
+	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -184,17 +202,22 @@ func TestOpen_SecondProcessWaits(t *testing.T) {
 	}
 }
 
-func TestOpen_OtherVersionIsRefused(t *testing.T) {
+func TestOpen_OtherSchemaIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	if err := open(t, path).Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := projection.Open(t.Context(), path, 2, schema); !errors.Is(err, projection.ErrSchema) {
-		t.Errorf("got %v, want %v", err, projection.ErrSchema)
-	}
-	err := projection.Read(t.Context(), path, 2, func(*sqlite.Conn) error { return nil })
-	if !errors.Is(err, projection.ErrSchema) {
-		t.Errorf("read: got %v, want %v", err, projection.ErrSchema)
+	newer, other := schema, schema
+	newer.Version++
+	other.Name = "letters"
+	for _, s := range []projection.Schema{newer, other} {
+		if _, err := projection.Open(t.Context(), path, s, quiet); !errors.Is(err, projection.ErrSchema) {
+			t.Errorf("%s %d: got %v, want %v", s.Name, s.Version, err, projection.ErrSchema)
+		}
+		err := projection.Read(t.Context(), path, s, func(*sqlite.Conn) error { return nil })
+		if !errors.Is(err, projection.ErrSchema) {
+			t.Errorf("read %s %d: got %v, want %v", s.Name, s.Version, err, projection.ErrSchema)
+		}
 	}
 }
 
@@ -217,11 +240,11 @@ func TestOpen_ForeignFilesAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = projection.Open(t.Context(), path, 1, schema)
+		_, err = projection.Open(t.Context(), path, schema, quiet)
 		if !errors.Is(err, projection.ErrSchema) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "delete the file") {
 			t.Errorf("open: got %v, want %v with path and remedy", err, projection.ErrSchema)
 		}
-		err = projection.Read(t.Context(), path, 1, func(*sqlite.Conn) error { return nil })
+		err = projection.Read(t.Context(), path, schema, func(*sqlite.Conn) error { return nil })
 		if !errors.Is(err, projection.ErrSchema) || !strings.Contains(err.Error(), path) {
 			t.Errorf("read: got %v, want %v with path", err, projection.ErrSchema)
 		}
@@ -247,14 +270,14 @@ func TestRead_WhereNothingCanBeWritten(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	nothing := func(*sqlite.Conn) error { return nil }
-	if err := asNobody(func() error { return projection.Read(t.Context(), path, 1, nothing) }); err != nil {
+	if err := asNobody(func() error { return projection.Read(t.Context(), path, schema, nothing) }); err != nil {
 		t.Errorf("at rest: %v", err)
 	}
 	// With a log, the file alone is not the whole of it.
 	if err := os.WriteFile(path+"-wal", []byte("log"), 0o444); err != nil {
 		t.Skipf("root only: %v", err)
 	}
-	err := asNobody(func() error { return projection.Read(t.Context(), path, 1, nothing) })
+	err := asNobody(func() error { return projection.Read(t.Context(), path, schema, nothing) })
 	if err == nil || !strings.Contains(err.Error(), "copy the file") {
 		t.Errorf("got %v, want an error that says to copy the files", err)
 	}
@@ -277,7 +300,7 @@ func asNobody(do func() error) error {
 func TestRead_NothingThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	for range 2 {
-		err := projection.Read(t.Context(), path, 1, func(*sqlite.Conn) error { return nil })
+		err := projection.Read(t.Context(), path, schema, func(*sqlite.Conn) error { return nil })
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("got %v, want %v", err, fs.ErrNotExist)
 		}

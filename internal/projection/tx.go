@@ -109,7 +109,7 @@ func (db *DB) Position(ctx context.Context) (p Position, err error) {
 
 // Read runs fn on a snapshot of the file at path, which another process may be
 // writing. It wraps [fs.ErrNotExist] when there is none, and never makes one.
-func Read(ctx context.Context, path string, version Version, fn func(conn *sqlite.Conn) error) (err error) {
+func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.Conn) error) (err error) {
 	if info, err := os.Stat(path); err != nil {
 		return fmt.Errorf("read projection: %w", err)
 	} else if info.Size() == 0 {
@@ -132,7 +132,7 @@ func Read(ctx context.Context, path string, version Version, fn func(conn *sqlit
 			}
 			return fs.ErrNotExist // its owner is about to make it
 		}
-		if err := checkVersion(have, version); err != nil {
+		if err := schema.check(conn, have); err != nil {
 			return err
 		}
 		return fn(conn)

@@ -143,5 +143,5 @@ func printed(i issues.Issue) Issue {
 
 // read runs fn on a snapshot of the tracker's database.
 func read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
-	return projection.Read(ctx, File(dataDir), version, fn)
+	return projection.Read(ctx, File(dataDir), schema, fn)
 }

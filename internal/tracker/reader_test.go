@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"testing"
 
@@ -22,7 +23,8 @@ import (
 // newBeadsDB opens a database for a store alone.
 func newBeadsDB(tb testing.TB) *projection.DB {
 	tb.Helper()
-	db, err := projection.Open(tb.Context(), filepath.Join(tb.TempDir(), "beads.db"), 1, beads.Schema)
+	db, err := projection.Open(tb.Context(), filepath.Join(tb.TempDir(), "beads.db"),
+		projection.Schema{Name: "beads", Version: 1, Tables: beads.Schema}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

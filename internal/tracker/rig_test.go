@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -258,7 +259,7 @@ func readBeads(tb testing.TB, path string) map[string]beads.Issue {
 // openDB opens the tracker's database of a data directory.
 func openDB(tb testing.TB, dataDir string) *projection.DB {
 	tb.Helper()
-	db, err := projection.Open(tb.Context(), File(dataDir), version, schema)
+	db, err := projection.Open(tb.Context(), File(dataDir), schema, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
-// version is that of schema, and of the records in it.
-const version projection.Version = 1
+// schema is that of the tracker's file; its version is that of the records too.
+var schema = projection.Schema{Name: "tracker", Version: 1, Tables: tables}
 
 // A record is the JSON of the value of package issues that the table is named
 // for; the columns beside it are for finding it.
-const schema = `
+const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),
 	tenant TEXT NOT NULL -- whose events are read; empty means everybody's

@@ -89,7 +89,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	db, err := projection.Open(ctx, File(opts.DataDir), version, schema)
+	db, err := projection.Open(ctx, File(opts.DataDir), schema, opts.Logger)
 	if errors.Is(err, context.Canceled) && !opts.Drain {
 		return nil // told to stop while another process had the files
 	}

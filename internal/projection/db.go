@@ -139,7 +139,7 @@ func pragma(conn *sqlite.Conn, query string) (v int64, err error) {
 func (s Schema) applicationID() int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte("hooktrail " + s.Name)) // a hash takes everything
-	return int64(int32(h.Sum32())) // the field is a signed one of 32 bits
+	return int64(int32(h.Sum32()))                // the field is a signed one of 32 bits
 }
 
 // check reports whether a file of version have holds s.

@@ -51,6 +51,7 @@ type feed struct {
 	counts    Counts
 	malformed int         // lines
 	list      []Malformed // the first of them
+	last      Malformed   // the latest of them
 	runs      map[string]struct{}
 }
 
@@ -103,11 +104,26 @@ func (f *feed) noted(file string, err error) bool {
 	default:
 		return false
 	}
-	f.malformed++
-	if len(f.list) < maxMalformed {
-		f.list = append(f.list, m)
-	}
+	f.add(m)
 	return true
+}
+
+// add counts the line that m is about, once. Of several reports on a line the
+// first counts by which something of it is lost.
+func (f *feed) add(m Malformed) {
+	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
+	switch {
+	case again && (m.Kept || !f.last.Kept):
+		return
+	case !again:
+		f.malformed++
+		if f.malformed <= maxMalformed {
+			f.list = append(f.list, m)
+		}
+	case f.malformed <= maxMalformed:
+		f.list[len(f.list)-1] = m
+	}
+	f.last = m
 }
 
 // outboxDir returns the folder of an outbox of this command.

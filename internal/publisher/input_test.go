@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func writeTranscript(t *testing.T, name, session string) {
@@ -96,5 +98,35 @@ func TestImport_InterruptedPipe(t *testing.T) {
 				t.Error("still waits for the pipe")
 			}
 		})
+	}
+}
+
+// A line is one malformed line however much is wrong with it, and kept only if
+// all of it is.
+func TestImport_CountsLines(t *testing.T) {
+	_, b := open(t)
+	name := filepath.Join(t.TempDir(), "s.jsonl")
+	deep := strings.Repeat("[", 600) + strings.Repeat("]", 600)
+	lines := []string{
+		`{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"g` + "\xff" + `o"}}`,
+		"\xff{",
+		`{"type":"user","sessionId":"s","uuid":"q","message":{"content":` + deep + `}}`,
+		`{"type":"assistant","sessionId":"s","uuid":"r","message":{"content":[{"type":"x","a":` + deep + `},{"type":"x","b":` + deep + `}]}}`,
+	}
+	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Format: "claude-code", Paths: []string{name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Malformed{
+		{File: name, Line: 1, Column: 101, Reason: "not UTF-8, repaired", Kept: true},
+		{File: name, Line: 2, Column: 1, Reason: "not JSON: unexpected character"},
+		{File: name, Line: 3, Reason: "custom: data.raw: nested more than 512 deep"},
+		{File: name, Line: 4, Reason: "message.created: data.content: nested more than 512 deep"},
+	}
+	if diff := cmp.Diff(want, sum.Lines); diff != "" || sum.Malformed != len(want) {
+		t.Errorf("got %d malformed lines, want %d; (-want +got):\n%s", sum.Malformed, len(want), diff)
 	}
 }

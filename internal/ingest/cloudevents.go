@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -59,12 +60,22 @@ func decodeEvent(data []byte) (events.Event, error) {
 	return e, nil
 }
 
+// numberBytes is more than the producer id and the salt that an outbox gives to
+// an event: the limit for attributes must hold with them.
+const numberBytes = 64
+
 func adopt(e *events.Event) error {
 	if k := e.Kind(); k == events.RunSealed || k == events.GapRecorded {
 		return fmt.Errorf("%s: %w", k, ErrRecord)
 	}
-	e.Producer, e.Sequence, e.Salt = "", 0, ""
-	if err := e.Normalize(); err != nil {
+	added := numberBytes
+	if e.Tenant == "" {
+		added += subjects.MaxID
+	}
+	e.Producer, e.Sequence, e.Salt = strings.Repeat("-", added), 0, ""
+	err := e.Normalize()
+	e.Producer = ""
+	if err != nil {
 		return err
 	}
 	for _, part := range [...]struct{ name, id string }{{"tenant", e.Tenant}, {"runid", e.Run}, {"type", string(e.Kind())}} {

@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func writeTranscript(t *testing.T, name, session string) {
@@ -128,5 +131,25 @@ func TestImport_CountsLines(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, sum.Lines); diff != "" || sum.Malformed != len(want) {
 		t.Errorf("got %d malformed lines, want %d; (-want +got):\n%s", sum.Malformed, len(want), diff)
+	}
+}
+
+// What an outbox adds to an event counts when its line is checked: an event is
+// refused with its place, and none in a batch is found too large half-way.
+func TestPipe_LargestAttributes(t *testing.T) {
+	_, b := open(t)
+	tenant := strings.Repeat("t", 200)
+	var lines []string
+	for n := events.MaxAttributeBytes - 700; n < events.MaxAttributeBytes; n += 10 {
+		lines = append(lines, fmt.Sprintf(`{"specversion":"1.0","id":"%d","source":"s","type":"t","x":"%s"}`, n, strings.Repeat("x", n)))
+	}
+	sum, err := Pipe(t.Context(), strings.NewReader(strings.Join(lines, "\n")), PipeOptions{Broker: b, DataDir: t.TempDir(), Tenant: tenant, Name: "stdin"})
+	if err != nil || sum.New == 0 || sum.Malformed == 0 || sum.New+sum.Malformed != len(lines) {
+		t.Errorf("got %d new and %d malformed of %d, %v", sum.New, sum.Malformed, len(lines), err)
+	}
+	for _, m := range sum.Lines {
+		if m.Line == 0 {
+			t.Fatalf("got %s, want the line", m)
+		}
 	}
 }

@@ -55,6 +55,12 @@ type Outcome struct {
 	Executions []Execution `json:"executions,omitempty"`
 }
 
+// Told is the part of a notification's payload that says how the hooks fared
+// that were told of it. It is empty for an event that nobody was told of.
+type Told struct {
+	Executions []Execution `json:"executions,omitempty"`
+}
+
 // Common is embedded in every payload.
 type Common struct {
 	// Blobs names the fields that were too large for the wire and travelled

@@ -42,6 +42,7 @@ type ResponseCompletedData struct {
 	Text       string  `json:"text,omitempty"`
 	TokensUsed *Tokens `json:"tokens_used,omitempty"`
 	DurationMS int64   `json:"duration_ms,omitempty"`
+	Told
 	Common
 }
 
@@ -75,6 +76,7 @@ type CheckpointCreatedData struct {
 	Checkpoint string   `json:"checkpoint"`
 	Reason     string   `json:"reason,omitempty"`
 	Files      []string `json:"files,omitempty"`
+	Told
 	Common
 }
 
@@ -83,6 +85,7 @@ type ModelSwitchedData struct {
 	From   string `json:"from,omitempty"`
 	To     string `json:"to"`
 	Reason string `json:"reason,omitempty"`
+	Told
 	Common
 }
 
@@ -91,5 +94,6 @@ type MemoryUpdatedData struct {
 	Key       string `json:"key,omitempty"`
 	Operation string `json:"operation,omitempty"` // set, append, delete
 	Summary   string `json:"summary,omitempty"`
+	Told
 	Common
 }

@@ -12,6 +12,7 @@ type RunStartedData struct {
 	Cwd          string         `json:"cwd,omitempty"`
 	Version      string         `json:"version,omitempty"` // of the engine
 	Metadata     map[string]any `json:"metadata,omitempty"`
+	Told
 	Common
 }
 
@@ -40,6 +41,7 @@ type StepFinishedData struct {
 	ToolErrors    int            `json:"tool_errors,omitempty"`
 	Error         *Failure       `json:"error,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"` // complexity, partial_success, deferred, work_item, target, severity, …
+	Told
 	Common
 }
 
@@ -59,6 +61,7 @@ type RunFinishedData struct {
 	Files         []string       `json:"files,omitempty"`      // changed by the run
 	Error         *Failure       `json:"error,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
+	Told
 	Common
 }
 
@@ -95,6 +98,7 @@ type SessionEndedData struct {
 	TokensUsed *Tokens  `json:"tokens_used,omitempty"`
 	ToolCalls  int      `json:"tool_calls,omitempty"`
 	Files      []string `json:"files,omitempty"`
+	Told
 	Common
 }
 
@@ -120,5 +124,6 @@ type SubagentStoppedData struct {
 	TotalTokens int64    `json:"total_tokens,omitempty"` // where the tool tells no more
 	ToolCalls   int      `json:"tool_calls,omitempty"`
 	Files       []string `json:"files,omitempty"`
+	Told
 	Common
 }

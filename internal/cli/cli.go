@@ -60,11 +60,17 @@ func Main(cmd *cobra.Command) {
 	os.Exit(Execute(ctx, cmd, os.Args[1:]))
 }
 
-// Execute runs cmd with args and returns its exit status.
+// Execute runs cmd with args and returns its exit status. A result that could
+// not be written is a failure.
 func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 	prepare(cmd)
+	out := &result{w: cmd.OutOrStdout()}
+	cmd.SetOut(out)
 	cmd.SetArgs(args)
 	failed, err := cmd.ExecuteContextC(ctx)
+	if err == nil {
+		err = out.lost()
+	}
 	if err == nil {
 		return ExitOK
 	}

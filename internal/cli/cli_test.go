@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -167,5 +168,24 @@ func TestVersion(t *testing.T) {
 	status, stdout, _ := run(tool(), "--version")
 	if status != ExitOK || !strings.HasPrefix(stdout, "tool ") {
 		t.Errorf("got status %d and %q", status, stdout)
+	}
+}
+
+// Results that could not be written are no success, and change no verdict.
+func TestExecute_LostResult(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for args, want := range map[string]int{"load f": ExitError, "load --help": ExitError, "load verdict": 11, "bare": ExitOK} {
+		cmd := tool()
+		var stderr bytes.Buffer
+		cmd.SetOut(full)
+		cmd.SetErr(&stderr)
+		got := Execute(t.Context(), cmd, strings.Fields(args))
+		if told := strings.Contains(stderr.String(), "print the result: "); got != want || told != (want == ExitError) {
+			t.Errorf("%s: got status %d and %q, want %d", args, got, &stderr, want)
+		}
 	}
 }

@@ -31,8 +31,8 @@ func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 
 // IsTerminal reports whether w is a terminal: where progress may go.
 func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // UseColor reports whether w is a terminal whose user did not refuse colour,

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// result is the stdout of a command. It remembers that something could not be
+// written, so that a command need not look at each write.
+type result struct {
+	w io.Writer
+
+	mu  sync.Mutex // guards err
+	err error      // the first
+}
+
+// Write writes p to the command's stdout.
+func (r *result) Write(p []byte) (int, error) {
+	n, err := r.w.Write(p)
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.err == nil {
+			r.err = err
+		}
+	}
+	return n, err
+}
+
+// lost returns an error if not everything was written.
+func (r *result) lost() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil {
+		return fmt.Errorf("print the result: %w", r.err)
+	}
+	return nil
+}
+
+// fileOf returns the file that is written to through w, nil when there is none.
+func fileOf(w io.Writer) *os.File {
+	if r, ok := w.(*result); ok {
+		w = r.w
+	}
+	f, _ := w.(*os.File) // nil if it is none
+	return f
+}

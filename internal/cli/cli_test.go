@@ -37,6 +37,9 @@ func tool() *cobra.Command {
 	}
 	load.Flags().StringVar(&format, "format", "auto", "`format` of the file")
 	load.Flags().IntVar(&lines, "max-lines", 5, "at most so many `lines`")
+	load.Flags().Bool("strict", false, "take no other lines")
+	load.Flags().Bool("lenient", true, "take other lines")
+	load.MarkFlagsMutuallyExclusive("strict", "lenient")
 	bare := &cobra.Command{Use: "bare", Short: "Take nothing", RunE: func(*cobra.Command, []string) error { return nil }}
 	must := &cobra.Command{Use: "must", Short: "Need a flag", RunE: func(*cobra.Command, []string) error { return nil }}
 	must.Flags().String("by", "", "who")
@@ -118,6 +121,7 @@ func TestFlags(t *testing.T) {
 		},
 		{"OwnNameFirst", map[string]string{"NATS_URL": "nats://n", "HOOKTRAIL_NATS_URL": "nats://own"}, "load f", "f /x/hooktrail nats://own default false auto 5\n"},
 		{"FlagsWin", map[string]string{"HOOKTRAIL_DATA_DIR": "/d", "HOOKTRAIL_MAX_LINES": "7"}, "load f --data-dir /e --max-lines 9", "f /e  default false auto 9\n"},
+		{"FlagsWinOverTheirOpposite", map[string]string{"HOOKTRAIL_STRICT": "true"}, "load f --lenient", "f /x/hooktrail  default false auto 5\n"},
 		{"EmptyIsNone", map[string]string{"HOOKTRAIL_MAX_LINES": ""}, "load f", "f /x/hooktrail  default false auto 5\n"},
 	}
 	for _, tt := range tests {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -90,11 +91,20 @@ func environment(flag string) (name, value string) {
 	return "", ""
 }
 
-// fromEnvironment sets the flags that were not given from the environment.
+// exclusiveAnnotation is where cobra notes which flags a flag excludes.
+const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
+
+// fromEnvironment sets the flags that were not given from the environment,
+// unless one was given that excludes them.
 func fromEnvironment(flags *pflag.FlagSet) error {
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = true })
+	isGiven := func(group string) bool {
+		return slices.ContainsFunc(strings.Fields(group), func(name string) bool { return given[name] })
+	}
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || !hasEnv(f) {
+		if given[f.Name] || !hasEnv(f) || slices.ContainsFunc(f.Annotations[exclusiveAnnotation], isGiven) {
 			return
 		}
 		name, value := environment(f.Name)

@@ -25,6 +25,26 @@ func prepare(root *cobra.Command) {
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	})
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" && cmd.Run != nil {
+			refuseUnknown(cmd)
+		}
+	}
+}
+
+// refuseUnknown makes the help command refuse what is no command. Cobra's own
+// shows the help of the root then.
+func refuseUnknown(help *cobra.Command) {
+	show := help.Run
+	help.Args, help.Run = cobra.ArbitraryArgs, nil
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		if about, rest, err := cmd.Root().Find(args); err == nil && about.HasSubCommands() && len(rest) > 0 {
+			return Usage("%w", unknownCommand(about, rest))
+		}
+		show(cmd, args)
+		return nil
+	}
 }
 
 // eachCommand calls do with root and every command below it.

@@ -77,6 +77,7 @@ func TestExecute(t *testing.T) {
 		{"RequiredFlag", "must", ExitUsage, "tool must: required flag(s) \"by\" not set\nSee 'tool must --help'.\n"},
 		{"UnknownCommand", "frobnicate", ExitUsage, "tool: unknown command \"frobnicate\"; there are bare, load, must\nSee 'tool --help'.\n"},
 		{"NearCommand", "laod", ExitUsage, "tool: unknown command \"laod\"; did you mean \"load\"?\nSee 'tool --help'.\n"},
+		{"EmptyDataDir", "load f --data-dir=", ExitUsage, "tool load: --data-dir: empty, want a folder\nSee 'tool load --help'.\n"},
 		{"HelpOnNothing", "help frobnicate", ExitUsage, "tool help: unknown command \"frobnicate\"; there are bare, load, must\nSee 'tool help --help'.\n"},
 		{"HelpOnArgument", "help load x", ExitOK, ""},
 		{"HelpOnCommand", "help load", ExitOK, ""},

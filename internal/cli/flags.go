@@ -46,6 +46,9 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
+		if s.DataDir == "" {
+			return Usage("--data-dir: empty, want a folder")
+		}
 		return nil
 	}
 }

@@ -35,10 +35,13 @@ func IsTerminal(w io.Writer) bool {
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
+// dumb is the TERM of a terminal that takes nothing but text.
+const dumb = "dumb"
+
 // UseColor reports whether w is a terminal whose user did not refuse colour,
 // by a NO_COLOR variable with any value or a terminal that has none.
 func UseColor(w io.Writer) bool {
-	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != dumb
 }
 
 // Palette colours text. The zero Palette leaves it as it is.

@@ -146,6 +146,23 @@ func TestProgress_NoTerminal(t *testing.T) {
 	p.Finish()
 }
 
+// A terminal that knows no escapes gets no bar either.
+func TestProgress_DumbTerminal(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil || !IsTerminal(terminal) {
+		t.Skip("no terminal can be made here")
+	}
+	defer terminal.Close()
+	t.Setenv("TERM", "xterm")
+	if NewProgress(terminal, "import") == nil {
+		t.Error("no bar on a terminal")
+	}
+	t.Setenv("TERM", "dumb")
+	if NewProgress(terminal, "import") != nil {
+		t.Error("a bar of escapes on a terminal that knows none")
+	}
+}
+
 func TestBar_UnknownTotal(t *testing.T) {
 	if got := bar("import", 7, 0); got != "import 7" {
 		t.Errorf("got %q", got)

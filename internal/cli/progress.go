@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -29,9 +30,10 @@ const (
 	percentOfDone = 100
 )
 
-// NewProgress returns a bar on w, which is stderr: nil when that is no terminal.
+// NewProgress returns a bar on w, which is stderr: nil when that is no terminal
+// or one that cannot take a line away again.
 func NewProgress(w io.Writer, label string) *Progress {
-	if !IsTerminal(w) {
+	if !IsTerminal(w) || os.Getenv("TERM") == dumb {
 		return nil
 	}
 	return &Progress{w: w, label: label, now: time.Now}

@@ -60,7 +60,7 @@ func refuse(status int, format string, args ...any) *RequestError {
 // What an outbox numbered before is treated as by [CloudEvents]. Payloads that
 // are not JSON become data_base64, byte for byte.
 func FromRequest(r *http.Request) ([]events.Event, error) {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what cannot be parsed is no media type of ours
 	if err := checkMedia(r.Header, media, params); err != nil {
 		return nil, err
 	}
@@ -75,15 +75,17 @@ func FromRequest(r *http.Request) ([]events.Event, error) {
 	case batchType:
 		return fromBatch(body)
 	}
-	return one(fromHeaders(r.Header, isJSON(media, params, err), body))
+	return one(fromHeaders(r.Header, isJSON(r.Header.Get("Content-Type")), body))
 }
 
 // checkMedia refuses what is in none of the content modes.
 func checkMedia(header http.Header, media string, params map[string]string) error {
 	isEvent := strings.HasPrefix(media, anyEventType)
 	hasHeaders := header.Get("Ce-Specversion") != "" || header.Get("Ce-Id") != ""
-	encoding := header.Get("Content-Encoding")
+	encoding := strings.Join(header.Values("Content-Encoding"), ", ")
 	switch {
+	case len(header.Values("Content-Type")) > 1:
+		return refuse(http.StatusBadRequest, "content type occurs twice")
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		return refuse(http.StatusUnsupportedMediaType, "content encoding %q is not supported", encoding)
 	case isEvent && media != structuredType && media != batchType:

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -148,10 +149,11 @@ func writeString(b *bytes.Buffer, s string) {
 
 // isJSON reports whether a body of this content type is JSON. Without a content
 // type it is, as for an event without datacontenttype.
-func isJSON(media string, params map[string]string, err error) bool {
-	if media == "" {
+func isJSON(contentType string) bool {
+	if contentType == "" {
 		return true
 	}
+	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil || !isUTF8(params) {
 		return false
 	}

@@ -223,6 +223,32 @@ func TestFromRequest_Refuses(t *testing.T) {
 	}
 }
 
+// A header that comes twice is read differently by different readers.
+func TestFromRequest_TwoHeaders(t *testing.T) {
+	for name, second := range map[string]string{"Content-Type": "text/plain", "Content-Encoding": "gzip"} {
+		r := post(map[string]string{"Content-Type": ceType, "Content-Encoding": "identity"}, `{"specversion":"1.0","id":"1","source":"s","type":"t"}`)
+		r.Header.Add(name, second)
+		if list, err := ingest.FromRequest(r); err == nil {
+			t.Errorf("%s: got %v, want a refusal", name, list)
+		}
+	}
+}
+
+// A body is JSON when its type says so, or when there is no type; one whose type
+// cannot be read is kept byte for byte.
+func TestFromRequest_UnreadableType(t *testing.T) {
+	for contentType, want := range map[string]string{";;;": `"data_base64":"MQ=="`, "json": `"data_base64":"MQ=="`, "": `"data":1`, "text/json": `"data":1`} {
+		headers := map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t"}
+		if contentType != "" {
+			headers["Content-Type"] = contentType
+		}
+		list, err := ingest.FromRequest(post(headers, "1"))
+		if err != nil || !strings.Contains(string(list[0].Encode()), want) {
+			t.Errorf("%q: got %v, %v, want %s", contentType, list, err, want)
+		}
+	}
+}
+
 func TestFromRequest_Body(t *testing.T) {
 	t.Run("TooLarge", func(t *testing.T) {
 		r := post(map[string]string{"Content-Type": ceType}, strings.Repeat(" ", 11))

@@ -17,7 +17,8 @@ type hook struct {
 	globs      []*glob // of the matchers, what is cheap and safe enough for the caller
 	registered time.Time
 
-	stray atomic.Int32 // executions that have outlived their dispatch
+	stray   atomic.Int32 // executions that have outlived their dispatch
+	running atomic.Int32 // asynchronous executions
 }
 
 // prepare checks the settings and fills in what they left open.
@@ -36,6 +37,9 @@ func (h *hook) prepare(opts Options) error {
 		if h.at.block {
 			h.onFailure = Block
 		}
+	}
+	if h.onFailure == Block && h.at.mild {
+		h.onFailure = Warn
 	}
 	rest := h.matchers[:0:0]
 	for _, m := range h.matchers {
@@ -72,6 +76,14 @@ func (h *hook) wanted(meta *Meta, tool string, end ending) bool {
 		}
 	}
 	return true
+}
+
+// label returns what to call the hook in front of people.
+func (h *hook) label() string {
+	if h.name != "" {
+		return h.name
+	}
+	return string(h.id)
 }
 
 func (h *hook) describe() Registration {
@@ -124,3 +136,6 @@ func newChain(hooks []*hook, at *place) *chain {
 	}
 	return c
 }
+
+// later tells whether there are asynchronous hooks.
+func (c *chain) later() bool { return c != nil && len(c.async) > 0 }

@@ -8,7 +8,33 @@ import (
 
 // DecisionPoint is where hooks allow, deny, ask, or patch an input.
 type DecisionPoint[In, P any] struct {
-	at *place
+	at    *place
+	rules decisionRules[In, P]
+
+	copyInput func(In) In // nil where inputs cannot be changed
+	copyPatch func(P) P
+}
+
+// decisionRules are what is particular to a decision point.
+type decisionRules[In, P any] struct {
+	gathered bool              // every hook sees the input as it came
+	noDeny   bool              // there is nothing to deny
+	call     func(In) ToolCall // the tool call that it is about, if any
+	// apply changes in and sum by p, or neither of them, and tells whether p
+	// says anything new.
+	apply   func(in *In, sum *P, p P) (bool, error)
+	payload func(asked In, out *Outcome[In, P]) any // of the event
+
+	// How documents stand for it, where In is not their Payload, nor P the Patch
+	// and the Value.
+	read  func(Document) (In, error)
+	write func(In, *Document) error
+	patch func(reply JSON) (P, error)
+	show  func(*Outcome[In, P], *DocumentOutcome) error
+}
+
+func newDecision[In, P any](kind events.Kind, rules decisionRules[In, P]) *DecisionPoint[In, P] {
+	return &DecisionPoint[In, P]{at: at(kind), rules: rules, copyInput: copier[In](), copyPatch: copier[P]()}
 }
 
 // Kind returns the point's name, and the kind of the events it records.
@@ -24,8 +50,30 @@ func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In
 // Dispatch asks the hooks of the point about in. It does not fail: what goes
 // wrong with a hook counts as the hook's failure mode says, and is recorded.
 func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta Meta, in In) Outcome[In, P] {
-	_, _, _ = ctx, r, meta
-	return Outcome[In, P]{Verdict: None, Input: in}
+	var tool string
+	if p.rules.call != nil {
+		call := p.rules.call(in)
+		tool = call.Tool
+		if meta.ToolCall == "" {
+			meta.ToolCall = call.ID
+		}
+	}
+	if !r.concerns(p.at, &meta, tool, unknown) {
+		return Outcome[In, P]{Verdict: None, Input: in}
+	}
+	return p.dispatch(ctx, r, meta, tool, in)
+}
+
+// dispatch is Dispatch where there is something to do.
+func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta Meta, tool string, in In) Outcome[In, P] {
+	d := &decision[In, P]{point: p, asked: in, out: Outcome[In, P]{Verdict: None, Input: in}}
+	d.takeOff(r, p.at, meta, tool, unknown)
+	d.sequence(ctx, d)
+	d.out.Executions = d.executions
+	if d.event != "" {
+		d.out.Event, d.out.RecordErr = d.record(ctx, p.at.kind, p.rules.payload(in, &d.out))
+	}
+	return d.out
 }
 
 func (p *DecisionPoint[In, P]) adding(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error)) registration {

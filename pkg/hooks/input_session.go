@@ -4,7 +4,7 @@ import "time"
 
 // Prompt is what [PromptSubmit] decides on.
 type Prompt struct {
-	Text string
+	Text string `json:"prompt"`
 }
 
 // PromptPatch changes a prompt.
@@ -15,10 +15,10 @@ type PromptPatch struct {
 
 // Session is what [SessionStart] tells.
 type Session struct {
-	From    string // startup, resume, clear, compact
-	Model   string
-	Charter string // what the agent is for
-	Config  JSON   // an object
+	From    string `json:"from,omitempty"` // startup, resume, clear, compact
+	Model   string `json:"model,omitempty"`
+	Charter string `json:"charter,omitempty"` // what the agent is for
+	Config  JSON   `json:"config,omitempty"`  // an object
 }
 
 // SessionPatch configures a session.
@@ -29,11 +29,11 @@ type SessionPatch struct {
 
 // Subagent is what [SubagentStart] decides on.
 type Subagent struct {
-	ID       string
-	Name     string
-	Model    string
-	TaskType string
-	Charter  string // text or path of its charter
+	ID       string `json:"subagent,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Model    string `json:"model,omitempty"`
+	TaskType string `json:"task_type,omitempty"`
+	Charter  string `json:"charter,omitempty"` // text or path of its charter
 }
 
 // SubagentPatch changes a sub-agent before it starts.
@@ -43,10 +43,10 @@ type SubagentPatch struct {
 
 // Compaction is what [CompactBefore] tells.
 type Compaction struct {
-	Trigger   string // auto or manual
-	Strategy  string
-	Tokens    int64
-	MaxTokens int64
+	Trigger   string `json:"trigger,omitempty"` // auto or manual
+	Strategy  string `json:"strategy,omitempty"`
+	Tokens    int64  `json:"tokens,omitempty"`
+	MaxTokens int64  `json:"max_tokens,omitempty"`
 }
 
 // CompactionPatch saves what a compaction would lose.
@@ -57,7 +57,7 @@ type CompactionPatch struct {
 
 // Step is what [StepBefore] tells: the state that an agent starts from.
 type Step struct {
-	State JSON // an object
+	State JSON `json:"state,omitempty"` // an object
 }
 
 // StepPatch adds to the state.

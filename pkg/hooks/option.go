@@ -20,7 +20,8 @@ const (
 	Warn FailureMode = iota + 1
 	// Block denies, does not retry, or prevents what the value was for; of
 	// [ToolResultStore] it stores a marker instead of the result. It ends the
-	// chain. A notification cannot block: there it is Warn.
+	// chain. Where there is nothing to block, at [SessionStart] and the
+	// notifications, it is Warn.
 	Block
 	// Ignore goes on without a word in the log; the execution is recorded all
 	// the same.
@@ -143,11 +144,12 @@ const (
 )
 
 var (
-	errAsyncLost = errors.New("async: the decision would be lost")
-	errAsync     = errors.New("async: what it returns is needed before the point can go on")
-	errWhen      = errors.New("when: the point does not tell success from failure")
-	errNoHook    = errors.New("no function")
-	errOption    = errors.New("option without a value that exists")
+	errAsyncLost  = errors.New("async: the decision would be lost")
+	errAsync      = errors.New("async: what it returns is needed before the point can go on")
+	errWhen       = errors.New("when: the point does not tell success from failure")
+	errNoRegistry = errors.New("no registry")
+	errNoHook     = errors.New("no function")
+	errOption     = errors.New("option without a value that exists")
 )
 
 // check says what of s makes no sense at the point.

@@ -51,6 +51,7 @@ type place struct {
 	async   bool
 	ends    bool // it tells success from failure
 	block   bool // its hooks block when they fail, unless told otherwise
+	mild    bool // there is nothing to block
 	index   int  // in places, and of its chain
 }
 
@@ -62,7 +63,7 @@ func (p *place) describe() Point {
 var places = numbered([pointCount]place{
 	{kind: events.ToolBefore, class: DecisionClass, aliases: []string{"PreToolUse"}},
 	{kind: events.PromptSubmit, class: DecisionClass, aliases: []string{"PromptSubmit"}},
-	{kind: events.SessionStart, class: DecisionClass, aliases: []string{"SessionStart"}},
+	{kind: events.SessionStart, class: DecisionClass, aliases: []string{"SessionStart"}, mild: true},
 	{kind: events.SubagentStart, class: DecisionClass},
 	{kind: events.CompactBefore, class: DecisionClass},
 	{kind: events.Error, class: DecisionClass, aliases: []string{"Error"}},
@@ -75,17 +76,17 @@ var places = numbered([pointCount]place{
 	{kind: events.ToolResult, class: TransformClass, aliases: []string{"PostToolUse"}, async: true, ends: true},
 	{kind: events.ToolResultStore, class: TransformClass, block: true},
 	{kind: events.StepOutput, class: TransformClass, async: true},
-	{kind: events.RunStarted, class: NotificationClass, async: true},
-	{kind: events.StepFinished, class: NotificationClass, async: true, ends: true},
-	{kind: events.RunFinished, class: NotificationClass, async: true, ends: true},
-	{kind: events.SessionEnded, class: NotificationClass, aliases: []string{"SessionStop"}, async: true},
-	{kind: events.SubagentStopped, class: NotificationClass, async: true, ends: true},
-	{kind: events.MessageCreated, class: NotificationClass, async: true},
-	{kind: events.MessageUpdated, class: NotificationClass, async: true},
-	{kind: events.ResponseCompleted, class: NotificationClass, aliases: []string{"ResponseComplete"}, async: true},
-	{kind: events.CheckpointCreated, class: NotificationClass, aliases: []string{"Checkpoint"}, async: true},
-	{kind: events.ModelSwitched, class: NotificationClass, aliases: []string{"ModelSwitch"}, async: true},
-	{kind: events.MemoryUpdated, class: NotificationClass, aliases: []string{"MemoryUpdate"}, async: true},
+	{kind: events.RunStarted, class: NotificationClass, async: true, mild: true},
+	{kind: events.StepFinished, class: NotificationClass, async: true, ends: true, mild: true},
+	{kind: events.RunFinished, class: NotificationClass, async: true, ends: true, mild: true},
+	{kind: events.SessionEnded, class: NotificationClass, aliases: []string{"SessionStop"}, async: true, mild: true},
+	{kind: events.SubagentStopped, class: NotificationClass, async: true, ends: true, mild: true},
+	{kind: events.MessageCreated, class: NotificationClass, async: true, mild: true},
+	{kind: events.MessageUpdated, class: NotificationClass, async: true, mild: true},
+	{kind: events.ResponseCompleted, class: NotificationClass, aliases: []string{"ResponseComplete"}, async: true, mild: true},
+	{kind: events.CheckpointCreated, class: NotificationClass, aliases: []string{"Checkpoint"}, async: true, mild: true},
+	{kind: events.ModelSwitched, class: NotificationClass, aliases: []string{"ModelSwitch"}, async: true, mild: true},
+	{kind: events.MemoryUpdated, class: NotificationClass, aliases: []string{"MemoryUpdate"}, async: true, mild: true},
 })
 
 const pointCount = 26

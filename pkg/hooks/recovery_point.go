@@ -33,8 +33,10 @@ func (p *RecoveryPoint) On(r *Registry, fn func(context.Context, Meta, Failure) 
 // Dispatch asks every hook of the point, whatever those before it answered. A
 // hook that blocks when it fails refuses to retry.
 func (p *RecoveryPoint) Dispatch(ctx context.Context, r *Registry, meta Meta, f Failure) Recovered {
-	_, _, _, _ = ctx, r, meta, f
-	return Recovered{}
+	if !r.concerns(p.at, &meta, "", unknown) {
+		return Recovered{}
+	}
+	return p.dispatch(ctx, r, meta, f)
 }
 
 func (p *RecoveryPoint) adding(r *Registry, fn func(context.Context, Meta, Failure) (*Recovery, error)) registration {

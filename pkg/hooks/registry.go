@@ -82,7 +82,8 @@ type Registry struct {
 	err    error      // registrations that were refused
 	closed bool
 
-	stray strays // executions that outlive their dispatch
+	strays  strays    // executions that outlive their dispatch
+	benches sync.Pool // of *bench
 }
 
 // NewRegistry returns a registry without hooks.
@@ -91,6 +92,9 @@ func NewRegistry(opts Options) *Registry { return &Registry{opts: opts.withDefau
 // Off removes a hook and tells whether it was there: a second call returns
 // false. Dispatches that have begun still call it.
 func (r *Registry) Off(id ID) bool {
+	if r == nil {
+		return false
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.hooks, func(h *hook) bool { return h.id == id })
@@ -105,6 +109,9 @@ func (r *Registry) Off(id ID) bool {
 
 // List returns the registered hooks in the order of their registration.
 func (r *Registry) List() []Registration {
+	if r == nil {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := make([]Registration, len(r.hooks))
@@ -117,6 +124,9 @@ func (r *Registry) List() []Registration {
 // Err returns why registrations were refused, joined; nil if none was. An On
 // that was refused has returned an empty id.
 func (r *Registry) Err() error {
+	if r == nil {
+		return errNoRegistry
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
@@ -127,10 +137,13 @@ func (r *Registry) Err() error {
 // hooks stay: what is dispatched afterwards is decided as before, but
 // asynchronous hooks are not started any more.
 func (r *Registry) Close(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	if n := r.stray.close(ctx); n > 0 {
+	if n := r.strays.close(ctx); n > 0 {
 		return fmt.Errorf("close registry: %d executions have not ended: %w", n, context.Cause(ctx))
 	}
 	return nil
@@ -138,6 +151,9 @@ func (r *Registry) Close(ctx context.Context) error {
 
 // add registers fn at a place and returns its id.
 func (r *Registry) add(at *place, fn any, opts []Option) (ID, error) {
+	if r == nil {
+		return "", fmt.Errorf("register hook at %s: %w", at.kind, errNoRegistry)
+	}
 	h := &hook{at: at, fn: fn, registered: time.Now().UTC()}
 	for _, opt := range opts {
 		if opt != nil {
@@ -161,7 +177,7 @@ func (r *Registry) add(at *place, fn any, opts []Option) (ID, error) {
 // on is add for those who cannot be told of an error at once.
 func (r *Registry) on(at *place, fn any, opts []Option) ID {
 	id, err := r.add(at, fn, opts)
-	if err != nil {
+	if err != nil && r != nil {
 		r.mu.Lock()
 		r.err = errors.Join(r.err, err)
 		r.mu.Unlock()

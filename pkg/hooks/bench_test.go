@@ -1,0 +1,138 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+const rounds = 9 // odd: the median is one of them
+
+func median(list []float64) float64 {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// reportRatios reports the median of per-round ratios, and their spread.
+func reportRatios(b *testing.B, name string, ratios []float64) {
+	b.Helper()
+	b.ReportMetric(median(ratios), name)
+	b.Logf("%-28s median %.3f, from %.3f to %.3f", name, median(ratios), slices.Min(ratios), slices.Max(ratios))
+}
+
+// perCall returns how long a call of do takes, over n of them.
+func perCall(n int, do func()) time.Duration {
+	start := time.Now()
+	for range n {
+		do()
+	}
+	return time.Since(start) / time.Duration(n)
+}
+
+// five returns hooks with globs, and what each of them counts.
+func five(counts *[5]int) []func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+	list := make([]func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error), len(counts))
+	for i := range list {
+		list[i] = func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+			counts[i]++
+			return nil, nil
+		}
+	}
+	return list
+}
+
+// limit does what a dispatch does the way that first comes to mind: a goroutine
+// and a WithTimeout per hook.
+type limit struct {
+	fns      []func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error)
+	matchers []Matcher
+	names    []string
+}
+
+func (l *limit) dispatch(ctx context.Context, meta Meta, call ToolCall) []Execution {
+	var executions []Execution
+	for i, fn := range l.fns {
+		if !l.matchers[i].Match(meta, Subject{Tool: call.Tool, Args: call.Args}) {
+			continue
+		}
+		executions = append(executions, l.invoke(ctx, i, fn, meta, call))
+	}
+	return executions
+}
+
+func (l *limit) invoke(
+	ctx context.Context, i int, fn func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error), meta Meta, call ToolCall,
+) Execution {
+	start := time.Now()
+	ctx, stop := context.WithTimeout(ctx, DefaultTimeout)
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- fmt.Errorf("panic: %v", p)
+			}
+		}()
+		_, err := fn(ctx, meta, call)
+		done <- err
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return Execution{
+		Hook: l.names[i], Point: events.ToolBefore, Success: err == nil,
+		DurationMS: float64(time.Since(start).Microseconds()) / 1000,
+	}
+}
+
+// BenchmarkDispatch compares a dispatch of five hooks with globs with a
+// goroutine and a WithTimeout per hook. To reach: 0.25.
+func BenchmarkDispatch(b *testing.B) {
+	var counts [5]int
+	fns := five(&counts)
+	patterns := []string{"*", "Ba*", "*sh", "B*s*h", "Bash"}
+	r := NewRegistry(Options{})
+	l := &limit{fns: fns}
+	for i, fn := range fns {
+		m, err := ForTool(patterns[i])
+		if err != nil {
+			b.Fatal(err)
+		}
+		l.matchers, l.names = append(l.matchers, m), append(l.names, string(ToolBefore.On(r, fn, Match(m))))
+	}
+	meta, call := Meta{Run: "run-1", Agent: "coder"}, ToolCall{ID: "c1", Tool: "Bash", Args: `{"command":"ls"}`}
+	const n = 20_000
+	var ratios, took []float64
+	calls := 0
+	for b.Loop() {
+		for range rounds {
+			slow := perCall(n, func() { sink = l.dispatch(b.Context(), meta, call) })
+			fast := perCall(n, func() { sink = ToolBefore.Dispatch(b.Context(), r, meta, call).Executions })
+			ratios, took = append(ratios, float64(fast)/float64(slow)), append(took, float64(fast))
+			calls += 2 * n
+		}
+	}
+	b.ReportMetric(median(took), "ns/dispatch")
+	reportRatios(b, "dispatch/goroutines", ratios)
+	for i, got := range counts {
+		if got != calls {
+			b.Errorf("hook %d called %d times, want %d", i, got, calls)
+		}
+	}
+	if len(sink) != len(counts) || sink[4].Hook != l.names[4] {
+		b.Errorf("executions %+v", sink)
+	}
+}
+
+var sink []Execution
+
+var _ sync.Mutex

@@ -1,0 +1,133 @@
+package hooks
+
+import (
+	"context"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func (p *TransformPoint[S, V]) adapt(fn func(context.Context, Document) (*Reply, error)) any {
+	return func(ctx context.Context, meta Meta, s S, v V) (*V, error) {
+		d := Document{Point: p.at.kind, Meta: meta}
+		if err := p.rules.write(s, v, &d); err != nil {
+			return nil, err
+		}
+		reply, err := fn(ctx, d)
+		if err != nil || reply == nil {
+			return nil, err
+		}
+		switch reply.Verdict {
+		case "", None, Allow:
+		case Deny, Ask:
+			return nil, ErrBadOutput
+		default:
+			return nil, ErrBadOutput
+		}
+		if reply.Patch == "" && reply.Context == "" {
+			return nil, nil //nolint:nilnil // the value stays
+		}
+		value, err := p.rules.reply(v, reply)
+		if err != nil {
+			return nil, ErrBadOutput
+		}
+		return &value, nil
+	}
+}
+
+func (p *TransformPoint[S, V]) dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error) {
+	s, v, err := p.rules.read(d)
+	if err != nil {
+		return DocumentOutcome{}, err
+	}
+	out := p.Dispatch(ctx, r, d.Meta, s, v)
+	shown := DocumentOutcome{Executions: out.Executions, RecordErr: out.RecordErr}
+	if out.Prevented {
+		shown.Verdict, shown.Reason = Deny, preventedBecause(out.Executions)
+	}
+	err = p.rules.show(out.Value, &shown)
+	return shown, err
+}
+
+func (p *NotificationPoint[E]) adapt(fn func(context.Context, Document) (*Reply, error)) any {
+	return func(ctx context.Context, meta Meta, e E) error {
+		d := Document{Point: p.at.kind, Meta: meta}
+		var err error
+		if d.Payload, err = Marshal(e); err != nil {
+			return err
+		}
+		_, err = fn(ctx, d)
+		return err
+	}
+}
+
+func (p *NotificationPoint[E]) dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error) {
+	e, err := payloadAs[E](d)
+	if err != nil {
+		return DocumentOutcome{}, err
+	}
+	out := p.Dispatch(ctx, r, d.Meta, e)
+	return DocumentOutcome{Executions: out.Executions, RecordErr: out.RecordErr}, nil
+}
+
+// toolEnd is what the Payload of a document about a tool's result has besides
+// the document's own fields.
+type toolEnd struct {
+	Status     events.ToolStatus `json:"status,omitempty"`
+	Stack      string            `json:"stack,omitempty"`
+	Context    string            `json:"additional_context,omitempty"`
+	ExitCode   *int              `json:"exit_code,omitempty"`
+	DurationMS int64             `json:"duration_ms,omitempty"`
+	Suppress   bool              `json:"suppress_output,omitempty"`
+}
+
+func readToolResult(d Document) (ToolDone, ToolOutcome, error) {
+	end, err := payloadAs[toolEnd](d)
+	if err != nil {
+		return ToolDone{}, ToolOutcome{}, err
+	}
+	if end.Status == "" {
+		end.Status = events.ToolSuccess
+		if d.Error != "" {
+			end.Status = events.ToolError
+		}
+	}
+	done := ToolDone{Call: callOf(d), Duration: time.Duration(end.DurationMS) * time.Millisecond}
+	return done, ToolOutcome{
+		Status: end.Status, Result: d.Result, Error: d.Error,
+		Stack: end.Stack, Context: end.Context, ExitCode: end.ExitCode, Suppress: end.Suppress,
+	}, nil
+}
+
+func writeToolResult(done ToolDone, o ToolOutcome, d *Document) (err error) {
+	d.Tool, d.Args, d.Result, d.Error = done.Call.Tool, done.Call.Args, o.Result, o.Error
+	d.Payload, err = Marshal(toolEnd{
+		Status: o.Status, Stack: o.Stack, Context: o.Context, ExitCode: o.ExitCode,
+		DurationMS: done.Duration.Milliseconds(), Suppress: o.Suppress,
+	})
+	return err
+}
+
+func replyToolResult(now ToolOutcome, r *Reply) (ToolOutcome, error) {
+	now.Context = joinContext(now.Context, r.Context)
+	if r.Patch == "" {
+		return now, nil
+	}
+	err := decodePatch(r.Patch, &now)
+	return now, err
+}
+
+func showToolResult(o ToolOutcome, to *DocumentOutcome) (err error) {
+	to.Context = o.Context
+	to.Value, err = Marshal(o)
+	return err
+}
+
+// replyJSON is the reply of transforms whose value is a document: the value as
+// it is to be.
+func replyJSON(now JSON, r *Reply) (JSON, error) {
+	if r.Patch == "" {
+		return now, nil
+	}
+	return r.Patch, nil
+}

@@ -1,0 +1,131 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// RunInfo says what is run.
+type RunInfo struct {
+	ID       string // unique for ever; empty: that of the engine's Meta, or a new one
+	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT; empty: that of the run around it
+	Agent    string // who acts; empty: who acts around it
+	Role     string // FOREMAN, CODER, …
+	Title    string
+	Input    string // summary of what goes in
+	Model    string
+	Cwd      string
+	Version  string         // of the orchestrator
+	Metadata map[string]any // told at the start and, with what is reported meanwhile, at the end
+}
+
+// Run calls fn as a run: run.started before, run.finished after. It returns what
+// fn returns. A run inside another one has that as its parent.
+func (e *Engine) Run(ctx context.Context, info RunInfo, fn func(context.Context) error) error {
+	return e.run(ctx, e.at(ctx).enter(info), info, fn)
+}
+
+// enter returns the frame of a run that starts at f.
+func (f frame) enter(info RunInfo) frame {
+	session := f.sums
+	if f.run != nil {
+		session = f.run.session
+		f.meta.ParentRun, f.meta.ParentAgent = f.meta.Run, f.meta.Agent
+		f.meta.Run, f.meta.StepCount = "", 0
+	}
+	if info.ID != "" {
+		f.meta.Run = info.ID
+	}
+	if f.meta.Run == "" {
+		f.meta.Run = events.NewID()
+	}
+	f.meta.Step, f.meta.ToolCall = "", ""
+	if info.Type != "" {
+		f.meta.RunType = info.Type
+	}
+	f.act(info.Agent, info.Role)
+	f.run = &progress{session: session}
+	f.sums = newSums(session, info.Metadata)
+	return f
+}
+
+// run calls fn in the frame of its run.
+func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(context.Context) error) (err error) {
+	ctx = at.within(ctx)
+	began := time.Now()
+	tell(ctx, e, RunStarted, events.RunStartedData{
+		RunType: at.meta.RunType, AgentRole: at.meta.AgentRole, Title: info.Title, InputSummary: info.Input,
+		Model: info.Model, Cwd: info.Cwd, Version: info.Version, Metadata: info.Metadata,
+	})
+	err = ErrExited // if fn does not return
+	defer func() { e.finishRun(ctx, at, began, err) }()
+	err = e.guard(ctx, RunFinished.Kind(), func() error { return fn(ctx) })
+	return err
+}
+
+// finishRun tells that a run has ended, and of an error that no step has told of.
+func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
+	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
+		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})
+	}
+	sum := at.sums.totals()
+	tell(ctx, e, RunFinished, events.RunFinishedData{
+		RunType: at.meta.RunType, Success: err == nil, Reason: reasonOf(err), OutputSummary: sum.summary,
+		DurationMS: time.Since(began).Milliseconds(), TokensUsed: sum.tokens, Steps: int(at.run.steps.Load()),
+		ToolCalls: sum.calls, ToolErrors: sum.failed, Unanswered: sum.open, Files: sum.files,
+		Error: failureOf(err), Metadata: sum.metadata,
+	})
+}
+
+// knows tells whether the hooks of Error have seen err, or what it is about.
+func (p *progress) knows(err error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reported != nil && errors.Is(err, p.reported)
+}
+
+// reasonOf returns why what ended with err has ended.
+func reasonOf(err error) string {
+	switch failure := failureOf(err); {
+	case failure == nil:
+		return "completed"
+	case failure.Class == "cancelled", failure.Class == "timeout", failure.Class == "denied":
+		return failure.Class
+	}
+	return "failed"
+}
+
+// Session calls fn as a session: session.start before, session.ended after, with
+// all that its runs and their sub-agents have come to. What the hooks configure,
+// and what they want the agent to know, is in the outcome that fn gets. An empty
+// id is that of the engine's Meta, or a new one.
+func (e *Engine) Session(
+	ctx context.Context, id string, s Session, fn func(context.Context, Outcome[Session, SessionPatch]) error,
+) (err error) {
+	at := e.at(ctx)
+	switch {
+	case id != "":
+		at.meta.Session = id
+	case at.meta.Session == "":
+		at.meta.Session = events.NewID()
+	}
+	at.sums = newSums(at.sums, nil)
+	at.run = nil
+	ctx = at.within(ctx)
+	began := time.Now()
+	started := SessionStart.Dispatch(ctx, e.registry, e.Meta(ctx), s)
+	e.recorded(ctx, SessionStart.Kind(), started.RecordErr)
+	err = ErrExited // if fn does not return
+	defer func() {
+		sum := at.sums.totals()
+		tell(ctx, e, SessionEnded, events.SessionEndedData{
+			Reason: reasonOf(err), DurationMS: time.Since(began).Milliseconds(), TokensUsed: sum.tokens,
+			ToolCalls: sum.calls, Files: sum.files,
+		})
+	}()
+	err = e.guard(ctx, SessionEnded.Kind(), func() error { return fn(ctx, started) })
+	return err
+}

@@ -1,0 +1,100 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// StepInfo says what is done in a step.
+type StepInfo struct {
+	ID       string // unique in the run; empty: a new one
+	Agent    string // who acts; empty: who acts around it
+	Role     string // FOREMAN, CODER, …
+	State    JSON   // an object: what the agent starts from
+	Input    string // summary of what goes in
+	Model    string
+	Metadata map[string]any // told at the end, with what is reported meanwhile
+}
+
+// Step calls fn as a step of a run. The hooks of step.before add to the state
+// that fn starts from, or deny the step, which then is skipped; those of
+// step.output see and change what it returns, an object; step.finished tells how
+// it ended. When fn fails, the hooks of error say whether it is called once more.
+//
+// It returns the output as it is to be applied, and else the error of the last
+// attempt, or a *[DeniedError].
+func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Context, Attempt) (JSON, error)) (out JSON, err error) {
+	at := e.at(ctx)
+	if info.ID == "" {
+		info.ID = events.NewID()
+	}
+	at.meta.Step, at.meta.ToolCall = info.ID, ""
+	at.act(info.Agent, info.Role)
+	at.sums = newSums(at.sums, info.Metadata)
+	if at.run != nil {
+		at.run.steps.Add(1)
+	}
+	ctx = at.within(ctx)
+	began := time.Now()
+	err = ErrExited // if fn does not return
+	defer func() { e.finishStep(ctx, at, info, began, err) }()
+
+	first, denied := e.stepBefore(ctx, info)
+	if denied != nil {
+		err = denied
+		return "", err
+	}
+	err = e.attempts(ctx, first, UnknownError, func(a Attempt) error {
+		return e.guard(ctx, StepFinished.Kind(), func() (err error) {
+			out, err = fn(ctx, a)
+			return err
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	out, err = e.stepOutput(ctx, StepState{Agent: at.meta.Agent, State: first.State}, out)
+	return out, err
+}
+
+// stepBefore returns what a step starts from, or why it is not taken.
+func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, *DeniedError) {
+	before := StepBefore.Dispatch(ctx, e.registry, e.Meta(ctx), Step{State: info.State})
+	e.recorded(ctx, StepBefore.Kind(), before.RecordErr)
+	denied := e.resolve(ctx, verdictOf(StepBefore, before),
+		ToolCall{ID: info.ID, Tool: string(StepBefore.Kind()), Args: before.Input.State})
+	return Attempt{State: before.Input.State, Context: before.Context, Number: 1, Model: info.Model}, denied
+}
+
+// stepOutput returns the output of a step as it is to be applied.
+func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSON, error) {
+	ctx = context.WithoutCancel(ctx)
+	after := StepOutput.Dispatch(ctx, e.registry, e.Meta(ctx), state, out)
+	e.recorded(ctx, StepOutput.Kind(), after.RecordErr)
+	if after.Prevented {
+		return "", fmt.Errorf("step %s: output withheld: %w", e.at(ctx).meta.Step, after.Err)
+	}
+	return after.Value, nil
+}
+
+// finishStep tells how a step has ended.
+func (e *Engine) finishStep(ctx context.Context, at frame, info StepInfo, began time.Time, err error) {
+	status := events.StepCompleted
+	denied, ok := errors.AsType[*DeniedError](err)
+	switch {
+	case ok && denied.Point == StepBefore.Kind() && denied.Name == at.meta.Step:
+		status = events.StepSkipped
+	case err != nil:
+		status = events.StepFailed
+	}
+	sum := at.sums.totals()
+	tell(ctx, e, StepFinished, events.StepFinishedData{
+		RunType: at.meta.RunType, AgentRole: at.meta.AgentRole, StepStatus: status,
+		InputSummary: info.Input, OutputSummary: sum.summary, DurationMS: time.Since(began).Milliseconds(),
+		TokensUsed: sum.tokens, ToolCalls: sum.calls, ToolErrors: sum.failed, Error: failureOf(err), Metadata: sum.metadata,
+	})
+}

@@ -1,0 +1,158 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Tool calls fn with the arguments of call as the hooks of tool.before want
+// them, and returns the result as those of tool.result want it. It fails only if
+// fn was not called: because the call was denied, with a *[DeniedError], or
+// because ctx has ended. How a call that was made has ended, an error or a panic
+// of fn included, is in the outcome, and so is what the agent is to be told of a
+// denial.
+//
+// A call that a hook asks about is made only if one of [Approval] allows it.
+// When fn fails, the hooks of error are told; if one wants the call again, it is
+// made again.
+func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Context, ToolCall) (JSON, error)) (out ToolOutcome, err error) {
+	if call.ID == "" {
+		call.ID = events.NewID()
+	}
+	at := e.at(ctx)
+	at.meta.ToolCall = call.ID
+	ctx = at.within(ctx)
+	before := ToolBefore.Dispatch(ctx, e.registry, e.Meta(ctx), call)
+	e.recorded(ctx, ToolBefore.Kind(), before.RecordErr)
+	at.sums.each(func(s *sums) { s.calls++ })
+	call = before.Input
+	if denied := e.resolve(ctx, verdictOf(ToolBefore, before), call); denied != nil {
+		return ToolOutcome{Status: events.ToolError, Error: denied.Reason, Context: before.Context}, denied
+	}
+
+	at.sums.each(func(s *sums) { s.open++ })
+	began := time.Now()
+	out = ToolOutcome{Status: events.ToolError, Error: string(ErrExited)} // if fn does not return
+	defer func() {
+		out = e.finishTool(ctx, ToolDone{Call: call, Duration: time.Since(began)}, out)
+		out.Context = joinContext(before.Context, out.Context)
+	}()
+	if err = ctx.Err(); err != nil {
+		// The hooks may not have been asked: what they let pass does not count.
+		out = resultOf("", err)
+		return out, err
+	}
+	var result JSON
+	failure := e.attempts(ctx, Attempt{Number: 1}, ToolError, func(Attempt) error {
+		return e.guard(ctx, ToolResult.Kind(), func() (err error) {
+			result, err = fn(ctx, call)
+			return err
+		})
+	})
+	out = resultOf(result, failure)
+	return out, nil
+}
+
+// resultOf returns how a call ended that returned result and err.
+func resultOf(result JSON, err error) ToolOutcome {
+	if err == nil {
+		return ToolOutcome{Status: events.ToolSuccess, Result: result}
+	}
+	out := ToolOutcome{Status: events.ToolError, Result: result, Error: err.Error()}
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		out.Result, out.Stack = "", string(p.Stack)
+	}
+	if exit, ok := errors.AsType[exitError](err); ok {
+		code := exit.ExitCode()
+		out.ExitCode = &code
+	}
+	return out
+}
+
+// exitError is an error that knows the exit status of a command, such as
+// *exec.ExitError.
+type exitError interface {
+	error
+	ExitCode() int
+}
+
+// finishTool returns how a call has ended as the agent is to see it.
+func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome) ToolOutcome {
+	ctx = context.WithoutCancel(ctx)
+	after := ToolResult.Dispatch(ctx, e.registry, e.Meta(ctx), done, out)
+	e.recorded(ctx, ToolResult.Kind(), after.RecordErr)
+	out = after.Value
+	if after.Prevented {
+		out = ToolOutcome{Status: events.ToolError, Error: "result withheld: a hook that checks it has failed"}
+	}
+	e.at(ctx).sums.each(func(s *sums) {
+		s.open--
+		if out.Status == events.ToolError {
+			s.failed++
+		}
+	})
+	return out
+}
+
+// StoreResult calls store with the result of a call, an object, as the hooks of
+// tool.result.store want it stored. It returns the error of store.
+func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, store func(context.Context, JSON) error) error {
+	at := e.at(ctx)
+	at.meta.ToolCall = call.ID
+	ctx = at.within(ctx)
+	before := ToolResultStore.Dispatch(ctx, e.registry, e.Meta(ctx), call, result)
+	e.recorded(ctx, ToolResultStore.Kind(), before.RecordErr)
+	if before.Prevented {
+		return before.Err
+	}
+	return e.guard(ctx, ToolResultStore.Kind(), func() error { return store(ctx, before.Value) })
+}
+
+// ruling is what a decision point said, whatever it is about.
+type ruling struct {
+	point   events.Kind
+	verdict Verdict
+	reason  string
+	by      ID
+}
+
+func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling {
+	return ruling{point: point.Kind(), verdict: o.Verdict, reason: o.Reason, by: o.By}
+}
+
+// The answers to an approval request.
+var approvalOptions = []string{string(Allow), string(Deny)}
+
+// resolve returns why what was ruled on is not to be done, nil if it is. What a
+// hook asks about goes to the hooks of Approval as a call.
+func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) *DeniedError {
+	name := call.Tool
+	if r.point != ToolBefore.Kind() {
+		name = call.ID
+	}
+	denied := &DeniedError{Point: r.point, Name: name, Reason: r.reason, By: r.by}
+	switch r.verdict {
+	case Deny:
+		return denied
+	case Ask:
+	case Allow, None:
+		return nil
+	}
+	answer := Approval.Dispatch(ctx, e.registry, e.Meta(ctx),
+		ApprovalRequest{Call: call, Prompt: r.reason, Options: approvalOptions})
+	e.recorded(ctx, Approval.Kind(), answer.RecordErr)
+	switch {
+	case answer.Verdict == Allow:
+		return nil
+	case answer.Verdict == Deny && answer.Reason != "":
+		denied.Reason, denied.By = answer.Reason, answer.By
+	case r.reason == "":
+		denied.Reason = "not approved"
+	default:
+		denied.Reason = "not approved: " + r.reason
+	}
+	return denied
+}

@@ -1,0 +1,245 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// The limits on executions that have not ended, per hook. One that is over
+// fails at once, so that a hook that blocks for ever costs neither every
+// dispatch its deadline nor the process its memory.
+const (
+	maxStray = 64   // abandoned by their dispatch
+	maxAsync = 1024 // asynchronous
+)
+
+// flight is one dispatch while its hooks run. Either the caller or one worker
+// beside it owns it and what the hooks have said so far. The worker has it until
+// its segment of the chain is done, but for the time inside a hook: then the
+// caller may take it back, by taking call, and the worker is abandoned.
+type flight struct {
+	registry *Registry
+	chain    *chain
+	meta     Meta
+	tool     string // what the hooks' globs look at
+	ending   ending
+	event    string    // id of the event that will record it; empty for none
+	now      time.Time // when the last execution ended
+	end      time.Time // of the chain's time
+
+	executions []Execution
+	failures   []*HookExecutionError
+	calls      []call // room for those to come
+	bench      *bench // nil until it is needed
+
+	mu        sync.Mutex // guards what follows
+	call      *call      // the execution that the worker is in; nil while it owns the flight
+	cancelled time.Time  // when the caller's context ended
+}
+
+// takeOff begins a dispatch.
+func (f *flight) takeOff(r *Registry, at *place, meta Meta, tool string, end ending) {
+	f.registry, f.chain, f.meta, f.tool, f.ending = r, r.chains[at.index].Load(), meta, tool, end
+	f.now = time.Now()
+	f.end = f.now.Add(r.opts.ChainTimeout)
+	if f.meta.Time.IsZero() {
+		f.meta.Time = r.opts.Now()
+	}
+	if r.opts.Appender != nil {
+		f.event = events.NewID()
+	}
+	if n := len(f.hooks()); n > 0 {
+		f.executions = make([]Execution, 0, n)
+		f.calls = make([]call, n)
+	}
+}
+
+// hooks returns the chain's hooks that the dispatch waits for.
+func (f *flight) hooks() []*hook {
+	if f.chain == nil {
+		return nil
+	}
+	return f.chain.hooks
+}
+
+// concerns tells whether a dispatch has to do anything at all.
+func (r *Registry) concerns(at *place, meta *Meta, tool string, end ending) bool {
+	if r == nil {
+		return false
+	}
+	if r.opts.Appender != nil {
+		return true
+	}
+	c := r.chains[at.index].Load()
+	if c == nil {
+		return false
+	}
+	for _, list := range [...][]*hook{c.hooks, c.async} {
+		for _, h := range list {
+			if h.wanted(meta, tool, end) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// prepare makes the call of hook i of the chain.
+func (f *flight) prepare(ctx context.Context, h *hook, i int) *call {
+	c := &f.calls[0]
+	f.calls = f.calls[1:]
+	c.Context, c.hook, c.index = ctx, h, i
+	return c
+}
+
+// admit starts the time of c, unless there is a reason to fail it at once.
+func (f *flight) admit(c *call) error {
+	c.start = f.now
+	c.deadline = c.start.Add(c.hook.timeout)
+	if f.end.Before(c.deadline) {
+		c.deadline = f.end
+	}
+	c.patience = c.deadline
+	if c.hook.isolation == External {
+		c.patience = c.deadline.Add(Grace)
+	}
+	switch {
+	case !c.start.Before(f.end):
+		return ErrChainTimedOut
+	case c.hook.stray.Load() >= maxStray:
+		return ErrBusy
+	case c.Context.Err() != nil:
+		return ErrCancelled
+	}
+	return nil
+}
+
+// begin lets the worker enter the hook of c, unless admit finds a reason not to.
+// From here on the caller may take the flight back.
+func (f *flight) begin(c *call) error {
+	if err := f.admit(c); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.cancelled.IsZero() {
+		return ErrCancelled
+	}
+	f.call = c
+	return nil
+}
+
+// claim takes the flight back for the worker after c has returned. It returns
+// false if the caller was faster. An answer after the deadline becomes an error.
+func (f *flight) claim(c *call, err *error) bool {
+	f.mu.Lock()
+	mine := f.call == c
+	if mine {
+		f.call = nil
+	}
+	f.mu.Unlock()
+	c.end(context.Canceled)
+	now := time.Now()
+	if mine {
+		f.now = now
+	}
+	if now.After(c.deadline) {
+		*err = ErrTimedOut
+	}
+	return mine
+}
+
+// seize takes the flight back for the caller if the execution has outstayed its
+// time, and returns it; else it returns how long to wait until looking again.
+func (f *flight) seize(ctx context.Context) (*call, time.Duration) {
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noteCancel(ctx, now)
+	c := f.call
+	if c == nil {
+		return nil, f.chain.shortest
+	}
+	if left := f.left(c, now); left > 0 {
+		return nil, min(left, f.chain.shortest)
+	}
+	f.call, f.now = nil, now
+	return c, 0
+}
+
+// noteCancel remembers when the caller's context has ended. f.mu is held.
+func (f *flight) noteCancel(ctx context.Context, now time.Time) {
+	if f.cancelled.IsZero() && ctx.Err() != nil {
+		f.cancelled = now
+	}
+}
+
+// left returns how long the caller still waits for c. f.mu is held.
+func (f *flight) left(c *call, now time.Time) time.Duration {
+	patience := c.patience
+	if !f.cancelled.IsZero() {
+		until := f.cancelled
+		if c.hook.isolation == External {
+			until = until.Add(Grace)
+		}
+		if until.Before(patience) {
+			patience = until
+		}
+	}
+	return patience.Sub(now)
+}
+
+// forsake ends the context of c, which the caller does not wait for any longer,
+// and returns why.
+func (f *flight) forsake(c *call, now time.Time) error {
+	c.hook.stray.Add(1)
+	f.registry.strays.add(false)
+	if now.Before(c.deadline) {
+		c.end(context.Canceled)
+		return ErrCancelled
+	}
+	c.end(context.DeadlineExceeded)
+	return ErrTimedOut
+}
+
+// execution returns the report on c, which has just ended.
+func (f *flight) execution(c *call, now time.Time, err error) Execution {
+	return Execution{
+		Hook: string(c.hook.id), Name: c.hook.name, Point: c.hook.at.kind,
+		Success: err == nil, Error: faultOf(err), TimedOut: timedOut(err),
+		DurationMS: float64(now.Sub(c.start).Microseconds()) / 1000,
+	}
+}
+
+// failed notes that c has failed.
+func (f *flight) failed(c *call, err error) {
+	h := c.hook
+	f.failures = append(f.failures, &HookExecutionError{Hook: h.id, Name: h.name, Point: h.at.kind, Agent: f.meta.Agent, Err: err})
+	f.log(c, err)
+}
+
+// log tells of a failure.
+func (f *flight) log(c *call, err error) {
+	h := c.hook
+	if h.onFailure == Ignore || errors.Is(err, ErrCancelled) {
+		return
+	}
+	f.registry.opts.Logger.LogAttrs(c.Context, slog.LevelWarn, "hook failed",
+		slog.String("hook", string(h.id)), slog.String("name", h.name), slog.String("point", string(h.at.kind)),
+		slog.String("agent", f.meta.Agent), slog.String("run", f.meta.Run), slog.String("step", f.meta.Step),
+		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
+}
+
+// late records that c has ended after it was abandoned. The flight is not ours.
+func (f *flight) late(c *call, x Execution, err error) {
+	report := f.execution(c, time.Now(), err)
+	report.Verdict, report.Modified = x.Verdict, x.Modified
+	f.recordExecuted(c.Context, report, true)
+	c.hook.stray.Add(-1)
+	f.registry.strays.done()
+}

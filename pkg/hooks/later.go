@@ -1,0 +1,69 @@
+package hooks
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// later starts the asynchronous hooks of a dispatch that has been recorded. How
+// each ends is recorded on its own. invoke must not touch what the dispatch
+// returns.
+func (f *flight) later(ctx context.Context, invoke func(*call) (ran bool, err error)) {
+	// What the run does next does not end them; their deadline does.
+	ctx = context.WithoutCancel(ctx)
+	for i, h := range f.chain.async {
+		if !h.wanted(&f.meta, f.tool, f.ending) {
+			continue
+		}
+		now := time.Now()
+		c := &call{Context: ctx, hook: h, index: i, start: now, deadline: now.Add(h.timeout)}
+		switch {
+		case h.running.Load() >= maxAsync:
+			f.over(c, ErrBusy, false)
+		case !f.registry.strays.add(true):
+			f.over(c, ErrClosed, false)
+		default:
+			h.running.Add(1)
+			go f.invokeLater(c, invoke)
+		}
+	}
+}
+
+// invokeLater runs an asynchronous hook. At its deadline it is recorded as timed
+// out, and when it ends after that as late.
+func (f *flight) invokeLater(c *call, invoke func(*call) (bool, error)) {
+	patience := c.hook.timeout
+	if c.hook.isolation == External {
+		patience += Grace
+	}
+	var told atomic.Bool
+	timer := time.AfterFunc(patience, func() {
+		if told.CompareAndSwap(false, true) {
+			f.over(c, ErrTimedOut, false)
+		}
+	})
+	ran, err := true, error(ErrExited)
+	defer func() { // also if the hook ends its goroutine
+		timer.Stop()
+		late := !told.CompareAndSwap(false, true)
+		if time.Now().After(c.deadline) {
+			err = ErrTimedOut
+		}
+		if ran || err != nil {
+			f.over(c, err, late)
+		}
+		c.hook.running.Add(-1)
+		f.registry.strays.done()
+	}()
+	ran, err = invoke(c)
+}
+
+// over ends c and records how.
+func (f *flight) over(c *call, err error, late bool) {
+	c.end(context.Canceled)
+	if err != nil && !late {
+		f.log(c, err)
+	}
+	f.recordExecuted(c.Context, f.execution(c, time.Now(), err), late)
+}

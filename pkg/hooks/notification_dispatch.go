@@ -1,0 +1,188 @@
+package hooks
+
+import (
+	"context"
+	"time"
+)
+
+// notification is a dispatch at a notification point. Its hooks run at the same
+// time. Each has a slot, in which either its worker or, when it has outstayed its
+// time, the caller puts how it ended; flight.mu guards slots and open.
+type notification[E any] struct {
+	flight
+
+	slots []slot
+	open  int // slots that are still to be filled; who fills the last one tells the caller
+}
+
+// slot is where an execution ends.
+type slot struct {
+	call *call // to be waited for; nil once it has ended
+	ran  bool
+	end  Execution
+	err  error
+}
+
+// dispatch is Dispatch where there is something to do.
+func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta Meta, end ending, e E) Notified {
+	n := &notification[E]{}
+	n.takeOff(r, p.at, meta, "", end)
+	n.tell(ctx, p, e)
+	out := Notified{Executions: n.executions, Errors: n.failures}
+	if n.event != "" {
+		out.Event, out.RecordErr = n.record(ctx, p.at.kind, p.payload(e, n.executions))
+	}
+	if n.chain.later() {
+		e = copied(p.copyEvent, e) // the caller may change its own
+		n.later(ctx, func(c *call) (bool, error) { return n.ask(c, copied(p.copyEvent, e)) })
+	}
+	return out
+}
+
+// tell calls the hooks, waits for them, and reports them in their order.
+func (n *notification[E]) tell(ctx context.Context, p *NotificationPoint[E], e E) {
+	calls := n.enter(ctx)
+	if n.open > 0 {
+		n.bench = n.registry.sit()
+		defer n.registry.benches.Put(n.bench)
+		n.start(calls, p, e)
+		n.wait(ctx)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, s := range n.slots {
+		if s.ran {
+			n.executions = append(n.executions, s.end)
+		}
+		if s.err != nil {
+			n.failed(calls[i], s.err)
+		}
+	}
+}
+
+// enter makes a call and a slot for each hook.
+func (n *notification[E]) enter(ctx context.Context) []*call {
+	hooks := n.hooks()
+	calls := make([]*call, 0, len(hooks))
+	n.slots = make([]slot, 0, len(hooks))
+	for _, h := range hooks {
+		if !h.wanted(&n.meta, n.tool, n.ending) {
+			continue
+		}
+		c := n.prepare(ctx, h, len(calls))
+		calls = append(calls, c)
+		if err := n.admit(c); err != nil {
+			n.slots = append(n.slots, slot{ran: true, end: n.execution(c, n.now, err), err: err})
+			continue
+		}
+		n.slots = append(n.slots, slot{call: c})
+		n.open++
+	}
+	return calls
+}
+
+// start starts those that have an open slot; the inline ones it runs.
+func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
+	var inline []*call
+	for _, c := range calls {
+		switch {
+		case n.slots[c.index].call == nil: // not admitted; nobody else is there yet
+		case c.hook.isolation == Inline:
+			inline = append(inline, c)
+		default:
+			go n.run(c, copied(p.copyEvent, e))
+		}
+	}
+	for _, c := range inline {
+		n.now = time.Now()
+		if err := n.admit(c); err != nil {
+			n.fill(c, true, err)
+			continue
+		}
+		n.run(c, copied(p.copyEvent, e))
+	}
+}
+
+// run runs a hook and fills its slot.
+func (n *notification[E]) run(c *call, e E) {
+	ran, err := true, error(ErrExited)
+	defer func() { n.fill(c, ran, err) }() // also if the hook ends its goroutine
+	ran, err = n.ask(c, e)
+}
+
+// ask calls the hook. It returns false where the hook is not for this dispatch.
+func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
+	defer n.guard(c, &ran, &err)
+	fn, ok := c.hook.fn.(func(context.Context, Meta, E) error)
+	if !ok || !c.admits(n.meta, Subject{}) {
+		return false, nil
+	}
+	return true, fn(c, n.meta, e)
+}
+
+// fill ends the execution of c, if the caller has not.
+func (n *notification[E]) fill(c *call, ran bool, err error) {
+	c.end(context.Canceled)
+	now := time.Now()
+	if now.After(c.deadline) {
+		err = ErrTimedOut
+	}
+	n.mu.Lock()
+	mine := n.slots[c.index].call == c
+	if mine {
+		n.put(c, now, ran, err)
+	}
+	n.mu.Unlock()
+	if !mine {
+		n.late(c, Execution{}, err)
+	}
+}
+
+// put fills the slot of c, and tells the caller if it was the last one. n.mu is
+// held.
+func (n *notification[E]) put(c *call, now time.Time, ran bool, err error) {
+	n.slots[c.index] = slot{ran: ran || err != nil, end: n.execution(c, now, err), err: err}
+	if n.open--; n.open == 0 {
+		n.bench.done <- 0 // has room for one, and there is only one last
+	}
+}
+
+// wait waits until every slot is filled, and fills those itself whose hooks
+// have outstayed their time.
+func (n *notification[E]) wait(ctx context.Context) {
+	n.bench.timer.Reset(n.chain.shortest)
+	defer n.bench.timer.Stop()
+	cancelled := ctx.Done()
+	for {
+		select {
+		case <-n.bench.done:
+			return
+		case <-n.bench.timer.C:
+		case <-cancelled:
+			cancelled = nil
+		}
+		n.bench.timer.Reset(n.giveUp(ctx))
+	}
+}
+
+// giveUp fills the slots of the hooks that have outstayed their time, and
+// returns how long to wait until looking again.
+func (n *notification[E]) giveUp(ctx context.Context) time.Duration {
+	now := time.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.noteCancel(ctx, now)
+	again := n.chain.shortest
+	for _, s := range n.slots {
+		if s.call == nil {
+			continue
+		}
+		left := n.left(s.call, now)
+		if left <= 0 {
+			n.put(s.call, now, true, n.forsake(s.call, now))
+			continue
+		}
+		again = min(again, left)
+	}
+	return again
+}

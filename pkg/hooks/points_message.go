@@ -1,0 +1,139 @@
+package hooks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// historyRules are those of a list of messages of type M. Events have counts and
+// digests of it.
+func historyRules[M any]() transformRules[NoSubject, []M] {
+	return transformRules[NoSubject, []M]{
+		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
+		payload: func(_ NoSubject, before []M, out *Transformed[[]M]) any {
+			return events.HistoryData{
+				Before: len(before), BeforeSHA256: digestOf(before),
+				After: len(out.Value), AfterSHA256: digestOf(out.Value), Outcome: transformedOf(out),
+			}
+		},
+		read: func(d Document) (NoSubject, []M, error) {
+			h, err := payloadAs[history[M]](d)
+			return NoSubject{}, h.Messages, err
+		},
+		write: func(_ NoSubject, v []M, d *Document) (err error) {
+			d.Payload, err = Marshal(history[M]{v})
+			return err
+		},
+		reply: func(now []M, r *Reply) (v []M, err error) {
+			if r.Patch == "" {
+				return now, nil
+			}
+			err = r.Patch.Decode(&v)
+			return v, err
+		},
+		show: func(v []M, to *DocumentOutcome) (err error) {
+			to.Value, err = Marshal(v)
+			return err
+		},
+	}
+}
+
+// history is the payload of a document with messages.
+type history[M any] struct {
+	Messages []M `json:"messages"`
+}
+
+// digestOf returns the SHA-256 of the JSON of v in hexadecimal, nothing where v
+// has none.
+func digestOf(v any) string {
+	text, err := Marshal(v)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+var messageCreateRules = transformRules[NoSubject, JSON]{
+	check: checkObject,
+	same:  sameJSON,
+	payload: func(_ NoSubject, _ JSON, out *Transformed[JSON]) any {
+		return messagePayload(out.Value, transformedOf(out))
+	},
+	read:  func(d Document) (NoSubject, JSON, error) { return NoSubject{}, d.Payload, nil },
+	write: func(_ NoSubject, v JSON, d *Document) error { d.Payload = v; return nil },
+	reply: replyJSON,
+	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+}
+
+var messageUpdateRules = transformRules[MessageID, JSON]{
+	check: checkObject,
+	same:  sameJSON,
+	payload: func(id MessageID, _ JSON, out *Transformed[JSON]) any {
+		return events.MessageData{Message: string(id), Updates: rawOf(out.Value), Outcome: transformedOf(out)}
+	},
+	read: func(d Document) (MessageID, JSON, error) {
+		u, err := payloadAs[messageUpdate](d)
+		return u.ID, u.Updates, err
+	},
+	write: func(id MessageID, v JSON, d *Document) (err error) {
+		d.Payload, err = Marshal(messageUpdate{id, v})
+		return err
+	},
+	reply: replyJSON,
+	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+}
+
+// messagePayload is the payload of a message's event. What a message has
+// besides id, role and content is kept by keeping it whole.
+func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
+	data := events.MessageData{Outcome: outcome}
+	data.Message, _ = message.Text("id")
+	data.Role, _ = message.Text("role")
+	var members map[string]json.RawMessage
+	if message.Decode(&members) == nil {
+		data.Content = members["content"]
+		delete(members, "id")
+		delete(members, "role")
+		delete(members, "content")
+	}
+	if len(members) > 0 || data.Content == nil {
+		data.Raw = rawOf(message)
+	}
+	return data
+}
+
+// messageUpdate is the payload of a document about an update.
+type messageUpdate struct {
+	ID      MessageID `json:"message_id"`
+	Updates JSON      `json:"updates"`
+}
+
+var stepOutputRules = transformRules[StepState, JSON]{
+	check: checkObject,
+	same:  sameJSON,
+	payload: func(s StepState, _ JSON, out *Transformed[JSON]) any {
+		return events.StepOutputData{State: rawOf(s.State), Output: rawOf(out.Value), Outcome: transformedOf(out)}
+	},
+	read: func(d Document) (StepState, JSON, error) {
+		o, err := payloadAs[stepOutput](d)
+		return StepState{Agent: o.Agent, State: o.State}, o.Output, err
+	},
+	write: func(s StepState, v JSON, d *Document) (err error) {
+		d.Payload, err = Marshal(stepOutput{s.Agent, s.State, v})
+		return err
+	},
+	reply: replyJSON,
+	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+}
+
+// stepOutput is the payload of a document about an agent's output.
+type stepOutput struct {
+	Agent  string `json:"agent,omitempty"`
+	State  JSON   `json:"state,omitempty"`
+	Output JSON   `json:"output,omitempty"`
+}

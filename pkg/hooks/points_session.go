@@ -1,0 +1,119 @@
+package hooks
+
+import (
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+var promptSubmitRules = decisionRules[Prompt, PromptPatch]{
+	apply: func(in *Prompt, sum *PromptPatch, p PromptPatch) (bool, error) {
+		modified := len(p.Directives) > 0
+		sum.Directives = append(sum.Directives, p.Directives...)
+		if p.Prompt != nil {
+			modified = modified || *p.Prompt != in.Text
+			in.Text, sum.Prompt = *p.Prompt, p.Prompt
+		}
+		return modified, nil
+	},
+	payload: func(_ Prompt, out *Outcome[Prompt, PromptPatch]) any {
+		return events.PromptSubmitData{Prompt: out.Input.Text, Directives: out.Patch.Directives, Outcome: outcomeOf(out)}
+	},
+}
+
+var sessionStartRules = decisionRules[Session, SessionPatch]{
+	gathered: true,
+	noDeny:   true,
+	apply: func(in *Session, sum *SessionPatch, p SessionPatch) (bool, error) {
+		config, err := mergeObjects(in.Config, p.Config)
+		if err != nil {
+			return false, err
+		}
+		patch, err := mergeObjects(sum.Config, p.Config)
+		if err != nil {
+			return false, err
+		}
+		modified := p.Config != "" || p.Model != "" && p.Model != in.Model
+		in.Config, sum.Config = config, patch
+		if p.Model != "" {
+			in.Model, sum.Model = p.Model, p.Model
+		}
+		return modified, nil
+	},
+	payload: func(_ Session, out *Outcome[Session, SessionPatch]) any {
+		in := out.Input
+		return events.SessionStartData{
+			From: in.From, Model: in.Model, Charter: in.Charter, Config: rawOf(in.Config), Outcome: outcomeOf(out),
+		}
+	},
+}
+
+var subagentStartRules = decisionRules[Subagent, SubagentPatch]{
+	apply: func(in *Subagent, sum *SubagentPatch, p SubagentPatch) (bool, error) {
+		if p.Model == "" {
+			return false, nil
+		}
+		modified := p.Model != in.Model
+		in.Model, sum.Model = p.Model, p.Model
+		return modified, nil
+	},
+	payload: func(_ Subagent, out *Outcome[Subagent, SubagentPatch]) any {
+		in := out.Input
+		return events.SubagentStartData{
+			Subagent: in.ID, Name: in.Name, Model: in.Model, TaskType: in.TaskType, Charter: in.Charter, Outcome: outcomeOf(out),
+		}
+	},
+}
+
+var compactBeforeRules = decisionRules[Compaction, CompactionPatch]{
+	gathered: true,
+	apply: func(_ *Compaction, sum *CompactionPatch, p CompactionPatch) (bool, error) {
+		export, err := mergeObjects(sum.Export, p.Export)
+		if err != nil {
+			return false, err
+		}
+		sum.Export = export
+		sum.Preserve = slices.Concat(sum.Preserve, p.Preserve)
+		return p.Export != "" || len(p.Preserve) > 0, nil
+	},
+	payload: func(in Compaction, out *Outcome[Compaction, CompactionPatch]) any {
+		return events.CompactBeforeData{
+			Trigger: in.Trigger, Strategy: in.Strategy, Tokens: in.Tokens, MaxTokens: in.MaxTokens,
+			Preserve: out.Patch.Preserve, Export: membersOf(out.Patch.Export), Outcome: outcomeOf(out),
+		}
+	},
+}
+
+var stepBeforeRules = decisionRules[Step, StepPatch]{
+	gathered: true,
+	apply: func(in *Step, sum *StepPatch, p StepPatch) (bool, error) {
+		state, err := mergeObjects(in.State, p.State)
+		if err != nil {
+			return false, err
+		}
+		patch, err := mergeObjects(sum.State, p.State)
+		if err != nil {
+			return false, err
+		}
+		in.State, sum.State = state, patch
+		return p.State != "", nil
+	},
+	payload: func(asked Step, out *Outcome[Step, StepPatch]) any {
+		return events.StepBeforeData{State: rawOf(asked.State), Merged: rawOf(out.Patch.State), Outcome: outcomeOf(out)}
+	},
+}
+
+// errorPayload is the payload of an error event.
+func errorPayload(f Failure, out *Recovered) events.ErrorData {
+	data := events.ErrorData{
+		ErrorType: string(f.Type), Model: f.Model, Attempt: f.Attempt,
+		Outcome: events.Outcome{Executions: out.Executions},
+	}
+	if f.Err != nil {
+		data.Error.Message = f.Err.Error()
+	}
+	if r := out.Recovery; r != nil {
+		data.Retry, data.Fallback, data.BackoffMS = &r.Retry, r.Fallback, r.Backoff.Milliseconds()
+	}
+	return data
+}

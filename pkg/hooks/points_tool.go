@@ -1,0 +1,181 @@
+package hooks
+
+import (
+	"encoding/json"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+var toolBeforeRules = decisionRules[ToolCall, ToolPatch]{
+	call: func(c ToolCall) ToolCall { return c },
+	apply: func(c *ToolCall, sum *ToolPatch, p ToolPatch) (bool, error) {
+		if p.Args == "" {
+			return false, nil
+		}
+		if !p.Args.Valid() {
+			return false, ErrBadOutput
+		}
+		modified := p.Args != c.Args
+		c.Args, sum.Args = p.Args, p.Args
+		return modified, nil
+	},
+	payload: func(asked ToolCall, out *Outcome[ToolCall, ToolPatch]) any {
+		return events.ToolBeforeData{
+			Tool: asked.Tool, Args: rawOf(asked.Args), PatchedArgs: rawOf(out.Patch.Args), Outcome: outcomeOf(out),
+		}
+	},
+	read: func(d Document) (ToolCall, error) { return callOf(d), nil },
+	write: func(c ToolCall, d *Document) error {
+		d.Tool, d.Args = c.Tool, c.Args
+		return nil
+	},
+	patch: func(reply JSON) (ToolPatch, error) { return ToolPatch{Args: reply}, nil },
+	show: func(out *Outcome[ToolCall, ToolPatch], to *DocumentOutcome) error {
+		to.Args = out.Input.Args
+		return nil
+	},
+}
+
+var approvalRules = decisionRules[ApprovalRequest, ApprovalPatch]{
+	call: func(r ApprovalRequest) ToolCall { return r.Call },
+	apply: func(r *ApprovalRequest, sum *ApprovalPatch, p ApprovalPatch) (bool, error) {
+		if p.Selected == "" {
+			return false, nil
+		}
+		if !offers(r.Options, p.Selected) {
+			return false, ErrBadOutput
+		}
+		sum.Selected = p.Selected
+		return true, nil
+	},
+	payload: func(asked ApprovalRequest, out *Outcome[ApprovalRequest, ApprovalPatch]) any {
+		return events.ApprovalData{
+			Tool: asked.Call.Tool, Args: rawOf(asked.Call.Args), Prompt: asked.Prompt, Options: asked.Options,
+			Selected: out.Patch.Selected, Outcome: outcomeOf(out),
+		}
+	},
+	read: func(d Document) (ApprovalRequest, error) {
+		question, err := payloadAs[approvalQuestion](d)
+		return ApprovalRequest{Call: callOf(d), Prompt: question.Prompt, Options: question.Options}, err
+	},
+	write: func(r ApprovalRequest, d *Document) (err error) {
+		d.Tool, d.Args = r.Call.Tool, r.Call.Args
+		d.Payload, err = Marshal(approvalQuestion{r.Prompt, r.Options})
+		return err
+	},
+}
+
+// approvalQuestion is what an approval request is besides its call.
+type approvalQuestion struct {
+	Prompt  string   `json:"prompt,omitempty"`
+	Options []string `json:"options,omitempty"`
+}
+
+// offers tells whether selected is one of options, where there are any.
+func offers(options []string, selected string) bool {
+	for _, o := range options {
+		if o == selected {
+			return true
+		}
+	}
+	return len(options) == 0
+}
+
+var toolResultRules = transformRules[ToolDone, ToolOutcome]{
+	call: func(d ToolDone) ToolCall { return d.Call },
+	ending: func(o ToolOutcome) ending {
+		return endedWell(o.Status == events.ToolSuccess, o.Status == events.ToolError)
+	},
+	check: func(o ToolOutcome) error {
+		if o.Status != events.ToolSuccess && o.Status != events.ToolError || o.Result != "" && !o.Result.Valid() {
+			return ErrBadOutput
+		}
+		return nil
+	},
+	same: func(a, b ToolOutcome) bool {
+		exits := a.ExitCode == b.ExitCode || a.ExitCode != nil && b.ExitCode != nil && *a.ExitCode == *b.ExitCode
+		a.ExitCode, b.ExitCode = nil, nil
+		return exits && a == b
+	},
+	payload: func(d ToolDone, _ ToolOutcome, out *Transformed[ToolOutcome]) any {
+		o := out.Value
+		data := events.ToolResultData{
+			Tool: d.Call.Tool, Status: o.Status, Result: rawOf(o.Result), ExitCode: o.ExitCode,
+			DurationMS: d.Duration.Milliseconds(), Suppress: o.Suppress, Outcome: transformedOf(out),
+		}
+		data.Context = o.Context
+		if o.Status != events.ToolSuccess {
+			data.Error = &events.Failure{Message: o.Error}
+		}
+		return data
+	},
+	read:  readToolResult,
+	write: writeToolResult,
+	reply: replyToolResult,
+	show:  showToolResult,
+}
+
+// RedactionFailed is stored instead of a result that could not be redacted.
+const RedactionFailed JSON = `{"redaction_failed":true}`
+
+var toolResultStoreRules = transformRules[ToolCall, JSON]{
+	call:    func(c ToolCall) ToolCall { return c },
+	check:   checkJSON,
+	same:    sameJSON,
+	instead: func(JSON) JSON { return RedactionFailed },
+	payload: func(c ToolCall, _ JSON, out *Transformed[JSON]) any {
+		return events.ToolResultStoreData{Tool: c.Tool, Result: rawOf(out.Value), Outcome: transformedOf(out)}
+	},
+	read: func(d Document) (ToolCall, JSON, error) { return callOf(d), d.Result, nil },
+	write: func(c ToolCall, v JSON, d *Document) error {
+		d.Tool, d.Args, d.Result = c.Tool, c.Args, v
+		return nil
+	},
+	reply: replyJSON,
+	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
+}
+
+// checkJSON refuses what cannot be stored.
+func checkJSON(v JSON) error {
+	if !v.Valid() {
+		return ErrBadOutput
+	}
+	return nil
+}
+
+// checkObject refuses what is not an object.
+func checkObject(v JSON) error {
+	var m map[string]json.RawMessage
+	if v.Decode(&m) != nil || m == nil {
+		return ErrBadOutput
+	}
+	return nil
+}
+
+// outcomeOf returns what a payload says of how a decision ended.
+func outcomeOf[In, P any](out *Outcome[In, P]) events.Outcome {
+	return events.Outcome{Verdict: out.Verdict, Reason: out.Reason, Context: out.Context, Executions: out.Executions}
+}
+
+// transformedOf returns what a payload says of how a transform ended: one that
+// is prevented is denied.
+func transformedOf[V any](out *Transformed[V]) events.Outcome {
+	o := events.Outcome{Executions: out.Executions}
+	if out.Prevented {
+		o.Verdict, o.Reason = Deny, preventedBecause(out.Executions)
+	}
+	return o
+}
+
+// preventedBecause tells of the last of executions, which blocked.
+func preventedBecause(executions []Execution) string {
+	if len(executions) == 0 {
+		return ""
+	}
+	x := executions[len(executions)-1]
+	name := x.Name
+	if name == "" {
+		name = x.Hook
+	}
+	return "hook " + name + " failed: " + x.Error
+}

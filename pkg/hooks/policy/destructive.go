@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// finding is what a rule says of a command: why it destroys what cannot be had
+// back, or why that cannot be told. The zero finding is no objection.
+type finding struct {
+	what    string // what the command does
+	unknown bool   // it may do so
+}
+
+// rule judges one command. root is where the project is, "" if not known.
+type rule func(cmd shell.Command, root string) finding
+
+// rules are the programs that destroy things, by name.
+var rules = map[string]rule{
+	"rm": removes, "find": findDeletes, "git": gitDestroys,
+	"remove-item": removesItem, "ri": removesItem,
+	"dd": overwritesDevice, "tee": overwritesDevice, "cp": overwritesDevice,
+	"shred":      always("shred makes files unrecoverable"),
+	"wipefs":     always("wipefs erases file systems"),
+	"blkdiscard": always("blkdiscard erases a device"),
+	"mkfs":       always("mkfs erases a device"),
+	"mkswap":     always("mkswap erases a device"),
+	"chmod":      changesTree, "chown": changesTree, "chgrp": changesTree,
+	"mv": movesAway,
+}
+
+func always(what string) rule {
+	return func(shell.Command, string) finding { return finding{what: what} }
+}
+
+// destruction returns the worst that a text does: the first command that
+// certainly destroys something, else the first that may.
+func destruction(a *shell.Analysis, root string) finding {
+	if a.Has(shell.DoubtInput) {
+		return finding{what: "input is run as code"}
+	}
+	var worst finding
+	for _, cmd := range a.Commands {
+		f := judge(cmd, root)
+		if f.what == "" {
+			continue
+		}
+		if !f.unknown {
+			return f
+		}
+		if worst.what == "" {
+			worst = f
+		}
+	}
+	for _, w := range a.Writes {
+		if isDevice(w.Text) {
+			return finding{what: "output overwrites a device"}
+		}
+	}
+	return worst
+}
+
+func judge(cmd shell.Command, root string) finding {
+	for _, a := range cmd.Args {
+		if a.Text == "--help" {
+			return finding{}
+		}
+		if a.Text == "--" {
+			break
+		}
+	}
+	name := cmd.Name
+	if strings.HasPrefix(name, "mkfs.") {
+		name = "mkfs"
+	}
+	if r, ok := rules[name]; ok {
+		return r(cmd, root)
+	}
+	return destroysRemotely(cmd)
+}
+
+// verdict turns a finding into a verdict.
+func (f finding) verdict(undetermined events.Verdict) events.Verdict {
+	switch {
+	case f.what == "":
+		return events.VerdictNone
+	case f.unknown:
+		return undetermined
+	}
+	return events.VerdictDeny
+}

@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// removes judges rm: of a whole tree by force anywhere but below the working
+// directory or among temporary files, and of what nobody means to remove.
+func removes(cmd shell.Command, root string) finding {
+	args := optionTable{}.sort(cmd.Args)
+	recursive := args.has("rR") || args.hasLong("recursive")
+	if args.exact("no-preserve-root") {
+		return finding{what: "rm --no-preserve-root removes the root directory"}
+	}
+	if !recursive {
+		return finding{}
+	}
+	return removesTrees(args.operands, args.has("f") || args.hasLong("force"), cmd.Dir, root)
+}
+
+// removesTrees judges the removal of trees.
+func removesTrees(targets []shell.Word, force bool, dir, root string) finding {
+	var worst finding
+	for _, target := range targets {
+		switch placeOf(target, dir, root) {
+		case placeCritical:
+			return finding{what: "rm -r of a home, a system directory, the whole working directory or its history"}
+		case placeOutside:
+			if force {
+				return finding{what: "rm -rf outside the working directory and temporary directories"}
+			}
+		case placeUnknown:
+			if !force {
+				continue
+			}
+			if strings.HasPrefix(strings.TrimLeft(target.Text, "/"), shell.Hole) {
+				return finding{what: "rm -rf of a path that is only known when it runs"}
+			}
+			worst = finding{what: "rm -rf of a path that is only known when it runs", unknown: true}
+		case placeInside, placeTemp:
+		}
+	}
+	return worst
+}
+
+// removesItem judges Remove-Item of PowerShell, whose options are words.
+func removesItem(cmd shell.Command, root string) finding {
+	var targets []shell.Word
+	recurse, force := false, false
+	for _, a := range cmd.Args {
+		switch option := strings.ToLower(a.Text); {
+		case len(option) > 2 && strings.HasPrefix("-recurse", option):
+			recurse = true
+		case len(option) > 2 && strings.HasPrefix("-force", option):
+			force = true
+		case !strings.HasPrefix(option, "-"):
+			targets = append(targets, a)
+		}
+	}
+	if !recurse {
+		return finding{}
+	}
+	return removesTrees(targets, force, cmd.Dir, root)
+}
+
+// findDeletes judges find -delete: everywhere but among temporary files.
+func findDeletes(cmd shell.Command, root string) finding {
+	paths, deletes := shell.FindDeletes(cmd.Args)
+	if !deletes {
+		return finding{}
+	}
+	for _, p := range paths {
+		if placeOf(p, cmd.Dir, root) != placeTemp {
+			return finding{what: "find -delete removes what its tests happen to match"}
+		}
+	}
+	if len(paths) == 0 {
+		return finding{what: "find -delete removes what its tests happen to match"}
+	}
+	return finding{}
+}
+
+// overwritesDevice judges programs that write to a file they are given.
+func overwritesDevice(cmd shell.Command, _ string) finding {
+	for _, a := range cmd.Args {
+		if isDevice(strings.TrimPrefix(a.Text, "of=")) && (cmd.Name != "dd" || strings.HasPrefix(a.Text, "of=")) {
+			return finding{what: cmd.Name + " overwrites a device"}
+		}
+	}
+	return finding{}
+}
+
+// devices are what disks are called.
+var devices = []string{"sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "dm-", "md", "loop"}
+
+func isDevice(name string) bool {
+	rest, ok := strings.CutPrefix(path.Clean(name), "/dev/")
+	if !ok {
+		return false
+	}
+	for _, d := range devices {
+		if strings.HasPrefix(rest, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// changesTree judges changes of owner or mode of a whole system or home.
+func changesTree(cmd shell.Command, root string) finding {
+	args := optionTable{}.sort(cmd.Args)
+	if !args.has("R") && !args.hasLong("recursive") {
+		return finding{}
+	}
+	for _, target := range args.operands {
+		if path.IsAbs(target.Text) && placeOf(target, cmd.Dir, root) == placeCritical {
+			return finding{what: cmd.Name + " -R of a home or a system directory"}
+		}
+	}
+	return finding{}
+}
+
+// movesAway judges mv into nothing.
+func movesAway(cmd shell.Command, _ string) finding {
+	if n := len(cmd.Args); n > 1 && path.Clean(cmd.Args[n-1].Text) == "/dev/null" {
+		return finding{what: "mv to /dev/null destroys files"}
+	}
+	return finding{}
+}

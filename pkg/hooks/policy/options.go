@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// arguments are the arguments of a command, sorted into options and operands.
+type arguments struct {
+	short    string   // the letters of all short options
+	long     []string // long options as they stand, "--force" or "--force=x"
+	operands []shell.Word
+	dashes   int // operands before "--"; -1 without one
+}
+
+// optionTable tells which options of a program take the next word.
+type optionTable struct {
+	short string
+	long  []string
+}
+
+// sort sorts the arguments of a program.
+func (t optionTable) sort(args []shell.Word) arguments {
+	out := arguments{dashes: -1}
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		switch {
+		case text == "--" && out.dashes < 0:
+			out.dashes = len(out.operands)
+		case out.dashes >= 0 || len(text) < 2 || text[0] != '-':
+			out.operands = append(out.operands, args[i])
+		case strings.HasPrefix(text, "--"):
+			out.long = append(out.long, text)
+			if t.takes(text) {
+				i++
+			}
+		default:
+			letters, takes := t.cluster(text[1:])
+			if out.short += letters; takes {
+				i++
+			}
+		}
+	}
+	return out
+}
+
+func (t optionTable) takes(long string) bool {
+	for _, name := range t.long {
+		if "--"+name == long {
+			return true
+		}
+	}
+	return false
+}
+
+// cluster returns the letters of a word such as "-xf" up to one that takes a
+// value, and whether the value is the next word.
+func (t optionTable) cluster(letters string) (string, bool) {
+	if i := strings.IndexAny(letters, t.short); i >= 0 {
+		return letters[:i+1], i == len(letters)-1
+	}
+	return letters, false
+}
+
+// has tells whether one of the short options is there.
+func (a arguments) has(letters string) bool { return strings.ContainsAny(a.short, letters) }
+
+// hasLong tells whether a long option is there, in full, shortened as programs
+// accept it, or with a value.
+func (a arguments) hasLong(names ...string) bool {
+	for _, opt := range a.long {
+		key, _, _ := strings.Cut(opt, "=")
+		for _, name := range names {
+			if longMatches(name, strings.TrimPrefix(key, "--")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// exact tells whether a long option is there, in full.
+func (a arguments) exact(name string) bool {
+	for _, opt := range a.long {
+		if key, _, _ := strings.Cut(opt, "="); key == "--"+name {
+			return true
+		}
+	}
+	return false
+}
+
+// longMatches tells whether given is name or a beginning of it that programs
+// take for it. Whether it is the only one that begins so is not known.
+func longMatches(name, given string) bool {
+	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
+}

@@ -1,0 +1,127 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of an analysis. What goes beyond gets [DoubtTooLarge].
+const (
+	MaxText  = 64 << 10 // bytes of text
+	maxSteps = 5_000    // statements, programs and scripts followed
+	maxDepth = 200      // statements in statements, programs in programs
+)
+
+// Hole stands in a [Word] for what cannot be known before the command runs.
+const Hole = "\x00"
+
+// HomeDir stands in a [Word] for the user's home directory.
+const HomeDir = "/~"
+
+// TempDir stands in a [Word] for the directory that $TMPDIR names.
+const TempDir = "/tmp"
+
+// Doubt is a reason why a text cannot be told in full.
+type Doubt string
+
+// The doubts.
+const (
+	DoubtUnparsed Doubt = "the text is not what a shell parses"
+	DoubtTooLarge Doubt = "the text is too large or nested too deeply"
+	DoubtProgram  Doubt = "a program's name is only known when it runs"
+	DoubtCode     Doubt = "code that runs is only known when it runs"
+	DoubtInput    Doubt = "each line of input is run as code"
+)
+
+// Word is one argument, after quotes and expansions.
+type Word struct {
+	Text string // with [Hole], [HomeDir] for what is not known
+	Glob bool   // holds an unquoted *, ? or [
+	Fed  bool   // comes from input: xargs, parallel, find -exec
+	proc bool   // is a process substitution
+}
+
+// Known tells whether all of w is known.
+func (w Word) Known() bool { return !strings.Contains(w.Text, Hole) }
+
+// Command is one program that the text would start, or a builtin.
+type Command struct {
+	Name string // the last element of its path, in lower case
+	Args []Word
+	Dir  string // where it runs: "" is where the text starts; may hold [Hole]
+}
+
+// Analysis is what can be told of a text.
+type Analysis struct {
+	Commands []Command // in the order in which they were found
+	Writes   []Word    // files that output is redirected to
+	Doubts   []Doubt   // without repetition, in the order in which they arose
+}
+
+// Dynamic tells whether the text cannot be told in full.
+func (a *Analysis) Dynamic() bool { return len(a.Doubts) > 0 }
+
+// Has tells whether a holds the doubt.
+func (a *Analysis) Has(d Doubt) bool { return slices.Contains(a.Doubts, d) }
+
+func (a *Analysis) doubt(d Doubt) {
+	if !a.Has(d) {
+		a.Doubts = append(a.Doubts, d)
+	}
+}
+
+// Analyze tells which programs text would start. It never fails: text that no
+// shell parses gets [DoubtUnparsed] and is searched for programs by its lines.
+func Analyze(text string) *Analysis {
+	w := &walker{out: &Analysis{}}
+	w.script(text, newState())
+	return w.out
+}
+
+// languages are tried in this order.
+var languages = []syntax.LangVariant{syntax.LangBash, syntax.LangZsh, syntax.LangPOSIX, syntax.LangMirBSDKorn}
+
+// parse returns the syntax tree in the first language that takes text.
+func parse(text string) (*syntax.File, bool) {
+	for _, lang := range languages {
+		file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
+		if err == nil {
+			return file, true
+		}
+	}
+	return nil, false
+}
+
+// script follows text as a script of its own.
+func (w *walker) script(text string, st *state) {
+	if !w.enter() {
+		return
+	}
+	defer w.leave()
+	if len(text) > MaxText {
+		w.out.doubt(DoubtTooLarge)
+		w.loose(text, st)
+		return
+	}
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if strings.ContainsRune(text, 0) {
+		text = fill(text)
+	}
+	file, ok := parse(text)
+	if !ok {
+		w.out.doubt(DoubtUnparsed)
+		w.loose(text, st)
+		return
+	}
+	mark := len(w.functions)
+	w.stmts(file.Stmts, st)
+	w.called(mark, st)
+}
+
+// fill puts a variable that has no value in the place of each hole, so that the
+// parser sees what the shell will see: something it does not know either.
+func fill(text string) string {
+	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
+}

@@ -1,0 +1,197 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// inputKind is what standard input is.
+type inputKind uint8
+
+const (
+	inputInherited inputKind = iota // whatever the text itself was started with
+	inputFile
+	inputPipe // what another program writes
+	inputText // known
+)
+
+// input is the standard input of a program.
+type input struct {
+	kind inputKind
+	text string
+}
+
+// redirects follows redirections and returns the input behind them.
+func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
+	for _, r := range list {
+		w.nested(r.Word, st)
+		w.nested(r.Hdoc, st)
+		switch op := r.Op; {
+		case op == syntax.RdrIn || op == syntax.RdrInOut:
+			in = input{kind: inputFile}
+			if hasProcess(r.Word) {
+				in.kind = inputPipe
+			}
+		case op == syntax.WordHdoc:
+			in = input{inputText, w.literal(r.Word, st)}
+		case op == syntax.Hdoc || op == syntax.DashHdoc:
+			in = input{inputText, w.document(r.Hdoc, st)}
+			if quotedWord(r.Word) {
+				in.text = raw(r.Hdoc)
+			}
+		case op != syntax.DplIn:
+			w.out.Writes = append(w.out.Writes, w.fields(r.Word, st)...) // ">&2" writes "2": no file that matters
+		}
+	}
+	return in
+}
+
+// raw returns a here-document that is not expanded.
+func raw(word *syntax.Word) string {
+	var b strings.Builder
+	if word != nil {
+		for _, p := range word.Parts {
+			if lit, ok := p.(*syntax.Lit); ok {
+				b.WriteString(lit.Value)
+			}
+		}
+	}
+	return b.String()
+}
+
+func quotedWord(word *syntax.Word) bool {
+	if word == nil {
+		return false
+	}
+	for _, p := range word.Parts {
+		if lit, ok := p.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasProcess(word *syntax.Word) bool {
+	if word == nil {
+		return false
+	}
+	for _, p := range word.Parts {
+		if _, ok := p.(*syntax.ProcSubst); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// output returns what the left side of a pipe gives to its right side.
+func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
+	unknown := input{kind: inputPipe}
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return unknown
+	}
+	var words []string
+	for _, arg := range call.Args {
+		for _, f := range w.fields(arg, st) {
+			words = append(words, f.Text)
+		}
+	}
+	switch {
+	case len(words) == 0:
+	case words[0] == "echo":
+		return echoes(words[1:])
+	case words[0] == "printf" && len(words) > 1 && plainFormat(words[1]):
+		if text, _, err := expand.Format(nil, words[1], words[2:]); err == nil {
+			return input{inputText, text}
+		}
+	case words[0] == "cat" && len(words) == 1:
+		quiet := &walker{out: &Analysis{}, depth: w.depth, steps: w.steps}
+		if in = quiet.redirects(s.Redirs, st, in); in.kind == inputText {
+			return in
+		}
+	}
+	return unknown
+}
+
+// echoes returns what echo prints.
+func echoes(args []string) input {
+	for len(args) > 0 && (args[0] == "-e" || args[0] == "-n" || args[0] == "-E") {
+		args = args[1:]
+	}
+	return input{inputText, strings.Join(args, " ")}
+}
+
+// plainFormat tells whether a format of printf has no verbs but %s, which
+// cannot make little into much.
+func plainFormat(format string) bool {
+	rest := strings.NewReplacer("%%", "", "%s", "").Replace(format)
+	return !strings.HasPrefix(format, "-") && !strings.ContainsAny(rest, "%"+Hole)
+}
+
+// call follows a simple command.
+func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			w.assign(a, st, false)
+		}
+		return
+	}
+	own := st
+	if len(c.Assigns) > 0 {
+		own = st.clone()
+		for _, a := range c.Assigns {
+			w.assign(a, own, true)
+		}
+	}
+	var argv []Word
+	for _, arg := range c.Args {
+		w.nested(arg, st)
+		argv = append(argv, w.fields(arg, st)...)
+	}
+	w.run(argv, own, in)
+	if own != st { // "IFS=: read x" changes x all the same
+		for _, a := range c.Assigns {
+			own.vars[a.Name.Value] = st.vars[a.Name.Value]
+		}
+		*st = *own
+	}
+}
+
+// run follows one program with its arguments, and the programs that it starts.
+func (w *walker) run(argv []Word, st *state, in input) {
+	if len(argv) == 0 || !w.enter() {
+		return
+	}
+	defer w.leave()
+	name, known := program(argv[0])
+	if !known {
+		if argv[0].Fed {
+			w.out.doubt(DoubtInput)
+		}
+		w.out.doubt(DoubtProgram)
+		w.run(argv[1:], st, in)
+		return
+	}
+	args := argv[1:]
+	w.out.Commands = append(w.out.Commands, Command{Name: name, Args: args, Dir: st.dir})
+	if strings.Contains(argv[0].Text, "=") { // an assignment, but for its name
+		w.run(args, st, in)
+		return
+	}
+	starts(name)(w, name, args, st, in)
+}
+
+// program returns the name of a program: the last element of its path.
+func program(word Word) (string, bool) {
+	text := word.Text
+	if i := strings.LastIndexByte(text, '/'); i >= 0 && i+1 < len(text) {
+		text = text[i+1:]
+	}
+	if strings.Contains(text, Hole) || text == "" {
+		return "", false
+	}
+	return strings.TrimSuffix(strings.ToLower(path.Base(text)), ".exe"), true
+}

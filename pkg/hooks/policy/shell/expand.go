@@ -1,0 +1,264 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxBraces is how many words one word may become.
+const maxBraces = 64
+
+// fields returns the words that word becomes: braces, variables and quotes are
+// resolved as far as they are known.
+func (w *walker) fields(word *syntax.Word, st *state) []Word {
+	if word == nil {
+		return nil
+	}
+	var out []Word
+	for _, parts := range braces(word) {
+		e := expander{st: st}
+		e.parts(parts, false)
+		e.end()
+		out = append(out, e.out...)
+	}
+	return out
+}
+
+// literal returns what word becomes where it is not split: in an assignment, as
+// the name of a file.
+func (w *walker) literal(word *syntax.Word, st *state) string {
+	if word == nil {
+		return ""
+	}
+	e := expander{st: st, whole: true}
+	e.parts(word.Parts, false)
+	return e.text.String()
+}
+
+// document returns the text of a here-document.
+func (w *walker) document(word *syntax.Word, st *state) string {
+	if word == nil {
+		return ""
+	}
+	e := expander{st: st, whole: true}
+	e.parts(word.Parts, true)
+	return e.text.String()
+}
+
+// braces returns the alternatives of word, as parts.
+func braces(word *syntax.Word) [][]syntax.WordPart {
+	split := &syntax.Word{Parts: slices.Clone(word.Parts)}
+	if !syntax.SplitBraces(split) {
+		return [][]syntax.WordPart{word.Parts}
+	}
+	all, ok := alternatives(split.Parts)
+	if !ok {
+		hole := &syntax.ParamExp{Param: &syntax.Lit{Value: holeName}}
+		return [][]syntax.WordPart{{hole}}
+	}
+	return all
+}
+
+// alternatives returns what parts with braces stand for; false if that is too
+// much.
+func alternatives(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
+	all := [][]syntax.WordPart{nil}
+	for _, part := range parts {
+		choices, ok := choicesOf(part)
+		if !ok || len(all)*len(choices) > maxBraces {
+			return nil, false
+		}
+		var next [][]syntax.WordPart
+		for _, head := range all {
+			for _, tail := range choices {
+				next = append(next, slices.Concat(head, tail))
+			}
+		}
+		all = next
+	}
+	return all, true
+}
+
+func choicesOf(part syntax.WordPart) ([][]syntax.WordPart, bool) {
+	b, ok := part.(*syntax.BraceExp)
+	switch {
+	case !ok:
+		return [][]syntax.WordPart{{part}}, true
+	case b.Sequence:
+		return [][]syntax.WordPart{{&syntax.Lit{Value: "0"}}}, true // a number or a letter
+	}
+	var choices [][]syntax.WordPart
+	for _, elem := range b.Elems {
+		inner, ok := alternatives(elem.Parts)
+		if !ok {
+			return nil, false
+		}
+		choices = append(choices, inner...)
+	}
+	return choices, true
+}
+
+// expander builds words out of parts.
+type expander struct {
+	st    *state
+	whole bool // values are not split into words
+	out   []Word
+	text  strings.Builder
+	word  Word
+	begun bool // a word has begun, empty though it may be
+}
+
+// end closes the word that is being built.
+func (e *expander) end() {
+	if e.begun {
+		e.word.Text = e.text.String()
+		e.out = append(e.out, e.word)
+	}
+	e.text.Reset()
+	e.word, e.begun = Word{}, false
+}
+
+func (e *expander) add(text string) {
+	e.text.WriteString(text)
+	e.begun = true
+}
+
+func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
+	for i, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			e.lit(p.Value, quoted, i == 0 && !quoted)
+		case *syntax.SglQuoted:
+			e.add(unquote(p))
+		case *syntax.DblQuoted:
+			e.begun = true
+			e.parts(p.Parts, true)
+		case *syntax.ParamExp:
+			e.value(e.param(p), quoted)
+		case *syntax.CmdSubst:
+			e.add(output(p))
+		case *syntax.ArithmExp:
+			e.add("0")
+		case *syntax.ProcSubst:
+			e.add(Hole)
+			e.word.proc = true
+		case *syntax.ExtGlob:
+			e.add("*")
+			e.word.Glob = true
+		default:
+			e.add(Hole)
+		}
+	}
+}
+
+// lit adds literal text without its backslashes.
+func (e *expander) lit(s string, quoted, first bool) {
+	if first && strings.HasPrefix(s, "~") {
+		s = e.tilde(s[1:])
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '\\' && i+1 < len(s) && quoted && strings.IndexByte("$`\"\\\n", s[i+1]) < 0:
+		case c == '\\' && i+1 < len(s):
+			if i++; s[i] == '\n' {
+				continue
+			}
+			c = s[i]
+		case !quoted && (c == '*' || c == '?' || c == '['):
+			e.word.Glob = true
+		}
+		e.text.WriteByte(c)
+	}
+	e.begun = true
+}
+
+// tilde adds a home directory and returns what stands behind it. The home of
+// another user is taken for one beside the user's own.
+func (e *expander) tilde(s string) string {
+	user, _, _ := strings.Cut(s, "/")
+	if e.add(HomeDir); user != "" {
+		e.add("/../" + user)
+	}
+	return s[len(user):]
+}
+
+// value adds what a variable holds; the shell splits it unless it is quoted.
+func (e *expander) value(text string, quoted bool) {
+	if quoted || e.whole {
+		e.add(text)
+		return
+	}
+	pieces := strings.Fields(text)
+	if strings.ContainsAny(text, "*?[") {
+		e.word.Glob = true
+	}
+	if text != "" && strings.TrimLeft(text, " \t\n") != text {
+		e.end()
+	}
+	for i, piece := range pieces {
+		if i > 0 {
+			e.end()
+		}
+		e.add(piece)
+	}
+	if len(pieces) > 0 && strings.TrimRight(text, " \t\n") != text {
+		e.end()
+	}
+}
+
+// param returns what a parameter expansion becomes.
+func (e *expander) param(p *syntax.ParamExp) string {
+	switch {
+	case p.Param == nil || transforms(p):
+		return Hole
+	case p.Length || p.Width || p.IsSet:
+		return "0"
+	}
+	text := e.st.lookup(p.Param.Value)
+	if p.Exp == nil {
+		return text
+	}
+	switch op := p.Exp.Op; {
+	case op == syntax.ErrorUnset || op == syntax.ErrorUnsetOrNull:
+		return text
+	case text == "" || text == Hole:
+		return Hole
+	case op == syntax.DefaultUnset || op == syntax.DefaultUnsetOrNull ||
+		op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull:
+		return text
+	}
+	return Hole
+}
+
+// transforms tells whether an expansion makes something else of the value.
+func transforms(p *syntax.ParamExp) bool {
+	return p.Excl || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 ||
+		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
+}
+
+// output returns what a command substitution is known to print: a fresh
+// temporary file or directory.
+func output(c *syntax.CmdSubst) string {
+	if len(c.Stmts) == 1 {
+		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {
+			return TempDir + "/fresh"
+		}
+	}
+	return Hole
+}
+
+// unquote returns the text of single quotes, with the escapes of $'…' decoded.
+func unquote(q *syntax.SglQuoted) string {
+	if !q.Dollar {
+		return q.Value
+	}
+	text, _, err := expand.Format(nil, strings.ReplaceAll(q.Value, "%", "%%"), nil)
+	if err != nil {
+		return Hole
+	}
+	return strings.ReplaceAll(text, Hole, "")
+}

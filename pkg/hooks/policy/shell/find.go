@@ -1,0 +1,74 @@
+package shell
+
+import "strings"
+
+// find follows -exec and its like. What -delete does is for the caller to
+// judge.
+func (w *walker) find(args []Word, st *state) {
+	for i := 0; i < len(args); i++ {
+		switch args[i].Text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+			end := i + 1
+			for end < len(args) && args[end].Text != ";" && args[end].Text != "+" {
+				end++
+			}
+			inner, _ := feed(args[i+1:end], "{}", Hole)
+			w.run(inner, st.child(), input{})
+			i = end
+		default:
+			if findOperand[args[i].Text] {
+				i++
+			}
+		}
+	}
+}
+
+// findOperand holds the tests and actions of find that take a word.
+var findOperand = set("-amin -anewer -atime -cmin -cnewer -ctime -fls -fprint -fprint0 -fprintf -fstype -gid -group " +
+	"-ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer " +
+	"-newermt -path -perm -printf -regex -regextype -samefile -size -type -uid -used -user -wholename -xtype")
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		m[word] = true
+	}
+	return m
+}
+
+// FindDeletes tells whether the arguments of find have -delete, and where it
+// starts to look.
+func FindDeletes(args []Word) (paths []Word, deletes bool) {
+	tests := false
+	for i := 0; i < len(args); i++ {
+		switch text := args[i].Text; {
+		case text == "-delete":
+			deletes = true
+		case text == "-H", text == "-L", text == "-P":
+		case findOperand[text]:
+			i++
+			tests = true
+		case strings.HasPrefix(text, "-exec"), strings.HasPrefix(text, "-ok"):
+			for i < len(args) && args[i].Text != ";" && args[i].Text != "+" {
+				i++
+			}
+		case text == "(", text == "!", strings.HasPrefix(text, "-"):
+			tests = true
+		case !tests:
+			paths = append(paths, args[i])
+		}
+	}
+	return paths, deletes
+}
+
+// fd follows the program behind -x and -X, which takes the rest of the line.
+func (w *walker) fd(args []Word, st *state) {
+	for i, a := range args {
+		switch a.Text {
+		case "-x", "-X", "--exec", "--exec-batch":
+			inner, _ := feed(args[i+1:], "{}", Hole)
+			w.run(append(inner, Word{Text: Hole, Fed: true}), st.child(), input{})
+			return
+		}
+	}
+}

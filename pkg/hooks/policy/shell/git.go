@@ -1,0 +1,82 @@
+package shell
+
+import "strings"
+
+var gitOptions = options{
+	short: "Cc",
+	long:  " --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source ",
+}
+
+// Git returns the subcommand of git and its arguments, without the options of
+// git itself; "" where there is none.
+func Git(args []Word) (sub string, rest []Word) {
+	rest = args
+	for more := true; more; {
+		_, rest, more = gitOptions.next(rest)
+	}
+	if len(rest) == 0 {
+		return "", nil
+	}
+	return strings.ToLower(rest[0].Text), rest[1:]
+}
+
+// git follows the programs that git starts: aliases given on the spot, and the
+// commands of "submodule foreach", "bisect run" and "rebase --exec".
+func (w *walker) git(args []Word, st *state) {
+	st = st.child()
+	sub, rest := Git(args)
+	for {
+		opt, rest, ok := gitOptions.next(args)
+		if !ok {
+			break
+		}
+		if args = rest; opt.last() == 'c' {
+			w.gitAlias(opt.value.Text, rest, st)
+		}
+	}
+	if strings.Contains(sub, Hole) {
+		w.out.doubt(DoubtProgram)
+	}
+	switch {
+	case len(rest) > 1 && (sub == "submodule" && rest[0].Text == "foreach" || sub == "bisect" && rest[0].Text == "run"):
+		rest = rest[1:]
+		for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "-") {
+			rest = rest[1:]
+		}
+		w.code(join(rest), st)
+	case sub == "rebase":
+		w.rebase(rest, st)
+	}
+}
+
+// gitAlias follows an alias given by -c, if it is used in the same breath.
+func (w *walker) gitAlias(entry string, args []Word, st *state) {
+	key, text, _ := strings.Cut(entry, "=")
+	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")
+	sub, rest := Git(args)
+	if !ok || name != sub {
+		return
+	}
+	if code, ok := strings.CutPrefix(text, "!"); ok {
+		w.code(code, st)
+		return
+	}
+	w.code("git "+text+" "+join(rest), st)
+}
+
+// rebase follows the commands that run between commits.
+func (w *walker) rebase(args []Word, st *state) {
+	rebaseOptions := options{short: "xXsC", long: " --exec --onto --strategy --strategy-option "}
+	for {
+		opt, rest, ok := rebaseOptions.next(args)
+		switch {
+		case ok && (opt.last() == 'x' || opt.long == "--exec"):
+			w.code(opt.value.Text, st)
+		case !ok && len(rest) == 0:
+			return
+		case !ok:
+			rest = rest[1:]
+		}
+		args = rest
+	}
+}

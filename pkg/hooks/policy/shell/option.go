@@ -1,0 +1,76 @@
+package shell
+
+import "strings"
+
+// options tells which options of a program take a value.
+type options struct {
+	flags    string // short options without a value; others may have one
+	short    string // short options with one, attached or in the next word
+	attached string // short options whose value can only be attached
+	long     string // long options whose value may be the next word, with blanks around
+	plus     bool   // +x is an option too
+}
+
+// option is one word of options, with its value.
+type option struct {
+	letters string // of a short option or several: "xvf"
+	long    string // "--force"
+	value   Word   // of the long option, or of the last letter
+	valued  bool
+	unsure  bool // an unknown letter; the next word may be its value
+}
+
+// last is the letter that the value belongs to.
+func (o option) last() byte {
+	if o.letters == "" {
+		return 0
+	}
+	return o.letters[len(o.letters)-1]
+}
+
+// next reads the option that args begin with. Without one, ok is false and rest
+// begins with the first operand.
+func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
+	if len(args) == 0 {
+		return option{}, nil, false
+	}
+	text := args[0].Text
+	switch {
+	case text == "--":
+		return option{}, args[1:], false
+	case strings.HasPrefix(text, "--"):
+		return s.longOption(args)
+	case strings.HasPrefix(text, "-"), s.plus && strings.HasPrefix(text, "+"):
+		return s.cluster(args)
+	}
+	return option{}, args, false
+}
+
+func (s options) longOption(args []Word) (option, []Word, bool) {
+	name, value, has := strings.Cut(args[0].Text, "=")
+	opt := option{long: name, valued: has, value: Word{Text: value, Fed: args[0].Fed}}
+	rest := args[1:]
+	if !has && strings.Contains(s.long, " "+name+" ") && len(rest) > 0 {
+		opt.value, opt.valued, rest = rest[0], true, rest[1:]
+	}
+	return opt, rest, true
+}
+
+func (s options) cluster(args []Word) (option, []Word, bool) {
+	letters, rest := args[0].Text[1:], args[1:]
+	for i := range len(letters) {
+		c := letters[i]
+		takes := strings.IndexByte(s.short, c) >= 0
+		if !takes && strings.IndexByte(s.attached, c) < 0 {
+			continue
+		}
+		opt := option{letters: letters[:i+1], valued: true, value: Word{Text: letters[i+1:], Fed: args[0].Fed}}
+		if takes && opt.value.Text == "" {
+			if opt.valued = len(rest) > 0; opt.valued {
+				opt.value, rest = rest[0], rest[1:]
+			}
+		}
+		return opt, rest, true
+	}
+	return option{letters: letters, unsure: strings.Trim(letters, s.flags) != ""}, rest, true
+}

@@ -1,0 +1,136 @@
+package shell
+
+import (
+	"maps"
+	"path"
+	"strings"
+)
+
+// holeName is the variable that stands for a hole in the text of a script.
+const holeName = "__hole__"
+
+// value is what a variable holds.
+type value struct {
+	text     string
+	known    bool
+	exported bool
+}
+
+// state is what a script knows at one point.
+type state struct {
+	vars map[string]value // absent: from the environment
+	dir  string           // "" is where the text started; may hold a Hole
+}
+
+func newState() *state { return &state{vars: map[string]value{}} }
+
+// clone returns a copy for a subshell or a branch.
+func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir} }
+
+// child returns what a program that is started knows: exported variables only.
+func (s *state) child() *state {
+	c := &state{vars: map[string]value{}, dir: s.dir}
+	for name, v := range s.vars {
+		if v.exported {
+			c.vars[name] = v
+		}
+	}
+	return c
+}
+
+// merge keeps of s what holds in other too: both may have run.
+func (s *state) merge(other *state) {
+	s.mergeVars(other)
+	if s.dir != other.dir {
+		s.dir = Hole
+	}
+}
+
+func (s *state) mergeVars(other *state) {
+	for name, v := range other.vars {
+		if mine, ok := s.vars[name]; !ok || mine != v {
+			s.vars[name] = value{}
+		}
+	}
+	for name := range s.vars {
+		if _, ok := other.vars[name]; !ok {
+			s.vars[name] = value{}
+		}
+	}
+}
+
+func (s *state) set(name, text string, exported bool) {
+	s.vars[name] = value{
+		text:     text,
+		known:    !strings.Contains(text, Hole),
+		exported: exported || s.vars[name].exported,
+	}
+}
+
+// forget makes the variable unknown.
+func (s *state) forget(name string) { s.vars[name] = value{} }
+
+// export lets programs that are started see the variable.
+func (s *state) export(name string) {
+	if v, ok := s.vars[name]; ok {
+		v.exported = true
+		s.vars[name] = v
+	}
+}
+
+// numeric are variables that hold a number.
+const numeric = " $ ? # ! UID EUID PPID RANDOM SRANDOM SECONDS LINENO BASHPID EPOCHSECONDS "
+
+// lookup returns the value of a variable, with a Hole where it is not known.
+func (s *state) lookup(name string) string {
+	if v, ok := s.vars[name]; ok {
+		if !v.known {
+			return Hole
+		}
+		return v.text
+	}
+	switch name {
+	case "HOME":
+		return HomeDir
+	case "PWD":
+		return s.here()
+	case "TMPDIR":
+		return TempDir
+	case "IFS":
+		return " \t\n"
+	}
+	if strings.Contains(numeric, " "+name+" ") {
+		return "0"
+	}
+	return Hole
+}
+
+// here is the directory as $PWD would say it.
+func (s *state) here() string {
+	switch {
+	case s.dir == "":
+		return "."
+	case path.IsAbs(s.dir):
+		return s.dir
+	}
+	return "./" + s.dir
+}
+
+// enter changes the directory.
+func (s *state) enter(dir string) { s.dir = within(s.dir, dir) }
+
+// within returns the directory that dir names for one who is in base.
+func within(base, dir string) string {
+	switch {
+	case strings.HasPrefix(dir, Hole):
+		return Hole
+	case path.IsAbs(dir):
+		return path.Clean(dir)
+	case strings.Contains(base, Hole) && strings.Contains(dir, ".."):
+		return Hole
+	}
+	if dir = path.Join(base, dir); dir == "." {
+		return ""
+	}
+	return dir
+}

@@ -1,0 +1,237 @@
+package shell
+
+import (
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// walker follows a syntax tree and writes down what it finds.
+type walker struct {
+	out       *Analysis
+	depth     int // scripts and substitutions around what is walked
+	steps     int
+	functions []function
+}
+
+// function is a body that runs later, with what is known then.
+type function struct {
+	body *syntax.Stmt
+	st   *state // where it was defined
+}
+
+// enter begins one piece of work and tells whether there may be more; leave
+// ends it.
+func (w *walker) enter() bool {
+	w.steps++
+	if w.steps > maxSteps || w.depth >= maxDepth {
+		w.out.doubt(DoubtTooLarge)
+		return false
+	}
+	w.depth++
+	return true
+}
+
+func (w *walker) leave() { w.depth-- }
+
+func (w *walker) stmts(list []*syntax.Stmt, st *state) {
+	for _, s := range list {
+		w.stmt(s, st, input{})
+	}
+}
+
+// called follows the bodies of functions defined since mark: each counts as
+// called once at the end of the script.
+func (w *walker) called(mark int, st *state) {
+	for i := mark; i < len(w.functions); i++ {
+		f := w.functions[i]
+		f.st.mergeVars(st)
+		w.stmt(f.body, f.st, input{})
+	}
+	w.functions = w.functions[:mark]
+}
+
+// stmt follows one statement. in is what its standard input holds, unless it is
+// redirected.
+func (w *walker) stmt(s *syntax.Stmt, st *state, in input) {
+	if s == nil || !w.enter() {
+		return
+	}
+	defer w.leave()
+	in = w.redirects(s.Redirs, st, in)
+	if s.Background || s.Coprocess {
+		st = st.clone()
+	}
+	w.command(s.Cmd, st, in)
+}
+
+func (w *walker) command(cmd syntax.Command, st *state, in input) {
+	switch cmd := cmd.(type) {
+	case *syntax.CallExpr:
+		w.call(cmd, st, in)
+	case *syntax.BinaryCmd:
+		w.binary(cmd, st, in)
+	case *syntax.Subshell:
+		w.stmtsWith(cmd.Stmts, st.clone(), in)
+	case *syntax.Block:
+		w.stmtsWith(cmd.Stmts, st, in)
+	case *syntax.FuncDecl:
+		w.functions = append(w.functions, function{cmd.Body, st.clone()})
+	case *syntax.DeclClause:
+		w.declare(cmd, st)
+	case *syntax.TimeClause:
+		w.stmt(cmd.Stmt, st, in)
+	case *syntax.CoprocClause:
+		w.stmt(cmd.Stmt, st.clone(), input{})
+	case *syntax.TestDecl:
+		w.stmt(cmd.Body, st.clone(), input{})
+	case nil:
+	default:
+		w.compound(cmd, st, in)
+	}
+}
+
+// stmtsWith gives each statement the same input: any of them may read it.
+func (w *walker) stmtsWith(list []*syntax.Stmt, st *state, in input) {
+	for _, s := range list {
+		w.stmt(s, st, in)
+	}
+}
+
+// compound follows the statements that branch or repeat.
+func (w *walker) compound(cmd syntax.Command, st *state, in input) {
+	switch cmd := cmd.(type) {
+	case *syntax.IfClause:
+		w.branch(cmd, st, in)
+	case *syntax.WhileClause:
+		w.loses(cmd, st)
+		w.stmtsWith(cmd.Cond, st, in)
+		body := st.clone()
+		w.stmtsWith(cmd.Do, body, in)
+		st.mergeVars(body)
+	case *syntax.ForClause:
+		w.loop(cmd, st, in)
+	case *syntax.CaseClause:
+		w.nested(cmd.Word, st)
+		before := st.clone()
+		for _, item := range cmd.Items {
+			for _, p := range item.Patterns {
+				w.nested(p, st)
+			}
+			branch := before.clone()
+			w.stmtsWith(item.Stmts, branch, in)
+			st.merge(branch)
+		}
+	default: // arithmetic, tests: nothing runs but substitutions
+		w.nested(cmd, st)
+	}
+}
+
+func (w *walker) branch(c *syntax.IfClause, st *state, in input) {
+	w.stmtsWith(c.Cond, st, in)
+	other := st.clone()
+	w.stmtsWith(c.Then, st, in)
+	if c.Else != nil {
+		w.branch(c.Else, other, in)
+	}
+	st.merge(other)
+}
+
+func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
+	switch {
+	case c.Op == syntax.AndStmt:
+		w.stmt(c.X, st, in)
+		after := st.clone()
+		w.stmt(c.Y, after, in)
+		st.mergeVars(after)
+		st.dir = after.dir // "cd x && …" is meant to go on in x
+	case c.Op == syntax.OrStmt:
+		w.stmt(c.X, st, in)
+		after := st.clone()
+		w.stmt(c.Y, after, in)
+		st.merge(after)
+	default: // pipes: both sides are subshells
+		w.stmt(c.X, st.clone(), in)
+		w.stmt(c.Y, st.clone(), w.output(c.X, st, in))
+	}
+}
+
+// maxRounds is how many rounds of a loop are followed one by one.
+const maxRounds = 8
+
+// loop follows "for": each word of a short list by itself, so that what it does
+// with them is known.
+func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
+	w.loses(c, st)
+	iter, ok := c.Loop.(*syntax.WordIter)
+	if !ok {
+		w.nested(c.Loop, st)
+		body := st.clone()
+		w.stmtsWith(c.Do, body, in)
+		st.mergeVars(body)
+		return
+	}
+	var items []Word
+	for _, item := range iter.Items {
+		w.nested(item, st)
+		items = append(items, w.fields(item, st)...)
+	}
+	if len(items) == 0 || len(items) > maxRounds {
+		items = []Word{{Text: Hole}}
+	}
+	before := st.clone()
+	for _, item := range items {
+		body := before.clone()
+		body.set(iter.Name.Value, item.Text, false)
+		w.stmtsWith(c.Do, body, in)
+		st.mergeVars(body)
+	}
+}
+
+// loses forgets the variables that a loop changes: its first round knows them,
+// its second does not.
+func (w *walker) loses(loop syntax.Node, st *state) {
+	syntax.Walk(loop, func(n syntax.Node) bool {
+		if a, ok := n.(*syntax.Assign); ok && a.Name != nil {
+			st.forget(a.Name.Value)
+		}
+		return true
+	})
+}
+
+// nested follows the commands inside of words: substitutions, wherever they
+// stand. Each is a subshell.
+func (w *walker) nested(node syntax.Node, st *state) {
+	if isNil(node) {
+		return
+	}
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.stmts(n.Stmts, st.clone())
+			return false
+		case *syntax.ProcSubst:
+			in := input{}
+			if n.Op == syntax.CmdOut {
+				in.kind = inputPipe
+			}
+			w.stmtsWith(n.Stmts, st.clone(), in)
+			return false
+		}
+		return true
+	})
+}
+
+// isNil tells whether node holds a nil pointer, which [syntax.Walk] does not
+// take.
+func isNil(node syntax.Node) bool {
+	switch n := node.(type) {
+	case nil:
+		return true
+	case *syntax.Word:
+		return n == nil
+	case *syntax.ArrayExpr:
+		return n == nil
+	case *syntax.CStyleLoop:
+		return n == nil
+	}
+	return false
+}

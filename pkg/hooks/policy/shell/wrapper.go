@@ -1,0 +1,144 @@
+package shell
+
+import "strings"
+
+// wrapper tells how a program names another one that it starts.
+type wrapper struct {
+	options
+	operands int    // words before the program
+	assigns  bool   // NAME=VALUE may stand before the program
+	code     string // short options whose value is the text of a script
+	first    string // a first word that has to be there: "run" of "uv run"
+	joined   bool   // the rest is joined and given to a shell
+}
+
+var wrappers = map[string]wrapper{
+	"sudo": {assigns: true, options: options{
+		flags: "AbBEeHiKklNnPSsVv", short: "CDghpRrTtUu",
+		long: " --close-from --chdir --group --host --prompt --chroot --role --command-timeout --type --other-user --user ",
+	}},
+	"env": {assigns: true, options: options{flags: "0iv", short: "CPSu", long: " --chdir --split-string --unset "}},
+
+	"doas": {options: options{flags: "Lns", short: "aCu"}}, "command": {options: options{flags: "pVv"}},
+	"builtin": {}, "noglob": {}, "nocorrect": {}, "nohup": {}, "busybox": {}, "toybox": {},
+	"exec": {options: options{flags: "cl", short: "a"}}, "setsid": {options: options{flags: "cfw"}},
+	"nice":    {options: options{flags: "0123456789", short: "n", long: " --adjustment "}},
+	"ionice":  {options: options{flags: "t", short: "cnpPu", long: " --class --classdata "}},
+	"time":    {options: options{flags: "alpqvV", short: "fo", long: " --format --output "}},
+	"timeout": {operands: 1, options: timeoutOptions}, "gtimeout": {operands: 1, options: timeoutOptions},
+	"stdbuf":   {options: options{short: "eio", long: " --error --input --output "}},
+	"chroot":   {operands: 1, options: options{long: " --groups --userspec "}},
+	"taskset":  {operands: 1, options: options{flags: "ac"}},
+	"chrt":     {operands: 1, options: options{flags: "bfiordv", short: "DPT"}},
+	"faketime": {operands: 1, options: options{flags: "fm"}}, "setarch": {operands: 1},
+	"arch":       {options: options{flags: "_4683armx", short: "de", attached: "am"}},
+	"strace":     {options: options{flags: "cCdfFhikqrtTvVwxyY", short: "abeEIoOpPsSuUX"}},
+	"ltrace":     {options: options{flags: "cCfhiLrStTVw", short: "aAeFlnopsuwxX"}},
+	"caffeinate": {options: options{flags: "dimsu", short: "tw"}}, "unbuffer": {options: options{flags: "p"}},
+	"xvfb-run": {options: options{flags: "al", short: "efnpsw"}},
+	"unshare":  {options: options{flags: "cCfimnprTuU", short: "GRSw"}},
+	"nsenter":  {options: options{flags: "aFZ", short: "GSt"}},
+
+	"flock":   {operands: 1, code: "c", options: options{flags: "enosux", short: "Ewc", long: " --timeout --conflict-exit-code --command "}},
+	"su":      {operands: 1, code: "c", options: options{flags: "flmpP", short: "gGsTwc", long: " --command --shell --group "}},
+	"runuser": {code: "c", options: options{flags: "flmpP", short: "gGsTuwc", long: " --command --shell --group --user "}},
+	"script":  {operands: 1, code: "c", options: options{flags: "aefq", short: "BEIlmoOtTc", long: " --command "}},
+	"npx":     {code: "c", options: options{flags: "qy", short: "pc", long: " --package --call "}},
+	"watch":   {joined: true, options: options{flags: "bcdeghprtwx", short: "n", long: " --interval "}},
+	"ssh":     {operands: 1, joined: true, options: options{flags: "46AaCfGgKkMNnqsTtVvXxYy", short: "BbcDEeFIiJLlmOoPpQRSWw"}},
+
+	"uv": {first: "run"}, "poetry": {first: "run"}, "pipenv": {first: "run"}, "pdm": {first: "run"}, "hatch": {first: "run"},
+	"conda": {first: "run", options: options{short: "np"}}, "mise": {first: "exec"}, "bundle": {first: "exec"},
+	"npm": {first: "exec"}, "pnpm": {first: "exec"},
+}
+
+var timeoutOptions = options{flags: "fpv", short: "ks", long: " --kill-after --signal "}
+
+// unwrap follows what a wrapper starts.
+func (w *walker) unwrap(name string, args []Word, st *state, in input) {
+	c := wrappers[name]
+	if c.first != "" {
+		if len(args) == 0 || args[0].Text != c.first {
+			return
+		}
+		args = args[1:]
+	}
+	st = st.child()
+	rest, unsure := w.skip(c, args, st)
+	if c.operands > 0 {
+		rest = rest[min(c.operands, len(rest)):]
+		if c.code != "" { // "su user -c code"
+			rest, _ = w.skip(c, rest, st)
+		}
+	}
+	rest = c.assign(rest, st)
+	if name == "ssh" { // another machine
+		st = newState()
+		st.dir = HomeDir
+	}
+	if c.joined {
+		w.code(join(rest), st)
+		return
+	}
+	w.run(rest, st, in)
+	if unsure && len(rest) > 1 {
+		w.run(rest[1:], st, in)
+	}
+}
+
+// assign takes the NAME=VALUE words that args begin with.
+func (c wrapper) assign(args []Word, st *state) []Word {
+	for c.assigns && len(args) > 0 && isAssignment(args[0].Text) {
+		name, text, _ := strings.Cut(args[0].Text, "=")
+		st.set(name, text, true)
+		args = args[1:]
+	}
+	return args
+}
+
+// skip skips the options of a wrapper, and follows the code in them. It is
+// unsure where an unknown option may have taken the word behind it.
+func (w *walker) skip(c wrapper, args []Word, st *state) (rest []Word, unsure bool) {
+	for {
+		opt, rest, ok := c.next(c.assign(args, st))
+		if !ok {
+			return rest, unsure
+		}
+		args, unsure = rest, opt.unsure
+		if !opt.valued {
+			continue
+		}
+		switch last := opt.last(); {
+		case c.code != "" && (opt.long == "--command" || opt.long == "--call" || strings.IndexByte(c.code, last) >= 0 && last != 0):
+			w.code(opt.value.Text, st)
+		case c.assigns && (last == 'S' || opt.long == "--split-string"):
+			args = append(w.split(opt.value.Text, st), args...)
+		case c.assigns && (last == 'C' || last == 'D' || opt.long == "--chdir"):
+			st.enter(opt.value.Text)
+		}
+	}
+}
+
+// split returns the words of a text that "env -S" splits.
+func (w *walker) split(text string, st *state) []Word {
+	file, ok := parse(fill(text))
+	if !ok {
+		return nil
+	}
+	var words []Word
+	for _, s := range file.Stmts {
+		for _, word := range callWords(s) {
+			words = append(words, w.fields(word, st)...)
+		}
+	}
+	return words
+}
+
+// join returns words as a text for a shell to read again.
+func join(words []Word) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = word.Text
+	}
+	return strings.Join(texts, " ")
+}

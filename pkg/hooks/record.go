@@ -1,0 +1,83 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// recordTimeout is how long recording may take once nobody waits any more.
+const recordTimeout = 5 * time.Second
+
+// record appends the event of the dispatch, and returns its id.
+func (f *flight) record(ctx context.Context, kind events.Kind, payload any) (string, error) {
+	if f.event == "" {
+		return "", nil
+	}
+	return f.event, f.append(ctx, f.event, kind, f.meta.Time, payload)
+}
+
+// recordExecuted appends the event of an execution that has ended after its
+// dispatch. Nobody is left to be told if that fails but the log.
+func (f *flight) recordExecuted(ctx context.Context, x Execution, late bool) {
+	if f.event == "" {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer stop()
+	data := events.HookExecutedData{Execution: x, Dispatch: f.event, Late: late}
+	if err := f.append(ctx, events.NewID(), events.HookExecuted, time.Now(), data); err != nil {
+		f.registry.opts.Logger.ErrorContext(ctx, "execution not recorded",
+			"hook", x.Hook, "point", x.Point, "event", f.event, "error", faultOf(err))
+	}
+}
+
+// append appends an event with the attributes of the dispatch. What has
+// happened is recorded although ctx has ended.
+func (f *flight) append(ctx context.Context, id string, kind events.Kind, at time.Time, payload any) error {
+	m := &f.meta
+	e := events.Event{
+		ID: id, Source: f.registry.opts.Source, Type: kind.Type(), Subject: m.Run, Time: at.UTC(), Tenant: m.Tenant,
+		Run: m.Run, Step: m.Step, Session: m.Session, Agent: m.Agent, AgentRole: m.AgentRole, RunType: m.RunType,
+		ParentAgent: m.ParentAgent, ParentRun: m.ParentRun, ToolCall: m.ToolCall, User: m.User,
+		AgentFS: m.AgentFS, Hooks: m.Hooks, TraceParent: m.Traceparent,
+	}
+	if err := e.SetData(payload); err != nil {
+		return fmt.Errorf("record %s: %w", id, err)
+	}
+	if ctx.Err() != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+		defer stop()
+	}
+	if _, err := f.registry.opts.Appender.Append(ctx, e); err != nil {
+		return fmt.Errorf("record %s: %w", id, err)
+	}
+	return nil
+}
+
+// joined returns the failures as one error.
+func (f *flight) joined() error {
+	list := make([]error, len(f.failures))
+	for i, err := range f.failures {
+		list[i] = err
+	}
+	return errors.Join(list...)
+}
+
+// rawOf returns j for a payload: as it is, or as a string where it is no JSON,
+// so that whatever an engine hands in can be recorded.
+func rawOf(j JSON) json.RawMessage {
+	if j == "" || j.Valid() {
+		return j.Raw()
+	}
+	text, err := Marshal(string(j))
+	if err != nil {
+		return nil // not reached: a string can be encoded
+	}
+	return text.Raw()
+}

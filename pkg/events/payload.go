@@ -68,6 +68,19 @@ type Common struct {
 	Blobs map[string]BlobRef `json:"blobs,omitempty"`
 	// Raw is a foreign tool's own JSON.
 	Raw json.RawMessage `json:"raw,omitempty"`
+	// Redacted lists the parts of the texts of this payload that were taken out
+	// before the event was stored.
+	Redacted []Redaction `json:"redacted,omitempty"`
+}
+
+// Redaction is a secret or a piece of personal data in the place of which there
+// is a marker. It says where it was, never what.
+type Redaction struct {
+	Field string `json:"field"` // JSON Pointer to the text in data; empty where it is not told
+	Rule  string `json:"rule"`  // that found it
+	Start int    `json:"start"` // byte of the text as it came
+	End   int    `json:"end"`
+	More  int    `json:"more,omitempty"` // findings of the rule that are not listed one by one
 }
 
 // BlobRef names content by hash and size.

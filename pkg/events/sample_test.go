@@ -35,6 +35,8 @@ var (
 	sampleCommon = Common{
 		Blobs: map[string]BlobRef{"content": {SHA256: HashOf([]byte("content")).String(), Bytes: 1_500_000}},
 		Raw:   json.RawMessage(`{"type":"assistant","message":{"id":"msg_1","usage":{"input_tokens":12}}}`),
+
+		Redacted: []Redaction{{Field: "/raw/message/content/0/text", Rule: "email", Start: 12, End: 30}, {Rule: "email", More: 7}},
 	}
 	sampleOutcome = Outcome{
 		Verdict: VerdictAllow, Reason: "inside the allowed paths", Context: "the tests run with make test",

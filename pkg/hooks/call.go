@@ -5,91 +5,139 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // call is one execution of a hook, and the context that the hook gets. Its
 // deadline costs nothing until somebody waits for it: only Done starts a timer.
+// Times are counted from when the dispatch began.
 type call struct {
 	context.Context //nolint:containedctx // a call is a context, this is its parent
 
+	flight   *flight
 	hook     *hook
-	index    int       // of the hook in its chain
-	start    time.Time // of the execution
-	deadline time.Time // what is answered later does not count
-	patience time.Time // when the caller goes on without it
+	index    int           // of the hook in its chain
+	start    time.Duration // of the execution
+	deadline time.Duration // what is answered later does not count
+	patience time.Duration // when the caller goes on without it
 
-	mu      sync.Mutex // guards what follows
-	err     error
-	done    chan struct{} // nil until asked for
-	unwatch func()        // stops what waits to close it
+	over  atomic.Pointer[error] // why the context has ended; nil while it has not
+	watch atomic.Pointer[watch] // nil until somebody waits for the end
+}
+
+// watch waits for the end of a context.
+type watch struct {
+	done chan struct{}
+
+	mu     sync.Mutex // guards what follows
+	closed bool       // done is
+	stop   func()     // stops what would end the context; nil until it is there
+}
+
+// said is what a hook has contributed, for the report.
+type said struct {
+	verdict  Verdict
+	modified bool
 }
 
 // Deadline returns when the hook's time is over.
 func (c *call) Deadline() (time.Time, bool) {
-	if d, ok := c.Context.Deadline(); ok && d.Before(c.deadline) {
+	own := c.flight.began.Add(c.deadline)
+	if d, ok := c.Context.Deadline(); ok && d.Before(own) {
 		return d, true
 	}
-	return c.deadline, true
+	return own, true
 }
 
 // Done returns a channel that is closed when the hook's time is over, its
 // dispatch is cancelled, or it has returned.
 func (c *call) Done() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.done != nil {
-		return c.done
+	if w := c.watch.Load(); w != nil {
+		return w.done
 	}
-	c.done = make(chan struct{})
-	if c.err != nil {
-		close(c.done)
-		return c.done
+	w := &watch{done: make(chan struct{})}
+	if !c.watch.CompareAndSwap(nil, w) {
+		return c.watch.Load().done
 	}
-	timer := time.AfterFunc(time.Until(c.deadline), func() { c.end(context.DeadlineExceeded) })
-	stop := context.AfterFunc(c.Context, func() { c.end(c.Context.Err()) })
-	c.unwatch = func() { timer.Stop(); stop() }
-	return c.done
+	w.arm(c)
+	return w.done
 }
 
 // Err returns why Done is closed, nil while it is not.
 func (c *call) Err() error {
-	cause := c.Context.Err()
-	if cause == nil && !time.Now().Before(c.deadline) {
-		cause = context.DeadlineExceeded
+	if over := c.over.Load(); over != nil {
+		return *over
 	}
-	if cause != nil {
-		c.end(cause)
+	if err := c.Context.Err(); err != nil {
+		c.end(&err)
+	} else if c.flight.clock() >= c.deadline {
+		c.end(&deadlineExceeded)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
+	if over := c.over.Load(); over != nil {
+		return *over
+	}
+	return nil
 }
 
+// The reasons for which a context ends, where they can be pointed at.
+var (
+	deadlineExceeded = context.DeadlineExceeded
+	canceled         = context.Canceled
+)
+
 // end ends the context; the first reason counts.
-func (c *call) end(reason error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
+func (c *call) end(reason *error) {
+	c.over.CompareAndSwap(nil, reason)
+	// Whoever stores a watch looks at over afterwards: one of the two sees the
+	// other.
+	if w := c.watch.Load(); w != nil {
+		w.close()
+	}
+}
+
+// arm starts what will end the context of c.
+func (w *watch) arm(c *call) {
+	if c.over.Load() != nil {
+		w.close()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
 		return
 	}
-	c.err = reason
-	if c.done != nil {
-		close(c.done)
-		c.unwatch()
+	timer := time.AfterFunc(c.deadline-c.flight.clock(), func() { c.end(&deadlineExceeded) })
+	stop := context.AfterFunc(c.Context, func() {
+		err := c.Context.Err()
+		c.end(&err)
+	})
+	w.stop = func() { timer.Stop(); stop() }
+}
+
+// close closes done, once.
+func (w *watch) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
+	w.closed = true
+	close(w.done)
+	if w.stop != nil {
+		w.stop()
 	}
 }
 
 // admits asks what the caller did not: matchers that are not ours, and whether
 // the hook is enabled.
-func (c *call) admits(meta Meta, subject Subject) bool {
+func (c *call) admits(subject Subject) bool {
 	for _, m := range c.hook.matchers {
-		if !m.Match(meta, subject) {
+		if !m.Match(c.flight.meta, subject) {
 			return false
 		}
 	}
 	for _, enabled := range c.hook.enabled {
-		if !enabled(c, meta) {
+		if !enabled(c, c.flight.meta) {
 			return false
 		}
 	}
@@ -98,7 +146,7 @@ func (c *call) admits(meta Meta, subject Subject) bool {
 
 // guard, deferred, makes an error of a panic. The stack goes to the log, what
 // was thrown does not: it may quote a payload.
-func (f *flight) guard(c *call, ran *bool, err *error) {
+func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {
 		return
@@ -107,6 +155,6 @@ func (f *flight) guard(c *call, ran *bool, err *error) {
 	if cause, ok := thrown.(error); ok {
 		*err = fmt.Errorf("%w: %w", ErrPanicked, cause)
 	}
-	f.registry.opts.Logger.ErrorContext(c.Context, "hook panicked",
+	c.flight.registry.opts.Logger.ErrorContext(c.Context, "hook panicked",
 		"hook", c.hook.id, "name", c.hook.name, "point", c.hook.at.kind, "stack", string(debug.Stack()))
 }

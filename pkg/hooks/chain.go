@@ -78,6 +78,9 @@ func (h *hook) wanted(meta *Meta, tool string, end ending) bool {
 	return true
 }
 
+// picky tells whether the hook itself chooses its dispatches, too.
+func (h *hook) picky() bool { return len(h.matchers)+len(h.enabled) > 0 }
+
 // label returns what to call the hook in front of people.
 func (h *hook) label() string {
 	if h.name != "" {

@@ -19,25 +19,28 @@ func (d *decision[In, P]) invoke(c *call) fate {
 	}
 	in = copied(d.point.copyInput, in)
 	if err := d.begin(c); err != nil {
-		return d.settle(d, c, Execution{}, err)
+		return d.settle(d, c, said{}, err)
 	}
 	answer, ran, err := d.ask(c, in)
-	var verdict Verdict
+	var what said
 	if answer != nil && err == nil {
-		verdict = answer.Verdict
+		what.verdict = answer.Verdict
 	}
 	if !d.claim(c, &err) {
-		d.late(c, Execution{Verdict: verdict}, err)
+		d.late(c, what, err)
 		return lost
 	}
-	if !ran && err == nil {
+	switch {
+	case err != nil:
+		what = said{}
+	case !ran:
 		return goesOn
+	case answer == nil:
+		what.verdict = None
+	default:
+		what, err = d.count(c.hook, *answer)
 	}
-	x := Execution{Verdict: None}
-	if err == nil && answer != nil {
-		err = d.count(c.hook, *answer, &x)
-	}
-	if next := d.settle(d, c, x, err); next == ends || x.Verdict == Deny {
+	if next := d.settle(d, c, what, err); next == ends || what.verdict == Deny {
 		return ends
 	}
 	return goesOn
@@ -46,49 +49,44 @@ func (d *decision[In, P]) invoke(c *call) fate {
 // ask calls the hook, beside whoever owns the flight. It returns false where
 // the hook is not for this dispatch.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
-	defer d.guard(c, &ran, &err)
-	var subject Subject
-	if d.point.rules.call != nil {
-		call := d.point.rules.call(in)
-		subject = Subject{Tool: call.Tool, Args: call.Args}
-	}
+	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
-	if !ok || !c.admits(d.meta, subject) {
+	if !ok || c.hook.picky() && !c.admits(d.point.subject(in)) {
 		return nil, false, nil
 	}
 	answer, err = fn(c, d.meta, in)
 	return answer, true, err
 }
 
-// count counts in an answer, and reports it in x.
-func (d *decision[In, P]) count(h *hook, answer Decision[P], x *Execution) error {
+// count counts in an answer, and returns what of it.
+func (d *decision[In, P]) count(h *hook, answer Decision[P]) (said, error) {
 	switch answer.Verdict {
-	case "", None, Allow:
+	case "":
+		answer.Verdict = None
+	case None, Allow:
 	case Ask, Deny:
 		if d.point.rules.noDeny {
-			return ErrBadOutput
+			return said{}, ErrBadOutput
 		}
 	default:
-		return ErrBadOutput
+		return said{}, ErrBadOutput
 	}
+	var modified bool
 	if answer.Patch != nil && answer.Verdict != Deny {
-		modified, err := d.point.rules.apply(&d.out.Input, &d.out.Patch, copied(d.point.copyPatch, *answer.Patch))
-		if err != nil {
-			if answer.Verdict == Ask { // the doubt counts all the same
-				x.Verdict = Ask
-				d.decide(h.id, Ask, answer.Reason)
-			}
-			return err
+		var err error
+		modified, err = d.point.rules.apply(&d.out.Input, &d.out.Patch, copied(d.point.copyPatch, *answer.Patch))
+		switch {
+		case err != nil && answer.Verdict == Ask: // the doubt counts all the same
+			d.decide(h.id, Ask, answer.Reason)
+			return said{verdict: Ask}, err
+		case err != nil:
+			return said{}, err
 		}
-		x.Modified = modified
-		d.out.Modified = d.out.Modified || modified
 	}
+	d.out.Modified = d.out.Modified || modified
 	d.out.Context = joinContext(d.out.Context, answer.Context)
-	if answer.Verdict != "" {
-		x.Verdict = answer.Verdict
-		d.decide(h.id, answer.Verdict, answer.Reason)
-	}
-	return nil
+	d.decide(h.id, answer.Verdict, answer.Reason)
+	return said{answer.Verdict, modified}, nil
 }
 
 // block denies because h has failed, where something can be denied.
@@ -101,6 +99,15 @@ func (d *decision[In, P]) decide(by ID, verdict Verdict, reason string) {
 	if rank(verdict) > rank(d.out.Verdict) {
 		d.out.Verdict, d.out.By, d.out.Reason = verdict, by, reason
 	}
+}
+
+// subject returns what the matchers see of an input.
+func (p *DecisionPoint[In, P]) subject(in In) Subject {
+	if p.rules.call == nil {
+		return Subject{}
+	}
+	call := p.rules.call(in)
+	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
 // rank orders the verdicts by strength.

@@ -68,7 +68,7 @@ func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta M
 func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta Meta, tool string, in In) Outcome[In, P] {
 	d := &decision[In, P]{point: p, asked: in, out: Outcome[In, P]{Verdict: None, Input: in}}
 	d.takeOff(r, p.at, meta, tool, unknown)
-	d.sequence(ctx, d)
+	d.run(ctx, d)
 	d.out.Executions = d.executions
 	if d.event != "" {
 		d.out.Event, d.out.RecordErr = d.record(ctx, p.at.kind, p.rules.payload(in, &d.out))

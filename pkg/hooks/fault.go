@@ -58,11 +58,12 @@ func (e *HookExecutionError) Unwrap() error { return e.Err }
 
 // faultOf returns what may be told of err.
 func faultOf(err error) string {
-	var fault Fault
-	switch {
-	case err == nil:
+	if err == nil {
 		return ""
-	case errors.As(err, &fault):
+	}
+	fault, ok := errors.AsType[Fault](err)
+	switch {
+	case ok:
 		return string(fault)
 	case errors.Is(err, context.DeadlineExceeded):
 		return string(ErrTimedOut)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -28,27 +28,28 @@ type flight struct {
 	meta     Meta
 	tool     string // what the hooks' globs look at
 	ending   ending
-	event    string    // id of the event that will record it; empty for none
-	now      time.Time // when the last execution ended
-	end      time.Time // of the chain's time
+	event    string // id of the event that will record it; empty for none
+	began    time.Time
+	now      time.Duration // since then, when the last execution ended
 
 	executions []Execution
 	failures   []*HookExecutionError
 	calls      []call // room for those to come
 	bench      *bench // nil until it is needed
 
-	mu        sync.Mutex // guards what follows
-	call      *call      // the execution that the worker is in; nil while it owns the flight
-	cancelled time.Time  // when the caller's context ended
+	call      atomic.Pointer[call] // the execution that the worker is in; nil while it owns the flight
+	cancelled atomic.Int64         // when the caller noticed that its context has ended; 0 until then
 }
 
 // takeOff begins a dispatch.
 func (f *flight) takeOff(r *Registry, at *place, meta Meta, tool string, end ending) {
 	f.registry, f.chain, f.meta, f.tool, f.ending = r, r.chains[at.index].Load(), meta, tool, end
-	f.now = time.Now()
-	f.end = f.now.Add(r.opts.ChainTimeout)
+	f.began = time.Now()
 	if f.meta.Time.IsZero() {
-		f.meta.Time = r.opts.Now()
+		f.meta.Time = f.began
+		if r.opts.Now != nil {
+			f.meta.Time = r.opts.Now()
+		}
 	}
 	if r.opts.Appender != nil {
 		f.event = events.NewID()
@@ -58,6 +59,9 @@ func (f *flight) takeOff(r *Registry, at *place, meta Meta, tool string, end end
 		f.calls = make([]call, n)
 	}
 }
+
+// clock returns the time since the dispatch began.
+func (f *flight) clock() time.Duration { return time.Since(f.began) }
 
 // hooks returns the chain's hooks that the dispatch waits for.
 func (f *flight) hooks() []*hook {
@@ -93,23 +97,20 @@ func (r *Registry) concerns(at *place, meta *Meta, tool string, end ending) bool
 func (f *flight) prepare(ctx context.Context, h *hook, i int) *call {
 	c := &f.calls[0]
 	f.calls = f.calls[1:]
-	c.Context, c.hook, c.index = ctx, h, i
+	c.Context, c.flight, c.hook, c.index = ctx, f, h, i
 	return c
 }
 
 // admit starts the time of c, unless there is a reason to fail it at once.
 func (f *flight) admit(c *call) error {
 	c.start = f.now
-	c.deadline = c.start.Add(c.hook.timeout)
-	if f.end.Before(c.deadline) {
-		c.deadline = f.end
-	}
+	c.deadline = min(c.start+c.hook.timeout, f.registry.opts.ChainTimeout)
 	c.patience = c.deadline
 	if c.hook.isolation == External {
-		c.patience = c.deadline.Add(Grace)
+		c.patience += Grace
 	}
 	switch {
-	case !c.start.Before(f.end):
+	case c.start >= f.registry.opts.ChainTimeout:
 		return ErrChainTimedOut
 	case c.hook.stray.Load() >= maxStray:
 		return ErrBusy
@@ -125,30 +126,25 @@ func (f *flight) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.cancelled.IsZero() {
+	f.call.Store(c)
+	// The caller notes its cancellation before it looks at call: either it sees c
+	// or this sees the note.
+	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
-	f.call = c
 	return nil
 }
 
 // claim takes the flight back for the worker after c has returned. It returns
 // false if the caller was faster. An answer after the deadline becomes an error.
 func (f *flight) claim(c *call, err *error) bool {
-	f.mu.Lock()
-	mine := f.call == c
-	if mine {
-		f.call = nil
-	}
-	f.mu.Unlock()
-	c.end(context.Canceled)
-	now := time.Now()
+	mine := f.call.CompareAndSwap(c, nil)
+	c.end(&canceled)
+	now := f.clock()
 	if mine {
 		f.now = now
 	}
-	if now.After(c.deadline) {
+	if now > c.deadline {
 		*err = ErrTimedOut
 	}
 	return mine
@@ -157,62 +153,61 @@ func (f *flight) claim(c *call, err *error) bool {
 // seize takes the flight back for the caller if the execution has outstayed its
 // time, and returns it; else it returns how long to wait until looking again.
 func (f *flight) seize(ctx context.Context) (*call, time.Duration) {
-	now := time.Now()
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	now := f.clock()
 	f.noteCancel(ctx, now)
-	c := f.call
+	c := f.call.Load()
 	if c == nil {
 		return nil, f.chain.shortest
 	}
 	if left := f.left(c, now); left > 0 {
 		return nil, min(left, f.chain.shortest)
 	}
-	f.call, f.now = nil, now
+	if !f.call.CompareAndSwap(c, nil) {
+		return nil, f.chain.shortest
+	}
+	f.now = now
 	return c, 0
 }
 
-// noteCancel remembers when the caller's context has ended. f.mu is held.
-func (f *flight) noteCancel(ctx context.Context, now time.Time) {
-	if f.cancelled.IsZero() && ctx.Err() != nil {
-		f.cancelled = now
+// noteCancel remembers when the caller's context has ended.
+func (f *flight) noteCancel(ctx context.Context, now time.Duration) {
+	if ctx.Err() != nil {
+		f.cancelled.CompareAndSwap(0, int64(max(now, 1)))
 	}
 }
 
-// left returns how long the caller still waits for c. f.mu is held.
-func (f *flight) left(c *call, now time.Time) time.Duration {
+// left returns how long the caller still waits for c.
+func (f *flight) left(c *call, now time.Duration) time.Duration {
 	patience := c.patience
-	if !f.cancelled.IsZero() {
-		until := f.cancelled
+	if cancelled := time.Duration(f.cancelled.Load()); cancelled != 0 {
 		if c.hook.isolation == External {
-			until = until.Add(Grace)
+			cancelled += Grace
 		}
-		if until.Before(patience) {
-			patience = until
-		}
+		patience = min(patience, cancelled)
 	}
-	return patience.Sub(now)
+	return patience - now
 }
 
 // forsake ends the context of c, which the caller does not wait for any longer,
 // and returns why.
-func (f *flight) forsake(c *call, now time.Time) error {
+func (f *flight) forsake(c *call, now time.Duration) error {
 	c.hook.stray.Add(1)
 	f.registry.strays.add(false)
-	if now.Before(c.deadline) {
-		c.end(context.Canceled)
+	if now < c.deadline {
+		c.end(&canceled)
 		return ErrCancelled
 	}
-	c.end(context.DeadlineExceeded)
+	c.end(&deadlineExceeded)
 	return ErrTimedOut
 }
 
-// execution returns the report on c, which has just ended.
-func (f *flight) execution(c *call, now time.Time, err error) Execution {
+// report returns the report on c, which has just ended.
+func (c *call) report(now time.Duration, s said, err error) Execution {
 	return Execution{
 		Hook: string(c.hook.id), Name: c.hook.name, Point: c.hook.at.kind,
 		Success: err == nil, Error: faultOf(err), TimedOut: timedOut(err),
-		DurationMS: float64(now.Sub(c.start).Microseconds()) / 1000,
+		DurationMS: float64((now - c.start).Microseconds()) / 1000,
+		Verdict:    s.verdict, Modified: s.modified,
 	}
 }
 
@@ -236,10 +231,8 @@ func (f *flight) log(c *call, err error) {
 }
 
 // late records that c has ended after it was abandoned. The flight is not ours.
-func (f *flight) late(c *call, x Execution, err error) {
-	report := f.execution(c, time.Now(), err)
-	report.Verdict, report.Modified = x.Verdict, x.Modified
-	f.recordExecuted(c.Context, report, true)
+func (f *flight) late(c *call, s said, err error) {
+	f.recordExecuted(c.Context, c.report(f.clock(), s, err), true)
 	c.hook.stray.Add(-1)
 	f.registry.strays.done()
 }

@@ -16,8 +16,8 @@ func (f *flight) later(ctx context.Context, invoke func(*call) (ran bool, err er
 		if !h.wanted(&f.meta, f.tool, f.ending) {
 			continue
 		}
-		now := time.Now()
-		c := &call{Context: ctx, hook: h, index: i, start: now, deadline: now.Add(h.timeout)}
+		now := f.clock()
+		c := &call{Context: ctx, flight: f, hook: h, index: i, start: now, deadline: now + h.timeout}
 		switch {
 		case h.running.Load() >= maxAsync:
 			f.over(c, ErrBusy, false)
@@ -47,7 +47,7 @@ func (f *flight) invokeLater(c *call, invoke func(*call) (bool, error)) {
 	defer func() { // also if the hook ends its goroutine
 		timer.Stop()
 		late := !told.CompareAndSwap(false, true)
-		if time.Now().After(c.deadline) {
+		if f.clock() > c.deadline {
 			err = ErrTimedOut
 		}
 		if ran || err != nil {
@@ -61,9 +61,9 @@ func (f *flight) invokeLater(c *call, invoke func(*call) (bool, error)) {
 
 // over ends c and records how.
 func (f *flight) over(c *call, err error, late bool) {
-	c.end(context.Canceled)
+	c.end(&canceled)
 	if err != nil && !late {
 		f.log(c, err)
 	}
-	f.recordExecuted(c.Context, f.execution(c, time.Now(), err), late)
+	f.recordExecuted(c.Context, c.report(f.clock(), said{}, err), late)
 }

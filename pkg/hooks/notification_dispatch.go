@@ -2,15 +2,17 @@ package hooks
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // notification is a dispatch at a notification point. Its hooks run at the same
 // time. Each has a slot, in which either its worker or, when it has outstayed its
-// time, the caller puts how it ended; flight.mu guards slots and open.
+// time, the caller puts how it ended.
 type notification[E any] struct {
 	flight
 
+	mu    sync.Mutex // guards slots and open
 	slots []slot
 	open  int // slots that are still to be filled; who fills the last one tells the caller
 }
@@ -72,7 +74,7 @@ func (n *notification[E]) enter(ctx context.Context) []*call {
 		c := n.prepare(ctx, h, len(calls))
 		calls = append(calls, c)
 		if err := n.admit(c); err != nil {
-			n.slots = append(n.slots, slot{ran: true, end: n.execution(c, n.now, err), err: err})
+			n.slots = append(n.slots, slot{ran: true, end: c.report(n.now, said{}, err), err: err})
 			continue
 		}
 		n.slots = append(n.slots, slot{call: c})
@@ -94,7 +96,7 @@ func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 		}
 	}
 	for _, c := range inline {
-		n.now = time.Now()
+		n.now = n.clock()
 		if err := n.admit(c); err != nil {
 			n.fill(c, true, err)
 			continue
@@ -112,9 +114,9 @@ func (n *notification[E]) run(c *call, e E) {
 
 // ask calls the hook. It returns false where the hook is not for this dispatch.
 func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
-	defer n.guard(c, &ran, &err)
+	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, E) error)
-	if !ok || !c.admits(n.meta, Subject{}) {
+	if !ok || c.hook.picky() && !c.admits(Subject{}) {
 		return false, nil
 	}
 	return true, fn(c, n.meta, e)
@@ -122,9 +124,9 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 
 // fill ends the execution of c, if the caller has not.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
-	c.end(context.Canceled)
-	now := time.Now()
-	if now.After(c.deadline) {
+	c.end(&canceled)
+	now := n.clock()
+	if now > c.deadline {
 		err = ErrTimedOut
 	}
 	n.mu.Lock()
@@ -134,16 +136,16 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 	n.mu.Unlock()
 	if !mine {
-		n.late(c, Execution{}, err)
+		n.late(c, said{}, err)
 	}
 }
 
 // put fills the slot of c, and tells the caller if it was the last one. n.mu is
 // held.
-func (n *notification[E]) put(c *call, now time.Time, ran bool, err error) {
-	n.slots[c.index] = slot{ran: ran || err != nil, end: n.execution(c, now, err), err: err}
+func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
+	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, said{}, err), err: err}
 	if n.open--; n.open == 0 {
-		n.bench.done <- 0 // has room for one, and there is only one last
+		n.bench.done <- struct{}{} // has room for one, and there is only one last
 	}
 }
 
@@ -168,7 +170,7 @@ func (n *notification[E]) wait(ctx context.Context) {
 // giveUp fills the slots of the hooks that have outstayed their time, and
 // returns how long to wait until looking again.
 func (n *notification[E]) giveUp(ctx context.Context) time.Duration {
-	now := time.Now()
+	now := n.clock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.noteCancel(ctx, now)

@@ -49,7 +49,7 @@ func (f *flight) append(ctx context.Context, id string, kind events.Kind, at tim
 	if err := e.SetData(payload); err != nil {
 		return fmt.Errorf("record %s: %w", id, err)
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || hasEnded(ctx) {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 		defer stop()

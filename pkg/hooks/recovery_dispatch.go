@@ -14,7 +14,7 @@ type recovery struct {
 func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta Meta, f Failure) Recovered {
 	d := &recovery{failure: f}
 	d.takeOff(r, p.at, meta, "", unknown)
-	d.sequence(ctx, d)
+	d.run(ctx, d)
 	d.out.Executions = d.executions
 	if d.event != "" {
 		d.out.Event, d.out.RecordErr = d.record(ctx, p.at.kind, errorPayload(f, &d.out))
@@ -25,11 +25,11 @@ func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta Meta, f 
 // invoke calls the hook of c and counts in what it answers.
 func (d *recovery) invoke(c *call) fate {
 	if err := d.begin(c); err != nil {
-		return d.settle(d, c, Execution{}, err)
+		return d.settle(d, c, said{}, err)
 	}
 	answer, ran, err := d.ask(c)
 	if !d.claim(c, &err) {
-		d.late(c, Execution{}, err)
+		d.late(c, said{}, err)
 		return lost
 	}
 	if !ran && err == nil {
@@ -38,15 +38,15 @@ func (d *recovery) invoke(c *call) fate {
 	if err == nil && answer != nil {
 		d.count(c.hook.id, *answer)
 	}
-	return d.settle(d, c, Execution{Modified: err == nil && answer != nil}, err)
+	return d.settle(d, c, said{modified: err == nil && answer != nil}, err)
 }
 
 // ask calls the hook, beside whoever owns the flight. It returns false where
 // the hook is not for this dispatch.
 func (d *recovery) ask(c *call) (answer *Recovery, ran bool, err error) {
-	defer d.guard(c, &ran, &err)
+	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, Failure) (*Recovery, error))
-	if !ok || !c.admits(d.meta, Subject{}) {
+	if !ok || c.hook.picky() && !c.admits(Subject{}) {
 		return nil, false, nil
 	}
 	answer, err = fn(c, d.meta, d.failure)

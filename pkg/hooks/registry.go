@@ -44,9 +44,6 @@ func (o Options) withDefaults() Options {
 	if o.ChainTimeout <= 0 {
 		o.ChainTimeout = DefaultChainTimeout
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	return o
 }
 
@@ -83,6 +80,7 @@ type Registry struct {
 	closed bool
 
 	strays  strays    // executions that outlive their dispatch
+	crew    crew      // runs what is isolated
 	benches sync.Pool // of *bench
 }
 

@@ -24,134 +24,130 @@ const (
 	lost // the flight belongs to the caller again; touch nothing of it
 )
 
-// Where a worker has stopped, instead of an index.
-const (
-	stoppedLost   = -1
-	stoppedExited = -2
-)
-
-// sequence runs the hooks in their order: those that are isolated beside the
-// caller, a segment of neighbours on one worker.
-func (f *flight) sequence(ctx context.Context, s sequence) {
+// run runs the hooks in their order: those that are isolated beside the caller,
+// neighbours on one worker, the others on the caller itself.
+func (f *flight) run(ctx context.Context, s sequence) {
 	hooks := f.hooks()
 	for i := 0; i < len(hooks); {
-		switch h := hooks[i]; {
-		case !h.wanted(&f.meta, f.tool, f.ending):
+		h := hooks[i]
+		if !h.wanted(&f.meta, f.tool, f.ending) {
 			i++
-		case h.isolation == Inline:
-			i = (&worker{flight: f, sequence: s}).segment(ctx, i)
-		default:
-			if f.bench == nil {
-				f.bench = f.registry.sit()
-				defer f.registry.benches.Put(f.bench)
-			}
-			go (&worker{flight: f, sequence: s}).run(ctx, i)
-			i = f.await(ctx, s)
-		}
-	}
-}
-
-// bench is where a caller waits for its workers.
-type bench struct {
-	timer *time.Timer // stopped between dispatches
-	done  chan int    // where the worker stopped; its sender is the owner of the flight
-}
-
-func (r *Registry) sit() *bench {
-	if b, ok := r.benches.Get().(*bench); ok {
-		return b
-	}
-	timer := time.NewTimer(time.Hour)
-	timer.Stop()
-	return &bench{timer: timer, done: make(chan int, 1)}
-}
-
-// worker runs a segment of a chain.
-type worker struct {
-	flight   *flight
-	sequence sequence
-	call     *call // the last one
-}
-
-// segment runs the hooks from i up to the first one that is not isolated alike,
-// and returns where it stopped.
-func (w *worker) segment(ctx context.Context, i int) int {
-	f, hooks := w.flight, w.flight.chain.hooks
-	inline := hooks[i].isolation == Inline
-	for ; i < len(hooks) && (hooks[i].isolation == Inline) == inline; i++ {
-		if !hooks[i].wanted(&f.meta, f.tool, f.ending) {
 			continue
 		}
-		w.call = f.prepare(ctx, hooks[i], i)
-		switch w.sequence.invoke(w.call) {
-		case goesOn:
-		case ends:
-			return len(hooks)
-		case lost:
-			return stoppedLost
+		g := &segment{ctx: ctx, flight: f, sequence: s, next: i}
+		if h.isolation == Inline {
+			g.run()
+			i = g.next
+			continue
 		}
+		i = f.beside(g)
 	}
-	return i
 }
 
-// run runs a segment beside the caller, and tells where it stopped.
-func (w *worker) run(ctx context.Context, i int) {
-	stopped := stoppedExited
-	defer func() {
-		if stopped == stoppedExited {
-			stopped = w.exited()
-		}
-		if stopped != stoppedLost {
-			w.flight.bench.done <- stopped
-		}
-	}()
-	stopped = w.segment(ctx, i)
-}
-
-// exited counts in that the hook has ended the worker's goroutine.
-func (w *worker) exited() int {
-	err := error(ErrExited)
-	if !w.flight.claim(w.call, &err) {
-		w.flight.late(w.call, Execution{}, err)
-		return stoppedLost
+// beside runs g on a worker, and returns the hook to go on with.
+func (f *flight) beside(g *segment) int {
+	if f.bench == nil {
+		f.bench = f.registry.sit()
+		// Nobody else has the bench: an abandoned worker does not touch it.
+		defer func() {
+			f.registry.benches.Put(f.bench)
+			f.bench = nil
+		}()
 	}
-	if w.flight.settle(w.sequence, w.call, Execution{}, err) == ends {
-		return len(w.flight.chain.hooks)
-	}
-	return w.call.index + 1
+	f.registry.crew.give(g)
+	return f.await(g)
 }
 
 // await waits for the worker, or goes on without it when its hook has outstayed
-// its time, and returns with which hook.
-func (f *flight) await(ctx context.Context, s sequence) int {
+// its time, and returns the hook to go on with.
+func (f *flight) await(g *segment) int {
 	f.bench.timer.Reset(f.chain.shortest)
 	defer f.bench.timer.Stop()
-	cancelled := ctx.Done()
+	cancelled := g.ctx.Done()
 	for {
 		select {
-		case next := <-f.bench.done:
-			return next
+		case <-f.bench.done:
+			return g.next
 		case <-f.bench.timer.C:
 		case <-cancelled:
 			cancelled = nil
 		}
-		c, again := f.seize(ctx)
+		c, again := f.seize(g.ctx)
 		if c == nil {
 			f.bench.timer.Reset(again)
 			continue
 		}
-		if f.settle(s, c, Execution{}, f.forsake(c, f.now)) == ends {
+		if f.settle(g.sequence, c, said{}, f.forsake(c, f.now)) == ends {
 			return len(f.chain.hooks)
 		}
 		return c.index + 1
 	}
 }
 
-// settle notes how an execution ended: x says what was decided, if anything.
-func (f *flight) settle(s sequence, c *call, x Execution, err error) fate {
-	report := f.execution(c, f.now, err)
-	report.Verdict, report.Modified = x.Verdict, x.Modified
-	f.executions = append(f.executions, report)
+// bench is where a caller waits for its workers.
+type bench struct {
+	timer *time.Timer   // stopped between dispatches
+	done  chan struct{} // room for the one who is done last
+}
+
+// sit returns a bench.
+func (r *Registry) sit() *bench {
+	if b, ok := r.benches.Get().(*bench); ok {
+		return b
+	}
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	return &bench{timer: timer, done: make(chan struct{}, 1)}
+}
+
+// segment is neighbours of a chain that are isolated alike.
+type segment struct {
+	ctx      context.Context //nolint:containedctx // of the dispatch, on its way to a worker
+	flight   *flight
+	sequence sequence
+	next     int   // the hook to begin, and to go on, with
+	call     *call // the last one
+}
+
+// run runs the hooks of the segment, and returns false if it was abandoned.
+func (g *segment) run() bool {
+	f, hooks := g.flight, g.flight.chain.hooks
+	inline := hooks[g.next].isolation == Inline
+	for ; g.next < len(hooks) && (hooks[g.next].isolation == Inline) == inline; g.next++ {
+		if !hooks[g.next].wanted(&f.meta, f.tool, f.ending) {
+			continue
+		}
+		g.call = f.prepare(g.ctx, hooks[g.next], g.next)
+		switch g.sequence.invoke(g.call) {
+		case goesOn:
+		case ends:
+			g.next = len(hooks)
+			return true
+		case lost:
+			return false
+		}
+	}
+	return true
+}
+
+// exited counts in that the hook has ended its goroutine, with which the worker
+// went.
+func (g *segment) exited() {
+	f, err := g.flight, error(ErrExited)
+	if !f.claim(g.call, &err) {
+		f.late(g.call, said{}, err)
+		return
+	}
+	g.next++
+	if f.settle(g.sequence, g.call, said{}, err) == ends {
+		g.next = len(f.chain.hooks)
+	}
+	f.bench.done <- struct{}{}
+}
+
+// settle notes how an execution ended, and tells whether the chain goes on.
+func (f *flight) settle(s sequence, c *call, what said, err error) fate {
+	f.executions = append(f.executions, c.report(f.now, what, err))
 	if err == nil {
 		return goesOn
 	}
@@ -165,5 +161,5 @@ func (f *flight) settle(s sequence, c *call, x Execution, err error) fate {
 
 // timedOut tells whether err says that a hook took too long.
 func timedOut(err error) bool {
-	return errors.Is(err, ErrTimedOut) || errors.Is(err, ErrChainTimedOut) || errors.Is(err, context.DeadlineExceeded)
+	return err != nil && (errors.Is(err, ErrTimedOut) || errors.Is(err, ErrChainTimedOut) || errors.Is(err, context.DeadlineExceeded))
 }

@@ -19,7 +19,7 @@ func (p *TransformPoint[S, V]) dispatch(
 	// does not reach a hook that is late.
 	t := &transform[S, V]{point: p, subject: s, out: Transformed[V]{Value: copied(p.copyValue, v)}}
 	t.takeOff(r, p.at, meta, tool, end)
-	t.sequence(ctx, t)
+	t.run(ctx, t)
 	t.out.Executions, t.out.Err = t.executions, t.joined()
 	if t.event != "" {
 		t.out.Event, t.out.RecordErr = t.record(ctx, p.at.kind, p.rules.payload(s, v, &t.out))
@@ -38,51 +38,55 @@ func (p *TransformPoint[S, V]) dispatch(
 func (t *transform[S, V]) invoke(c *call) fate {
 	value := copied(t.point.copyValue, t.out.Value)
 	if err := t.begin(c); err != nil {
-		return t.settle(t, c, Execution{}, err)
+		return t.settle(t, c, said{}, err)
 	}
 	answer, ran, err := t.ask(c, value)
 	if !t.claim(c, &err) {
-		t.late(c, Execution{}, err)
+		t.late(c, said{}, err)
 		return lost
 	}
 	if !ran && err == nil {
 		return goesOn
 	}
-	var x Execution
+	var what said
 	if err == nil && answer != nil {
-		err = t.count(copied(t.point.copyValue, *answer), &x)
+		what.modified, err = t.count(copied(t.point.copyValue, *answer))
 	}
-	return t.settle(t, c, x, err)
+	return t.settle(t, c, what, err)
 }
 
 // ask calls the hook, beside whoever owns the flight. It returns false where
 // the hook is not for this dispatch.
 func (t *transform[S, V]) ask(c *call, value V) (answer *V, ran bool, err error) {
-	defer t.guard(c, &ran, &err)
-	var subject Subject
-	if t.point.rules.call != nil {
-		call := t.point.rules.call(t.subject)
-		subject = Subject{Tool: call.Tool, Args: call.Args}
-	}
+	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, S, V) (*V, error))
-	if !ok || !c.admits(t.meta, subject) {
+	if !ok || c.hook.picky() && !c.admits(t.point.about(t.subject)) {
 		return nil, false, nil
 	}
 	answer, err = fn(c, t.meta, t.subject, value)
 	return answer, true, err
 }
 
-// count goes on with what a hook has returned.
-func (t *transform[S, V]) count(value V, x *Execution) error {
+// count goes on with what a hook has returned, and tells whether that is new.
+func (t *transform[S, V]) count(value V) (bool, error) {
 	if check := t.point.rules.check; check != nil {
 		if err := check(value); err != nil {
-			return err
+			return false, err
 		}
 	}
-	x.Modified = !t.point.rules.same(t.out.Value, value)
-	t.out.Modified = t.out.Modified || x.Modified
+	modified := !t.point.rules.same(t.out.Value, value)
+	t.out.Modified = t.out.Modified || modified
 	t.out.Value = value
-	return nil
+	return modified, nil
+}
+
+// about returns what the matchers see of a subject.
+func (p *TransformPoint[S, V]) about(s S) Subject {
+	if p.rules.call == nil {
+		return Subject{}
+	}
+	call := p.rules.call(s)
+	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
 // block keeps what the value was for from happening, because a hook has failed.

@@ -16,8 +16,8 @@ import (
 // context is stamped with tenant, run, step, agent and their parents, and
 // [Report] adds to what its end will tell.
 //
-// The hooks of what has ended run, and its events are recorded, although the
-// context has ended. What cannot be recorded is logged, and changes nothing.
+// The hooks of what has ended run, and its events are recorded, also where the
+// context has ended before. What cannot be recorded is logged, and changes nothing.
 //
 // An Engine may be used concurrently, and there may be many on one registry. All
 // that it does can be done without it: see [Engine.Meta].
@@ -98,8 +98,23 @@ func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 		"point", point, "run", at.meta.Run, "step", at.meta.Step, "error", faultOf(err))
 }
 
+type endedKey struct{}
+
+// hasEnded tells whether ctx goes on in the place of one that has ended.
+func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
+
+// afterwards returns the context for the dispatch of what has happened: ctx, or
+// one in its place, in which the hooks have their time.
+func afterwards(ctx context.Context) context.Context {
+	if ctx.Err() == nil {
+		return ctx
+	}
+	return context.WithValue(context.WithoutCancel(ctx), endedKey{}, true)
+}
+
 // tell dispatches a notification about something that has happened.
 func tell[E any](ctx context.Context, e *Engine, point *NotificationPoint[E], data E) {
-	ctx = context.WithoutCancel(ctx)
-	e.recorded(ctx, point.Kind(), point.Dispatch(ctx, e.registry, e.Meta(ctx), data).RecordErr)
+	meta := e.Meta(ctx)
+	ctx = afterwards(ctx)
+	e.recorded(ctx, point.Kind(), point.Dispatch(ctx, e.registry, meta, data).RecordErr)
 }

@@ -23,8 +23,8 @@ func (e *Engine) Subagent(
 	start := SubagentStart.Dispatch(ctx, e.registry, e.Meta(ctx), s)
 	e.recorded(ctx, SubagentStart.Kind(), start.RecordErr)
 	s = start.Input
-	if denied := e.resolve(ctx, verdictOf(SubagentStart, start), subagentCall(s)); denied != nil {
-		return denied
+	if err = e.resolve(ctx, verdictOf(SubagentStart, start), subagentCall(s)); err != nil {
+		return err
 	}
 	outer := e.at(ctx)
 	info := RunInfo{ID: s.ID, Agent: s.Name, Title: s.TaskType, Model: s.Model}

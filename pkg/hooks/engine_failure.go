@@ -30,7 +30,7 @@ func (e *DeniedError) Error() string {
 }
 
 // Is tells that e is [ErrDenied].
-func (e *DeniedError) Is(target error) bool { return target == ErrDenied } //nolint:errorlint // Is is what errors.Is calls
+func (e *DeniedError) Is(target error) bool { return target == ErrDenied }
 
 // PanicError says that a function of the orchestrator has panicked.
 type PanicError struct {
@@ -43,7 +43,7 @@ func (e *PanicError) Error() string { return fmt.Sprintf("panicked: %v", e.Value
 
 // Unwrap returns the value, if it is an error.
 func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error) //nolint:errcheck // nil otherwise
+	err, _ := e.Value.(error)
 	return err
 }
 
@@ -170,8 +170,9 @@ func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 		run.reported = err
 		run.mu.Unlock()
 	}
-	ctx = context.WithoutCancel(ctx)
-	said := Error.Dispatch(ctx, e.registry, e.Meta(ctx), f)
+	meta := e.Meta(ctx)
+	ctx = afterwards(ctx)
+	said := Error.Dispatch(ctx, e.registry, meta, f)
 	e.recorded(ctx, Error.Kind(), said.RecordErr)
 	return said.Recovery
 }

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -22,7 +21,7 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	if err != nil {
 		return err
 	}
-	tell(ctx, e, MessageCreated, messageData("", before.Value))
+	tell(ctx, e, MessageCreated, messagePayload(before.Value, events.Outcome{}))
 	return nil
 }
 
@@ -46,25 +45,8 @@ func (e *Engine) UpdateMessage(
 	if err != nil {
 		return err
 	}
-	data := messageData(id, message)
-	data.Updates = before.Value.Raw()
+	data := messagePayload(message, events.Outcome{})
+	data.Message, data.Updates = string(id), before.Value.Raw()
 	tell(ctx, e, MessageUpdated, data)
 	return nil
-}
-
-// messageData returns what is told of a message.
-func messageData(id MessageID, message JSON) events.MessageData {
-	data := events.MessageData{Message: string(id)}
-	var fields struct {
-		ID      string          `json:"id"`
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	}
-	if message.Decode(&fields) == nil {
-		data.Role, data.Content = fields.Role, fields.Content
-		if id == "" {
-			data.Message = fields.ID
-		}
-	}
-	return data
 }

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,14 +39,15 @@ func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Contex
 	}
 	ctx = at.within(ctx)
 	began := time.Now()
+	status := events.StepSkipped
 	err = ErrExited // if fn does not return
-	defer func() { e.finishStep(ctx, at, info, began, err) }()
+	defer func() { e.finishStep(ctx, at, info, status, began, err) }()
 
-	first, denied := e.stepBefore(ctx, info)
-	if denied != nil {
-		err = denied
+	first, err := e.stepBefore(ctx, info)
+	if err != nil {
 		return "", err
 	}
+	status, err = events.StepFailed, ErrExited
 	err = e.attempts(ctx, first, UnknownError, func(a Attempt) error {
 		return e.guard(ctx, StepFinished.Kind(), func() (err error) {
 			out, err = fn(ctx, a)
@@ -58,39 +58,35 @@ func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Contex
 		return "", err
 	}
 	out, err = e.stepOutput(ctx, StepState{Agent: at.meta.Agent, State: first.State}, out)
+	if err == nil {
+		status = events.StepCompleted
+	}
 	return out, err
 }
 
 // stepBefore returns what a step starts from, or why it is not taken.
-func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, *DeniedError) {
+func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, error) {
 	before := StepBefore.Dispatch(ctx, e.registry, e.Meta(ctx), Step{State: info.State})
 	e.recorded(ctx, StepBefore.Kind(), before.RecordErr)
-	denied := e.resolve(ctx, verdictOf(StepBefore, before),
+	err := e.resolve(ctx, verdictOf(StepBefore, before),
 		ToolCall{ID: info.ID, Tool: string(StepBefore.Kind()), Args: before.Input.State})
-	return Attempt{State: before.Input.State, Context: before.Context, Number: 1, Model: info.Model}, denied
+	return Attempt{State: before.Input.State, Context: before.Context, Number: 1, Model: info.Model}, err
 }
 
 // stepOutput returns the output of a step as it is to be applied.
 func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSON, error) {
-	ctx = context.WithoutCancel(ctx)
-	after := StepOutput.Dispatch(ctx, e.registry, e.Meta(ctx), state, out)
+	meta := e.Meta(ctx)
+	ctx = afterwards(ctx)
+	after := StepOutput.Dispatch(ctx, e.registry, meta, state, out)
 	e.recorded(ctx, StepOutput.Kind(), after.RecordErr)
 	if after.Prevented {
-		return "", fmt.Errorf("step %s: output withheld: %w", e.at(ctx).meta.Step, after.Err)
+		return "", fmt.Errorf("step %s: output withheld: %w", meta.Step, after.Err)
 	}
 	return after.Value, nil
 }
 
 // finishStep tells how a step has ended.
-func (e *Engine) finishStep(ctx context.Context, at frame, info StepInfo, began time.Time, err error) {
-	status := events.StepCompleted
-	denied, ok := errors.AsType[*DeniedError](err)
-	switch {
-	case ok && denied.Point == StepBefore.Kind() && denied.Name == at.meta.Step:
-		status = events.StepSkipped
-	case err != nil:
-		status = events.StepFailed
-	}
+func (e *Engine) finishStep(ctx context.Context, at frame, info StepInfo, status events.StepStatus, began time.Time, err error) {
 	sum := at.sums.totals()
 	tell(ctx, e, StepFinished, events.StepFinishedData{
 		RunType: at.meta.RunType, AgentRole: at.meta.AgentRole, StepStatus: status,

@@ -29,8 +29,8 @@ func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Contex
 	e.recorded(ctx, ToolBefore.Kind(), before.RecordErr)
 	at.sums.each(func(s *sums) { s.calls++ })
 	call = before.Input
-	if denied := e.resolve(ctx, verdictOf(ToolBefore, before), call); denied != nil {
-		return ToolOutcome{Status: events.ToolError, Error: denied.Reason, Context: before.Context}, denied
+	if err = e.resolve(ctx, verdictOf(ToolBefore, before), call); err != nil {
+		return ToolOutcome{Status: events.ToolError, Error: told(err), Context: before.Context}, err
 	}
 
 	at.sums.each(func(s *sums) { s.open++ })
@@ -40,11 +40,6 @@ func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Contex
 		out = e.finishTool(ctx, ToolDone{Call: call, Duration: time.Since(began)}, out)
 		out.Context = joinContext(before.Context, out.Context)
 	}()
-	if err = ctx.Err(); err != nil {
-		// The hooks may not have been asked: what they let pass does not count.
-		out = resultOf("", err)
-		return out, err
-	}
 	var result JSON
 	failure := e.attempts(ctx, Attempt{Number: 1}, ToolError, func(Attempt) error {
 		return e.guard(ctx, ToolResult.Kind(), func() (err error) {
@@ -81,8 +76,9 @@ type exitError interface {
 
 // finishTool returns how a call has ended as the agent is to see it.
 func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome) ToolOutcome {
-	ctx = context.WithoutCancel(ctx)
-	after := ToolResult.Dispatch(ctx, e.registry, e.Meta(ctx), done, out)
+	meta := e.Meta(ctx)
+	ctx = afterwards(ctx)
+	after := ToolResult.Dispatch(ctx, e.registry, meta, done, out)
 	e.recorded(ctx, ToolResult.Kind(), after.RecordErr)
 	out = after.Value
 	if after.Prevented {
@@ -127,8 +123,9 @@ func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling 
 var approvalOptions = []string{string(Allow), string(Deny)}
 
 // resolve returns why what was ruled on is not to be done, nil if it is. What a
-// hook asks about goes to the hooks of Approval as a call.
-func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) *DeniedError {
+// hook asks about goes to the hooks of Approval as a call. Where ctx has ended,
+// hooks may not have been asked: what they have let pass does not count.
+func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {
 		name = call.ID
@@ -139,14 +136,14 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) *DeniedEr
 		return denied
 	case Ask:
 	case Allow, None:
-		return nil
+		return ctx.Err()
 	}
 	answer := Approval.Dispatch(ctx, e.registry, e.Meta(ctx),
 		ApprovalRequest{Call: call, Prompt: r.reason, Options: approvalOptions})
 	e.recorded(ctx, Approval.Kind(), answer.RecordErr)
 	switch {
 	case answer.Verdict == Allow:
-		return nil
+		return ctx.Err()
 	case answer.Verdict == Deny && answer.Reason != "":
 		denied.Reason, denied.By = answer.Reason, answer.By
 	case r.reason == "":
@@ -155,4 +152,12 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) *DeniedEr
 		denied.Reason = "not approved: " + r.reason
 	}
 	return denied
+}
+
+// told returns what an agent is told of what was not done because of err.
+func told(err error) string {
+	if denied, ok := errors.AsType[*DeniedError](err); ok {
+		return denied.Reason
+	}
+	return err.Error()
 }

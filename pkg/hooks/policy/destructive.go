@@ -3,7 +3,6 @@ package policy
 import (
 	"strings"
 
-	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
@@ -79,15 +78,4 @@ func judge(cmd shell.Command, root string) finding {
 		return r(cmd, root)
 	}
 	return destroysRemotely(cmd)
-}
-
-// verdict turns a finding into a verdict.
-func (f finding) verdict(undetermined events.Verdict) events.Verdict {
-	switch {
-	case f.what == "":
-		return events.VerdictNone
-	case f.unknown:
-		return undetermined
-	}
-	return events.VerdictDeny
 }

@@ -102,14 +102,9 @@ func gitCheckout(args []shell.Word) string {
 		return "git checkout --force discards uncommitted changes"
 	case o.hasLong("pathspec-from-file"):
 		return "git checkout --pathspec-from-file discards changes of files"
-	case o.has("p") || o.hasLong("patch"):
-		return ""
-	case len(o.operands) > 1:
-		return "git checkout of files discards their changes"
-	case len(o.operands) == 1 && isPathspec(o.operands[0]):
-		return "git checkout of files discards their changes"
 	}
-	return ""
+	files := len(o.operands) > 1 || len(o.operands) == 1 && isPathspec(o.operands[0])
+	return when(files && !o.has("p") && !o.hasLong("patch"), "git checkout of files discards their changes")
 }
 
 // withoutModes drops the mode that follows --track or --recurse-submodules.
@@ -155,23 +150,21 @@ func gitClean(args []shell.Word) string {
 
 func gitPush(args []shell.Word) string {
 	o := optionTable{short: "o", long: []string{"push-option", "receive-pack", "exec", "repo"}}.sort(args)
-	lease := o.exact("force-with-lease")
-	forced := o.has("f") || o.exact("force") || slices.Contains(o.long, "--forc")
-	for i, ref := range o.operands {
-		forced = forced || i > 0 && strings.HasPrefix(ref.Text, "+")
+	var refs []shell.Word
+	if len(o.operands) > 0 {
+		refs = o.operands[1:]
 	}
+	begins := func(mark string) bool {
+		return slices.ContainsFunc(refs, func(r shell.Word) bool { return len(r.Text) > 1 && strings.HasPrefix(r.Text, mark) })
+	}
+	forced := o.has("f") || o.exact("force") || begins("+")
 	switch {
-	case forced && !lease:
+	case forced && !o.exact("force-with-lease"):
 		return "git push --force overwrites the history of others; --force-with-lease does not"
 	case o.exact("mirror"):
 		return "git push --mirror removes branches of others"
-	case o.has("d") || o.hasLong("delete"):
+	case o.has("d") || o.hasLong("delete") || begins(":"):
 		return "git push --delete removes a remote branch"
-	}
-	for i, ref := range o.operands {
-		if i > 0 && len(ref.Text) > 1 && ref.Text[0] == ':' {
-			return "git push --delete removes a remote branch"
-		}
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -23,7 +24,7 @@ const (
 var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders", "/dev/shm"}
 
 // homes are directories whose entries are homes.
-var homes = []string{"/home", "/Users", "/root", shell.HomeDir}
+var homes = []string{"/home", "/Users"}
 
 // placeOf tells where word leads for a command that runs in dir, when the text
 // was started in root ("" is not known). Links are not followed.
@@ -117,14 +118,11 @@ func below(full, base string) (string, bool) {
 func outside(full string, glob bool) place {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)
-	whole := glob && matchesAll(last)
-	if full == "/" || parent == "/" || whole && path.Dir(parent) == "/" {
-		return placeCritical
+	if glob && matchesAll(last) {
+		full, parent = parent, path.Dir(parent)
 	}
-	for _, h := range homes {
-		if full == h || parent == h && h != shell.HomeDir && h != "/root" || parent == h && whole {
-			return placeCritical
-		}
+	if parent == "/" || full == "/" || slices.Contains(homes, parent) {
+		return placeCritical
 	}
 	return placeOutside
 }

@@ -11,6 +11,7 @@ import (
 const (
 	MaxText  = 64 << 10 // bytes of text
 	maxSteps = 5_000    // statements, programs and scripts followed
+	maxBytes = 1 << 20  // bytes expanded and parsed
 	maxDepth = 200      // statements in statements, programs in programs
 )
 
@@ -100,7 +101,7 @@ func (w *walker) script(text string, st *state) {
 		return
 	}
 	defer w.leave()
-	if len(text) > MaxText {
+	if len(text) > MaxText || !w.spend(len(text)) {
 		w.out.doubt(DoubtTooLarge)
 		w.loose(text, st)
 		return

@@ -88,10 +88,9 @@ func hasProcess(word *syntax.Word) bool {
 
 // output returns what the left side of a pipe gives to its right side.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
-	unknown := input{kind: inputPipe}
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
-		return unknown
+		return input{kind: inputPipe}
 	}
 	var words []string
 	for _, arg := range call.Args {
@@ -99,21 +98,21 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 			words = append(words, f.Text)
 		}
 	}
-	switch {
-	case len(words) == 0:
-	case words[0] == "echo":
-		return echoes(words[1:])
-	case words[0] == "printf" && len(words) > 1 && plainFormat(words[1]):
-		if text, _, err := expand.Format(nil, words[1], words[2:]); err == nil {
-			return input{inputText, text}
-		}
-	case words[0] == "cat" && len(words) == 1:
-		quiet := &walker{out: &Analysis{}, depth: w.depth, steps: w.steps}
-		if in = quiet.redirects(s.Redirs, st, in); in.kind == inputText {
+	if len(words) == 0 {
+		return input{kind: inputPipe}
+	}
+	switch args := words[1:]; words[0] {
+	case "echo":
+		return echoes(args)
+	case "printf":
+		return formats(args)
+	case "cat":
+		quiet := &walker{out: &Analysis{}, depth: w.depth, steps: w.steps, bytes: w.bytes}
+		if in = quiet.redirects(s.Redirs, st, in); len(args) == 0 && in.kind == inputText {
 			return in
 		}
 	}
-	return unknown
+	return input{kind: inputPipe}
 }
 
 // echoes returns what echo prints.
@@ -124,11 +123,17 @@ func echoes(args []string) input {
 	return input{inputText, strings.Join(args, " ")}
 }
 
-// plainFormat tells whether a format of printf has no verbs but %s, which
-// cannot make little into much.
-func plainFormat(format string) bool {
-	rest := strings.NewReplacer("%%", "", "%s", "").Replace(format)
-	return !strings.HasPrefix(format, "-") && !strings.ContainsAny(rest, "%"+Hole)
+// formats returns what printf prints, for formats without verbs but %s: others
+// can make much of little.
+func formats(args []string) input {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])
+		text, _, err := expand.Format(nil, args[0], args[1:])
+		if err == nil && !strings.ContainsAny(rest, "%"+Hole) {
+			return input{inputText, text}
+		}
+	}
+	return input{kind: inputPipe}
 }
 
 // call follows a simple command.

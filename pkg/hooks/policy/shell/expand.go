@@ -19,7 +19,7 @@ func (w *walker) fields(word *syntax.Word, st *state) []Word {
 	}
 	var out []Word
 	for _, parts := range braces(word) {
-		e := expander{st: st}
+		e := expander{w: w, st: st}
 		e.parts(parts, false)
 		e.end()
 		out = append(out, e.out...)
@@ -33,7 +33,7 @@ func (w *walker) literal(word *syntax.Word, st *state) string {
 	if word == nil {
 		return ""
 	}
-	e := expander{st: st, whole: true}
+	e := expander{w: w, st: st, whole: true}
 	e.parts(word.Parts, false)
 	return e.text.String()
 }
@@ -43,7 +43,7 @@ func (w *walker) document(word *syntax.Word, st *state) string {
 	if word == nil {
 		return ""
 	}
-	e := expander{st: st, whole: true}
+	e := expander{w: w, st: st, whole: true}
 	e.parts(word.Parts, true)
 	return e.text.String()
 }
@@ -103,6 +103,7 @@ func choicesOf(part syntax.WordPart) ([][]syntax.WordPart, bool) {
 
 // expander builds words out of parts.
 type expander struct {
+	w     *walker
 	st    *state
 	whole bool // values are not split into words
 	out   []Word
@@ -122,8 +123,10 @@ func (e *expander) end() {
 }
 
 func (e *expander) add(text string) {
+	if e.begun = true; !e.w.spend(len(text)) {
+		text = Hole
+	}
 	e.text.WriteString(text)
-	e.begun = true
 }
 
 func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
@@ -159,21 +162,21 @@ func (e *expander) lit(s string, quoted, first bool) {
 	if first && strings.HasPrefix(s, "~") {
 		s = e.tilde(s[1:])
 	}
+	if !quoted {
+		e.word.Glob = e.word.Glob || strings.ContainsAny(s, "*?[")
+	}
+	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		switch {
-		case c == '\\' && i+1 < len(s) && quoted && strings.IndexByte("$`\"\\\n", s[i+1]) < 0:
-		case c == '\\' && i+1 < len(s):
+		if c == '\\' && i+1 < len(s) && (!quoted || strings.IndexByte("$`\"\\\n", s[i+1]) >= 0) {
 			if i++; s[i] == '\n' {
 				continue
 			}
 			c = s[i]
-		case !quoted && (c == '*' || c == '?' || c == '['):
-			e.word.Glob = true
 		}
-		e.text.WriteByte(c)
+		b.WriteByte(c)
 	}
-	e.begun = true
+	e.add(b.String())
 }
 
 // tilde adds a home directory and returns what stands behind it. The home of
@@ -222,16 +225,17 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	if p.Exp == nil {
 		return text
 	}
-	switch op := p.Exp.Op; {
-	case op == syntax.ErrorUnset || op == syntax.ErrorUnsetOrNull:
-		return text
-	case text == "" || text == Hole:
-		return Hole
-	case op == syntax.DefaultUnset || op == syntax.DefaultUnsetOrNull ||
-		op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull:
+	if keeps[p.Exp.Op] && text != "" {
 		return text
 	}
 	return Hole
+}
+
+// keeps holds the operators that leave a value alone.
+var keeps = map[syntax.ParExpOperator]bool{
+	syntax.ErrorUnset: true, syntax.ErrorUnsetOrNull: true,
+	syntax.DefaultUnset: true, syntax.DefaultUnsetOrNull: true,
+	syntax.AssignUnset: true, syntax.AssignUnsetOrNull: true,
 }
 
 // transforms tells whether an expansion makes something else of the value.

@@ -5,12 +5,19 @@ import (
 	"strings"
 )
 
-// maxFed is how many lines of known input are followed one by one.
-const maxFed = 16
+// maxFed is how many lines of known input are followed one by one, and
+// maxFedText how long they may be.
+const (
+	maxFed     = 16
+	maxFedText = 256
+)
 
 // feed puts text where token stands in words, and tells whether it did. A word
 // that is nothing but the token is marked as fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
+	if len(text) > maxFedText {
+		text = Hole
+	}
 	out, done := slices.Clone(words), false
 	for i, word := range out {
 		if strings.Contains(word.Text, token) {

@@ -38,14 +38,15 @@ func (w *walker) git(args []Word, st *state) {
 		w.out.doubt(DoubtProgram)
 	}
 	switch {
-	case len(rest) > 1 && (sub == "submodule" && rest[0].Text == "foreach" || sub == "bisect" && rest[0].Text == "run"):
-		rest = rest[1:]
-		for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "-") {
-			rest = rest[1:]
-		}
-		w.code(join(rest), st)
 	case sub == "rebase":
 		w.rebase(rest, st)
+	case len(rest) == 0:
+	case sub == "submodule" && rest[0].Text == "foreach", sub == "bisect" && rest[0].Text == "run":
+		rest = rest[1:]
+		for more := true; more; {
+			_, rest, more = options{}.next(rest)
+		}
+		w.code(join(rest), st)
 	}
 }
 

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,28 +29,36 @@ func (w *walker) interpreter(name string, args []Word, st *state, in input) {
 	if !ok {
 		return
 	}
+	if code, ok := c.code(args); ok {
+		w.inline(code, st)
+	} else if in.kind == inputText && !c.first && c.reads(args) {
+		w.inline(in.text, st)
+	}
+}
+
+// code returns the code that stands among the arguments.
+func (c interpreter) code(args []Word) (string, bool) {
 	for i, a := range args {
 		code, attached, found := c.option(a.Text)
 		switch {
 		case attached:
-			w.inline(code, st)
-			return
+			return code, true
 		case found && i+1 < len(args):
-			w.inline(args[i+1].Text, st)
-			return
-		case strings.HasPrefix(a.Text, "-") && len(a.Text) > 1 && a.Text != "--":
-			continue
-		case c.first && a.Text != "--":
-			w.inline(a.Text, st)
-			return
-		case a.Text != "-": // the name of a script; "-" is standard input
-			return
+			return args[i+1].Text, true
+		case a.Text == "--" || c.operand(a.Text):
+			return a.Text, c.first && a.Text != "--"
 		}
 	}
-	if in.kind == inputText && !c.first {
-		w.inline(in.text, st)
-	}
+	return "", false
 }
+
+// reads tells whether the code comes from standard input: no script is named.
+func (c interpreter) reads(args []Word) bool {
+	return !slices.ContainsFunc(args, func(a Word) bool { return c.operand(a.Text) })
+}
+
+// operand tells whether a word is no option, and not the name of standard input.
+func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
 // option tells whether code stands behind an option, or in it.
 func (c interpreter) option(text string) (code string, attached, found bool) {

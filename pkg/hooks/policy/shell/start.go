@@ -133,27 +133,19 @@ var shellOptions = options{short: "oO", plus: true, long: " --rcfile --init-file
 func (w *walker) shell(args []Word, st *state, in input) {
 	st = st.child()
 	code, reads := false, false
-	for {
-		if len(args) > 0 && strings.EqualFold(args[0].Text, "-command") { // of PowerShell
-			w.code(join(args[1:]), st)
-			return
-		}
-		opt, rest, ok := shellOptions.next(args)
-		args = rest
-		if !ok {
-			break
-		}
+	for more := true; more; {
+		var opt option
+		opt, args, more = shellOptions.next(spelledOut(args))
 		if opt.long == "--command" {
-			w.code(opt.value.Text, st)
-			return
+			args = append([]Word{opt.value}, args...)
+			code, more = true, false
 		}
 		code = code || strings.Contains(opt.letters, "c")
 		reads = reads || strings.Contains(opt.letters, "s")
 	}
 	switch {
-	case code && len(args) > 0:
-		w.shellCode(args, st)
 	case code:
+		w.shellCode(args, st)
 	case len(args) > 0 && args[0].proc:
 		w.out.doubt(DoubtCode)
 	case len(args) == 0 || reads || args[0].Text == "/dev/stdin":
@@ -161,8 +153,19 @@ func (w *walker) shell(args []Word, st *state, in input) {
 	}
 }
 
+// spelledOut gives the -Command of PowerShell the two dashes of others.
+func spelledOut(args []Word) []Word {
+	if len(args) == 0 || !strings.EqualFold(args[0].Text, "-command") {
+		return args
+	}
+	return append([]Word{{Text: "--command"}}, args[1:]...)
+}
+
 // shellCode follows "bash -c CODE NAME ARG…".
 func (w *walker) shellCode(args []Word, st *state) {
+	if len(args) == 0 {
+		return
+	}
 	if args[0].Fed {
 		w.out.doubt(DoubtInput)
 	}

@@ -9,6 +9,7 @@ type walker struct {
 	out       *Analysis
 	depth     int // scripts and substitutions around what is walked
 	steps     int
+	bytes     int // expanded and parsed
 	functions []function
 }
 
@@ -31,6 +32,15 @@ func (w *walker) enter() bool {
 }
 
 func (w *walker) leave() { w.depth-- }
+
+// spend counts bytes and tells whether there may be more.
+func (w *walker) spend(n int) bool {
+	if w.bytes += n; w.bytes > maxBytes {
+		w.out.doubt(DoubtTooLarge)
+		return false
+	}
+	return true
+}
 
 func (w *walker) stmts(list []*syntax.Stmt, st *state) {
 	for _, s := range list {
@@ -136,22 +146,18 @@ func (w *walker) branch(c *syntax.IfClause, st *state, in input) {
 }
 
 func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
-	switch {
-	case c.Op == syntax.AndStmt:
-		w.stmt(c.X, st, in)
-		after := st.clone()
-		w.stmt(c.Y, after, in)
-		st.mergeVars(after)
-		st.dir = after.dir // "cd x && …" is meant to go on in x
-	case c.Op == syntax.OrStmt:
-		w.stmt(c.X, st, in)
-		after := st.clone()
-		w.stmt(c.Y, after, in)
-		st.merge(after)
-	default: // pipes: both sides are subshells
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // pipes: both sides are subshells
 		w.stmt(c.X, st.clone(), in)
 		w.stmt(c.Y, st.clone(), w.output(c.X, st, in))
+		return
 	}
+	w.stmt(c.X, st, in)
+	after := st.clone()
+	w.stmt(c.Y, after, in)
+	if c.Op == syntax.AndStmt { // "cd x && …" is meant to go on in x
+		st.dir = after.dir
+	}
+	st.merge(after)
 }
 
 // maxRounds is how many rounds of a loop are followed one by one.

@@ -108,15 +108,47 @@ func (w *walker) skip(c wrapper, args []Word, st *state) (rest []Word, unsure bo
 		if !opt.valued {
 			continue
 		}
-		switch last := opt.last(); {
-		case c.code != "" && (opt.long == "--command" || opt.long == "--call" || strings.IndexByte(c.code, last) >= 0 && last != 0):
+		switch c.kind(opt) {
+		case optionCode:
 			w.code(opt.value.Text, st)
-		case c.assigns && (last == 'S' || opt.long == "--split-string"):
+		case optionSplit:
 			args = append(w.split(opt.value.Text, st), args...)
-		case c.assigns && (last == 'C' || last == 'D' || opt.long == "--chdir"):
+		case optionDir:
 			st.enter(opt.value.Text)
+		case optionOther:
 		}
 	}
+}
+
+// optionKind is what the value of a wrapper's option means.
+type optionKind uint8
+
+const (
+	optionOther optionKind = iota
+	optionCode             // a script
+	optionSplit            // words to begin the command with
+	optionDir              // a directory to change to
+)
+
+func (c wrapper) kind(opt option) optionKind {
+	switch opt.long {
+	case "--command", "--call":
+		return optionCode
+	case "--split-string":
+		return optionSplit
+	case "--chdir":
+		return optionDir
+	}
+	switch last := opt.last(); {
+	case last == 0:
+	case strings.IndexByte(c.code, last) >= 0:
+		return optionCode
+	case c.assigns && last == 'S':
+		return optionSplit
+	case c.assigns && (last == 'C' || last == 'D'):
+		return optionDir
+	}
+	return optionOther
 }
 
 // split returns the words of a text that "env -S" splits.

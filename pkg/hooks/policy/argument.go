@@ -1,0 +1,211 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// pathKeys are the arguments that name files, spelled as by squash.
+var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
+	"relativeworkspacepath oldpath newpath sourcepath destinationpath destination outputpath outputfile dirpath")
+
+// commandKeys are the arguments that hold shell commands.
+var commandKeys = words("command cmd commandline script chars")
+
+// patchKeys are the arguments that hold patches.
+var patchKeys = words("input patch patchtext diff command")
+
+func words(list string) map[string]bool {
+	m := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// commandsOf returns the shell commands among the arguments of a call. A list of
+// words is one command. ok is false if an argument for commands is something
+// else, or there is none.
+func commandsOf(args hooks.JSON) (texts []string, ok bool) {
+	m, err := args.Map()
+	if err != nil {
+		return nil, false
+	}
+	ok = true
+	for _, key := range sortedKeys(m) {
+		if !commandKeys[squash(key)] {
+			continue
+		}
+		text, known := commandText(m[key])
+		if !known {
+			ok = false
+			continue
+		}
+		texts = append(texts, text)
+	}
+	return texts, ok && len(texts) > 0
+}
+
+// commandText returns a command given as text or as a list of words.
+func commandText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case []any:
+		quoted := make([]string, len(v))
+		for i, e := range v {
+			word, isText := e.(string)
+			text, err := syntax.Quote(word, syntax.LangBash)
+			if !isText || err != nil {
+				return "", false
+			}
+			quoted[i] = text
+		}
+		return strings.Join(quoted, " "), true
+	}
+	return "", false
+}
+
+// editors are tools whose argument "command" tells whether they write at all.
+var editors = words("strreplaceeditor strreplacebasededittool texteditor")
+
+// writes tells whether a call is one of a writing tool, and not only a look.
+func writes(call hooks.ToolCall) bool {
+	switch CanonicalTool(call.Tool) {
+	case ToolWrite:
+		return true
+	case ToolEdit:
+		command, _ := call.Args.Text("command")
+		return command != "view" || !editors[squash(call.Tool)]
+	}
+	return false
+}
+
+// pathsOf returns the files that a call of a writing tool names, in its
+// arguments or in a patch among them.
+func pathsOf(args hooks.JSON) []string {
+	m, err := args.Map()
+	if err != nil {
+		return nil
+	}
+	var paths []string
+	for _, key := range sortedKeys(m) {
+		if patchKeys[squash(key)] {
+			text, _ := commandText(m[key])
+			paths = append(paths, patchedFiles(text)...)
+		}
+	}
+	return append(paths, namedFiles(m, 0)...)
+}
+
+// maxNesting is how deep arguments are searched for files.
+const maxNesting = 6
+
+func namedFiles(v any, depth int) []string {
+	var paths []string
+	if depth > maxNesting {
+		return nil
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			paths = append(paths, namedFiles(e, depth+1)...)
+		}
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			if pathKeys[squash(key)] {
+				paths = append(paths, textsOf(v[key])...)
+			}
+			paths = append(paths, namedFiles(v[key], depth+1)...)
+		}
+	}
+	return paths
+}
+
+// textsOf returns v, or the elements of v, that are text.
+func textsOf(v any) []string {
+	var texts []string
+	switch v := v.(type) {
+	case string:
+		texts = append(texts, v)
+	case []any:
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				texts = append(texts, s)
+			}
+		}
+	}
+	return texts
+}
+
+// patchMarks stand before the name of a file in a patch, diffMarks in a diff.
+var (
+	patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
+	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from "}
+)
+
+// patchedFiles returns the files that a patch changes.
+func patchedFiles(patch string) []string {
+	var paths []string
+	marks := diffMarks
+	if strings.Contains(patch, "*** Begin Patch") {
+		marks = patchMarks
+	}
+	for line := range strings.Lines(patch) {
+		line = strings.TrimRight(line, "\r\n")
+		for _, mark := range marks {
+			name, ok := strings.CutPrefix(line, mark)
+			if !ok {
+				continue
+			}
+			name, _, _ = strings.Cut(name, "\t")
+			if name = strings.TrimSpace(name); name != "/dev/null" && !slices.Contains(paths, name) {
+				paths = append(paths, name)
+			}
+			break
+		}
+	}
+	return paths
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// firstTruthy returns the value of the first key that has one, as JavaScript
+// sees values, if it is text.
+func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
+	m, err := args.Map()
+	if err != nil {
+		return "", false
+	}
+	for _, key := range keys {
+		switch v := m[key].(type) {
+		case nil:
+		case string:
+			if v != "" {
+				return v, true
+			}
+		case bool:
+			if v {
+				return "", false
+			}
+		case float64:
+			if v != 0 {
+				return "", false
+			}
+		default:
+			return "", false
+		}
+	}
+	return "", false
+}

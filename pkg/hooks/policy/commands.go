@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// DefaultBlockedCommands returns what blockedCommands blocks unless told
+// otherwise.
+func DefaultBlockedCommands() []string {
+	return []string{"rm -rf", "git push --force", "git rebase", "git reset --hard"}
+}
+
+// Commands is the policy blockedCommands: shell commands that may not run.
+//
+// Strict: every agent's shell counts, and each program that a command would
+// start, wrapped or not. A pattern such as "git push --force" is a program, its
+// first operands and its options; the options may stand anywhere, shortened or
+// together ("-f", "-fu"). Text in quotes is no command, and
+// --force-with-lease is not --force. What cannot be told gets the verdict of
+// Options.Undetermined.
+//
+// Compat: the tools powershell, bash, shell and exec with a text "command" or
+// "cmd" that has a pattern as a substring.
+type Commands struct {
+	patterns []string
+	compiled []commandPattern
+	opts     Options
+}
+
+// NewCommands returns the policy. nil patterns are [DefaultBlockedCommands]; an
+// empty list blocks nothing. A pattern that is not one plain command is an error
+// in strict.
+func NewCommands(patterns []string, opts Options) (*Commands, error) {
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("blockedCommands: %w", err)
+	}
+	if patterns == nil {
+		patterns = DefaultBlockedCommands()
+	}
+	p := &Commands{patterns: slices.Clone(patterns), opts: opts}
+	for i, text := range patterns {
+		if text == "" {
+			return nil, fmt.Errorf("blockedCommands[%d]: empty", i)
+		}
+		if opts.compat() {
+			continue
+		}
+		compiled, err := newCommandPattern(text)
+		if err != nil {
+			return nil, fmt.Errorf("blockedCommands[%d] %q: %w", i, text, err)
+		}
+		p.compiled = append(p.compiled, compiled)
+	}
+	return p, nil
+}
+
+// Name is the policy's name.
+func (*Commands) Name() string { return "policy.blockedCommands" }
+
+// PreToolUse denies blocked commands.
+func (p *Commands) PreToolUse(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*decision, error) {
+	if len(p.patterns) == 0 {
+		return nil, nil //nolint:nilnil // no opinion
+	}
+	if p.opts.compat() {
+		return p.compat(call), nil
+	}
+	if CanonicalTool(call.Tool) != ToolShell {
+		return nil, nil //nolint:nilnil // no opinion
+	}
+	texts, known := commandsOf(call.Args)
+	var doubt shell.Doubt
+	for _, text := range texts {
+		a := shell.Analyze(text)
+		if blocked, ok := p.blocks(a); ok {
+			return p.denied(blocked), nil
+		}
+		if a.Dynamic() {
+			doubt = a.Doubts[0]
+		}
+	}
+	switch {
+	case doubt != "":
+		return p.opts.doubtful(undeterminedReason(doubt)), nil
+	case !known:
+		return p.opts.doubtful("Shell command needs approval: the call holds no command that can be read."), nil
+	}
+	return nil, nil //nolint:nilnil // no opinion
+}
+
+func undeterminedReason(doubt shell.Doubt) string {
+	return fmt.Sprintf("Shell command needs approval: %s. A plain command without it can be judged.", doubt)
+}
+
+// blocks returns the first pattern that one of the commands matches.
+func (p *Commands) blocks(a *shell.Analysis) (string, bool) {
+	for i, pattern := range p.compiled {
+		if slices.ContainsFunc(a.Commands, pattern.matches) {
+			return p.patterns[i], true
+		}
+	}
+	return "", false
+}
+
+func (p *Commands) denied(blocked string) *decision {
+	return deny(fmt.Sprintf("Shell command blocked: Command contains prohibited pattern \"%s\". Blocked commands: %s",
+		blocked, strings.Join(p.patterns, ", ")))
+}
+
+func (p *Commands) compat(call hooks.ToolCall) *decision {
+	switch call.Tool {
+	case "powershell", "bash", "shell", "exec":
+	default:
+		return nil
+	}
+	command, ok := firstTruthy(call.Args, "command", "cmd")
+	if !ok {
+		return nil
+	}
+	for _, blocked := range p.patterns {
+		if strings.Contains(command, blocked) {
+			return p.denied(blocked)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// WritePaths is the policy allowedWritePaths: writing tools may touch files that
+// match one of its patterns, and no others.
+//
+// Strict: every agent's writing tools count, patches included, also one that is
+// applied by a shell command. Paths are cleaned and seen from the root; "*"
+// stops at "/", "**/" is any number of folders. What leaves the root never
+// matches a relative pattern. A call whose path cannot be found is denied.
+//
+// Compat: the tools edit, create, write_file and create_file with a text "path"
+// or "file_path"; the path as it is, "**" as any run of characters.
+//
+// Files that a shell command writes by itself are not its business.
+type WritePaths struct {
+	patterns []string
+	compiled []*regexp.Regexp // of compat
+	opts     Options
+}
+
+// NewWritePaths returns the policy. Without patterns, strict denies every write
+// and compat none. A bad pattern is an error.
+func NewWritePaths(patterns []string, opts Options) (*WritePaths, error) {
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("allowedWritePaths: %w", err)
+	}
+	p := &WritePaths{patterns: slices.Clone(patterns), opts: opts}
+	for i, glob := range patterns {
+		if glob == "" || !doublestar.ValidatePattern(slashes(glob)) {
+			return nil, fmt.Errorf("allowedWritePaths[%d]: bad pattern %q", i, glob)
+		}
+		if opts.compat() {
+			p.compiled = append(p.compiled, compatGlob(glob))
+		}
+	}
+	return p, nil
+}
+
+// Name is the policy's name.
+func (*WritePaths) Name() string { return "policy.allowedWritePaths" }
+
+// PreToolUse denies writes elsewhere.
+func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
+	if p.opts.compat() {
+		return p.compat(call), nil
+	}
+	var paths []string
+	switch {
+	case writes(call):
+		if paths = pathsOf(call.Args); len(paths) == 0 {
+			return p.denied("unknown"), nil
+		}
+	case CanonicalTool(call.Tool) == ToolShell:
+		paths = patchedByCommand(call.Args)
+	}
+	root := p.opts.root(meta)
+	for _, name := range paths {
+		if !p.allows(name, root) {
+			return p.denied(name), nil
+		}
+	}
+	return nil, nil //nolint:nilnil // no opinion
+}
+
+func (p *WritePaths) denied(name string) *decision {
+	return deny(fmt.Sprintf("File write blocked: \"%s\" does not match allowed paths. Allowed patterns: %s",
+		name, strings.Join(p.patterns, ", ")))
+}
+
+// allows tells whether a path matches, seen from root.
+func (p *WritePaths) allows(name, root string) bool {
+	if strings.HasPrefix(name, "~") || strings.ContainsRune(name, 0) {
+		return false
+	}
+	full := path.Clean(slashed(slashes(name)))
+	if rest, ok := below(full, root); ok {
+		full = rest
+	}
+	for _, glob := range p.patterns {
+		glob = slashed(slashes(glob))
+		if rest, ok := below(glob, root); ok {
+			glob = rest
+		}
+		if path.IsAbs(full) != path.IsAbs(glob) || leaves(full) && !leaves(glob) {
+			continue
+		}
+		if doublestar.MatchUnvalidated(strings.TrimPrefix(glob, "./"), full) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves tells whether a clean path begins outside.
+func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
+
+// patchedByCommand returns the files of patches that a shell command applies
+// with the agent's own tool.
+func patchedByCommand(args hooks.JSON) []string {
+	texts, _ := commandsOf(args)
+	var paths []string
+	for _, text := range texts {
+		if !strings.Contains(text, "*** ") {
+			continue
+		}
+		if slices.ContainsFunc(shell.Analyze(text).Commands, func(c shell.Command) bool {
+			return squash(c.Name) == "applypatch"
+		}) {
+			paths = append(paths, patchedFiles(text)...)
+		}
+	}
+	return paths
+}
+
+func (p *WritePaths) compat(call hooks.ToolCall) *decision {
+	name, ok := compatPath(call)
+	if !ok || len(p.patterns) == 0 {
+		return nil
+	}
+	for _, re := range p.compiled {
+		if re.MatchString(slashes(name)) {
+			return nil
+		}
+	}
+	return p.denied(name)
+}
+
+// compatPath returns the path of a call that compat knows as a write.
+func compatPath(call hooks.ToolCall) (string, bool) {
+	switch call.Tool {
+	case "edit", "create", "write_file", "create_file":
+		return firstTruthy(call.Args, "path", "file_path")
+	}
+	return "", false
+}
+
+// compatGlob compiles a pattern: "**" is any run of characters, "*" one without
+// "/", "?" one character.
+func compatGlob(glob string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString("^(?:")
+	for rest := slashes(glob); rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, "**"):
+			b.WriteString("[^\n]*")
+			rest = rest[2:]
+			continue
+		case rest[0] == '*':
+			b.WriteString("[^/]*")
+		case rest[0] == '?':
+			b.WriteString("[^\n]")
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+		}
+		rest = rest[1:]
+	}
+	b.WriteString(")$")
+	return regexp.MustCompile(b.String())
+}

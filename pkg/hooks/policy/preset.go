@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// DestructiveCommands is the name of the preset that [NewDestructive] builds.
+const DestructiveCommands = "destructive-commands"
+
+// Presets returns the names that [NewPreset] knows.
+func Presets() []string { return []string{DestructiveCommands} }
+
+// NewPreset returns the policy of that name.
+func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
+	if name == DestructiveCommands {
+		return NewDestructive(opts)
+	}
+	return nil, fmt.Errorf("preset %q: not one of %v", name, Presets())
+}
+
+// Destructive is the preset destructive-commands: it denies shell commands that
+// destroy what cannot be had back, such as uncommitted changes, history that
+// others have, files outside the working directory, data in clouds. It has no
+// compat mode. docs/hooks-policies.md tells what it covers and what it does not.
+type Destructive struct{ opts Options }
+
+// NewDestructive returns the policy.
+func NewDestructive(opts Options) (*Destructive, error) {
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", DestructiveCommands, err)
+	}
+	return &Destructive{opts: opts}, nil
+}
+
+// Name is the policy's name.
+func (*Destructive) Name() string { return "policy." + DestructiveCommands }
+
+// PreToolUse denies destructive commands.
+func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
+	if CanonicalTool(call.Tool) != ToolShell {
+		return nil, nil //nolint:nilnil // no opinion
+	}
+	texts, known := commandsOf(call.Args)
+	var doubt *decision
+	for _, text := range texts {
+		d := p.judge(text, p.opts.root(meta))
+		if d != nil && d.Verdict == hooks.Deny {
+			return d, nil
+		}
+		if doubt == nil {
+			doubt = d
+		}
+	}
+	if doubt == nil && !known {
+		doubt = p.opts.doubtful("Shell command needs approval: the call holds no command that can be read.")
+	}
+	return doubt, nil
+}
+
+// judge judges one text.
+func (p *Destructive) judge(text, root string) *decision {
+	a := shell.Analyze(text)
+	switch f := destruction(a, root); {
+	case f.what != "" && !f.unknown:
+		return deny("Destructive command blocked: " + f.what + ".")
+	case f.what != "":
+		return p.opts.doubtful("Shell command needs approval: " + f.what + ".")
+	case a.Dynamic():
+		return p.opts.doubtful(undeterminedReason(a.Doubts[0]))
+	}
+	return nil
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -109,6 +110,8 @@ func bodyError(err error) error {
 	e := refuse(http.StatusBadRequest, "body ends early")
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		e = refuse(http.StatusRequestEntityTooLarge, "body is larger than %d bytes", tooLarge.Limit)
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
+		e = refuse(http.StatusRequestTimeout, "body did not come in time")
 	}
 	e.cause = err
 	return e

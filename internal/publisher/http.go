@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -18,6 +19,10 @@ import (
 
 // DefaultMaxBody bounds the body of a request.
 const DefaultMaxBody = 16 << 20
+
+// replyTimeout bounds how long taking and answering a request goes on after its
+// body was read.
+const replyTimeout = time.Minute
 
 // Appender takes events: a [publish.Publisher]. An event is safe when Append has
 // returned nil.
@@ -36,7 +41,7 @@ type HandlerOptions struct {
 // Handler returns the handler of POST /v1/events: CloudEvents in structured,
 // binary or batch mode. It answers 202 with the ids once all events are in the
 // outbox, else with a problem (RFC 9457) that says where: 400 for what is no
-// event, 403 for another tenant's, 413, 415, and 503 when the outbox is full. A
+// event, 403 for another tenant's, 408, 413, 415, and 503 when the outbox is full. A
 // batch is checked as a whole before any of it is taken; a problem that occurs
 // later says how many events were.
 //
@@ -86,6 +91,8 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, h.opts.MaxBody)
 	list, err := ingest.FromRequest(r)
+	// A slow body may have taken all of the server's time; the answer gets its own.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(replyTimeout)) // not every server has one
 	if err != nil {
 		h.refuse(w, r, problemOf(err), err)
 		return

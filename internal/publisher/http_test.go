@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,6 +55,28 @@ func TestHandler_OtherTenantInBatch(t *testing.T) {
 	}
 	if len(to.list) > 0 {
 		t.Errorf("took %d events of a batch that was refused", len(to.list))
+	}
+}
+
+// Who sends too slowly is told so: the time for the answer begins where that for
+// the body ends.
+func TestHandler_SlowBody(t *testing.T) {
+	srv := httptest.NewUnstartedServer(Handler(&recorder{}, HandlerOptions{}))
+	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+	srv.Start()
+	defer srv.Close()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, "POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/cloudevents+json\r\nContent-Length: 9\r\n\r\n{")
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 408 ") || !strings.Contains(string(answer), "body did not come in time") {
+		t.Errorf("got %s, %v, want to be told", answer, err)
 	}
 }
 

@@ -79,3 +79,9 @@ type Named interface {
 type Enabler interface {
 	IsEnabled(ctx context.Context, meta Meta) bool
 }
+
+// Registrar is a provider that registers itself, each of its hooks with options
+// of its own, which opts come after. It registers all of them or none.
+type Registrar interface {
+	Register(r *Registry, opts ...Option) ([]ID, error)
+}

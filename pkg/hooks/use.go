@@ -3,10 +3,14 @@ package hooks
 import "fmt"
 
 // Use registers what provider has of the methods of provider.go, each with the
-// options, and returns the ids in the order of the documentation. A provider
+// options, and returns the ids in the order of the documentation; a [Registrar]
+// registers itself. A provider
 // with none of them is an error, and so is an option that makes no sense at one
 // of its points; then nothing is registered.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
+	if p, ok := provider.(Registrar); ok {
+		return p.Register(r, opts...)
+	}
 	var defaults []Option
 	if p, ok := provider.(Named); ok {
 		defaults = append(defaults, Name(p.Name()))

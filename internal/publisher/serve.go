@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
@@ -41,11 +42,13 @@ func (o Options) Validate() error {
 	host, _, err := net.SplitHostPort(o.Listen)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrListen, err)
+		return fmt.Errorf("%w: --listen: %w", ErrListen, err)
 	case !o.AllowRemote && !isLoopback(host):
 		return fmt.Errorf("%w: %q is not of the loopback, and events are taken from whoever reaches it; --allow-remote allows that", ErrListen, o.Listen)
-	case o.MaxBody < 0 || o.Quota < 0:
-		return errors.New("options: sizes cannot be negative")
+	case o.MaxBody < 0:
+		return errors.New("--max-body: cannot be negative")
+	case o.Quota < 0:
+		return errors.New("--quota: cannot be negative")
 	}
 	return nil
 }
@@ -85,7 +88,10 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	p, err := Open(ctx, opts)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // told to stop while another process has the outbox
+	case err != nil:
 		return err
 	}
 	err = serve(ctx, opts, p)
@@ -102,7 +108,10 @@ func Run(ctx context.Context, opts Options) error {
 func serve(ctx context.Context, opts Options, p *publish.Publisher) error {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", opts.Listen)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("listen on %s: in use by another process; --listen takes another address", opts.Listen)
+	case err != nil:
 		return fmt.Errorf("listen: %w", err)
 	}
 	var draining atomic.Bool

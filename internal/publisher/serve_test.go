@@ -1,0 +1,48 @@
+package publisher
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A port that is taken is told with what helps.
+func TestRun_PortInUse(t *testing.T) {
+	_, b := open(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	err = Run(t.Context(), Options{Broker: b, DataDir: t.TempDir(), Listen: address})
+	want := "listen on " + address + ": in use by another process; --listen takes another address"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// Being told to stop is a clean stop, while another process has the outbox too.
+func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
+	_, b := open(t)
+	dir := t.TempDir()
+	runServer(t, Options{Broker: b, DataDir: dir})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := Run(ctx, Options{Broker: b, DataDir: dir, Listen: "127.0.0.1:0"}); err != nil {
+		t.Errorf("got %v, want nil", err)
+	}
+}
+
+// An option that cannot be used is named by its flag.
+func TestOptions_NamesTheFlag(t *testing.T) {
+	for flag, opts := range map[string]Options{
+		"--max-body": {Listen: DefaultListen, MaxBody: -1}, "--quota": {Listen: DefaultListen, Quota: -1}, "--listen": {Listen: "nowhere"},
+	} {
+		if err := opts.Validate(); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("got %v, want it to name %s", err, flag)
+		}
+	}
+}

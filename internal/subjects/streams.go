@@ -33,10 +33,10 @@ func (s Space) AdvisorySubjects() []string {
 }
 
 // PublisherRights are the subjects that a client may publish to when it may
-// write events and look up its own chain, and nothing else.
+// write events, look up its own chain and ask for decisions, and nothing else.
 func (s Space) PublisherRights() []string {
 	return []string{
-		s.AllEvents(), s.AllChains(),
+		s.AllEvents(), s.AllChains(), s.AllDecisions(),
 		"$JS.API.DIRECT.GET." + s.EventStream() + "." + s.AllChains(),
 	}
 }

@@ -5,6 +5,7 @@
 //	hooktrail.ev.<tenant>.<producer>.<run>.<kind>   an event
 //	hooktrail.chain.<tenant>.<producer>             a producer's manifests
 //	hooktrail.dlq.<consumer>                        what a consumer could not handle
+//	hooktrail.decide.<tenant>                       a request for a decision
 //
 // Every id is encoded to one token that no other id encodes to, so that no id,
 // whatever it contains, can reach the subject of another.

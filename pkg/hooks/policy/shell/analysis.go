@@ -9,10 +9,11 @@ import (
 
 // Bounds of an analysis. What goes beyond gets [DoubtTooLarge].
 const (
-	MaxText  = 64 << 10 // bytes of text
-	maxSteps = 5_000    // statements, programs and scripts followed
-	maxBytes = 1 << 20  // bytes expanded and parsed
-	maxDepth = 200      // statements in statements, programs in programs
+	MaxText    = 64 << 10 // bytes of text
+	maxSteps   = 5_000    // statements, programs and scripts followed
+	maxBytes   = 1 << 20  // bytes expanded and parsed
+	maxNesting = 500      // parentheses in parentheses
+	maxDepth   = 200      // statements in statements, programs in programs
 )
 
 // Hole stands in a [Word] for what cannot be known before the command runs.
@@ -84,9 +85,16 @@ func Analyze(text string) *Analysis {
 // languages are tried in this order.
 var languages = []syntax.LangVariant{syntax.LangBash, syntax.LangZsh, syntax.LangPOSIX, syntax.LangMirBSDKorn}
 
+// maxRetry is how long a text may be that is tried in another language than
+// Bash.
+const maxRetry = 8 << 10
+
 // parse returns the syntax tree in the first language that takes text.
 func parse(text string) (*syntax.File, bool) {
-	for _, lang := range languages {
+	for i, lang := range languages {
+		if i > 0 && len(text) > maxRetry {
+			break
+		}
 		file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
 		if err == nil {
 			return file, true
@@ -95,13 +103,16 @@ func parse(text string) (*syntax.File, bool) {
 	return nil, false
 }
 
-// script follows text as a script of its own.
+// script follows text that is given to a shell.
 func (w *walker) script(text string, st *state) {
 	if !w.enter() {
 		return
 	}
 	defer w.leave()
-	if len(text) > MaxText || !w.spend(len(text)) {
+	if !w.spend(len(text)) {
+		return
+	}
+	if len(text) > MaxText || nesting(text) > maxNesting {
 		w.out.doubt(DoubtTooLarge)
 		w.loose(text, st)
 		return
@@ -118,7 +129,23 @@ func (w *walker) script(text string, st *state) {
 	}
 	mark := len(w.functions)
 	w.stmts(file.Stmts, st)
-	w.called(mark, st)
+	w.uncalled(mark, st)
+}
+
+// nesting returns how deep parentheses nest, quotes or not: the parser takes
+// long where that is much.
+func nesting(text string) int {
+	depth, most := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(':
+			depth++
+			most = max(most, depth)
+		case ')':
+			depth = max(0, depth-1)
+		}
+	}
+	return most
 }
 
 // fill puts a variable that has no value in the place of each hole, so that the

@@ -159,7 +159,9 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 	w.run(argv, own, in)
 	if own != st { // "IFS=: read x" changes x all the same
 		for _, a := range c.Assigns {
-			own.vars[a.Name.Value] = st.vars[a.Name.Value]
+			if a.Name != nil {
+				own.restore(a.Name.Value, st)
+			}
 		}
 		*st = *own
 	}
@@ -186,7 +188,9 @@ func (w *walker) run(argv []Word, st *state, in input) {
 		w.run(args, st, in)
 		return
 	}
-	starts(name)(w, name, args, st, in)
+	if !w.callFunction(argv[0].Text, args, st, in) {
+		starts(name)(w, name, args, st, in)
+	}
 }
 
 // program returns the name of a program: the last element of its path.

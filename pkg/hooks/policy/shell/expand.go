@@ -50,16 +50,21 @@ func (w *walker) document(word *syntax.Word, st *state) string {
 
 // braces returns the alternatives of word, as parts.
 func braces(word *syntax.Word) [][]syntax.WordPart {
+	open := 0
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			open += strings.Count(lit.Value, "{")
+		}
+	}
 	split := &syntax.Word{Parts: slices.Clone(word.Parts)}
-	if !syntax.SplitBraces(split) {
+	if open > 0 && open <= maxBraces && !syntax.SplitBraces(split) || open == 0 {
 		return [][]syntax.WordPart{word.Parts}
 	}
-	all, ok := alternatives(split.Parts)
-	if !ok {
-		hole := &syntax.ParamExp{Param: &syntax.Lit{Value: holeName}}
-		return [][]syntax.WordPart{{hole}}
+	if all, ok := alternatives(split.Parts); ok && open <= maxBraces {
+		return all
 	}
-	return all
+	hole := &syntax.ParamExp{Param: &syntax.Lit{Value: holeName}}
+	return [][]syntax.WordPart{{hole}}
 }
 
 // alternatives returns what parts with braces stand for; false if that is too
@@ -260,7 +265,7 @@ func unquote(q *syntax.SglQuoted) string {
 	if !q.Dollar {
 		return q.Value
 	}
-	text, _, err := expand.Format(nil, strings.ReplaceAll(q.Value, "%", "%%"), nil)
+	text, _, err := expand.Format(nil, q.Value, nil) // without arguments, "%" is nothing special
 	if err != nil {
 		return Hole
 	}

@@ -130,7 +130,7 @@ func (w *walker) parallelLine(args []Word, line string, st *state) {
 		w.out.doubt(DoubtCode)
 		return
 	default:
-		w.code(line, st)
+		w.script(line, st)
 		return
 	}
 	argv, placed := feed(args, "{}", line)
@@ -139,7 +139,7 @@ func (w *walker) parallelLine(args []Word, line string, st *state) {
 	}
 	w.run(argv, st, input{})
 	if len(args) == 1 && strings.Contains(args[0].Text, " ") {
-		w.code(join(argv), st)
+		w.script(join(argv), st)
 	}
 }
 

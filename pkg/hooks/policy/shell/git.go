@@ -46,7 +46,7 @@ func (w *walker) git(args []Word, st *state) {
 		for more := true; more; {
 			_, rest, more = options{}.next(rest)
 		}
-		w.code(join(rest), st)
+		w.script(join(rest), st)
 	}
 }
 
@@ -59,10 +59,10 @@ func (w *walker) gitAlias(entry string, args []Word, st *state) {
 		return
 	}
 	if code, ok := strings.CutPrefix(text, "!"); ok {
-		w.code(code, st)
+		w.script(code+" "+join(rest), st)
 		return
 	}
-	w.code("git "+text+" "+join(rest), st)
+	w.script("git "+text+" "+join(rest), st)
 }
 
 // rebase follows the commands that run between commits.
@@ -72,7 +72,7 @@ func (w *walker) rebase(args []Word, st *state) {
 		opt, rest, ok := rebaseOptions.next(args)
 		switch {
 		case ok && (opt.last() == 'x' || opt.long == "--exec"):
-			w.code(opt.value.Text, st)
+			w.script(opt.value.Text, st)
 		case !ok && len(rest) == 0:
 			return
 		case !ok:

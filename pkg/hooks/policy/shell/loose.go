@@ -6,6 +6,8 @@ import "strings"
 // quotes cannot be trusted.
 const separators = "\n;|&(){}`"
 
+var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
+
 // loose looks for commands in text that no shell parses: in what stands between
 // separators. A shell would refuse such a text, or run the lines before the
 // mistake; and what one shell refuses, another one may take.
@@ -14,7 +16,7 @@ func (w *walker) loose(text string, st *state) {
 	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 		var argv []Word
 		for field := range strings.FieldsSeq(piece) {
-			field, _, variable := strings.Cut(strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(field), "$")
+			field, _, variable := strings.Cut(quotes.Replace(field), "$")
 			if variable {
 				field += Hole
 			}

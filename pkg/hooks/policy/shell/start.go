@@ -87,21 +87,13 @@ func changeDir(args []Word, st *state) {
 	}
 }
 
-// code follows text that a program hands to a shell of its own.
-func (w *walker) code(text string, st *state) {
-	if strings.TrimSpace(text) == "" {
-		return
-	}
-	w.script(text, st)
-}
-
 // eval follows code that runs in this very shell.
 func (w *walker) eval(_ string, args []Word, st *state, _ input) {
 	text := join(args)
 	if strings.Contains(text, Hole) {
 		w.out.doubt(DoubtCode)
 	}
-	w.code(text, st)
+	w.script(text, st)
 }
 
 // source tells code that comes from a pipe or a process from that of a file.
@@ -119,7 +111,7 @@ func (w *walker) later(name string, args []Word, st *state, _ input) {
 			_, text, _ = strings.Cut(text, "=")
 		}
 		if !strings.HasPrefix(text, "-") {
-			w.code(text, st.clone())
+			w.script(text, st.clone())
 		}
 		if name == "trap" {
 			return // what follows are signals
@@ -153,12 +145,13 @@ func (w *walker) shell(args []Word, st *state, in input) {
 	}
 }
 
-// spelledOut gives the -Command of PowerShell the two dashes of others.
+// spelledOut gives the -Command of PowerShell, which takes all that follows, the
+// form of others.
 func spelledOut(args []Word) []Word {
 	if len(args) == 0 || !strings.EqualFold(args[0].Text, "-command") {
 		return args
 	}
-	return append([]Word{{Text: "--command"}}, args[1:]...)
+	return []Word{{Text: "--command"}, {Text: join(args[1:])}}
 }
 
 // shellCode follows "bash -c CODE NAME ARG…".
@@ -169,20 +162,15 @@ func (w *walker) shellCode(args []Word, st *state) {
 	if args[0].Fed {
 		w.out.doubt(DoubtInput)
 	}
-	for i, a := range args[1:] {
-		st.set(string(rune('0'+i%10)), a.Text, false)
-		if i == 9 {
-			break
-		}
-	}
-	w.code(args[0].Text, st)
+	st.positional(args[min(2, len(args)):])
+	w.script(args[0].Text, st)
 }
 
 // reads follows a shell that runs what is on its standard input.
 func (w *walker) reads(st *state, in input) {
 	switch in.kind {
 	case inputText:
-		w.code(in.text, st)
+		w.script(in.text, st)
 	case inputPipe:
 		w.out.doubt(DoubtCode)
 	case inputInherited, inputFile:
@@ -197,6 +185,9 @@ func callWords(s *syntax.Stmt) []*syntax.Word {
 	}
 	var words []*syntax.Word
 	for _, a := range call.Assigns {
+		if a.Name == nil {
+			continue
+		}
 		lit := &syntax.Lit{Value: a.Name.Value + "="}
 		word := &syntax.Word{Parts: []syntax.WordPart{lit}}
 		if a.Value != nil {

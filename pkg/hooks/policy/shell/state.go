@@ -67,6 +67,25 @@ func (s *state) set(name, text string, exported bool) {
 	}
 }
 
+// positional sets $1 to $9.
+func (s *state) positional(args []Word) {
+	for i := 1; i <= 9; i++ {
+		name := string(rune('0' + i))
+		if delete(s.vars, name); i <= len(args) {
+			s.set(name, args[i-1].Text, false)
+		}
+	}
+}
+
+// restore gives a variable the value that it has in before.
+func (s *state) restore(name string, before *state) {
+	if v, ok := before.vars[name]; ok {
+		s.vars[name] = v
+		return
+	}
+	delete(s.vars, name)
+}
+
 // forget makes the variable unknown.
 func (s *state) forget(name string) { s.vars[name] = value{} }
 

@@ -10,13 +10,16 @@ type walker struct {
 	depth     int // scripts and substitutions around what is walked
 	steps     int
 	bytes     int // expanded and parsed
-	functions []function
+	functions []*function
 }
 
-// function is a body that runs later, with what is known then.
+// function is one that the script defines.
 type function struct {
-	body *syntax.Stmt
-	st   *state // where it was defined
+	name   string
+	body   *syntax.Stmt
+	st     *state // where it was defined
+	called bool
+	active bool // is being followed
 }
 
 // enter begins one piece of work and tells whether there may be more; leave
@@ -48,15 +51,50 @@ func (w *walker) stmts(list []*syntax.Stmt, st *state) {
 	}
 }
 
-// called follows the bodies of functions defined since mark: each counts as
-// called once at the end of the script.
-func (w *walker) called(mark int, st *state) {
+// define notes a function; one without a name is for zsh to call at once.
+func (w *walker) define(f *syntax.FuncDecl, st *state) {
+	names := f.Names
+	if f.Name != nil {
+		names = append(names, f.Name)
+	}
+	if len(names) == 0 {
+		w.stmt(f.Body, st, input{})
+	}
+	for _, name := range names {
+		w.functions = append(w.functions, &function{name: name.Value, body: f.Body, st: st.clone()})
+	}
+}
+
+// uncalled follows the functions defined since mark that nothing called: something
+// else may.
+func (w *walker) uncalled(mark int, st *state) {
 	for i := mark; i < len(w.functions); i++ {
-		f := w.functions[i]
-		f.st.mergeVars(st)
-		w.stmt(f.body, f.st, input{})
+		if f := w.functions[i]; !f.called {
+			f.st.mergeVars(st)
+			w.stmt(f.body, f.st, input{})
+		}
 	}
 	w.functions = w.functions[:mark]
+}
+
+// callFunction follows a call of a function of the script. A function that calls itself
+// is followed once.
+func (w *walker) callFunction(name string, args []Word, st *state, in input) bool {
+	for i := len(w.functions) - 1; i >= 0; i-- {
+		f := w.functions[i]
+		if f.name != name {
+			continue
+		}
+		if !f.active {
+			f.called, f.active = true, true
+			st.positional(args)
+			w.stmt(f.body, st, in)
+			st.positional(nil)
+			f.active = false
+		}
+		return true
+	}
+	return false
 }
 
 // stmt follows one statement. in is what its standard input holds, unless it is
@@ -84,7 +122,7 @@ func (w *walker) command(cmd syntax.Command, st *state, in input) {
 	case *syntax.Block:
 		w.stmtsWith(cmd.Stmts, st, in)
 	case *syntax.FuncDecl:
-		w.functions = append(w.functions, function{cmd.Body, st.clone()})
+		w.define(cmd, st)
 	case *syntax.DeclClause:
 		w.declare(cmd, st)
 	case *syntax.TimeClause:
@@ -139,10 +177,13 @@ func (w *walker) branch(c *syntax.IfClause, st *state, in input) {
 	w.stmtsWith(c.Cond, st, in)
 	other := st.clone()
 	w.stmtsWith(c.Then, st, in)
-	if c.Else != nil {
+	switch {
+	case c.Else != nil:
 		w.branch(c.Else, other, in)
+		st.merge(other)
+	case len(c.Cond) > 0: // no "else": nothing may have run
+		st.merge(other)
 	}
-	st.merge(other)
 }
 
 func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {

@@ -77,7 +77,7 @@ func (w *walker) unwrap(name string, args []Word, st *state, in input) {
 		st.dir = HomeDir
 	}
 	if c.joined {
-		w.code(join(rest), st)
+		w.script(join(rest), st)
 		return
 	}
 	w.run(rest, st, in)
@@ -110,7 +110,7 @@ func (w *walker) skip(c wrapper, args []Word, st *state) (rest []Word, unsure bo
 		}
 		switch c.kind(opt) {
 		case optionCode:
-			w.code(opt.value.Text, st)
+			w.script(opt.value.Text, st)
 		case optionSplit:
 			args = append(w.split(opt.value.Text, st), args...)
 		case optionDir:

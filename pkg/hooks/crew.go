@@ -9,13 +9,14 @@ import (
 // goroutine and the growth of its stack.
 const linger = 100 * time.Millisecond
 
-// crew is the workers of a registry. They need no closing: those that are idle
-// leave by themselves.
+// crew is the workers of a registry. Those that are idle leave by themselves
+// after a while, or at once when the registry is closed.
 type crew struct {
 	mu     sync.Mutex // guards what follows
 	idle   []*worker  // the last one is the next to be needed
 	unused int        // how many of them have not been needed since the last sweep
 	sweeps bool       // a sweep is coming
+	closed bool       // nobody rests any more
 }
 
 // worker is a goroutine that runs segments of chains, one at a time.
@@ -65,6 +66,10 @@ func (w *worker) work(c *crew) {
 func (c *crew) rest(w *worker) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.closed {
+		close(w.segments)
+		return
+	}
 	c.idle = append(c.idle, w)
 	if !c.sweeps {
 		c.sweeps = true
@@ -76,13 +81,27 @@ func (c *crew) rest(w *worker) {
 func (c *crew) sweep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, w := range c.idle[:c.unused] {
-		close(w.segments)
-	}
-	c.idle = append(c.idle[:0:0], c.idle[c.unused:]...)
+	c.dismiss(c.unused)
 	c.unused = len(c.idle)
 	c.sweeps = len(c.idle) > 0
 	if c.sweeps {
 		time.AfterFunc(linger, c.sweep)
 	}
+}
+
+// close sends home all who are idle, and the others when they are done.
+func (c *crew) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.dismiss(len(c.idle))
+	c.unused = 0
+}
+
+// dismiss sends home the first n who are idle. c.mu is held.
+func (c *crew) dismiss(n int) {
+	for _, w := range c.idle[:n] {
+		close(w.segments)
+	}
+	c.idle = append(c.idle[:0:0], c.idle[n:]...)
 }

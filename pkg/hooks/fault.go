@@ -17,6 +17,17 @@ type Fault string
 // Error returns the text of f.
 func (f Fault) Error() string { return string(f) }
 
+// Is makes the faults about time and cancellation those of package context.
+func (f Fault) Is(target error) bool {
+	switch f {
+	case ErrTimedOut, ErrChainTimedOut:
+		return target == context.DeadlineExceeded //nolint:errorlint // that is what Is is for
+	case ErrCancelled:
+		return target == context.Canceled //nolint:errorlint // see above
+	}
+	return false
+}
+
 // The faults of hooks that this package finds itself.
 const (
 	ErrTimedOut      = Fault("timed out")

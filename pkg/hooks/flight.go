@@ -144,7 +144,7 @@ func (f *flight) claim(c *call, err *error) bool {
 	if mine {
 		f.now = now
 	}
-	if now > c.deadline {
+	if now >= c.deadline {
 		*err = ErrTimedOut
 	}
 	return mine
@@ -205,7 +205,7 @@ func (f *flight) forsake(c *call, now time.Duration) error {
 func (c *call) report(now time.Duration, s said, err error) Execution {
 	return Execution{
 		Hook: string(c.hook.id), Name: c.hook.name, Point: c.hook.at.kind,
-		Success: err == nil, Error: faultOf(err), TimedOut: timedOut(err),
+		Success: err == nil, Error: faultOf(err), TimedOut: errors.Is(err, context.DeadlineExceeded),
 		DurationMS: float64((now - c.start).Microseconds()) / 1000,
 		Verdict:    s.verdict, Modified: s.modified,
 	}

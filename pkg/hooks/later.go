@@ -47,7 +47,7 @@ func (f *flight) invokeLater(c *call, invoke func(*call) (bool, error)) {
 	defer func() { // also if the hook ends its goroutine
 		timer.Stop()
 		late := !told.CompareAndSwap(false, true)
-		if f.clock() > c.deadline {
+		if f.clock() >= c.deadline {
 			err = ErrTimedOut
 		}
 		if ran || err != nil {

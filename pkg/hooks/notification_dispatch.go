@@ -126,7 +126,7 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&canceled)
 	now := n.clock()
-	if now > c.deadline {
+	if now >= c.deadline {
 		err = ErrTimedOut
 	}
 	n.mu.Lock()

@@ -141,6 +141,7 @@ func (r *Registry) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
+	r.crew.close()
 	if n := r.strays.close(ctx); n > 0 {
 		return fmt.Errorf("close registry: %d executions have not ended: %w", n, context.Cause(ctx))
 	}

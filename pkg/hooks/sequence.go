@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -157,9 +156,4 @@ func (f *flight) settle(s sequence, c *call, what said, err error) fate {
 	}
 	s.block(c.hook, err)
 	return ends
-}
-
-// timedOut tells whether err says that a hook took too long.
-func timedOut(err error) bool {
-	return err != nil && (errors.Is(err, ErrTimedOut) || errors.Is(err, ErrChainTimedOut) || errors.Is(err, context.DeadlineExceeded))
 }

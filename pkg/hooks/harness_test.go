@@ -1,0 +1,156 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// keeper keeps what it is told to append, if it can be published.
+type keeper struct {
+	t   testing.TB
+	err error // what Append returns, if anything
+
+	mu  sync.Mutex
+	all []events.Event
+}
+
+func (k *keeper) Append(ctx context.Context, e events.Event) (events.Event, error) {
+	if k.err != nil {
+		return e, k.err
+	}
+	if err := ctx.Err(); err != nil {
+		k.t.Errorf("append %s: %v", e.Type, err)
+	}
+	stored := e
+	stored.Producer, stored.Sequence, stored.Salt = "p", 1, "AAECAwQFBgcICQoLDA0ODw"
+	if err := stored.Normalize(); err != nil {
+		k.t.Errorf("append %s: %v\n%s", e.Type, err, e.Data)
+	}
+	if _, err := events.Decode(stored.Encode()); err != nil {
+		k.t.Errorf("append %s: %v", e.Type, err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.all = append(k.all, stored)
+	return stored, nil
+}
+
+// events returns what was appended so far.
+func (k *keeper) events() []events.Event {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.all)
+}
+
+// only returns the payload of the only event so far, of kind.
+func only[T any](t *testing.T, k *keeper, kind events.Kind) (events.Event, T) {
+	t.Helper()
+	all := k.events()
+	if len(all) != 1 || all[0].Kind() != kind {
+		t.Fatalf("%d events, want one %s: %v", len(all), kind, all)
+	}
+	return all[0], payloadOf[T](t, all[0])
+}
+
+func payloadOf[T any](t *testing.T, e events.Event) T {
+	t.Helper()
+	p, err := events.Payload[T](e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// somewhere is where the dispatches of tests happen.
+var somewhere = Meta{Tenant: "acme", Run: "run-1", Agent: "coder", Session: "s-1"}
+
+// recorded returns a registry and who keeps its events. It is closed, and its
+// registrations have been accepted, when the test ends.
+func recorded(t *testing.T) (*Registry, *keeper) {
+	t.Helper()
+	k := &keeper{t: t}
+	return tidy(t, NewRegistry(Options{Appender: k})), k
+}
+
+func tidy(t *testing.T, r *Registry) *Registry {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := r.Err(); err != nil {
+			t.Error(err)
+		}
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+type toolHook = func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error)
+
+// says returns a hook that always answers d, and notes its name in called.
+func says(called *[]string, name string, d *Decision[ToolPatch]) toolHook {
+	return func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+		*called = append(*called, name)
+		return d, nil
+	}
+}
+
+// fails returns a hook that fails with err.
+func fails(err error) toolHook {
+	return func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { return nil, err }
+}
+
+func patch(args JSON) *ToolPatch { return &ToolPatch{Args: args} }
+
+// isolations are the levels that behave alike but for hooks that do not return.
+var isolations = map[string]Option{"Pooled": Isolate(Pooled), "Inline": Isolate(Inline), "External": Isolate(External)}
+
+var errTest = errors.New("the secret is hunter2")
+
+// logged returns a registry that logs to the buffer.
+func logged(t *testing.T) (*Registry, *bytes.Buffer) {
+	t.Helper()
+	var b bytes.Buffer
+	return tidy(t, NewRegistry(Options{Logger: slog.New(slog.NewTextHandler(&b, nil))})), &b
+}
+
+// names returns the names of executions.
+func names(executions []Execution) string {
+	var list []string
+	for _, x := range executions {
+		list = append(list, x.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+// forever blocks until the test ends, whatever its context says.
+func forever(t *testing.T) (block func(), release func()) {
+	t.Helper()
+	c := make(chan struct{})
+	release = sync.OnceFunc(func() { close(c) })
+	t.Cleanup(release)
+	return func() { <-c }, release
+}
+
+// within fails the test if do takes longer.
+func within(t *testing.T, limit time.Duration, do func()) {
+	t.Helper()
+	start := time.Now()
+	do()
+	if took := time.Since(start); took > limit {
+		t.Errorf("took %v, at most %v are allowed", took, limit)
+	}
+}

@@ -28,6 +28,9 @@ type Options struct {
 	StreamMaxBytes int64 // of the event stream; 0 means a share of the disk when it is made, and what it has later
 	AllowTamper    bool  // tests only: streams are made without the deny flags
 
+	// Later lets Open return while a broker elsewhere is away: it is connected to
+	// when it comes, and the streams are made then.
+	Later          bool
 	ConnectTimeout time.Duration // how long Open tries, 15 s by default
 	Logger         *slog.Logger
 }
@@ -71,14 +74,15 @@ func (o Options) Validate() error {
 // Broker is a connection to JetStream and, where this process runs it, the
 // server behind it. Its methods may be called concurrently.
 type Broker struct {
-	opts  Options
-	nc    *nats.Conn
-	js    jetstream.JetStream
-	drift []string
+	opts Options
+	nc   *nats.Conn
+	js   jetstream.JetStream
 
 	embedded *embedded // nil where the server runs elsewhere
+	ready    bool      // Open made the streams; else the monitor does
 
-	mu       sync.Mutex // guards warnings
+	mu       sync.Mutex // guards drift and warnings
+	drift    []string
 	warnings map[string]string
 
 	stop     context.CancelFunc // of the monitor
@@ -104,7 +108,10 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 	}
 	watch, stop := context.WithCancel(context.WithoutCancel(ctx))
 	b.stop = stop
-	b.watching.Go(func() { b.monitor(watch) })
+	b.watching.Go(func() {
+		b.arrive(watch)
+		b.monitor(watch)
+	})
 	return b, nil
 }
 
@@ -116,6 +123,21 @@ func (b *Broker) open(ctx context.Context) error {
 	if err := connect(ctx); err != nil {
 		return err
 	}
+	if b.nc.Status() == nats.RECONNECTING {
+		b.opts.Logger.WarnContext(ctx, "broker is away: waiting for it", "url", redactURL(b.opts.URL))
+		return nil
+	}
+	if err := b.ensureStreams(ctx); err != nil {
+		return err
+	}
+	b.ready = true
+	if b.embedded != nil {
+		return b.embedded.announce()
+	}
+	return nil
+}
+
+func (b *Broker) ensureStreams(ctx context.Context) error {
 	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, AllowTamper: b.opts.AllowTamper}
 	if b.embedded != nil {
 		if err := b.embedded.guard(&streams, b.opts.StreamMaxBytes); err != nil {
@@ -126,12 +148,11 @@ func (b *Broker) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.mu.Lock()
 	b.drift = drift
+	b.mu.Unlock()
 	for _, d := range drift {
 		b.opts.Logger.WarnContext(ctx, "stream configuration drifted", "difference", d)
-	}
-	if b.embedded != nil {
-		return b.embedded.announce()
 	}
 	return nil
 }
@@ -169,7 +190,11 @@ func (b *Broker) Space() subjects.Space { return b.opts.Space }
 
 // Drift names each field in which an existing stream differs from what Open
 // would have made, as "STREAM field: want X, got Y".
-func (b *Broker) Drift() []string { return b.drift }
+func (b *Broker) Drift() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.drift
+}
 
 // Warnings are the conditions that an operator should look at now: drifted
 // streams, a disk that runs full, too many live subjects.

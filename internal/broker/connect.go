@@ -19,6 +19,7 @@ const (
 	reconnectFirst = 50 * time.Millisecond
 	reconnectMost  = 2 * time.Second
 	retryConnect   = 100 * time.Millisecond
+	ensureTimeout  = 10 * time.Second
 )
 
 // connOptions are those of every connection. Nothing is buffered while
@@ -30,6 +31,7 @@ func (b *Broker) connOptions() []nats.Option {
 		nats.Name(b.opts.Name),
 		nats.MaxReconnects(-1),
 		nats.IgnoreAuthErrorAbort(),
+		nats.RetryOnFailedConnect(b.opts.Later && b.opts.URL != ""),
 		nats.ReconnectBufSize(-1),
 		nats.CustomReconnectDelay(reconnectDelay),
 		nats.PingInterval(20 * time.Second),
@@ -99,6 +101,40 @@ func (b *Broker) dialExternal() error {
 	b.nc = nc
 	b.js, err = contextJetStream(nc, settings)
 	return err
+}
+
+// arrive makes the streams of a broker that was away when it was opened, once it
+// is there.
+func (b *Broker) arrive(ctx context.Context) {
+	for failures := 0; !b.ready && ctx.Err() == nil; failures++ {
+		err := b.whileConnected(ctx, b.ensureStreams)
+		if err == nil {
+			return
+		}
+		if ctx.Err() == nil {
+			b.opts.Logger.WarnContext(ctx, "streams could not be made yet", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(reconnectDelay(failures)):
+		}
+	}
+}
+
+// whileConnected waits for the connection, then calls do.
+func (b *Broker) whileConnected(ctx context.Context, do func(context.Context) error) error {
+	status := b.nc.StatusChanged(nats.CONNECTED)
+	defer b.nc.RemoveStatusListener(status)
+	if !b.nc.IsConnected() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-status:
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
+	defer cancel()
+	return do(ctx)
 }
 
 func contextJetStream(nc *nats.Conn, s natscontext.Settings) (jetstream.JetStream, error) {

@@ -53,6 +53,29 @@ func TestOpen_ExternalOutOfReach(t *testing.T) {
 	}
 }
 
+// A broker that is away is connected to when it comes, and gets its streams then.
+func TestOpen_Later(t *testing.T) {
+	s := natstest.Listen(t, t.TempDir(), natstest.Options{NoStreams: true})
+	s.Stop()
+	b := open(t, broker.Options{URL: s.URL(), Later: true, StreamMaxBytes: 64 * mib})
+	if b.Conn().IsConnected() {
+		t.Fatal("connected to a server that is away")
+	}
+	s.Restart(t)
+	for made := false; !made; {
+		_, err := b.JetStream().Stream(t.Context(), "HOOKTRAIL_EV")
+		made = err == nil
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(t, b)
+	never := open(t, broker.Options{URL: "nats://127.0.0.1:1", Later: true})
+	if never.Conn().IsConnected() {
+		t.Error("connected to nobody")
+	}
+}
+
 func TestOpen_Context(t *testing.T) {
 	s := natstest.Listen(t, t.TempDir())
 	config := t.TempDir()

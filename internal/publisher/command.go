@@ -56,7 +56,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			if err := checkFormat(format); err != nil {
 				return cli.Usage("%w", err)
 			}
-			return withBroker(cmd, shared, func(ctx context.Context, b *broker.Broker) error {
+			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 				sum, err := Import(ctx, ImportOptions{
 					Broker: b, DataDir: shared.DataDir, Tenant: shared.TenantOrDefault(), Format: format,
@@ -82,11 +82,12 @@ func pipeCommand(shared *cli.Shared) *cobra.Command {
 		Short: "Take CloudEvents from stdin, one per line",
 		Long: "pipe reads CloudEvents in JSON from stdin, one per line: those of another tool, or what\n" +
 			"auditor replay prints. Events that were piped before, by their source and id, add\n" +
-			"nothing. Producer, sequence and salt become those of this outbox.",
+			"nothing. Producer, sequence and salt become those of this outbox. While the broker is\n" +
+			"away it goes on reading, and waits for it at the end.",
 		Example: "  auditor replay --run RUN | publisher pipe --data-dir other\n" +
 			"  publisher pipe --strict < events.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withBroker(cmd, shared, func(ctx context.Context, b *broker.Broker) error {
+			return withBroker(cmd, shared, broker.Options{Later: true}, func(ctx context.Context, b *broker.Broker) error {
 				sum, err := Pipe(ctx, cmd.InOrStdin(), PipeOptions{
 					Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Name: "stdin", Logger: shared.Logger(cmd),
 				})
@@ -108,7 +109,8 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "serve",
 		Short: "Take CloudEvents over HTTP",
 		Long: "serve takes CloudEvents at POST /v1/events, in structured, binary and batch mode. It answers\n" +
-			"202 once the events are in the outbox. /livez and /readyz tell how it stands; SIGTERM drains.\n" +
+			"202 once the events are in the outbox, also while the broker is away. /livez and /readyz tell how it\n" +
+			"stands; SIGTERM drains.\n" +
 			"There is no authentication: it listens on the loopback unless --allow-remote is given.",
 		Example: "  publisher serve --listen 127.0.0.1:8080\n" +
 			"  curl -H 'Content-Type: application/cloudevents+json' -d @event.json http://127.0.0.1:8080/v1/events",
@@ -120,7 +122,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 			if err := opts.withDefaults().Validate(); err != nil {
 				return cli.Usage("%w", err)
 			}
-			return withBroker(cmd, shared, func(ctx context.Context, b *broker.Broker) error {
+			return withBroker(cmd, shared, broker.Options{Later: true}, func(ctx context.Context, b *broker.Broker) error {
 				opts.Broker = b
 				return Run(ctx, opts)
 			})
@@ -136,11 +138,10 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 }
 
 // withBroker runs work with the broker that the shared flags name.
-func withBroker(cmd *cobra.Command, shared *cli.Shared, work func(context.Context, *broker.Broker) error) error {
+func withBroker(cmd *cobra.Command, shared *cli.Shared, opts broker.Options, work func(context.Context, *broker.Broker) error) error {
 	ctx := cmd.Context()
-	return broker.Use(ctx, broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: "publisher", Logger: shared.Logger(cmd),
-	}, func(b *broker.Broker) error { return work(ctx, b) })
+	opts.DataDir, opts.URL, opts.Name, opts.Logger = shared.DataDir, shared.NATSURL, "publisher", shared.Logger(cmd)
+	return broker.Use(ctx, opts, func(b *broker.Broker) error { return work(ctx, b) })
 }
 
 // firstError returns the first of errs: what went wrong matters more than a

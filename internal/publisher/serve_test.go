@@ -3,9 +3,13 @@ package publisher
 import (
 	"context"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/natstest"
 )
 
 // A port that is taken is told with what helps.
@@ -21,6 +25,33 @@ func TestRun_PortInUse(t *testing.T) {
 	want := "listen on " + address + ": in use by another process; --listen takes another address"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A publisher that starts while the broker is away takes events all the same.
+func TestRun_BrokerComesLater(t *testing.T) {
+	srv := natstest.Listen(t, t.TempDir())
+	srv.Stop()
+	b, err := broker.Open(t.Context(), broker.Options{URL: srv.URL(), Later: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(context.Background()); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	r := runServer(t, Options{Broker: b, DataDir: t.TempDir()})
+	if status, body := r.post(t, one("early")); status != http.StatusAccepted {
+		t.Fatalf("got %d %s", status, body)
+	}
+	srv.Restart(t)
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Fatal(err)
+	}
+	if list := stored(t, srv); len(list) != 1 || list[0].ID != "early" {
+		t.Errorf("in the stream: got %d events, want the one", len(list))
 	}
 }
 

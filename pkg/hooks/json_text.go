@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Text returns the string that is the member key of the object j, as
-// [JSON.Map] would: of several members of that name the last. It returns false
+// Text returns the string that is the member key of the object j, of several
+// members of that name the last, as [JSON.Map] does. It returns false
 // if there is none or it is no string, or j is not valid JSON. It allocates
 // nothing, unless the string has escapes.
 func (j JSON) Text(key string) (string, bool) {

@@ -1,0 +1,151 @@
+package hooks
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// everything is a provider with every method, and counts their calls.
+type everything struct{ calls *map[string]int }
+
+func (p everything) call(name string) { (*p.calls)[name]++ }
+
+func (p everything) Name() string { return "everything" }
+
+func (p everything) IsEnabled(_ context.Context, m Meta) bool { return m.Run == "run-1" }
+
+func (p everything) PreToolUse(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+	p.call("PreToolUse")
+	return nil, nil
+}
+
+func (p everything) PostToolUse(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) {
+	p.call("PostToolUse")
+	return nil, nil
+}
+
+func (p everything) SessionStart(context.Context, Meta, Session) (*Decision[SessionPatch], error) {
+	p.call("SessionStart")
+	return nil, nil
+}
+
+func (p everything) SessionEnd(context.Context, Meta, events.SessionEndedData) error {
+	p.call("SessionEnd")
+	return nil
+}
+
+func (p everything) PromptSubmitted(context.Context, Meta, Prompt) (*Decision[PromptPatch], error) {
+	p.call("PromptSubmitted")
+	return nil, nil
+}
+
+func (p everything) ErrorOccurred(context.Context, Meta, Failure) (*Recovery, error) {
+	p.call("ErrorOccurred")
+	return nil, nil
+}
+
+func (p everything) PreCompact(context.Context, Meta, Compaction) (*Decision[CompactionPatch], error) {
+	p.call("PreCompact")
+	return nil, nil
+}
+
+func (p everything) SubagentStart(context.Context, Meta, Subagent) (*Decision[SubagentPatch], error) {
+	p.call("SubagentStart")
+	return nil, nil
+}
+
+func (p everything) SubagentStop(context.Context, Meta, events.SubagentStoppedData) error {
+	p.call("SubagentStop")
+	return nil
+}
+
+func (p everything) RunStart(context.Context, Meta, events.RunStartedData) error {
+	p.call("RunStart")
+	return nil
+}
+
+func (p everything) AfterStep(context.Context, Meta, events.StepFinishedData) error {
+	p.call("AfterStep")
+	return nil
+}
+
+func (p everything) RunEnd(context.Context, Meta, events.RunFinishedData) error {
+	p.call("RunEnd")
+	return nil
+}
+
+func dispatchAll(ctx context.Context, r *Registry, m Meta) {
+	ToolBefore.Dispatch(ctx, r, m, ToolCall{})
+	PromptSubmit.Dispatch(ctx, r, m, Prompt{})
+	SessionStart.Dispatch(ctx, r, m, Session{})
+	SubagentStart.Dispatch(ctx, r, m, Subagent{})
+	CompactBefore.Dispatch(ctx, r, m, Compaction{})
+	Error.Dispatch(ctx, r, m, Failure{})
+	ToolResult.Dispatch(ctx, r, m, ToolDone{}, ToolOutcome{})
+	RunStarted.Dispatch(ctx, r, m, events.RunStartedData{})
+	StepFinished.Dispatch(ctx, r, m, events.StepFinishedData{})
+	RunFinished.Dispatch(ctx, r, m, events.RunFinishedData{})
+	SessionEnded.Dispatch(ctx, r, m, events.SessionEndedData{})
+	SubagentStopped.Dispatch(ctx, r, m, events.SubagentStoppedData{})
+}
+
+func TestUse_FindsEveryMethod(t *testing.T) {
+	r := tidy(t, NewRegistry(Options{}))
+	calls := map[string]int{}
+	ids, err := r.Use(everything{&calls}, Priority(2))
+	if err != nil || len(ids) != 12 {
+		t.Fatalf("%d ids, %v", len(ids), err)
+	}
+	for i, reg := range r.List() {
+		if reg.ID != ids[i] || reg.Name != "everything" || reg.Priority != 2 {
+			t.Errorf("got %+v", reg)
+		}
+	}
+	dispatchAll(t.Context(), r, somewhere)
+	dispatchAll(t.Context(), r, Meta{Run: "another"})
+	want := map[string]int{
+		"PreToolUse": 1, "PostToolUse": 1, "SessionStart": 1, "SessionEnd": 1, "PromptSubmitted": 1, "ErrorOccurred": 1,
+		"PreCompact": 1, "SubagentStart": 1, "SubagentStop": 1, "RunStart": 1, "AfterStep": 1, "RunEnd": 1,
+	}
+	if diff := cmp.Diff(want, calls); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+// onlyEnd is a provider of one method.
+type onlyEnd struct{ ended *bool }
+
+func (p onlyEnd) SessionEnd(context.Context, Meta, events.SessionEndedData) error {
+	*p.ended = true
+	return nil
+}
+
+func TestUse_WhatIsNotThereStaysAsItWas(t *testing.T) {
+	r := tidy(t, NewRegistry(Options{}))
+	ended := false
+	ids, err := r.Use(onlyEnd{&ended}, Name("mine"), Async())
+	if err != nil || len(ids) != 1 || r.List()[0].Name != "mine" {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	dispatchAll(t.Context(), r, somewhere)
+	if err := r.Close(t.Context()); err != nil || !ended {
+		t.Errorf("ended: %t, %v", ended, err)
+	}
+}
+
+func TestUse_AllOrNothing(t *testing.T) {
+	r := tidy(t, NewRegistry(Options{}))
+	calls := map[string]int{}
+	if ids, err := r.Use(everything{&calls}, WhenSuccess()); err == nil || ids != nil || len(r.List()) > 0 {
+		t.Errorf("got %v, %v, %d hooks", ids, err, len(r.List()))
+	}
+	for _, nothing := range []any{nil, 3, struct{}{}} {
+		if ids, err := r.Use(nothing); err == nil || ids != nil {
+			t.Errorf("use %v: %v, %v", nothing, ids, err)
+		}
+	}
+}

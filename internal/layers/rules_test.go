@@ -24,6 +24,9 @@ func (f file) check() []string {
 			if by, ok := owners(imported); ok && !slices.Contains(by, f.dir) {
 				report("imports %s, which is left to %v", imported, by)
 			}
+			if !f.test && slices.Contains(testOnly, imported) {
+				report("imports %s, which is for tests only", imported)
+			}
 		case f.test:
 			if why := forbiddenInTest(f.dir, dir); why != "" {
 				report("imports %s: %s", dir, why)
@@ -45,6 +48,8 @@ func forbidden(from, to string) string {
 	switch a, b := floors[from], floors[to]; {
 	case strings.HasPrefix(from, "pkg/") && strings.HasPrefix(to, "internal/") && exceptions[from] != to:
 		return "pkg never imports internal"
+	case apart[from] == to:
+		return "kept apart"
 	case a == mains && to != "internal/cli" && path.Base(from) != path.Base(to):
 		return "a main imports cli and its own service"
 	case b == tests && a != tests:

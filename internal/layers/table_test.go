@@ -25,9 +25,13 @@ var floors = map[string]int{
 	"internal/ledger":        2,
 	"internal/agentfs":       2,
 	"internal/issues":        2,
+	"internal/hookdoc":       2,
+	"internal/openai":        2,
+	"internal/anthropic":     2,
 	"pkg/publish":            3,
 	"internal/consume":       3,
 	"internal/hookconfig":    3,
+	"internal/decide":        3,
 	"internal/beads":         3,
 	"internal/publisher":     services,
 	"internal/auditor":       services,
@@ -63,6 +67,19 @@ var reserved = map[string][]string{
 	"github.com/rs/zerolog":          {"internal/cli"},
 	"github.com/stretchr/testify":    {},
 	"C":                              {},
+
+	"github.com/zricethezav/gitleaks": {"pkg/redact"},
+}
+
+// apart are imports that the floors would allow.
+var apart = map[string]string{
+	"pkg/publish": "pkg/redact", // who publishes chooses the redactor
+}
+
+// testOnly packages are not linked: what only tests compare with.
+var testOnly = []string{
+	"github.com/zricethezav/gitleaks/v8/detect",
+	"github.com/zricethezav/gitleaks/v8/sources",
 }
 
 // vague names say nothing about what a package is for.

@@ -91,6 +91,23 @@ func TestCheck(t *testing.T) {
 			want: []string{"internal/auditor/a.go: imports github.com/rs/zerolog, which is left to [internal/cli]"},
 		},
 		{
+			name: "OracleInCode",
+			tree: map[string]string{
+				"pkg/redact/a.go":      imports("redact", "github.com/zricethezav/gitleaks/v8/config", "github.com/zricethezav/gitleaks/v8/detect"),
+				"pkg/redact/a_test.go": imports("redact", "github.com/zricethezav/gitleaks/v8/detect"),
+				"pkg/events/a_test.go": imports("events", "github.com/zricethezav/gitleaks/v8/config"),
+			},
+			want: []string{
+				"pkg/events/a_test.go: imports github.com/zricethezav/gitleaks/v8/config, which is left to [pkg/redact]",
+				"pkg/redact/a.go: imports github.com/zricethezav/gitleaks/v8/detect, which is for tests only",
+			},
+		},
+		{
+			name: "KeptApart",
+			tree: map[string]string{"pkg/publish/a.go": imports("publish", ours+"pkg/redact")},
+			want: []string{"pkg/publish/a.go: imports pkg/redact: kept apart"},
+		},
+		{
 			name: "CGO",
 			tree: map[string]string{"internal/ledger/a.go": imports("ledger", "C")},
 			want: []string{"internal/ledger/a.go: imports C, which is left to []"},

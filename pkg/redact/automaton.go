@@ -1,0 +1,129 @@
+package redact
+
+// automaton finds all of a set of words in one pass over a text, upper and lower
+// case of ASCII being the same (Aho and Corasick). It is immutable.
+type automaton struct {
+	class [256]uint8 // of each byte; 0: no word has it
+	width int        // number of classes
+	next  []int32    // state × class to state
+	words []string
+	ends  [][]int32 // the words that end in a state
+	first int32     // the states from here on are those in which words end
+}
+
+// newAutomaton returns an automaton of words, which are lower case and not empty.
+func newAutomaton(words []string) *automaton {
+	a := &automaton{words: words, width: 1}
+	for _, word := range words {
+		for i := range len(word) {
+			if c := word[i]; a.class[c] == 0 {
+				a.class[c] = uint8(a.width)
+				a.width++
+			}
+		}
+	}
+	for c := byte('a'); c <= 'z'; c++ {
+		a.class[c-'a'+'A'] = a.class[c]
+	}
+	a.plant()
+	order, fail := a.link()
+	a.renumber(order, fail)
+	return a
+}
+
+// plant makes the tree of the words. A transition that is not there is 0.
+func (a *automaton) plant() {
+	a.next, a.ends = make([]int32, a.width), make([][]int32, 1)
+	for w, word := range a.words {
+		state := int32(0)
+		for i := range len(word) {
+			at := int(state)*a.width + int(a.class[word[i]])
+			if a.next[at] == 0 {
+				a.next[at] = int32(len(a.ends))
+				a.next = append(a.next, make([]int32, a.width)...)
+				a.ends = append(a.ends, nil)
+			}
+			state = a.next[at]
+		}
+		a.ends[state] = append(a.ends[state], int32(w))
+	}
+}
+
+// link fills the transitions that are not in the tree, and returns the states
+// in the order of their depth.
+func (a *automaton) link() (order, fail []int32) {
+	fail = make([]int32, len(a.ends))
+	order = make([]int32, 1, len(a.ends))
+	for i := 0; i < len(order); i++ {
+		state := order[i]
+		for c := range a.width {
+			at := int(state)*a.width + c
+			back := int32(0)
+			if state != 0 {
+				back = a.next[int(fail[state])*a.width+c]
+			}
+			if to := a.next[at]; to == 0 {
+				a.next[at] = back
+			} else {
+				fail[to] = back
+				a.ends[to] = append(a.ends[to], a.ends[back]...)
+				order = append(order, to)
+			}
+		}
+	}
+	return order, fail
+}
+
+// renumber puts the states in which words end behind the others, so that one
+// comparison tells them, and multiplies states by the width.
+func (a *automaton) renumber(order, number []int32) {
+	count := int32(0)
+	for _, ending := range [...]bool{false, true} {
+		if ending {
+			a.first = count * int32(a.width)
+		}
+		for _, state := range order {
+			if (len(a.ends[state]) > 0) == ending {
+				number[state] = count
+				count++
+			}
+		}
+	}
+	next, ends := make([]int32, len(a.next)), make([][]int32, len(a.ends))
+	for state := range order {
+		ends[number[state]] = a.ends[state]
+		for c := range a.width {
+			next[int(number[state])*a.width+c] = number[a.next[state*a.width+c]] * int32(a.width)
+		}
+	}
+	a.next, a.ends = next, ends
+}
+
+// scan calls found for each word in text and where it begins, in the order of
+// their ends, and tells whether all of text is ASCII.
+func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) {
+	state, all := int32(0), byte(0)
+	for i := range len(text) {
+		c := text[i]
+		all |= c
+		state = a.next[state+int32(a.class[c])]
+		if state < a.first {
+			continue
+		}
+		for _, w := range a.ends[int(state)/a.width] {
+			found(int(w), i+1-len(a.words[w]))
+		}
+	}
+	return all < 0x80
+}
+
+// contains tells whether one of the words is in text.
+func (a *automaton) contains(text string) bool {
+	state := int32(0)
+	for i := range len(text) {
+		if state = a.next[state+int32(a.class[text[i]])]; state >= a.first {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,162 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+var seeds = []string{
+	"", "plain", "password: 9f8g7h6j5k4l3m2n1b0v and 9f8g7h6j5k4l3m2n1b0v", "ann@example.com,bob@example.com", "4111 1111 1111 1111", "DE89370400440532013000",
+	"+49 30 1234567 (212) 555-0123", "203.0.113.7 2001:db8::1", "[EMAIL_REDACTED]@example.com", "key=[SECRET_REDACTED]9f8g7h6j5k4l3m2n1b0v",
+	awsKey + awsKey, githubPAT + "@github.com", "\xff" + awsKey, "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQ\n", 12) + "-----END PRIVATE KEY-----",
+	"curl -u 'user:pass-word' https://example.com", "s.\u212aey \u017fecret=" + githubPAT, "token=a1b2c3d4e5f6g7h8.token=a1b2c3d4e5f6g7h9\n",
+}
+
+// Whatever the text: what is found is within it, nothing found remains in the
+// result, and the result has no more to be found.
+func FuzzText(f *testing.F) {
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	r := mustNew(f, Options{})
+	f.Fuzz(func(t *testing.T, text string) { checkText(t, r, text) })
+}
+
+func checkText(t testing.TB, r *Redactor, text string) {
+	t.Helper()
+	got, spans := r.Text(text)
+	if (got != text) != (len(spans) > 0) {
+		t.Fatalf("text changed: %v, but %d spans", got != text, len(spans))
+	}
+	if utf8.ValidString(text) && !utf8.ValidString(got) {
+		t.Error("a character was cut")
+	}
+	for i, s := range spans {
+		if s.Start < 0 || s.Start >= s.End || s.End > len(text) || i > 0 && s.Start < spans[i-1].Start {
+			t.Fatalf("span %d of a text of %d bytes: %+v", i, len(text), s)
+		}
+		found := text[s.Start:s.End]
+		if len(found) >= minKnown && len(spans) <= maxKnown && !isPersonalRule(s.Rule) && !strings.Contains(found, markerEnd) && strings.Contains(withoutMarkers(got), found) {
+			t.Errorf("what %s found is still there", s.Rule)
+		}
+	}
+	if again, spans := r.Text(got); again != got || len(spans) > 0 {
+		t.Errorf("again: %q to %q, %v", got, again, spans)
+	}
+}
+
+func withoutMarkers(text string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range markersIn(text) {
+		b.WriteString(text[at:m.start] + "\x00")
+		at = m.end
+	}
+	return b.String() + text[at:]
+}
+
+// Whatever the data: JSON stays JSON of the same form, an event that can be
+// stored stays one, redacting again changes nothing, and nobody else's bytes change.
+func FuzzRedact(f *testing.F) {
+	for _, s := range seeds {
+		text, err := json.Marshal(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(`{"data":{"a":` + string(text) + `,"` + githubPAT + `":[1,` + string(text) + `,null]},"name":` + string(text) + `}`))
+	}
+	for _, s := range []string{`[]`, `{}`, `"\u0041KIA"`, `{"a":"\ud83d\ude00\ud83dann@example.com\u00"}`, `{"redacted":[],"a":"ann@example.com"}`, `{"redacted":{},"secret_key":"a9f8g7h6j5k4l3m2n1b0v"}`} {
+		f.Add([]byte(s))
+	}
+	r := mustNew(f, Options{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		before := bytes.Clone(data)
+		e := events.Event{ID: "e-1", Source: "s", Type: events.Custom.Type(), Time: time.Unix(1, 0).UTC(), Data: data}
+		normal := e
+		storable := len(data) > 0 && normal.Normalize() == nil
+		err := r.Redact(&e)
+		if !bytes.Equal(before, data) {
+			t.Fatal("the caller's bytes changed")
+		}
+		if err != nil {
+			if storable {
+				t.Errorf("refused what can be stored: %v", err)
+			}
+			return
+		}
+		if !json.Valid(data) {
+			return
+		}
+		if !json.Valid(e.Data) {
+			t.Fatalf("%s became %s", data, e.Data)
+		}
+		again := e
+		if err := r.Redact(&again); err != nil || !bytes.Equal(again.Data, e.Data) {
+			t.Errorf("again: %s became %s: %v", e.Data, again.Data, err)
+		}
+		if storable {
+			if diff := cmp.Diff(skeleton(t, data), skeleton(t, e.Data)); diff != "" {
+				t.Errorf("form (-before +after):\n%s", diff)
+			}
+			if err := e.Normalize(); err != nil {
+				t.Errorf("cannot be stored any more: %v", err)
+			}
+		}
+	})
+}
+
+// skeleton returns data without its strings and without the list of redactions.
+func skeleton(t *testing.T, data []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := v.(map[string]any); ok {
+		delete(m, redactedField)
+	}
+	return bare(v)
+}
+
+func bare(v any) any {
+	switch v := v.(type) {
+	case string:
+		return ""
+	case []any:
+		for i := range v {
+			v[i] = bare(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = bare(v[k])
+		}
+	}
+	return v
+}
+
+// FuzzReadRules: rules of any form are read or refused.
+func FuzzReadRules(f *testing.F) {
+	f.Add("[[rules]]\nid = \"a\"\nregex = '''x'''\nkeywords = [\"x\",]\nentropy = 3.5 # high\n[[rules.allowlists]]\nregexes = ['x']\n")
+	f.Add("title = '''a")
+	f.Fuzz(func(t *testing.T, text string) {
+		book, err := readRules(text)
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, r := range book.rules {
+			if r.id == "" || seen[r.id] {
+				t.Errorf("rule %q", r.id)
+			}
+			seen[r.id] = true
+		}
+	})
+}

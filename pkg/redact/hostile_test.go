@@ -1,0 +1,122 @@
+package redact
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Texts with secrets of all rules in them, among themselves and beside others of
+// their kind: what holds for any text holds for them.
+func TestText_Secrets(t *testing.T) {
+	r, texts := mustNew(t, Options{}), secretText(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		checkText(t, r, texts.Draw(rt, "text"))
+		if t.Failed() {
+			rt.FailNow()
+		}
+	})
+}
+
+// hostile are texts for which searches are known to take long.
+var hostile = map[string]string{
+	"Keywords":       "key",
+	"Assignments":    "key=",
+	"Long":           "key=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	"Found":          "key=a9f8g7h6j5k4l3m2n1b0v\n",
+	"FoundOnOneLine": "key=a9f8g7h6j5k4l3m2n1b0v ",
+	"Returns":        "key=a9f8g7h6j5k4l3m2n1b0v\r",
+	"JWT":            "ey",
+	"Curl":           "curl -u a ",
+	"CurlLines":      "curl\n",
+	"PEM":            "-----BEGIN PRIVATE KEY-----",
+	"PEMOpen":        "-----BEGIN",
+	"Vault":          "s.",
+	"Ats":            "@",
+	"Mails":          "a@b.cd",
+	"Labels":         "a@a.a.a.a.a.a.a.a.1",
+	"Digits":         "4",
+	"Groups":         "4111 ",
+	"GroupsDashes":   "4111-",
+	"Plus":           "+1 ",
+	"Dots":           "1.",
+	"Colons":         "2001:",
+	"IBAN":           "DE89",
+	"Markers":        "[EMAIL_REDACTED]",
+	"MarkersAndMore": "key=[EMAIL_REDACTED]a9f8g7h6j5k4l3m2n1b0v@b.cd ",
+	"Kubernetes":     "kind: secret data: a: ",
+	"Base64":         "QUtJQVo3UVdFUlRZMlhDVkJOTTQ",
+	"NotUTF8":        "\xff\xfekey\xff=",
+	"LongS":          "ſkey = ",
+	"Backslashes":    `\`,
+	"Quotes":         `"`,
+}
+
+// Time grows with the length of a text, and not with its square: sixteen times
+// as much may take sixteen times as long, far from 256 times.
+func TestText_Hostile(t *testing.T) {
+	const short, times, bound = 1 << 13, 16, 64
+	r := mustNew(t, Options{})
+	for name, part := range hostile {
+		t.Run(name, func(t *testing.T) {
+			for _, head := range []string{"\n", "key = '"} {
+				text := func(size int) string { return head + strings.Repeat(part, size/len(part)) }
+				before := fastest(func() { r.Text(text(short)) })
+				after := fastest(func() { r.Text(text(short * times)) })
+				if after > bound*max(before, time.Millisecond) {
+					t.Errorf("%v, and %v for %d times as much", before, after, times)
+				}
+			}
+		})
+	}
+}
+
+func fastest(do func()) time.Duration {
+	best := time.Hour
+	for range 2 {
+		start := time.Now()
+		do()
+		best = min(best, time.Since(start))
+	}
+	return best
+}
+
+// The same in the strings of an event: one that is long, and many.
+func TestRedact_Hostile(t *testing.T) {
+	const short, times, bound = 1 << 7, 16, 64
+	r := mustNew(t, Options{})
+	redact := func(v any) func() {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			e := events.Event{Data: data}
+			if err := r.Redact(&e); err != nil || !json.Valid(e.Data) {
+				t.Errorf("no JSON any more: %v", err)
+			}
+		}
+	}
+	for name, part := range hostile {
+		t.Run(name, func(t *testing.T) {
+			redact(map[string]any{"data": strings.Repeat(part, 1<<14/len(part)), part: map[string]any{part: []string{part, part}}})()
+			many := func(n int) func() {
+				list := make([]map[string]string, n)
+				for i := range list {
+					list[i] = map[string]string{part: part + strconv.Itoa(i)}
+				}
+				return redact(list)
+			}
+			before, after := fastest(many(short)), fastest(many(short*times))
+			if after > bound*max(before, time.Millisecond) {
+				t.Errorf("%v, and %v for %d times as much", before, after, times)
+			}
+		})
+	}
+}

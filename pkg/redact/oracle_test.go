@@ -1,0 +1,99 @@
+package redact
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/zricethezav/gitleaks/v8/config"
+	"github.com/zricethezav/gitleaks/v8/detect"
+	"github.com/zricethezav/gitleaks/v8/sources"
+	"pgregory.net/rapid"
+)
+
+// found is a finding without its place, which the library tells in lines and
+// columns of the match and not of the secret.
+type found struct{ Rule, Secret string }
+
+func compareFound(a, b found) int {
+	return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Secret, b.Secret))
+}
+
+// oracle is the library, one detector per rule: what a rule finds does not
+// depend on the others then.
+type oracle map[string]*detect.Detector
+
+func newOracle(tb testing.TB) oracle {
+	tb.Helper()
+	all, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o := oracle{}
+	for id, r := range all.Config.Rules {
+		one := all.Config
+		one.Rules, one.Keywords = map[string]config.Rule{id: r}, map[string]struct{}{}
+		for _, word := range r.Keywords {
+			one.Keywords[word] = struct{}{}
+		}
+		o[id] = detect.NewDetector(one)
+		// A comment in a text does not switch redaction off.
+		o[id].IgnoreGitleaksAllow = true
+	}
+	return o
+}
+
+func (o oracle) find(text, path string) []found {
+	var list []found
+	for id, d := range o {
+		fragment := detect.Fragment(sources.Fragment{Raw: text, FilePath: path}) //nolint:staticcheck // what Detect takes
+		for _, f := range d.Detect(fragment) {
+			if id != "pkcs12-file" {
+				list = append(list, found{id, f.Secret})
+			}
+		}
+	}
+	slices.SortFunc(list, compareFound)
+	return list
+}
+
+func findSecrets(r *Redactor, text, path string) []found {
+	var list []found
+	for _, f := range r.secrets.find(nil, &subject{text: text, path: path}) {
+		list = append(list, found{f.rule, text[f.start:f.end]})
+	}
+	slices.SortFunc(list, compareFound)
+	return list
+}
+
+func mustNew(tb testing.TB, opts Options) *Redactor {
+	tb.Helper()
+	r, err := New(opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// What is found in texts of 4 KB, into which secrets of random rules were put, is
+// what the library finds, rule by rule.
+func TestSecrets_EqualTheLibrary(t *testing.T) {
+	o, r := newOracle(t), mustNew(t, Options{})
+	hits, texts := map[string]int{}, secretText(t)
+	rapid.Check(t, func(t *rapid.T) {
+		text := texts.Draw(t, "text")
+		want := o.find(text, "")
+		if diff := gocmp.Diff(want, findSecrets(r, text, "")); diff != "" {
+			t.Fatalf("findings (-library +ours):\n%s", diff)
+		}
+		for _, f := range want {
+			hits[f.Rule]++
+		}
+	})
+	t.Logf("%d rules of %d found something", len(hits), len(r.secrets.rules))
+	if len(hits) < 100 {
+		t.Errorf("only %d rules found something: the texts are too tame", len(hits))
+	}
+}

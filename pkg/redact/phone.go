@@ -1,0 +1,97 @@
+package redact
+
+import "strings"
+
+// Digits of an international phone number, the country code included.
+const (
+	minPhone = 9
+	maxPhone = 15
+)
+
+// phone returns where the phone number is whose first digit is at i; the end is
+// 0 if there is none. It is international, with a plus, or North American:
+// "(212) 555-0123", "212-555-0123", "1-212-555-0123", "212.555.0123".
+func phone(text string, i int) (start, end int) {
+	if i > 0 && text[i-1] == '+' {
+		if preceded(text, i-1, "+)]") {
+			return 0, 0 // a sum
+		}
+		return i - 1, international(text, i)
+	}
+	start = i
+	if rest := text[i:]; strings.HasPrefix(rest, "1-") || strings.HasPrefix(rest, "1 ") {
+		i += 2
+		if strings.HasPrefix(text[i:], "(") {
+			i++
+		}
+	}
+	open := i > 0 && text[i-1] == '('
+	if open {
+		start = min(start, i-1)
+	}
+	if preceded(text, start, "+-.") {
+		return 0, 0
+	}
+	return start, american(text[i:], i, open)
+}
+
+// american returns where the ten digits that text begins with end, counted from
+// at; 0 if they are no number.
+func american(text string, at int, open bool) int {
+	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
+	if open {
+		patterns = []string{"2dd) ddd-dddd", "2dd)ddd-dddd"}
+	}
+	for _, pattern := range patterns {
+		if looksLike(text, pattern) && !followed(text, len(pattern)) {
+			return at + len(pattern)
+		}
+	}
+	return 0
+}
+
+// looksLike tells whether text begins with the characters of pattern, in which d
+// is any digit and 2 a digit from 2 on.
+func looksLike(text, pattern string) bool {
+	if len(text) < len(pattern) {
+		return false
+	}
+	for i := range len(pattern) {
+		switch c, p := text[i], pattern[i]; {
+		case p == 'd' && isDigit(c), p == '2' && isDigit(c) && c >= p, p == c && p != '2':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// international returns where the number that begins at i, behind its plus, ends;
+// 0 if it is none. Between its groups there may be a space, a dash, a dot, and
+// parentheses. What begins like a date is the added line of a patch.
+func international(text string, i int) (end int) {
+	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
+		return 0
+	}
+	digits, between := 0, 0
+	for j := i; j < len(text) && digits <= maxPhone && between <= 2; j++ {
+		switch {
+		case !isDigit(text[j]):
+			if between++; strings.IndexByte(" -.()", text[j]) < 0 {
+				return end
+			}
+		default:
+			digits, between = digits+1, 0
+			if isPhone(digits, text[i]) && !followed(text, j+1) {
+				end = j + 1
+			}
+		}
+	}
+	return end
+}
+
+// isPhone tells whether so many digits, of which that is the first, can be a
+// number: those of North America have eleven.
+func isPhone(digits int, first byte) bool {
+	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
+}

@@ -1,0 +1,108 @@
+package redact
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// detector finds secrets: the rules that are on, and one automaton for all of
+// their keywords.
+type detector struct {
+	rules  []*rule
+	global []*allowlist
+	words  *automaton
+	users  [][]int32 // of each word, the rules that have it
+	always []int32   // rules without keywords
+	pool   sync.Pool // of *places
+}
+
+// places are where in a text the keywords of each rule begin.
+type places struct {
+	of   [][]int32
+	hit  []int32 // the rules that have some
+	once []bool  // rules that are in hit
+}
+
+// newDetector returns a detector of the rules of book that are on.
+func newDetector(book *rulebook, on func(id string) bool) *detector {
+	d := &detector{global: book.allow}
+	number := map[string]int{}
+	var words []string
+	for _, r := range book.rules {
+		if r.regex == "" || !on(r.id) {
+			continue // what is about the name of a file has nothing to redact
+		}
+		user := int32(len(d.rules))
+		d.rules = append(d.rules, r)
+		if len(r.keywords) == 0 {
+			d.always = append(d.always, user)
+		}
+		for _, word := range r.keywords {
+			w, ok := number[word]
+			if !ok {
+				w = len(words)
+				number[word], words, d.users = w, append(words, word), append(d.users, nil)
+			}
+			d.users[w] = append(d.users[w], user)
+		}
+	}
+	d.words = newAutomaton(words)
+	d.pool.New = func() any { return &places{of: make([][]int32, len(d.rules)), once: make([]bool, len(d.rules))} }
+	return d
+}
+
+func (p *places) add(rule int32, start int) {
+	if !p.once[rule] {
+		p.once[rule] = true
+		p.hit = append(p.hit, rule)
+	}
+	if start >= 0 {
+		p.of[rule] = append(p.of[rule], int32(start))
+	}
+}
+
+func (p *places) clear() {
+	for _, rule := range p.hit {
+		p.of[rule], p.once[rule] = p.of[rule][:0], false
+	}
+	p.hit = p.hit[:0]
+}
+
+// find appends the secrets in a text, rule by rule in their order.
+func (d *detector) find(list []finding, in *subject) []finding {
+	p, _ := d.pool.Get().(*places)
+	defer func() {
+		p.clear()
+		d.pool.Put(p)
+	}()
+	add := func(word, start int) {
+		for _, user := range d.users[word] {
+			p.add(user, start)
+		}
+	}
+	folded := len(in.text) > math.MaxInt32 // no place for such places
+	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
+		// Lower case moves these letters into ASCII, and what follows elsewhere.
+		folded = true
+		d.words.scan(strings.ToLower(in.text), add)
+	}
+	for _, user := range d.always {
+		p.add(user, -1)
+	}
+	slices.Sort(p.hit)
+	for _, user := range p.hit {
+		at := p.of[user]
+		if folded || len(at) == 0 {
+			at = nil
+		} else if !slices.IsSorted(at) {
+			slices.Sort(at)
+		}
+		list = d.rules[user].apply(list, in, at, d.global)
+	}
+	return list
+}
+
+// names tells whether a keyword of any rule is in text.
+func (d *detector) names(text string) bool { return d.words.contains(text) || hasFoldedLetter(text) }

@@ -1,0 +1,91 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// subject is a text that is searched.
+type subject struct {
+	text string
+	path string // of the file that it is of, where that is known
+
+	newlines *int      // where the last one is; nil as long as nobody asked
+	latest   lineMatch // the latest question that was answered
+}
+
+// finding is a secret or a piece of personal data in a text.
+type finding struct {
+	rule       string
+	start, end int
+	secret     bool
+}
+
+// The letters beyond ASCII that have the lower or upper case of an ASCII letter:
+// ſ S, K k, İ i.
+const (
+	longS   = '\u017F'
+	kelvin  = '\u212A'
+	dottedI = '\u0130'
+)
+
+func hasFoldedLetter(text string) bool {
+	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
+}
+
+// maxLine is how much of a line on each side of a match allow-lists look at. Of
+// longer lines they see blocks of that size, so that matches have them in common.
+const maxLine = 8 << 10
+
+// line returns where the lines are that a match is in, as the library counts
+// them: a newline belongs to the line behind it, and a match behind the last
+// newline is in a line that begins where the text does.
+func (s *subject) line(start, end int) (from, to int) {
+	if s.newlines == nil {
+		last := strings.LastIndexByte(s.text, '\n')
+		s.newlines = &last
+	}
+	low, high := max(start-maxLine, 0), min(end+maxLine, len(s.text))
+	from, to = 0, len(s.text)
+	switch last := *s.newlines; {
+	case last < 0:
+	case start >= last:
+		if n := strings.IndexAny(s.text[end:high], "\r\n"); n >= 0 {
+			to = end + n
+		}
+	default:
+		if n := strings.LastIndexByte(s.text[low:start+1], '\n'); n >= 0 {
+			from = low + n
+		}
+		if n := strings.IndexByte(s.text[end:high], '\n'); n >= 0 {
+			to = end + n
+		} else if high == len(s.text) {
+			to = end
+		}
+	}
+	if from < low || to > high {
+		from, to = max(start/maxLine-1, 0)*maxLine, min((end/maxLine+2)*maxLine, len(s.text))
+	}
+	return from, to
+}
+
+// inLine tells whether pattern, that of an allow-list, matches in the lines that
+// a match is in.
+func (s *subject) inLine(pattern *regexp.Regexp, start, end int) bool {
+	now := lineMatch{pattern: pattern}
+	if now.from, now.to = s.line(start, end); now.from == now.to {
+		return false
+	}
+	if s.latest.pattern != pattern || s.latest.from != now.from || s.latest.to != now.to {
+		now.matches = pattern.MatchString(s.text[now.from:now.to])
+		s.latest = now
+	}
+	return s.latest.matches
+}
+
+// lineMatch says whether a pattern matches in a part of a text.
+type lineMatch struct {
+	pattern  *regexp.Regexp
+	from, to int
+	matches  bool
+}

@@ -152,7 +152,7 @@ var (
 func patchedFiles(patch string) []string {
 	var paths []string
 	marks := diffMarks
-	if strings.Contains(patch, "*** Begin Patch") {
+	if slices.ContainsFunc(patchMarks, func(mark string) bool { return strings.Contains(patch, mark) }) {
 		marks = patchMarks
 	}
 	for line := range strings.Lines(patch) {

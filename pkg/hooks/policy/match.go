@@ -165,8 +165,11 @@ func newText(glob string) (matchText, error) {
 	switch {
 	case glob == "":
 		return nil, errors.New("empty")
-	case !pattern.HasMeta(glob, 0):
+	case !strings.ContainsAny(glob, `*?[\`):
 		return func(s string) bool { return s == glob }, nil
+	}
+	if _, err := path.Match(glob, ""); err != nil { // "[" without end
+		return nil, fmt.Errorf("parse: %w", err)
 	}
 	expr, err := pattern.Regexp(glob, pattern.EntireString)
 	if err != nil {

@@ -117,10 +117,14 @@ func patchedByCommand(args hooks.JSON) []string {
 		if !strings.Contains(text, "*** ") {
 			continue
 		}
-		if slices.ContainsFunc(shell.Analyze(text).Commands, func(c shell.Command) bool {
-			return squash(c.Name) == "applypatch"
-		}) {
+		for _, c := range shell.Analyze(text).Commands {
+			if squash(c.Name) != "applypatch" {
+				continue
+			}
 			paths = append(paths, patchedFiles(text)...)
+			for _, a := range c.Args {
+				paths = append(paths, patchedFiles(a.Text)...)
+			}
 		}
 	}
 	return paths

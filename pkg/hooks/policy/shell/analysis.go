@@ -3,6 +3,7 @@ package shell
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -82,21 +83,26 @@ func Analyze(text string) *Analysis {
 	return w.out
 }
 
-// languages are tried in this order.
-var languages = []syntax.LangVariant{syntax.LangBash, syntax.LangZsh, syntax.LangPOSIX, syntax.LangMirBSDKorn}
-
 // maxRetry is how long a text may be that is tried in another language than
 // Bash.
 const maxRetry = 8 << 10
 
+// parsers has parsers of Bash to use again; one serves one text at a time.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
+
 // parse returns the syntax tree in the first language that takes text.
 func parse(text string) (*syntax.File, bool) {
-	for i, lang := range languages {
-		if i > 0 && len(text) > maxRetry {
-			break
+	if p, ok := parsers.Get().(*syntax.Parser); ok {
+		defer parsers.Put(p)
+		if file, err := p.Parse(strings.NewReader(text), ""); err == nil {
+			return file, true
 		}
-		file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), "")
-		if err == nil {
+	}
+	if len(text) > maxRetry {
+		return nil, false
+	}
+	for _, lang := range []syntax.LangVariant{syntax.LangZsh, syntax.LangPOSIX, syntax.LangMirBSDKorn} {
+		if file, err := syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text), ""); err == nil {
 			return file, true
 		}
 	}

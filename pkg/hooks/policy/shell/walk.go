@@ -1,6 +1,8 @@
 package shell
 
 import (
+	"slices"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -80,8 +82,7 @@ func (w *walker) uncalled(mark int, st *state) {
 // callFunction follows a call of a function of the script. A function that calls itself
 // is followed once.
 func (w *walker) callFunction(name string, args []Word, st *state, in input) bool {
-	for i := len(w.functions) - 1; i >= 0; i-- {
-		f := w.functions[i]
+	for _, f := range slices.Backward(w.functions) {
 		if f.name != name {
 			continue
 		}

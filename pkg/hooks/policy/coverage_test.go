@@ -1,0 +1,156 @@
+package policy_test
+
+import "github.com/hooktrail/hooktrail/pkg/events"
+
+// example is a command that the preset destructive-commands denies, for the
+// table of docs/hooks-policies.md.
+type example struct{ group, command string }
+
+// destroyed has one example for each rule.
+var destroyed = []example{
+	{"files", "rm -rf /opt/x"},
+	{"files", "rm -rf ~/projects"},
+	{"files", "rm -rf ../other"},
+	{"files", "rm -r ~"},
+	{"files", "rm -rf ."},
+	{"files", "rm -rf .git"},
+	{"files", "rm -rf \"$DIR\""},
+	{"files", "rm --no-preserve-root -r /"},
+	{"files", "find . -name '*.log' -delete"},
+	{"files", "find . -type d -exec rm -rf {} +"},
+	{"files", "shred -u key"},
+	{"files", "mv notes /dev/null"},
+	{"files", "chmod -R 777 /etc"},
+	{"files", "pwsh -Command Remove-Item -Recurse -Force C:/data"},
+	{"devices", "dd if=image of=/dev/sda"},
+	{"devices", "cat image > /dev/nvme0n1"},
+	{"devices", "mkfs.ext4 /dev/sdb1"},
+	{"devices", "wipefs -a /dev/sdb"},
+	{"git", "git reset --hard"},
+	{"git", "git reset --merge"},
+	{"git", "git checkout -- file"},
+	{"git", "git checkout HEAD~1 file"},
+	{"git", "git checkout ."},
+	{"git", "git checkout --force main"},
+	{"git", "git checkout HEAD --pathspec-from-file=list"},
+	{"git", "git switch --discard-changes main"},
+	{"git", "git restore file"},
+	{"git", "git clean -fd"},
+	{"git", "git -c clean.requireForce=false clean -d"},
+	{"git", "git push --force"},
+	{"git", "git push origin +main"},
+	{"git", "git push --mirror backup"},
+	{"git", "git push origin --delete topic"},
+	{"git", "git branch -D topic"},
+	{"git", "git stash drop"},
+	{"git", "git stash clear"},
+	{"git", "git worktree remove --force ../wt"},
+	{"git", "git rm -f file"},
+	{"git", "git reflog expire --expire=now --all"},
+	{"git", "git gc --prune=now"},
+	{"git", "git prune"},
+	{"git", "git update-ref -d refs/heads/topic"},
+	{"git", "git filter-branch --tree-filter true HEAD"},
+	{"git", "git submodule deinit -f lib"},
+	{"git", "git checkout-index -f -a"},
+	{"git", "git read-tree --reset -u HEAD"},
+	{"beyond", "terraform destroy"},
+	{"beyond", "kubectl -n prod delete namespace shop"},
+	{"beyond", "docker volume rm data"},
+	{"beyond", "aws s3 rm s3://bucket --recursive"},
+	{"beyond", "gcloud sql instances delete db"},
+	{"beyond", "az group delete -n shop"},
+	{"beyond", "gh repo delete me/repo"},
+	{"beyond", "redis-cli -n 1 FLUSHALL"},
+	{"beyond", "dropdb shop"},
+	{"input", "ls | xargs -I{} bash -c {}"},
+}
+
+func commandsOf(examples []example) []string {
+	var commands []string
+	for _, e := range examples {
+		commands = append(commands, e.command)
+	}
+	return commands
+}
+
+// uncovered is a class of commands that the preset is not meant to cover, or
+// covers in another way than others do, and why.
+type uncovered struct {
+	class, example string
+	verdict        events.Verdict
+	why            string
+	cases          []string // digests of the labelled commands that belong here
+}
+
+// notCovered are the classes. A labelled command that comes out otherwise than
+// labelled has to be in one of them.
+var notCovered = []uncovered{
+	{
+		"trees below the working directory", "rm -rf build", events.VerdictNone,
+		"Removing build output is an agent's daily work; the path is relative and stays below the directory that the command starts in.",
+		[]string{"4e7f635c82bf"},
+	},
+	{
+		"xargs that puts nothing in", "ls | xargs -i{} rm -rf", events.VerdictNone,
+		"With a token to replace, xargs adds nothing at the end: rm gets no path.",
+		[]string{"bcbb1e4cf4fc"},
+	},
+	{
+		"text that no shell parses", "echo 'half a quote", events.VerdictAsk,
+		"A shell refuses it, a terminal that is still open may not. What can be recognized in it is judged; the rest is never called safe.",
+		[]string{"732e4c210ffe", "49fc4e6227b7"},
+	},
+	{
+		"a lease beside -f", "git push -f --force-with-lease", events.VerdictNone,
+		"Whoever writes the lease means it, though git documents that -f is the stronger one. `blockedCommands` denies it.", nil,
+	},
+	{
+		"rm without -f", "rm -r /opt/x", events.VerdictNone,
+		"Only a home, a system directory, the working directory and its history are guarded without -f.", nil,
+	},
+	{
+		"single files", "rm -f /opt/x/file", events.VerdictNone,
+		"So are cp, mv, truncate, sed -i and redirections over a file: too much ordinary work to deny. `allowedWritePaths` guards writing tools.", nil,
+	},
+	{
+		"a branch or a file", "git checkout name", events.VerdictNone,
+		"Which of the two it is only the repository knows; names that can only be paths (`.`, `./x`, `*.go`) are denied.", nil,
+	},
+	{
+		"options from variables", "git push $OPTIONS origin", events.VerdictNone,
+		"An argument that is not known is taken for an operand; programs, subcommands, code and what rm -rf removes are not guessed.", nil,
+	},
+	{
+		"shell syntax inside of values", "bash -c \"make $TARGET\"", events.VerdictNone,
+		"A value that is put into code counts as one word, except where it is the program itself, or in eval.", nil,
+	},
+	{
+		"programs of the project", "make clean && ./reset.sh", events.VerdictNone,
+		"What a script, a make target or a package script does stands in files, which a policy does not read.", nil,
+	},
+	{
+		"what code of other languages does by itself", "python3 -c \"open('x', 'w')\"", events.VerdictNone,
+		"Code in the command is searched for shell commands that it starts; code that removes trees by itself gets a question.", nil,
+	},
+	{
+		"commands for later or elsewhere", "tmux send-keys 'git reset --hard' Enter", events.VerdictNone,
+		"Also at, cron, editors, key bindings of fzf, git aliases and hooks that were configured before.", nil,
+	},
+	{
+		"inside of containers", "docker exec web rm -rf /srv", events.VerdictNone,
+		"A container is there to be thrown away; volumes are guarded by name only.", nil,
+	},
+	{
+		"single resources of clouds and clusters", "kubectl delete pod web-1", events.VerdictNone,
+		"The table covers what takes a whole group of data with it. Limits for the rest belong to the account.", nil,
+	},
+	{
+		"cmd.exe", "rd /s /q C:\\data", events.VerdictNone,
+		"Only POSIX shells are parsed, and Remove-Item of PowerShell.", nil,
+	},
+	{
+		"links", "rm -rf link/", events.VerdictNone,
+		"A policy reads no files: a link below the working directory leads where it wants.", nil,
+	},
+}

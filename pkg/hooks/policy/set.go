@@ -1,0 +1,158 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// Config names policies as configuration files do. The zero Config blocks
+// [DefaultBlockedCommands] and nothing else.
+type Config struct {
+	Mode         Mode           `json:"mode,omitempty" yaml:"mode,omitempty"`
+	Root         string         `json:"root,omitempty" yaml:"root,omitempty"`
+	Undetermined events.Verdict `json:"undetermined,omitempty" yaml:"undetermined,omitempty"`
+
+	AllowedWritePaths    []string `json:"allowedWritePaths,omitempty" yaml:"allowedWritePaths,omitempty"`
+	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"` // nil: the default; empty: none
+	MaxAskUserPerSession *int     `json:"maxAskUserPerSession,omitempty" yaml:"maxAskUserPerSession,omitempty"`
+	ReviewerLockout      bool     `json:"reviewerLockout,omitempty" yaml:"reviewerLockout,omitempty"`
+	ScrubPII             bool     `json:"scrubPii,omitempty" yaml:"scrubPii,omitempty"`
+	ScrubSecrets         bool     `json:"scrubSecrets,omitempty" yaml:"scrubSecrets,omitempty"`
+	Presets              []string `json:"presets,omitempty" yaml:"presets,omitempty"`
+}
+
+// Set is the policies of a [Config]. It is a provider itself: its PreToolUse and
+// PostToolUse ask its policies in their order.
+type Set struct {
+	policies []any
+	lockout  *ReviewerLockout
+}
+
+// New returns the policies that a configuration asks for. It returns all errors
+// at once.
+func New(c Config) (*Set, error) {
+	opts := Options{Mode: c.Mode, Root: c.Root, Undetermined: c.Undetermined}
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("policies: %w", err)
+	}
+	s := &Set{lockout: &ReviewerLockout{opts: opts}}
+	var errs []error
+	add := func(policy any, err error) {
+		errs = append(errs, err)
+		s.policies = append(s.policies, policy)
+	}
+	if c.AllowedWritePaths != nil {
+		add(NewWritePaths(c.AllowedWritePaths, opts))
+	}
+	if c.BlockedCommands == nil || len(c.BlockedCommands) > 0 {
+		add(NewCommands(c.BlockedCommands, opts))
+	}
+	if c.MaxAskUserPerSession != nil {
+		add(NewAskLimit(*c.MaxAskUserPerSession, opts))
+	}
+	if c.ReviewerLockout {
+		add(s.lockout, nil)
+	}
+	for _, name := range c.Presets {
+		add(NewPreset(name, opts))
+	}
+	if c.ScrubPII {
+		add(NewPIIScrubber(opts))
+	}
+	if c.ScrubSecrets {
+		add(NewSecretScrubber(opts))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("policies: %w", err)
+	}
+	return s, nil
+}
+
+// NewSet returns a set of these policies, each a provider with methods of
+// [hooks.PreToolUser], [hooks.PostToolUser] or [hooks.SessionEnder]. It has no
+// lockouts.
+func NewSet(policies ...any) *Set {
+	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
+}
+
+// Policies returns the policies in their order.
+func (s *Set) Policies() []any { return slices.Clone(s.policies) }
+
+// Lockout returns the lockouts, with which nothing is judged unless the
+// configuration asks for it.
+func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
+
+// Register registers each policy as hooks of its own, which fail closed: a
+// policy that fails denies the call. opts come behind that and can change it. If
+// one cannot be registered, none is.
+func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
+	var ids []hooks.ID
+	for _, p := range s.policies {
+		more, err := r.Use(p, slices.Concat([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts)...)
+		if err != nil {
+			for _, id := range ids {
+				r.Off(id)
+			}
+			return nil, fmt.Errorf("register policies: %w", err)
+		}
+		ids = append(ids, more...)
+	}
+	return ids, nil
+}
+
+// PreToolUse asks each policy: the first denial counts, else the first question.
+func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
+	var question *decision
+	for _, p := range s.policies {
+		judge, ok := p.(hooks.PreToolUser)
+		if !ok {
+			continue
+		}
+		d, err := judge.PreToolUse(ctx, meta, call)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("policies: %w", err)
+		case d == nil:
+		case d.Verdict == hooks.Deny:
+			return d, nil
+		case question == nil:
+			question = d
+		}
+	}
+	return question, nil
+}
+
+// PostToolUse lets each policy clean what the one before it left.
+func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
+	var cleaned *hooks.ToolOutcome
+	for _, p := range s.policies {
+		cleaner, ok := p.(hooks.PostToolUser)
+		if !ok {
+			continue
+		}
+		next, err := cleaner.PostToolUse(ctx, meta, done, out)
+		if err != nil {
+			return nil, fmt.Errorf("policies: %w", err)
+		}
+		if next != nil {
+			cleaned, out = next, *next
+		}
+	}
+	return cleaned, nil
+}
+
+// SessionEnd tells the policies that count by session.
+func (s *Set) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
+	var errs []error
+	for _, p := range s.policies {
+		if ender, ok := p.(hooks.SessionEnder); ok {
+			errs = append(errs, ender.SessionEnd(ctx, meta, data))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/publisher"
 	"github.com/hooktrail/hooktrail/internal/tracker"
+	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // DemoReport is what the demo has to show.
@@ -39,8 +40,9 @@ const demoFormat = "claude-code"
 
 func demoCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		session string
-		keep    bool
+		session   string
+		keep      bool
+		redaction publisher.Redaction
 	)
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -56,15 +58,16 @@ complete, else as auditor verify does.`,
   hooktrail demo --session ~/.claude/projects/my-project/SESSION.jsonl --keep
   hooktrail demo --json | jq .verified.integrity`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd, shared, session, keep)
+			return runDemo(cmd, shared, demo{session: session, redactor: redaction.Redactor()}, keep)
 		},
 	}
 	cmd.Flags().StringVar(&session, "session", "", "`FILE` of a Claude Code session, or a folder of them, instead of the recorded one")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory, and say where it is")
+	redaction.Register(cmd)
 	return cmd
 }
 
-func runDemo(cmd *cobra.Command, shared *cli.Shared, session string, keep bool) (err error) {
+func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err error) {
 	dir, err := os.MkdirTemp("", "hooktrail-demo-")
 	if err != nil {
 		return fmt.Errorf("directory for the demo: %w", err)
@@ -73,10 +76,8 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, session string, keep bool) 
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
-	d := demo{
-		dir: dir, tenant: shared.TenantOrDefault(), session: session, progress: bar.Set,
-		log: slog.New(slog.DiscardHandler), // what there is to see is in the report
-	}
+	d.dir, d.tenant, d.progress = dir, shared.TenantOrDefault(), bar.Set
+	d.log = slog.New(slog.DiscardHandler) // what there is to see is in the report
 	if shared.Verbose {
 		d.log = shared.Logger(cmd)
 	}
@@ -103,7 +104,8 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, session string, keep bool) 
 type demo struct {
 	dir      string // empty, and the demo's own
 	tenant   string
-	session  string // empty: the recorded one
+	session  string           // empty: the recorded one
+	redactor publish.Redactor // nil: that of pkg/redact
 	progress func(done, total uint64)
 	log      *slog.Logger
 }
@@ -134,7 +136,7 @@ func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 	err = broker.Use(ctx, broker.Options{DataDir: d.dir, Name: "demo", Logger: d.log}, func(b *broker.Broker) error {
 		report.Imported, err = publisher.Import(ctx, publisher.ImportOptions{
 			Broker: b, DataDir: d.dir, Tenant: d.tenant, Format: demoFormat, Paths: files,
-			Progress: d.progress, Logger: d.log,
+			Redactor: d.redactor, Progress: d.progress, Logger: d.log,
 		})
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/publisher"
+	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // UpOptions are the settings of [Up].
@@ -27,6 +28,7 @@ type UpOptions struct {
 	AllowRemote  bool   // HTTPListen may be another interface than the loopback
 	Tenant       string // empty: all
 	DrainTimeout time.Duration
+	Redactor     publish.Redactor // all rules of pkg/redact when nil
 	Logger       *slog.Logger
 	Listening    func(Addresses) // called once events are taken in
 }
@@ -42,7 +44,10 @@ type Addresses struct {
 const defaultDrain = 30 * time.Second
 
 func upCommand(shared *cli.Shared) *cobra.Command {
-	var opts UpOptions
+	var (
+		opts      UpOptions
+		redaction publisher.Redaction
+	)
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Run everything in one process",
@@ -58,6 +63,7 @@ was acknowledged is lost by that.`,
   curl -d @event.json -H 'Content-Type: application/cloudevents+json' http://127.0.0.1:8080/v1/events`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.NATSURL, opts.Tenant, opts.Logger = shared.DataDir, shared.NATSURL, shared.Tenant, shared.Logger(cmd)
+			opts.Redactor = redaction.Redactor()
 			opts.Listening = func(a Addresses) { printAddresses(cmd, shared, a) }
 			if err := opts.Validate(); err != nil {
 				return cli.Usage("%w", err)
@@ -202,7 +208,8 @@ func (u *up) drain(ctx context.Context, ends []func()) {
 // publish is the publisher part: the outbox behind POST /v1/events.
 func (u *up) publish(ctx context.Context, report report) error {
 	p, err := publisher.Open(ctx, publisher.Options{
-		Broker: u.house.broker, DataDir: u.opts.DataDir, Tenant: u.opts.Tenant, Logger: u.opts.Logger.With("part", publisherName),
+		Broker: u.house.broker, DataDir: u.opts.DataDir, Tenant: u.opts.Tenant, Redactor: u.opts.Redactor,
+		Logger: u.opts.Logger.With("part", publisherName),
 	})
 	if err != nil {
 		return err

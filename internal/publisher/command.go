@@ -40,8 +40,9 @@ func (s *strictness) verdict(malformed int) error {
 
 func importCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		format string
-		lines  strictness
+		format    string
+		lines     strictness
+		redaction Redaction
 	)
 	cmd := &cobra.Command{
 		Use:   "import --format FORMAT FILE…",
@@ -60,7 +61,7 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 				sum, err := Import(ctx, ImportOptions{
 					Broker: b, DataDir: shared.DataDir, Tenant: shared.TenantOrDefault(), Format: format,
-					Paths: args, Progress: bar.Set, Logger: shared.Logger(cmd),
+					Paths: args, Redactor: redaction.Redactor(), Progress: bar.Set, Logger: shared.Logger(cmd),
 				})
 				bar.Finish()
 				if len(sum.Files) > 0 || err == nil {
@@ -72,11 +73,15 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&format, "format", "", "`format` of the transcripts: claude-code")
 	lines.register(cmd)
+	redaction.Register(cmd)
 	return cmd
 }
 
 func pipeCommand(shared *cli.Shared) *cobra.Command {
-	var lines strictness
+	var (
+		lines     strictness
+		redaction Redaction
+	)
 	cmd := &cobra.Command{
 		Use:   "pipe",
 		Short: "Take CloudEvents from stdin, one per line",
@@ -89,7 +94,8 @@ func pipeCommand(shared *cli.Shared) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withBroker(cmd, shared, broker.Options{Later: true}, func(ctx context.Context, b *broker.Broker) error {
 				sum, err := Pipe(ctx, cmd.InOrStdin(), PipeOptions{
-					Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Name: "stdin", Logger: shared.Logger(cmd),
+					Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Name: "stdin",
+					Redactor: redaction.Redactor(), Logger: shared.Logger(cmd),
 				})
 				err = errors.Join(err, printPipe(cmd, shared.JSON, sum))
 				return firstError(err, lines.verdict(sum.Malformed))
@@ -97,13 +103,15 @@ func pipeCommand(shared *cli.Shared) *cobra.Command {
 		},
 	}
 	lines.register(cmd)
+	redaction.Register(cmd)
 	return cmd
 }
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		opts Options
-		disk bool
+		opts      Options
+		disk      bool
+		redaction Redaction
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -116,6 +124,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 			"  curl -H 'Content-Type: application/cloudevents+json' -d @event.json http://127.0.0.1:8080/v1/events",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			opts.Redactor = redaction.Redactor()
 			if disk {
 				opts.Durability = publish.DiskDurability
 			}
@@ -134,6 +143,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	flags.Int64Var(&opts.MaxBody, "max-body", DefaultMaxBody, "`bytes` that a request may have")
 	flags.Int64Var(&opts.Quota, "quota", 0, "`bytes` that may wait in the outbox; 0 is 1 GiB")
 	flags.BoolVar(&disk, "durable", false, "sync each event to disk before it is acknowledged: it survives a power cut")
+	redaction.Register(cmd)
 	return cmd
 }
 

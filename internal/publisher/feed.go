@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
 // Counts say what became of the events of an input.
@@ -136,11 +137,17 @@ const (
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox opens the outbox of that name below dataDir.
+// openOutbox opens the outbox of that name below dataDir. Without a redactor it
+// takes that of pkg/redact.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir = outboxDir(dataDir, opts.Name)
-	// Nothing is redacted yet: the rules come with the hooks, which share them.
-	opts.Redactor = publish.NoRedaction
+	if opts.Redactor == nil {
+		r, err := redact.New(redact.Options{})
+		if err != nil {
+			return nil, err
+		}
+		opts.Redactor = r
+	}
 	opts.Logger = logger
 	opts.SubjectPrefix, opts.StreamPrefix = b.Space().Prefix, b.Space().StreamPrefix
 	notice := time.AfterFunc(lockNotice, func() {

@@ -56,6 +56,8 @@ type ImportOptions struct {
 	Format  string   // "claude-code"
 	Paths   []string // files, and folders in which transcripts are looked for
 
+	Redactor publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
+
 	Progress func(done, total uint64) // in bytes of input; may be nil
 	Logger   *slog.Logger
 }
@@ -97,7 +99,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	}
 	sum.Skipped = found.skipped
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
-		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true}, opts.Logger)
+		publish.Options{Name: "import", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor}, opts.Logger)
 	if err != nil {
 		return sum, err
 	}

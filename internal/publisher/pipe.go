@@ -17,7 +17,9 @@ type PipeOptions struct {
 	DataDir string // the outbox is DataDir/outbox/pipe
 	Tenant  string // the only tenant that is taken; empty takes all, and "default" where an event names none
 	Name    string // of the input, for reports
-	Logger  *slog.Logger
+
+	Redactor publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
+	Logger   *slog.Logger
 }
 
 // PipeSummary says what came through a pipe.
@@ -34,7 +36,7 @@ func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, err
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	p, err := openOutbox(ctx, opts.Broker, opts.DataDir,
-		publish.Options{Name: "pipe", Tenant: opts.Tenant, Unique: true}, opts.Logger)
+		publish.Options{Name: "pipe", Tenant: opts.Tenant, Unique: true, Redactor: opts.Redactor}, opts.Logger)
 	if err != nil {
 		return PipeSummary{}, err
 	}

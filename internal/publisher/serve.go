@@ -28,7 +28,8 @@ type Options struct {
 	AllowRemote bool   // listen on other interfaces than the loopback: whoever reaches them may write
 	MaxBody     int64  // of a request; [DefaultMaxBody] when 0
 	Durability  publish.Durability
-	Quota       int64 // bytes that may wait in the outbox; the publisher's default when 0
+	Quota       int64            // bytes that may wait in the outbox; the publisher's default when 0
+	Redactor    publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
 
 	Ready  func(address string) // called once it listens; may be nil
 	Logger *slog.Logger
@@ -76,6 +77,7 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
 		Name: "serve", Tenant: opts.Tenant, Full: publish.Fail, Durability: opts.Durability, Quota: opts.Quota,
+		Redactor: opts.Redactor,
 	}, opts.Logger)
 }
 

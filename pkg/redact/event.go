@@ -68,17 +68,9 @@ func (r *Redactor) redactData(e *events.Event) error {
 	if e.Kind() == events.BlobChunk {
 		skip = contentField // part of what is named by its hash
 	}
-	c := &cleaner{redactor: r, known: &known{}}
-	d := &document{cleaner: c, text: string(e.Data), skip: skip}
-	if err := d.clean(); err != nil || len(d.found) == 0 {
+	d, err := r.search(string(e.Data), skip)
+	if err != nil || len(d.found) == 0 {
 		return err
-	}
-	if len(c.known.texts) > 0 {
-		// Copies of what was found last may stand in front.
-		d = &document{cleaner: c, text: d.text, skip: skip}
-		if err := d.clean(); err != nil {
-			return err
-		}
 	}
 	list := d.redactions()
 	if d.object.end == 0 || d.taken {
@@ -88,6 +80,30 @@ func (r *Redactor) redactData(e *events.Event) error {
 	}
 	e.Data = d.edited()
 	return nil
+}
+
+// JSON returns data, a JSON document, with markers in its string values, and what
+// they stand for. Without findings it returns data itself. It fails as
+// [Redactor.Redact] does, and leaves the bytes of data alone.
+func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redaction, error) {
+	d, err := r.search(string(data), "")
+	if err != nil || len(d.found) == 0 {
+		return data, nil, err
+	}
+	return d.edited(), d.redactions(), nil
+}
+
+// search returns the document in text, searched. The string in the member of the
+// name skip is left out.
+func (r *Redactor) search(text, skip string) (*document, error) {
+	c := &cleaner{redactor: r, known: &known{}}
+	d := &document{cleaner: c, text: text, skip: skip}
+	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
+		return d, err
+	}
+	// Copies of what was found last may stand in front.
+	d = &document{cleaner: c, text: text, skip: skip}
+	return d, d.clean()
 }
 
 // redactions returns what was found, in the order of the document. Of what is

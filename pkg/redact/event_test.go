@@ -140,6 +140,23 @@ func TestRedact_WithoutMembers(t *testing.T) {
 	}
 }
 
+func TestJSON(t *testing.T) {
+	r := mustNew(t, Options{})
+	got, list, err := r.JSON(json.RawMessage(`["ann@example.com",1]`))
+	if err != nil || string(got) != `["[EMAIL_REDACTED]",1]` {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if diff := cmp.Diff([]events.Redaction{{Field: "/0", Rule: "email", End: 15}}, list); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got, list, err = r.JSON(json.RawMessage(`{"a":"b"}`)); err != nil || string(got) != `{"a":"b"}` || list != nil {
+		t.Errorf("nothing to find: got %s, %v, %v", got, list, err)
+	}
+	if _, _, err = r.JSON(json.RawMessage(`{`)); err == nil {
+		t.Error("no JSON: no error")
+	}
+}
+
 // The part of a blob is named by its hash and stays as it is.
 func TestRedact_BlobChunk(t *testing.T) {
 	data := `{"sha256":"x","content":"` + awsKey + `","raw":"` + awsKey + `"}`

@@ -18,7 +18,7 @@ var floors = map[string]int{
 	"internal/cli":           1,
 	"internal/filelock":      1,
 	"pkg/hooks/policy":       2,
-	"pkg/hooks/provider":     2,
+	"pkg/hooks/provider":     3,
 	"internal/broker":        2,
 	"internal/projection":    2,
 	"internal/ingest":        2,

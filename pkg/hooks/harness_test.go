@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // keeper keeps what it is told to append, if it can be published.
 type keeper struct {
-	t   testing.TB
+	t   reporter
 	err error // what Append returns, if anything
 
 	mu  sync.Mutex
@@ -66,7 +66,14 @@ func only[T any](t *testing.T, k *keeper, kind events.Kind) (events.Event, T) {
 	return all[0], payloadOf[T](t, all[0])
 }
 
-func payloadOf[T any](t *testing.T, e events.Event) T {
+// reporter is what tests and properties report to.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+}
+
+func payloadOf[T any](t reporter, e events.Event) T {
 	t.Helper()
 	p, err := events.Payload[T](e)
 	if err != nil {

@@ -74,6 +74,26 @@ func (c *cursor) next() string {
 	return s
 }
 
+// nesting returns how deep j, which is valid, nests.
+func (j JSON) nesting() int {
+	depth, deepest, quoted := 0, 0, false
+	for i := 0; i < len(j); i++ {
+		switch b := j[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '{' || b == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case b == '}' || b == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
 // sameText tells whether a JSON string is s.
 func sameText(quoted, s string) bool {
 	if len(quoted) < 2 {

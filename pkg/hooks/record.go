@@ -69,10 +69,14 @@ func (f *flight) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j for a payload: as it is, or as a string where it is no JSON,
-// so that whatever an engine hands in can be recorded.
+// maxNesting is how deep a document may nest in the data of an event, with room
+// for what is around it there.
+const maxNesting = 500
+
+// rawOf returns j for a payload: as it is, or as a string where it is no JSON
+// that an event can hold, so that whatever an engine hands in can be recorded.
 func rawOf(j JSON) json.RawMessage {
-	if j == "" || j.Valid() {
+	if j == "" || j.Valid() && j.nesting() <= maxNesting {
 		return j.Raw()
 	}
 	text, err := Marshal(string(j))

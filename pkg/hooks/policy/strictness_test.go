@@ -137,7 +137,7 @@ func TestDestructive_Wrapped(t *testing.T) {
 		if verdictOf(t, p, call(command)) != hooks.Deny {
 			return
 		}
-		for _, wrapper := range []string{"bash -c -- ", "eval ", "sudo -u me timeout 5 sh -ec ", "true && bash -lc -- ", "ssh host ", "x=1; bash -c -- "} {
+		for _, wrapper := range []string{"bash -c -- ", "eval ", "sudo -u me timeout 5 sh -ec -- ", "true && bash -lc -- ", "ssh host ", "x=1; bash -c -- "} {
 			if got := verdictOf(t, p, call(wrapper+quoted)); got != hooks.Deny {
 				t.Fatalf("%q is denied, behind %q it gets %s", command, wrapper, got)
 			}

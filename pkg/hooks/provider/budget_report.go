@@ -1,0 +1,72 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// BudgetReport says what was spent.
+type BudgetReport struct {
+	Tenant  string                  `json:"tenant,omitempty"`
+	Session string                  `json:"session,omitempty"` // the one that has ended
+	Limit   float64                 `json:"limit"`
+	Spent   float64                 `json:"spent"`
+	Share   float64                 `json:"share"`  // of the limit; 1 is all
+	Models  []ModelSpending         `json:"models"` // the dearest first
+	Ended   events.SessionEndedData `json:"ended"`  // how the session ended
+}
+
+// ModelSpending is what a model has cost.
+type ModelSpending struct {
+	Model  string        `json:"model"`
+	Tokens events.Tokens `json:"tokens"`
+	Spent  float64       `json:"spent"`
+}
+
+// BudgetReporter is told what was spent.
+type BudgetReporter func(context.Context, BudgetReport) error
+
+// Report returns what was spent so far.
+func (b *Budget) Report() (BudgetReport, error) {
+	all, err := b.total()
+	if err != nil {
+		return BudgetReport{}, err
+	}
+	r := BudgetReport{Limit: b.opts.Limit, Spent: all.Spent, Share: all.Spent / b.opts.Limit, Models: []ModelSpending{}}
+	for _, model := range slices.Sorted(maps.Keys(all.Models)) {
+		u := all.Models[model]
+		r.Models = append(r.Models, ModelSpending{Model: model, Tokens: u.Tokens, Spent: u.Spent})
+	}
+	slices.SortStableFunc(r.Models, func(a, b ModelSpending) int {
+		switch {
+		case a.Spent > b.Spent:
+			return -1
+		case a.Spent < b.Spent:
+			return 1
+		}
+		return 0
+	})
+	return r, nil
+}
+
+// ReportTo returns a reporter that writes each report to w as a line of JSON, one
+// at a time.
+func ReportTo(w io.Writer) BudgetReporter {
+	var mu sync.Mutex // held during a write, so that lines stay whole
+	return func(_ context.Context, r BudgetReport) error {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		_, err = w.Write(append(line, '\n'))
+		return err
+	}
+}

@@ -1,0 +1,125 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+const (
+	decisionsFile = "decisions.md"
+
+	maxDirectives     = 10  // of a prompt; the first count
+	maxDirectiveRunes = 300 // of one
+)
+
+// standing is how a standing order begins.
+var standing = regexp.MustCompile(`(?i)^(?:(?:please|and|also|ok|okay|note|remember)[,:]?\s+)*` +
+	`(?:(?:always|never|from now on|going forward|in (?:the )?future|remember to|remember that|` +
+	`do not ever|don't ever|make sure (?:you |to )?always|we always|we never|we (?:have )?decided (?:to|that|on))\b|` +
+	`prefer\s+\S.*\s+over\s)`)
+
+// sentenceEnd is where a sentence ends within a line.
+var sentenceEnd = regexp.MustCompile(`[.!?;]["')]?\s+`)
+
+// Directives returns the standing orders in a prompt: what is to hold from now
+// on, as opposed to what is to be done now. Code in it is passed over.
+func Directives(prompt string) []string {
+	var found []string
+	code := false
+	for line := range strings.Lines(prompt) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") {
+			code = !code
+			continue
+		}
+		if code || strings.HasPrefix(line, ">") {
+			continue
+		}
+		for _, sentence := range sentenceEnd.Split(line, -1) {
+			sentence = plain(sentence)
+			if standing.MatchString(sentence) && len(strings.Fields(sentence)) > 2 &&
+				len([]rune(sentence)) <= maxDirectiveRunes && !slices.Contains(found, sentence) {
+				found = append(found, sentence)
+			}
+			if len(found) == maxDirectives {
+				return found
+			}
+		}
+	}
+	return found
+}
+
+// plain returns a sentence as one line without what marks it up.
+func plain(sentence string) string {
+	sentence = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, sentence)
+	sentence = strings.TrimLeft(strings.Join(strings.Fields(sentence), " "), "-*#0123456789.) ")
+	return strings.TrimRight(sentence, ".!?; ")
+}
+
+// PromptSubmitted keeps the standing orders of a prompt as decisions.
+func (c *Context) PromptSubmitted(_ context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.Decision[hooks.PromptPatch], error) {
+	found := Directives(prompt.Text)
+	if len(found) == 0 || meta.TeamRoot == "" {
+		return nil, nil //nolint:nilnil // no opinion
+	}
+	if err := c.keep(meta, found); err != nil {
+		return nil, fmt.Errorf("keep directives: %w", err)
+	}
+	return &hooks.Decision[hooks.PromptPatch]{Patch: &hooks.PromptPatch{Directives: found}}, nil
+}
+
+// keep adds the directives that are not among the decisions yet.
+func (c *Context) keep(meta hooks.Meta, directives []string) (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := os.MkdirAll(filepath.Join(meta.TeamRoot, c.opts.Dir), 0o750); err != nil {
+		return err
+	}
+	dir, err := c.open(meta)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	known, err := dir.ReadFile(decisionsFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	var b strings.Builder
+	for _, d := range directives {
+		what := "**What:** " + d + "\n"
+		if !strings.Contains(string(known), what) {
+			fmt.Fprintf(&b, "\n### %s\n**By:** %s\n%s", d, authorOf(meta), what)
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	f, err := dir.OpenFile(decisionsFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(b.String()) // one write: lines of several processes stay whole
+	return errors.Join(err, f.Close())
+}
+
+// authorOf returns who has given an order.
+func authorOf(meta hooks.Meta) string {
+	if user := plain(meta.User); user != "" {
+		return user
+	}
+	return "user"
+}

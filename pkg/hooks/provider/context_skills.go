@@ -1,0 +1,79 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// skills returns the texts of the skills that a charter calls for: those whose
+// name, or whose domain, keyword or trigger in the front matter, it holds word by
+// word.
+func (c *Context) skills(ctx context.Context, dir *os.Root, charter string) ([]string, error) {
+	words := wordsOf(charter)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	list, err := fs.ReadDir(dir.FS(), "skills")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	spoken := " " + strings.Join(words, " ") + " "
+	var texts []string
+	for _, d := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		text, err := c.read(dir, filepath.Join("skills", d.Name(), "SKILL.md"))
+		if err != nil {
+			return nil, err
+		}
+		if text != "" && calledFor(spoken, append(topicsOf(text), d.Name())) {
+			texts = append(texts, text)
+		}
+	}
+	return texts, nil
+}
+
+// calledFor tells whether one of topics occurs in what is spoken.
+func calledFor(spoken string, topics []string) bool {
+	for _, topic := range topics {
+		if words := wordsOf(topic); len(words) > 0 && strings.Contains(spoken, " "+strings.Join(words, " ")+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// topicsOf returns what the front matter of a skill says it is about.
+func topicsOf(skill string) []string {
+	front, ok := strings.CutPrefix(skill, "---\n")
+	if !ok {
+		return nil
+	}
+	front, _, ok = strings.Cut(front, "\n---")
+	if !ok {
+		return nil
+	}
+	var topics []string
+	for line := range strings.Lines(front) {
+		key, value, _ := strings.Cut(line, ":")
+		switch strings.TrimSpace(key) {
+		case "name", "domain", "keywords", "triggers":
+			topics = append(topics, strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(`,[]"'`, r) })...)
+		}
+	}
+	return topics
+}
+
+// wordsOf returns the words of a text in lower case.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}

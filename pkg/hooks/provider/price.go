@@ -1,0 +1,81 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// Price is what a million tokens of a model cost, in the budget's currency.
+type Price struct {
+	Input         float64
+	Output        float64
+	CacheRead     float64 // 0: as Input
+	CacheCreation float64 // 0: as Input
+}
+
+// Of returns what tokens cost.
+func (p Price) Of(t events.Tokens) float64 {
+	read, creation := p.CacheRead, p.CacheCreation
+	if read == 0 {
+		read = p.Input
+	}
+	if creation == 0 {
+		creation = p.Input
+	}
+	return (float64(t.Input)*p.Input + float64(t.Output)*p.Output +
+		float64(t.CacheRead)*read + float64(t.CacheCreation)*creation) / 1e6
+}
+
+// prices is a price table, compiled.
+type prices struct {
+	exact    map[string]Price
+	patterns []priced
+	dearest  Price // of each kind of token the dearest
+}
+
+type priced struct {
+	pattern string
+	models  hooks.Matcher
+	price   Price
+}
+
+func newPrices(table map[string]Price) (prices, error) {
+	p := prices{exact: table}
+	if len(table) == 0 {
+		return p, errors.New("prices: none")
+	}
+	for name, price := range table {
+		for _, v := range []float64{price.Input, price.Output, price.CacheRead, price.CacheCreation} {
+			if v < 0 || v != v || v > 1e12 {
+				return p, fmt.Errorf("price of %q: %v", name, v)
+			}
+		}
+		m, err := hooks.ForTool(name) // a pattern over names, whatever they name
+		if err != nil {
+			return p, fmt.Errorf("price of %q: %w", name, err)
+		}
+		p.patterns = append(p.patterns, priced{name, m, price})
+		p.dearest.Input = max(p.dearest.Input, price.Input, price.CacheRead, price.CacheCreation)
+		p.dearest.Output = max(p.dearest.Output, price.Output)
+	}
+	return p, nil
+}
+
+// of returns the price of a model: that of its name, else of the longest pattern
+// that matches it. What has no price costs as much as the dearest, so that a new
+// model is not free.
+func (p prices) of(model string) Price {
+	if price, ok := p.exact[model]; ok {
+		return price
+	}
+	best, length := p.dearest, 0
+	for _, c := range p.patterns {
+		if len(c.pattern) > length && c.models.Match(hooks.Meta{}, hooks.Subject{Tool: model}) {
+			best, length = c.price, len(c.pattern)
+		}
+	}
+	return best
+}

@@ -1,0 +1,394 @@
+package provider_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
+)
+
+// journal is an Appender that keeps what it gets.
+type journal struct {
+	mu   sync.Mutex // guards all
+	all  []events.Event
+	fail error
+}
+
+func (j *journal) Append(_ context.Context, e events.Event) (events.Event, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Producer = "journal"
+	j.all = append(j.all, e)
+	return e, j.fail
+}
+
+func (j *journal) kinds() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var list []string
+	for _, e := range j.all {
+		list = append(list, string(e.Kind()))
+	}
+	return list
+}
+
+// use returns an engine with the providers.
+func use(t *testing.T, meta hooks.Meta, providers ...any) *hooks.Engine {
+	t.Helper()
+	r := hooks.NewRegistry(hooks.Options{})
+	for _, p := range providers {
+		if _, err := r.Use(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return hooks.NewEngine(r, meta)
+}
+
+// defaults returns the default provider.
+func defaults(t *testing.T, c policy.Config) *policy.Set {
+	t.Helper()
+	p, err := provider.Default(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func echo(_ context.Context, c hooks.ToolCall) (hooks.JSON, error) { return c.Args, nil }
+
+// squad is a provider with all nine hooks of the document.
+type squad struct{ fired []string }
+
+func (s *squad) note(hook string) { s.fired = append(s.fired, hook) }
+
+func (s *squad) PreToolUse(_ context.Context, m hooks.Meta, c hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+	s.note("onPreToolUse " + c.Tool + " " + string(c.Args) + " " + m.TeamRoot)
+	return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Allow, Context: "more", Patch: &hooks.ToolPatch{Args: `{"n":2}`}}, nil
+}
+
+func (s *squad) PostToolUse(_ context.Context, _ hooks.Meta, d hooks.ToolDone, o hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
+	s.note(fmt.Sprint("onPostToolUse ", d.Call.Tool, " ", o.Result, " ", d.Duration >= 0))
+	o.Result, o.Suppress, o.Context = `"changed"`, true, "seen"
+	return &o, nil
+}
+
+func (s *squad) SessionStart(_ context.Context, _ hooks.Meta, in hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
+	s.note("onSessionStart " + in.Model + " " + in.Charter)
+	return &hooks.Decision[hooks.SessionPatch]{Context: "decisions", Patch: &hooks.SessionPatch{Model: "sonnet"}}, nil
+}
+
+func (s *squad) PromptSubmitted(_ context.Context, _ hooks.Meta, in hooks.Prompt) (*hooks.Decision[hooks.PromptPatch], error) {
+	s.note("onUserPromptSubmitted " + in.Text)
+	rewritten := in.Text + "!"
+	return &hooks.Decision[hooks.PromptPatch]{Context: "today", Patch: &hooks.PromptPatch{Prompt: &rewritten, Directives: []string{"use tabs"}}}, nil
+}
+
+func (s *squad) SessionEnd(_ context.Context, _ hooks.Meta, d events.SessionEndedData) error {
+	s.note(fmt.Sprint("onSessionEnd ", d.TokensUsed.Input, " ", d.ToolCalls, " ", d.Files, " ", d.DurationMS >= 0))
+	return nil
+}
+
+func (s *squad) ErrorOccurred(_ context.Context, _ hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
+	s.note(fmt.Sprint("onErrorOccurred ", f.Type, " ", f.Model, " ", f.Err))
+	return &hooks.Recovery{Retry: true, Fallback: "haiku", Prompt: "shorter", Backoff: time.Millisecond}, nil
+}
+
+func (s *squad) PreCompact(_ context.Context, _ hooks.Meta, c hooks.Compaction) (*hooks.Decision[hooks.CompactionPatch], error) {
+	s.note(fmt.Sprint("onPreCompact ", c.Tokens, " ", c.MaxTokens, " ", c.Strategy))
+	return &hooks.Decision[hooks.CompactionPatch]{Patch: &hooks.CompactionPatch{Preserve: []string{"goal"}, Export: `{"open":3}`}}, nil
+}
+
+func (s *squad) SubagentStart(_ context.Context, _ hooks.Meta, a hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
+	s.note("onSubagentStart " + a.Name + " " + a.Model + " " + a.TaskType + " " + a.Charter)
+	if a.Name == "ralph" {
+		return &hooks.Decision[hooks.SubagentPatch]{Verdict: hooks.Deny, Reason: "no loops"}, nil
+	}
+	return &hooks.Decision[hooks.SubagentPatch]{Verdict: hooks.Allow, Context: "be brief", Patch: &hooks.SubagentPatch{Model: "haiku"}}, nil
+}
+
+func (s *squad) SubagentStop(_ context.Context, _ hooks.Meta, d events.SubagentStoppedData) error {
+	s.note(fmt.Sprint("onSubagentStop ", d.Name, " ", d.Model, " ", d.TotalTokens, " ", d.ToolCalls, " ", d.Status, " ", d.Files))
+	return nil
+}
+
+func TestSeed000(t *testing.T) {
+	meta := hooks.Meta{Session: "s", Agent: "eecom", TeamRoot: "/team"}
+	t.Run("onPreToolUse: called before a tool; allows, modifies arguments, adds context", func(t *testing.T) {
+		p := &squad{}
+		out, err := use(t, meta, p).Tool(t.Context(), hooks.ToolCall{Tool: "edit", Args: `{"n":1}`}, echo)
+		if err != nil || out.Context != "more\n\nseen" {
+			t.Errorf("got %+v, %v", out, err)
+		}
+		want := []string{`onPreToolUse edit {"n":1} /team`, `onPostToolUse edit {"n":2} true`}
+		if diff := cmp.Diff(want, p.fired); diff != "" {
+			t.Errorf("fired (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("onPreToolUse: a decision to deny keeps the tool from running, null allows", func(t *testing.T) {
+		p := defaults(t, policy.Config{Mode: policy.Compat})
+		e := use(t, meta, p)
+		if _, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "bash", Args: `{"command":"git push --force"}`}, echo); !errors.Is(err, hooks.ErrDenied) {
+			t.Errorf("got %v", err)
+		}
+		if out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "bash", Args: `{"command":"ls"}`}, echo); err != nil || out.Result == "" {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	t.Run("onPostToolUse: transforms the result, suppresses output, adds context; null passes it through", func(t *testing.T) {
+		out, _ := use(t, meta, &squad{}).Tool(t.Context(), hooks.ToolCall{Tool: "edit"}, echo)
+		if out.Result != `"changed"` || !out.Suppress {
+			t.Errorf("got %+v", out)
+		}
+		out, _ = use(t, meta).Tool(t.Context(), hooks.ToolCall{Tool: "edit", Args: `1`}, echo)
+		if diff := cmp.Diff(hooks.ToolOutcome{Status: events.ToolSuccess, Result: `1`}, out); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+	t.Run("onSessionStart and onSessionEnd: context, configuration, and what the session came to", func(t *testing.T) {
+		p := &squad{}
+		e := use(t, meta, p)
+		err := e.Session(t.Context(), "", hooks.Session{Model: "opus", Charter: "core dev"}, func(ctx context.Context, start hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+			if start.Input.Model != "sonnet" || start.Context != "decisions" {
+				t.Errorf("got %+v", start)
+			}
+			hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 7}, Files: []string{"a.go"}})
+			return nil
+		})
+		want := []string{"onSessionStart opus core dev", "onSessionEnd 7 0 [a.go] true"}
+		if diff := cmp.Diff(want, p.fired); diff != "" || err != nil {
+			t.Errorf("error %v, fired (-want +got):\n%s", err, diff)
+		}
+	})
+	t.Run("onUserPromptSubmitted: rewrites the prompt, captures directives, adds context", func(t *testing.T) {
+		e := use(t, meta, &squad{})
+		out := hooks.PromptSubmit.Dispatch(t.Context(), e.Registry(), e.Meta(t.Context()), hooks.Prompt{Text: "go"})
+		if out.Input.Text != "go!" || out.Context != "today" || !slices.Equal(out.Patch.Directives, []string{"use tabs"}) {
+			t.Errorf("got %+v", out)
+		}
+	})
+	t.Run("onErrorOccurred: retry, fallback model, modified prompt, backoff", func(t *testing.T) {
+		p := &squad{}
+		var last hooks.Attempt
+		_, err := use(t, meta, p).Step(t.Context(), hooks.StepInfo{Model: "opus"}, func(_ context.Context, a hooks.Attempt) (hooks.JSON, error) {
+			if last = a; a.Number == 1 {
+				return "", &hooks.TypedError{Type: hooks.ContextOverflowError, Err: errors.New("too long")}
+			}
+			return `{}`, nil
+		})
+		if err != nil || last.Model != "haiku" || last.Prompt != "shorter" || !slices.Equal(p.fired, []string{"onErrorOccurred context_overflow opus too long"}) {
+			t.Errorf("got %v, %+v, %v", err, last, p.fired)
+		}
+	})
+	t.Run("onPreCompact: preserves context, exports state", func(t *testing.T) {
+		p := &squad{}
+		e := use(t, meta, p)
+		out := hooks.CompactBefore.Dispatch(t.Context(), e.Registry(), meta, hooks.Compaction{Tokens: 9, MaxTokens: 10, Strategy: "summary"})
+		if !slices.Equal(out.Patch.Preserve, []string{"goal"}) || out.Patch.Export != `{"open":3}` || p.fired[0] != "onPreCompact 9 10 summary" {
+			t.Errorf("got %+v, %v", out, p.fired)
+		}
+	})
+	t.Run("onSubagentStart and onSubagentStop: deny, another model, context; what it came to", func(t *testing.T) {
+		p := &squad{}
+		e := use(t, meta, p)
+		run := func(ctx context.Context, start hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+			if start.Input.Model != "haiku" || start.Context != "be brief" {
+				t.Errorf("got %+v", start)
+			}
+			hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Output: 3}, Files: []string{"x"}})
+			return nil
+		}
+		if err := e.Subagent(t.Context(), hooks.Subagent{Name: "scout", Model: "opus", TaskType: "search", Charter: "c.md"}, run); err != nil {
+			t.Error(err)
+		}
+		if err := e.Subagent(t.Context(), hooks.Subagent{Name: "ralph"}, run); !errors.Is(err, hooks.ErrDenied) {
+			t.Errorf("got %v", err)
+		}
+		want := []string{"onSubagentStart scout opus search c.md", "onSubagentStop scout haiku 3 0 completed [x]", "onSubagentStart ralph   "}
+		if diff := cmp.Diff(want, p.fired); diff != "" {
+			t.Errorf("fired (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("all methods are optional: a provider has only the hooks it needs", func(t *testing.T) {
+		e := use(t, meta, onlySessions{})
+		if list := e.Registry().List(); len(list) != 1 || list[0].Point != events.SessionStart {
+			t.Errorf("got %+v", list)
+		}
+		if out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "T", Args: `1`}, echo); err != nil || out.Result != `1` {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	t.Run("HookContext: session, agent, team root and time reach every hook", func(t *testing.T) {
+		var got hooks.Meta
+		e := use(t, meta)
+		hooks.ToolBefore.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+			got = m
+			return nil, nil //nolint:nilnil // no opinion
+		})
+		_, _ = e.Tool(t.Context(), hooks.ToolCall{Tool: "T"}, echo)
+		if got.Session != "s" || got.Agent != "eecom" || got.TeamRoot != "/team" || time.Since(got.Time) > time.Minute {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+type onlySessions struct{}
+
+func (onlySessions) SessionStart(context.Context, hooks.Meta, hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
+	return nil, nil //nolint:nilnil // no opinion
+}
+
+// verdicts is a provider that always says the same, and counts how often it was asked.
+type verdicts struct {
+	verdict hooks.Verdict
+	reason  string
+	context string
+	asked   int
+	ended   int
+	fail    error
+}
+
+func (v *verdicts) PreToolUse(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+	v.asked++
+	if v.verdict == "" && v.context == "" {
+		return nil, v.fail
+	}
+	return &hooks.Decision[hooks.ToolPatch]{Verdict: v.verdict, Reason: v.reason, Context: v.context}, v.fail
+}
+
+func (v *verdicts) SessionEnd(context.Context, hooks.Meta, events.SessionEndedData) error {
+	v.ended++
+	return v.fail
+}
+
+func TestSeed000_Composition(t *testing.T) {
+	call := hooks.ToolCall{Tool: "bash", Args: `{"command":"git reset --hard"}`}
+	t.Run("CompositeHooksProvider: a deny wins, wherever its provider stands", func(t *testing.T) {
+		e := use(t, hooks.Meta{}, provider.Composite(provider.DenyWins, &verdicts{verdict: hooks.Allow}, &verdicts{}, defaults(t, policy.Config{})))
+		if out, err := e.Tool(t.Context(), call, echo); !errors.Is(err, hooks.ErrDenied) || !strings.Contains(out.Error, "git reset --hard") {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	t.Run("CompositeHooksProvider: the first non-null result wins, as the unsafe mode FirstNonNil", func(t *testing.T) {
+		first, second := &verdicts{verdict: hooks.Allow}, &verdicts{verdict: hooks.Deny}
+		e := use(t, hooks.Meta{}, provider.Composite(provider.FirstNonNil, &verdicts{}, first, second))
+		if _, err := e.Tool(t.Context(), call, echo); err != nil || first.asked != 1 || second.asked != 0 {
+			t.Errorf("got %v, asked %d and %d", err, first.asked, second.asked)
+		}
+	})
+	t.Run("CompositeHooksProvider: void hooks fire all providers, also when one fails", func(t *testing.T) {
+		for _, mode := range []provider.Mode{provider.DenyWins, provider.FirstNonNil} {
+			list := []*verdicts{{}, {fail: errors.New("no")}, {}}
+			e := use(t, hooks.Meta{}, provider.Composite(mode, list[0], list[1], list[2]))
+			told := hooks.SessionEnded.Dispatch(t.Context(), e.Registry(), hooks.Meta{}, events.SessionEndedData{})
+			if list[0].ended != 1 || list[1].ended != 1 || list[2].ended != 1 || len(told.Errors) != 1 {
+				t.Errorf("mode %d: got %+v, errors %v", mode, list, told.Errors)
+			}
+		}
+	})
+	t.Run("DefaultHooksProvider: policies on tool calls, no-op in the lifecycle", func(t *testing.T) {
+		e := use(t, hooks.Meta{}, defaults(t, policy.Config{AllowedWritePaths: []string{"src/**"}, ScrubPII: true, Mode: policy.Compat}))
+		if out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "edit", Args: `{"path":"etc/passwd"}`}, echo); err == nil ||
+			out.Error != `File write blocked: "etc/passwd" does not match allowed paths. Allowed patterns: src/**` {
+			t.Errorf("got %+v, %v", out, err)
+		}
+		out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "view"}, func(context.Context, hooks.ToolCall) (hooks.JSON, error) { return `"mail a@b.example"`, nil })
+		if err != nil || out.Result != `"mail [EMAIL_REDACTED]"` {
+			t.Errorf("got %+v, %v", out, err)
+		}
+		for _, h := range e.Registry().List() {
+			if h.Point == events.SessionStart || h.Point == events.PromptSubmit || h.Point == events.Error || h.Point == events.CompactBefore {
+				t.Errorf("hooks into %s", h.Point)
+			}
+		}
+	})
+	t.Run("DefaultHooksProvider: the reviewer lockout is reachable, as getReviewerLockout", func(t *testing.T) {
+		p := defaults(t, policy.Config{ReviewerLockout: true, Mode: policy.Compat})
+		p.Lockout().Lockout("src/a.go", "eecom")
+		out, err := use(t, hooks.Meta{Agent: "eecom"}, p).Tool(t.Context(), hooks.ToolCall{Tool: "edit", Args: `{"path":"src/a.go"}`}, echo)
+		if !errors.Is(err, hooks.ErrDenied) || !strings.HasPrefix(out.Error, `Reviewer lockout: Agent "eecom" is locked out of artifact "src/a.go".`) {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	t.Run("Configuration: without hooks everything is as before", func(t *testing.T) {
+		out, err := use(t, hooks.Meta{}).Tool(t.Context(), call, echo)
+		if err != nil || out.Result != call.Args {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	t.Run("Migration: hooks of one's own beside the default provider", func(t *testing.T) {
+		own := &verdicts{verdict: hooks.Deny, reason: "mine"}
+		e := use(t, hooks.Meta{}, defaults(t, policy.Config{}), own)
+		if out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "view"}, echo); err == nil || out.Error != "mine" {
+			t.Errorf("got %+v, %v", out, err)
+		}
+	})
+	t.Run("Success metric: less than 1 ms overhead per hook", func(t *testing.T) {
+		e := use(t, hooks.Meta{}, defaults(t, policy.Config{AllowedWritePaths: []string{"**"}, ScrubPII: true}))
+		var took []time.Duration
+		for range 201 {
+			began := time.Now()
+			hooks.ToolBefore.Dispatch(t.Context(), e.Registry(), hooks.Meta{}, hooks.ToolCall{Tool: "bash", Args: `{"command":"go test ./..."}`})
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		if median := took[len(took)/2]; median >= time.Millisecond {
+			t.Errorf("a dispatch of all policies takes %v", median)
+		} else {
+			t.Logf("a dispatch of all policies takes %v", median)
+		}
+	})
+	t.Run("Success metric: all hooks fire, seen by the telemetry provider", func(t *testing.T) {
+		m := &meter{}
+		everything(t, use(t, hooks.Meta{Agent: "eecom"}, provider.NewObservability(provider.ObservabilityOptions{Prefix: "squad", Meter: m})))
+		for _, name := range []string{
+			"squad.tool.request", "squad.tool.call", "squad.session.start", "squad.session.end", "squad.prompt",
+			"squad.error", "squad.compaction", "squad.agent.spawn", "squad.agent.complete",
+		} {
+			if m.counts[name] == 0 {
+				t.Errorf("%s never fired", name)
+			}
+		}
+	})
+}
+
+// everything does what fires every hook of a provider.
+func everything(t *testing.T, e *hooks.Engine) {
+	t.Helper()
+	err := e.Session(t.Context(), "s", hooks.Session{Model: "opus"}, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+		return e.Run(ctx, hooks.RunInfo{Type: "PLAN"}, func(ctx context.Context) error {
+			hooks.PromptSubmit.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Prompt{Text: "go"})
+			hooks.CompactBefore.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Compaction{Trigger: "auto"})
+			_, err := e.Step(ctx, hooks.StepInfo{}, func(ctx context.Context, _ hooks.Attempt) (hooks.JSON, error) {
+				_, err := e.Tool(ctx, hooks.ToolCall{Tool: "bash", Args: `{"command":"ls"}`}, func(context.Context, hooks.ToolCall) (hooks.JSON, error) { return "", os.ErrClosed })
+				return `{}`, err
+			})
+			if err != nil {
+				return err
+			}
+			return e.Subagent(ctx, hooks.Subagent{Name: "scout", Model: "haiku"}, func(ctx context.Context, _ hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+				hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 5, Output: 2}})
+				return nil
+			})
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -76,6 +76,7 @@ was acknowledged is lost by that.`,
 	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty is a free port, which it keeps")
 	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address that is not of the loopback: whoever reaches it may write")
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how long stopping may take")
+	redaction.Register(cmd)
 	return cmd
 }
 

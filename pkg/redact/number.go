@@ -12,8 +12,8 @@ var layouts = [...][]int{{4, 4, 4, 4}, {4, 6, 5}, {4, 6, 4}, {4, 4, 4, 4, 3}}
 // 13 to 19 digits of a card scheme, together or in its groups with spaces or
 // dashes, with the right check digit.
 func card(text string, i int) int {
-	if preceded(text, i, ".-") {
-		return 0
+	if text[i] < '2' || text[i] > '6' || preceded(text, i, ".-") {
+		return 0 // no scheme begins with another digit
 	}
 	run := i
 	for run < len(text) && run < i+20 && isDigit(text[run]) {

@@ -110,7 +110,10 @@ func (r *tomlReader) value() (v tomlValue, err error) {
 		v.form = tomlText
 		v.text, err = r.string()
 	default:
-		n := strings.IndexAny(rest+"\n", " \t\r\n#")
+		n := strings.IndexAny(rest, " \t\r\n#")
+		if n < 0 {
+			n = len(rest)
+		}
 		v.form = tomlNumber
 		if v.number, err = strconv.ParseFloat(rest[:n], 64); err != nil {
 			return v, r.fail("value")

@@ -71,7 +71,7 @@ func (r *hookReader) pattern(n *yaml.Node, what string, compile func(string) (ho
 	}
 	m, err := compile(s)
 	if err != nil {
-		r.wrong(n, "%s: bad pattern: %v", what, err)
+		r.wrong(n, "%s: %v", what, err)
 		return
 	}
 	r.hook.match = append(r.hook.match, m)

@@ -29,15 +29,20 @@ func Command() *cobra.Command {
 }
 
 func runShowCommand(shared *cli.Shared) *cobra.Command {
-	return &cobra.Command{
+	var points bool
+	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run as a waterfall",
 		Long: `Show a run as a waterfall: its steps, and in each the tool calls with bars that
 tell when they ran and for how long, failures, sub-agents and tokens. It reads the
 ledger and needs no server. The start of a run's id is enough if it
-fits one run.`,
+fits one run.
+
+With --points it shows which hook points fired instead: how often, how many hooks
+ran there, what they denied, what failed and why, and which points never fired.`,
 		Example: `  hooktrail run show 5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71
-  hooktrail run show 5e6c1d2a --tenant acme --json`,
+  hooktrail run show 5e6c1d2a --tenant acme --json
+  hooktrail run show 5e6c1d2a --points`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant := shared.TenantOrDefault()
@@ -45,7 +50,12 @@ fits one run.`,
 			if err != nil {
 				return err
 			}
-			t, err := readTrace(cmd.Context(), r, args[0])
+			var report runReport
+			if points {
+				report, err = readFired(cmd.Context(), r, args[0])
+			} else {
+				report, err = readTrace(cmd.Context(), r, args[0])
+			}
 			if missing, ok := errors.AsType[*noRunError](err); ok {
 				missing.list = listHint(shared)
 			}
@@ -53,13 +63,15 @@ fits one run.`,
 				return err
 			}
 			if shared.JSON {
-				return cli.PrintJSON(cmd, t)
+				return cli.PrintJSON(cmd, report)
 			}
 			out := cmd.OutOrStdout()
-			waterfall(out, t, cli.PaletteFor(out))
+			report.write(out, cli.PaletteFor(out))
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&points, "points", false, "show which hook points fired, what failed there, and which never fired")
+	return cmd
 }
 
 func runListCommand(shared *cli.Shared) *cobra.Command {
@@ -111,6 +123,11 @@ func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	return nil, errors.Join(fmt.Errorf("tenant %q has no ledger below %s; there are: %s", tenant, dataDir, strings.Join(tenants, ", ")), err)
 }
 
+// runReport is what can be shown of a run.
+type runReport interface {
+	write(w io.Writer, paint cli.Palette)
+}
+
 // readTrace folds the events of the run that name stands for.
 func readTrace(ctx context.Context, r *ledger.Reader, name string) (Trace, error) {
 	run, err := findRun(ctx, r, name)
@@ -118,17 +135,23 @@ func readTrace(ctx context.Context, r *ledger.Reader, name string) (Trace, error
 		return Trace{}, err
 	}
 	t := newTracer(r.Tenant(), run)
+	err = eachEvent(ctx, r, run, t.add)
+	return t.result(), err
+}
+
+// eachEvent calls fold with the events of a run, in the order of the ledger.
+func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(events.Event)) error {
 	for entry, err := range r.Run(ctx, run) {
 		if err != nil {
-			return Trace{}, err
+			return err
 		}
 		e, err := events.Decode(entry.Bytes)
 		if err != nil {
-			return Trace{}, fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
+			return fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
 		}
-		t.add(e)
+		fold(e)
 	}
-	return t.result(), nil
+	return nil
 }
 
 // findRun returns the run named so, else the one whose id has name in it.

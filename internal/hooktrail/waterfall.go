@@ -32,6 +32,8 @@ func waterfall(w io.Writer, t Trace, paint cli.Palette) {
 	}
 }
 
+func (t Trace) write(w io.Writer, paint cli.Palette) { waterfall(w, t, paint) }
+
 func heading(t Trace) []string {
 	engine := t.Source
 	if t.Version != "" {

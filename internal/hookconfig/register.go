@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 
@@ -17,6 +18,11 @@ type Options struct {
 	Conn   *nats.Conn     // for nats hooks, which fail without one
 	Space  subjects.Space // where the decision service is
 	Logger *slog.Logger   // nil discards
+}
+
+// Asks tells whether a hook of that type is to be registered.
+func (f *File) Asks(t Type) bool {
+	return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Type == t && !h.Disabled })
 }
 
 // runner is the function of a hook.

@@ -1,0 +1,244 @@
+package hooktrail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/internal/hookdoc"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// exitDenied is the exit status of a test whose event is denied.
+const exitDenied = 3
+
+func hooksCommand(shared *cli.Shared) *cobra.Command {
+	return cli.Group("hooks", "Check, list and try the hooks of a hooks.yaml",
+		hooksListCommand(shared), hooksSchemaCommand(), hooksTestCommand(shared), hooksValidateCommand(shared))
+}
+
+// validity is what hooks validate says.
+type validity struct {
+	File     string               `json:"file"`
+	Valid    bool                 `json:"valid"`
+	Hooks    int                  `json:"hooks"`
+	Policies int                  `json:"policies"`
+	Problems []hookconfig.Problem `json:"problems"`
+	Warnings []hookconfig.Problem `json:"warnings"`
+}
+
+func hooksValidateCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Check a hooks.yaml",
+		Long: `Check a hooks.yaml, and print everything that is wrong with it, each with file,
+line and column. It runs no hook. The exit status is 1 if something is wrong.`,
+		Example: `  hooktrail hooks validate hooks.yaml
+  hooktrail hooks validate --json hooks.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v := validity{File: args[0], Valid: true, Problems: []hookconfig.Problem{}, Warnings: []hookconfig.Problem{}}
+			f, err := hookconfig.Load(args[0])
+			invalid, isInvalid := errors.AsType[*hookconfig.InvalidError](err)
+			switch {
+			case isInvalid:
+				v.Valid, v.Problems = false, invalid.Problems
+			case err != nil:
+				return err
+			default:
+				v.Hooks, v.Warnings = len(f.Hooks), append(v.Warnings, f.Warnings...)
+				if f.Policies != nil {
+					v.Policies = len(f.Policies.Policies())
+				}
+			}
+			return printValidity(cmd, shared.JSON, v)
+		},
+	}
+}
+
+func printValidity(cmd *cobra.Command, asJSON bool, v validity) error {
+	out := cmd.OutOrStdout()
+	switch {
+	case asJSON:
+		if err := cli.PrintJSON(cmd, v); err != nil {
+			return err
+		}
+	default:
+		for _, p := range v.Problems {
+			fmt.Fprintln(out, cli.Printable(p.String()))
+		}
+		for _, p := range v.Warnings {
+			fmt.Fprintf(out, "%s (warning)\n", cli.Printable(p.String()))
+		}
+		if v.Valid {
+			fmt.Fprintf(out, "%s: %s and %s, all right\n", cli.Printable(v.File), plural(v.Hooks, "hook"), policies(v.Policies))
+		}
+	}
+	if !v.Valid {
+		return fmt.Errorf("%s: %s; no hook of the file is used", v.File, plural(len(v.Problems), "problem"))
+	}
+	return nil
+}
+
+func policies(n int) string {
+	if n == 1 {
+		return "1 policy"
+	}
+	return strconv.Itoa(n) + " policies"
+}
+
+func hooksSchemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of hooks.yaml, for editors",
+		Long: `Print the JSON Schema of hooks.yaml. An editor that knows it completes keys and
+marks mistakes; name it in the first line of the file:
+
+  # yaml-language-server: $schema=hooks.schema.json`,
+		Example: `  hooktrail hooks schema > hooks.schema.json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			schema, err := hookconfig.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(schema)
+			return err
+		},
+	}
+}
+
+func hooksTestCommand(shared *cli.Shared) *cobra.Command {
+	var file, event string
+	cmd := &cobra.Command{
+		Use:   "test --hooks FILE --event FILE",
+		Short: "Show what hooks would decide about an event",
+		Long: `Run the hooks of a file on an event and print what each of them said and what they
+decide together. The event is a document as a command hook gets it, or a CloudEvent;
+"-" reads it from stdin. The hooks really run; nothing is published. The exit status
+is 3 if the event is denied.`,
+		Example: `  echo '{"event":"PreToolUse","tool":"Bash","args":{"command":"rm -rf /"}}' | hooktrail hooks test --hooks hooks.yaml --event -
+  hooktrail hooks test --hooks hooks.yaml --event call.json --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := readDocument(cmd.InOrStdin(), event)
+			if err != nil {
+				return err
+			}
+			out, err := tryHooks(cmd, shared, file, d)
+			if err != nil {
+				return err
+			}
+			if shared.JSON {
+				err = cli.PrintJSON(cmd, out)
+			} else {
+				writeOutcome(cmd.OutOrStdout(), out)
+			}
+			if err == nil && out.Verdict == hooks.Deny {
+				err = cli.Exit(exitDenied)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&file, "hooks", "", "`file` with the hooks")
+	cmd.Flags().StringVar(&event, "event", "", "`file` with the event")
+	for _, name := range []string{"hooks", "event"} {
+		if err := cmd.MarkFlagRequired(name); err != nil {
+			return cmd // not reached: both are there
+		}
+	}
+	return cmd
+}
+
+// readDocument reads the event of a test.
+func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
+	read := func() ([]byte, error) { return os.ReadFile(path) }
+	if path == "-" {
+		read = func() ([]byte, error) { return io.ReadAll(io.LimitReader(stdin, hookdoc.MaxBytes+1)) }
+	}
+	data, err := read()
+	if err != nil {
+		return hooks.Document{}, fmt.Errorf("read event: %w", err)
+	}
+	d, err := hookdoc.Parse(data)
+	if err != nil {
+		return hooks.Document{}, fmt.Errorf("event %s: %w", path, err)
+	}
+	return d, nil
+}
+
+// tryHooks dispatches d to the hooks of a file, and waits for all of them.
+func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Document) (out hooks.DocumentOutcome, err error) {
+	ctx := cmd.Context()
+	f, err := hookconfig.Load(path)
+	if err != nil {
+		return out, err
+	}
+	if d.Meta.Tenant == "" {
+		d.Meta.Tenant = shared.TenantOrDefault()
+	}
+	log := shared.Logger(cmd)
+	opts := hookconfig.Options{Logger: log}
+	if f.Asks(hookconfig.NATSType) {
+		// Without a connection these hooks fail, which is what is to be seen.
+		nc, err := broker.Dial(ctx, broker.Options{DataDir: shared.DataDir, URL: shared.NATSURL, Name: "hooktrail hooks test", Creds: os.Getenv("NATS_CREDS")})
+		if err != nil {
+			log.WarnContext(ctx, "nats hooks cannot ask", "error", err)
+		} else {
+			defer nc.Close()
+			opts.Conn = nc
+		}
+	}
+	r := hooks.NewRegistry(hooks.Options{Logger: log})
+	if err := f.Register(r, opts); err != nil {
+		return out, err
+	}
+	out, err = r.DispatchDocument(ctx, d)
+	closing, cancel := context.WithTimeout(ctx, hooks.DefaultChainTimeout)
+	defer cancel()
+	return out, errors.Join(err, r.Close(closing))
+}
+
+// writeOutcome prints an outcome for people.
+func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
+	fmt.Fprintf(w, "%s: %s\n", out.Point, out.Verdict)
+	for _, line := range []struct{ name, text string }{
+		{"reason", out.Reason}, {"context", out.Context}, {"args", string(out.Args)}, {"value", string(out.Value)},
+	} {
+		if line.text != "" {
+			fmt.Fprintf(w, "%-8s %s\n", line.name, cli.Printable(line.text))
+		}
+	}
+	if len(out.Executions) == 0 {
+		fmt.Fprintln(w, "no hook is for this event")
+		return
+	}
+	fmt.Fprintln(w)
+	rows := [][]string{{"HOOK", "SAID", "TOOK"}}
+	for _, x := range out.Executions {
+		rows = append(rows, []string{cli.Printable(x.Name), said(x), (time.Duration(x.DurationMS*1000) * time.Microsecond).String()})
+	}
+	writeTable(w, rows)
+}
+
+// said is what a hook contributed.
+func said(x hooks.Execution) string {
+	switch {
+	case !x.Success:
+		return "failed: " + x.Error
+	case x.Modified && (x.Verdict == "" || x.Verdict == hooks.None):
+		return "modified it"
+	case x.Modified:
+		return string(x.Verdict) + ", modified it"
+	case x.Verdict == "":
+		return string(hooks.None)
+	}
+	return string(x.Verdict)
+}

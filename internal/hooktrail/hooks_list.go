@@ -1,0 +1,125 @@
+package hooktrail
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// listedPoint is a hook point as hooks list shows it.
+type listedPoint struct {
+	Point events.Kind `json:"point"`
+	Class hooks.Class `json:"class"`
+	Names []string    `json:"names"` // that hooks.yaml has for it besides
+	Async bool        `json:"async"`
+}
+
+// listedHook is a hook of a file as hooks list shows it.
+type listedHook struct {
+	Point     events.Kind `json:"point"`
+	Name      string      `json:"name"`
+	Priority  int         `json:"priority"`
+	TimeoutMS int64       `json:"timeout_ms"`
+	OnFailure string      `json:"on_failure"`
+	Async     bool        `json:"async"`
+}
+
+func hooksListCommand(shared *cli.Shared) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "list [--hooks FILE]",
+		Short: "List the hook points, or the hooks of a file",
+		Long: `List the hook points and what a hooks.yaml may call them. With --hooks, list the
+hooks and policies of that file in the order in which they run.`,
+		Example: `  hooktrail hooks list
+  hooktrail hooks list --hooks hooks.yaml --json`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
+				return printPoints(cmd, shared.JSON)
+			}
+			f, err := hookconfig.Load(file)
+			if err != nil {
+				return err
+			}
+			r := hooks.NewRegistry(hooks.Options{})
+			if err := f.Register(r, hookconfig.Options{}); err != nil {
+				return err
+			}
+			return printHooks(cmd, shared.JSON, r.List())
+		},
+	}
+	cmd.Flags().StringVar(&file, "hooks", "", "`file` with the hooks")
+	return cmd
+}
+
+func printPoints(cmd *cobra.Command, asJSON bool) error {
+	list := []listedPoint{}
+	rows := [][]string{{"POINT", "CLASS", "ALSO CALLED", "ASYNC"}}
+	for _, p := range hooks.Points() {
+		p := listedPoint{Point: p.Kind, Class: p.Class, Names: append([]string{}, p.Aliases...), Async: p.Async}
+		list = append(list, p)
+		rows = append(rows, []string{string(p.Point), string(p.Class), strings.Join(p.Names, ", "), yes(p.Async)})
+	}
+	if asJSON {
+		return cli.PrintJSON(cmd, list)
+	}
+	writeTable(cmd.OutOrStdout(), rows)
+	return nil
+}
+
+func printHooks(cmd *cobra.Command, asJSON bool, registered []hooks.Registration) error {
+	points := hooks.Points()
+	place := func(kind events.Kind) int {
+		return slices.IndexFunc(points, func(p hooks.Point) bool { return p.Kind == kind })
+	}
+	slices.SortStableFunc(registered, func(a, b hooks.Registration) int {
+		return cmp.Or(cmp.Compare(place(a.Point), place(b.Point)), cmp.Compare(a.Priority, b.Priority))
+	})
+	list := []listedHook{}
+	rows := [][]string{{"POINT", "HOOK", "PRIORITY", "TIMEOUT", "ON FAILURE", "ASYNC"}}
+	for _, h := range registered {
+		list = append(list, listedHook{
+			Point: h.Point, Name: h.Name, Priority: h.Priority, TimeoutMS: h.Timeout.Milliseconds(),
+			OnFailure: h.OnFailure.String(), Async: h.Async,
+		})
+		rows = append(rows, []string{
+			string(h.Point), cli.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async),
+		})
+	}
+	switch {
+	case asJSON:
+		return cli.PrintJSON(cmd, list)
+	case len(list) == 0:
+		fmt.Fprintln(cmd.OutOrStdout(), "the file has no hooks")
+	default:
+		writeTable(cmd.OutOrStdout(), rows)
+	}
+	return nil
+}
+
+// writeTable prints rows, the first of which has the titles.
+func writeTable(w io.Writer, rows [][]string) {
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(table, strings.Join(row, "\t"))
+	}
+	table.Flush()
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

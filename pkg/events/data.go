@@ -17,6 +17,12 @@ func (e *Event) SetData(payload any) error {
 	if payload == nil {
 		return nil
 	}
+	if p, ok := payload.(direct); ok {
+		if data, ok := appendDirect(p); ok {
+			e.Data = data
+			return nil
+		}
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

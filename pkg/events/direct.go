@@ -1,0 +1,146 @@
+package events
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// direct is implemented by payloads that are encoded for every tool call. They
+// write what the encoder would, in a fraction of its time, which goes into
+// reading their raw JSON again byte by byte.
+type direct interface {
+	// appendTo writes the payload, or sets w.failed where only the encoder knows
+	// what to do.
+	appendTo(w *objectWriter)
+}
+
+// appendDirect returns p as JSON, false if the encoder has to.
+func appendDirect(p direct) ([]byte, bool) {
+	w := objectWriter{out: make([]byte, 0, 1024)}
+	w.out = append(w.out, '{')
+	p.appendTo(&w)
+	return append(w.out, '}'), !w.failed
+}
+
+func (d ToolBeforeData) appendTo(w *objectWriter) {
+	w.string("tool", d.Tool)
+	w.raw("args", d.Args)
+	w.raw("patched_args", d.PatchedArgs)
+	w.outcome(&d.Outcome)
+	w.common(&d.Common)
+}
+
+func (d ToolResultData) appendTo(w *objectWriter) {
+	w.text("tool", d.Tool)
+	w.raw("args", d.Args)
+	w.string("status", string(d.Status))
+	w.raw("result", d.Result)
+	w.failed = w.failed || d.Error != nil || d.ExitCode != nil
+	if d.DurationMS != 0 {
+		w.key("duration_ms")
+		w.out = strconv.AppendInt(w.out, d.DurationMS, 10)
+	}
+	w.flag("suppress_output", d.Suppress)
+	w.outcome(&d.Outcome)
+	w.common(&d.Common)
+}
+
+// objectWriter writes the members of a JSON object.
+type objectWriter struct {
+	out    []byte
+	failed bool // the encoder has to do it
+}
+
+// key begins a member. Names are ours, and need no escapes.
+func (w *objectWriter) key(name string) {
+	if last := w.out[len(w.out)-1]; last != '{' {
+		w.out = append(w.out, ',')
+	}
+	w.out = append(w.out, '"')
+	w.out = append(w.out, name...)
+	w.out = append(w.out, '"', ':')
+}
+
+// string writes a member; what is not UTF-8 the encoder repairs.
+func (w *objectWriter) string(name, value string) {
+	w.key(name)
+	w.out = appendString(w.out, value)
+	w.failed = w.failed || !utf8.ValidString(value)
+}
+
+// text is string unless it is empty.
+func (w *objectWriter) text(name, value string) {
+	if value != "" {
+		w.string(name, value)
+	}
+}
+
+// flag writes a member unless it is false.
+func (w *objectWriter) flag(name string, value bool) {
+	if value {
+		w.key(name)
+		w.out = append(w.out, "true"...)
+	}
+}
+
+// raw writes a member as it is, unless there is none. It has to be JSON without
+// white space that an event can hold.
+func (w *objectWriter) raw(name string, value json.RawMessage) {
+	if len(value) == 0 {
+		return
+	}
+	w.key(name)
+	w.out = append(w.out, value...)
+	s := scanner{data: value}
+	w.failed = w.failed || s.value(2) != nil || s.space || s.pos != len(value)
+}
+
+func (w *objectWriter) outcome(o *Outcome) {
+	w.text("verdict", string(o.Verdict))
+	w.text("reason", o.Reason)
+	w.text("additional_context", o.Context)
+	if len(o.Executions) == 0 {
+		return
+	}
+	w.key("executions")
+	w.out = append(w.out, '[')
+	for i := range o.Executions {
+		if i > 0 {
+			w.out = append(w.out, ',')
+		}
+		w.out = append(w.out, '{')
+		w.execution(&o.Executions[i])
+		w.out = append(w.out, '}')
+	}
+	w.out = append(w.out, ']')
+}
+
+func (w *objectWriter) execution(x *Execution) {
+	w.string("hook", x.Hook)
+	w.text("name", x.Name)
+	w.text("point", string(x.Point))
+	w.key("success")
+	w.out = strconv.AppendBool(w.out, x.Success)
+	w.text("error", x.Error)
+	w.key("duration_ms")
+	w.out = strconv.AppendFloat(w.out, x.DurationMS, 'f', -1, 64)
+	abs := math.Abs(x.DurationMS) // the encoder writes others with an exponent, or refuses them
+	w.failed = w.failed || !(abs == 0 || abs >= 1e-6 && abs < 1e21)
+	w.text("verdict", string(x.Verdict))
+	w.flag("modified", x.Modified)
+	w.flag("timed_out", x.TimedOut)
+}
+
+// common leaves what is seldom there to the encoder.
+func (w *objectWriter) common(c *Common) {
+	w.failed = w.failed || len(c.Blobs) > 0 || len(c.Raw) > 0 || len(c.Redacted) > 0
+}
+
+// IsData tells whether raw is JSON that an event can hold in its data as it is:
+// valid, in UTF-8, and not nested too deep.
+func IsData(raw []byte) bool {
+	s := scanner{data: raw}
+	return s.value(2) == nil && s.peek() == 0 && s.pos == len(raw)
+}

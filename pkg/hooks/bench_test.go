@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,6 +133,63 @@ func BenchmarkDispatch(b *testing.B) {
 	}
 }
 
+// sink keeps what the compiler could leave out.
 var sink []Execution
 
-var _ sync.Mutex
+// encoder is an Appender that does what an outbox does before it writes: bring
+// the event into its form and encode it.
+type encoder struct {
+	buffer   []byte
+	sequence uint64
+	sum      int
+}
+
+func (a *encoder) Append(_ context.Context, e events.Event) (events.Event, error) {
+	a.sequence++
+	e.Producer, e.Sequence, e.Salt = "coder/e4", a.sequence, "AAECAwQFBgcICQoLDA0ODw"
+	err := e.Normalize()
+	a.buffer = e.Append(a.buffer[:0])
+	a.sum += len(a.buffer)
+	return e, err
+}
+
+// BenchmarkPreTool measures the way to a tool call of 1 KB through five hooks
+// with globs, of which one patches and one allows, to the encoded event. To
+// reach: 50 µs.
+func BenchmarkPreTool(b *testing.B) {
+	args, err := Marshal(map[string]string{"command": "go test ./...", "description": strings.Repeat("some words of text ", 50)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	sh, err := ForTool("*sh")
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := &encoder{}
+	r := NewRegistry(Options{Appender: a})
+	var called int
+	for i := range 5 {
+		d := map[int]*Decision[ToolPatch]{1: {Patch: &ToolPatch{Args: args[:len(args)-1] + `,"timeout":60}`}}, 3: {Verdict: Allow, Reason: "tests"}}[i]
+		ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+			called++
+			return d, nil
+		}, Match(sh), Name("policy"))
+	}
+	meta, call := Meta{Tenant: "acme", Run: "run-1", Step: "step-1", Agent: "coder"}, ToolCall{ID: "c1", Tool: "Bash", Args: args}
+	const n = 5_000
+	var took []float64
+	for b.Loop() {
+		for range rounds {
+			d := perCall(n, func() {
+				if out := ToolBefore.Dispatch(b.Context(), r, meta, call); out.Verdict != Allow || !out.Modified || out.RecordErr != nil {
+					b.Fatalf("got %+v", out)
+				}
+			})
+			took = append(took, float64(d)/float64(50*time.Microsecond))
+		}
+	}
+	reportRatios(b, "pre-tool/50µs", took)
+	if got := uint64(len(took) * n); a.sequence != got || called != 5*len(took)*n || a.sum < 2500*int(got) {
+		b.Errorf("%d dispatches: %d events of %d bytes, %d calls", got, a.sequence, a.sum, called)
+	}
+}

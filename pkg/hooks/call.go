@@ -13,18 +13,27 @@ import (
 // deadline costs nothing until somebody waits for it: only Done starts a timer.
 // Times are counted from when the dispatch began.
 type call struct {
-	context.Context //nolint:containedctx // a call is a context, this is its parent
-
 	flight   *flight
 	hook     *hook
 	index    int           // of the hook in its chain
 	start    time.Duration // of the execution
 	deadline time.Duration // what is answered later does not count
-	patience time.Duration // when the caller goes on without it
 
 	over  atomic.Pointer[error] // why the context has ended; nil while it has not
 	watch atomic.Pointer[watch] // nil until somebody waits for the end
 }
+
+// parent returns the context of the dispatch. What becomes of that does not end
+// an asynchronous hook; its deadline does.
+func (c *call) parent() context.Context {
+	if c.hook.async {
+		return context.WithoutCancel(c.flight.ctx)
+	}
+	return c.flight.ctx
+}
+
+// Value returns what the context of the dispatch has for key.
+func (c *call) Value(key any) any { return c.parent().Value(key) }
 
 // watch waits for the end of a context.
 type watch struct {
@@ -44,7 +53,7 @@ type said struct {
 // Deadline returns when the hook's time is over.
 func (c *call) Deadline() (time.Time, bool) {
 	own := c.flight.began.Add(c.deadline)
-	if d, ok := c.Context.Deadline(); ok && d.Before(own) {
+	if d, ok := c.parent().Deadline(); ok && d.Before(own) {
 		return d, true
 	}
 	return own, true
@@ -69,10 +78,10 @@ func (c *call) Err() error {
 	if over := c.over.Load(); over != nil {
 		return *over
 	}
-	if err := c.Context.Err(); err != nil {
+	if err := c.parent().Err(); err != nil {
 		c.end(&err)
 	} else if c.flight.clock() >= c.deadline {
-		c.end(&deadlineExceeded)
+		c.end(&errDeadline)
 	}
 	if over := c.over.Load(); over != nil {
 		return *over
@@ -82,8 +91,8 @@ func (c *call) Err() error {
 
 // The reasons for which a context ends, where they can be pointed at.
 var (
-	deadlineExceeded = context.DeadlineExceeded
-	canceled         = context.Canceled
+	errDeadline = context.DeadlineExceeded
+	errCanceled = context.Canceled
 )
 
 // end ends the context; the first reason counts.
@@ -106,9 +115,9 @@ func (w *watch) arm(c *call) {
 	if w.closed {
 		return
 	}
-	timer := time.AfterFunc(c.deadline-c.flight.clock(), func() { c.end(&deadlineExceeded) })
-	stop := context.AfterFunc(c.Context, func() {
-		err := c.Context.Err()
+	timer := time.AfterFunc(c.deadline-c.flight.clock(), func() { c.end(&errDeadline) })
+	stop := context.AfterFunc(c.parent(), func() {
+		err := c.parent().Err()
 		c.end(&err)
 	})
 	w.stop = func() { timer.Stop(); stop() }
@@ -155,6 +164,6 @@ func (c *call) guard(ran *bool, err *error) {
 	if cause, ok := thrown.(error); ok {
 		*err = fmt.Errorf("%w: %w", ErrPanicked, cause)
 	}
-	c.flight.registry.opts.Logger.ErrorContext(c.Context, "hook panicked",
+	c.flight.registry.opts.Logger.ErrorContext(c.parent(), "hook panicked",
 		"hook", c.hook.id, "name", c.hook.name, "point", c.hook.at.kind, "stack", string(debug.Stack()))
 }

@@ -27,9 +27,9 @@ func TestContext_OfAHook(t *testing.T) {
 		t.Run(level, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := tidy(t, NewRegistry(Options{}))
-				var kept context.Context
+				var kept []context.Context
 				out := inHook(context.WithValue(t.Context(), key{}, "value"), t, r, func(ctx context.Context) {
-					kept = ctx
+					kept = append(kept, ctx)
 					if d, ok := ctx.Deadline(); !ok || time.Until(d) != 20*time.Second {
 						t.Errorf("deadline %v, %t", d, ok)
 					}
@@ -42,9 +42,9 @@ func TestContext_OfAHook(t *testing.T) {
 					default:
 					}
 				}, Timeout(20*time.Second), isolate)
-				<-kept.Done()
-				if !out.Executions[0].Success || !errors.Is(kept.Err(), context.Canceled) {
-					t.Errorf("after the hook: %v", kept.Err())
+				<-kept[0].Done()
+				if !out.Executions[0].Success || !errors.Is(kept[0].Err(), context.Canceled) {
+					t.Errorf("after the hook: %v", kept[0].Err())
 				}
 			})
 		})

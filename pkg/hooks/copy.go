@@ -30,7 +30,7 @@ func copied[T any](copyOf func(T) T, v T) T {
 
 // shares tells whether an assigned T can be changed through the other.
 func shares(t reflect.Type) bool {
-	switch t.Kind() { //nolint:exhaustive // the others are plain values, or cannot be copied
+	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
 		return true
 	case reflect.Interface:
@@ -56,7 +56,7 @@ func copyInto(dst, src reflect.Value, depth int) {
 	if !shares(src.Type()) {
 		return
 	}
-	switch src.Kind() { //nolint:exhaustive // see shares
+	switch src.Kind() {
 	case reflect.Struct:
 		for i := range src.NumField() {
 			if src.Type().Field(i).IsExported() {
@@ -74,7 +74,7 @@ func copyInto(dst, src reflect.Value, depth int) {
 
 // copyBehind returns a copy of what is behind a slice, map, pointer or interface.
 func copyBehind(src reflect.Value, depth int) reflect.Value {
-	switch src.Kind() { //nolint:exhaustive // see shares
+	switch src.Kind() {
 	case reflect.Slice:
 		fresh := reflect.MakeSlice(src.Type(), src.Len(), src.Len())
 		reflect.Copy(fresh, src)

@@ -7,15 +7,15 @@ type decision[In, P any] struct {
 	flight
 
 	point *DecisionPoint[In, P]
-	asked In // as it came
+	asked *In // as it came, where every hook is to see that
 	out   Outcome[In, P]
 }
 
 // invoke calls the hook of c and counts in what it decides.
 func (d *decision[In, P]) invoke(c *call) fate {
 	in := d.out.Input
-	if d.point.rules.gathered {
-		in = d.asked
+	if d.asked != nil {
+		in = *d.asked
 	}
 	in = copied(d.point.copyInput, in)
 	if err := d.begin(c); err != nil {

@@ -61,17 +61,21 @@ func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta M
 	if !r.concerns(p.at, &meta, tool, unknown) {
 		return Outcome[In, P]{Verdict: None, Input: in}
 	}
-	return p.dispatch(ctx, r, meta, tool, in)
+	return p.dispatch(ctx, r, &meta, tool, in)
 }
 
 // dispatch is Dispatch where there is something to do.
-func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta Meta, tool string, in In) Outcome[In, P] {
-	d := &decision[In, P]{point: p, asked: in, out: Outcome[In, P]{Verdict: None, Input: in}}
-	d.takeOff(r, p.at, meta, tool, unknown)
-	d.run(ctx, d)
+func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *Meta, tool string, in In) Outcome[In, P] {
+	d := &decision[In, P]{point: p, out: Outcome[In, P]{Verdict: None, Input: in}}
+	if p.rules.gathered {
+		asked := in
+		d.asked = &asked
+	}
+	d.takeOff(ctx, r, p.at, meta, tool, unknown)
+	d.run(d)
 	d.out.Executions = d.executions
 	if d.event != "" {
-		d.out.Event, d.out.RecordErr = d.record(ctx, p.at.kind, p.rules.payload(in, &d.out))
+		d.out.Event, d.out.RecordErr = d.record(p.at.kind, p.rules.payload(in, &d.out))
 	}
 	return d.out
 }

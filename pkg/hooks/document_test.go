@@ -80,7 +80,7 @@ func TestDocument_Verdicts(t *testing.T) {
 		{events.ToolBefore, Reply{Verdict: Ask}, Ask, ""},
 		{events.ToolBefore, Reply{Verdict: "block"}, None, ErrBadOutput},
 		{events.ToolBefore, Reply{Patch: `junk`}, None, ErrBadOutput},
-		{events.SubagentStart, Reply{Patch: `{"modle":"m"}`}, None, ErrBadOutput},
+		{events.SubagentStart, Reply{Patch: `{"modell":"m"}`}, None, ErrBadOutput},
 		{events.SubagentStart, Reply{Verdict: Allow, Patch: `[]`}, None, ErrBadOutput},
 		{events.SessionStart, Reply{Verdict: Deny}, None, ErrBadOutput},
 		{events.ToolResult, Reply{Verdict: Deny}, None, ErrBadOutput},

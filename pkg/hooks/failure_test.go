@@ -15,8 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failures are the ways in which a hook can fail, and the fault of each.
+// failingHooks returns the ways in which a hook can fail, and the fault of each.
 func failingHooks(t *testing.T) map[Fault]toolHook {
+	t.Helper()
 	block, _ := forever(t)
 	return map[Fault]toolHook{
 		"failed":          fails(errTest),
@@ -170,7 +171,7 @@ func TestHookExecutionError(t *testing.T) {
 	if len(out.Errors) != 1 {
 		t.Fatalf("errors %v", out.Errors)
 	}
-	var err error = fmt.Errorf("run: %w", out.Errors[0])
+	err := fmt.Errorf("run: %w", out.Errors[0])
 	var found *HookExecutionError
 	if !errors.As(err, &found) || !errors.Is(err, errTest) {
 		t.Fatalf("%v is no HookExecutionError of its cause", err)

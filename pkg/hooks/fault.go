@@ -12,20 +12,17 @@ import (
 // only the fact is kept, because their text may quote what the hook was given.
 //
 //	return nil, fmt.Errorf("ask %s: %w", url, hooks.Fault("answer is no JSON"))
-type Fault string
+type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what it is
 
 // Error returns the text of f.
 func (f Fault) Error() string { return string(f) }
 
 // Is makes the faults about time and cancellation those of package context.
 func (f Fault) Is(target error) bool {
-	switch f {
-	case ErrTimedOut, ErrChainTimedOut:
-		return target == context.DeadlineExceeded //nolint:errorlint // that is what Is is for
-	case ErrCancelled:
-		return target == context.Canceled //nolint:errorlint // see above
+	if f == ErrTimedOut || f == ErrChainTimedOut {
+		return target == context.DeadlineExceeded
 	}
-	return false
+	return f == ErrCancelled && target == context.Canceled
 }
 
 // The faults of hooks that this package finds itself.

@@ -23,6 +23,7 @@ const (
 // its segment of the chain is done, but for the time inside a hook: then the
 // caller may take it back, by taking call, and the worker is abandoned.
 type flight struct {
+	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
 	chain    *chain
 	meta     Meta
@@ -42,8 +43,9 @@ type flight struct {
 }
 
 // takeOff begins a dispatch.
-func (f *flight) takeOff(r *Registry, at *place, meta Meta, tool string, end ending) {
-	f.registry, f.chain, f.meta, f.tool, f.ending = r, r.chains[at.index].Load(), meta, tool, end
+func (f *flight) takeOff(ctx context.Context, r *Registry, at *place, meta *Meta, tool string, end ending) {
+	f.ctx, f.registry, f.chain = ctx, r, r.chains[at.index].Load()
+	f.meta, f.tool, f.ending = *meta, tool, end
 	f.began = time.Now()
 	if f.meta.Time.IsZero() {
 		f.meta.Time = f.began
@@ -94,10 +96,10 @@ func (r *Registry) concerns(at *place, meta *Meta, tool string, end ending) bool
 }
 
 // prepare makes the call of hook i of the chain.
-func (f *flight) prepare(ctx context.Context, h *hook, i int) *call {
+func (f *flight) prepare(h *hook, i int) *call {
 	c := &f.calls[0]
 	f.calls = f.calls[1:]
-	c.Context, c.flight, c.hook, c.index = ctx, f, h, i
+	c.flight, c.hook, c.index = f, h, i
 	return c
 }
 
@@ -105,16 +107,12 @@ func (f *flight) prepare(ctx context.Context, h *hook, i int) *call {
 func (f *flight) admit(c *call) error {
 	c.start = f.now
 	c.deadline = min(c.start+c.hook.timeout, f.registry.opts.ChainTimeout)
-	c.patience = c.deadline
-	if c.hook.isolation == External {
-		c.patience += Grace
-	}
 	switch {
 	case c.start >= f.registry.opts.ChainTimeout:
 		return ErrChainTimedOut
 	case c.hook.stray.Load() >= maxStray:
 		return ErrBusy
-	case c.Context.Err() != nil:
+	case f.ctx.Err() != nil:
 		return ErrCancelled
 	}
 	return nil
@@ -139,7 +137,7 @@ func (f *flight) begin(c *call) error {
 // false if the caller was faster. An answer after the deadline becomes an error.
 func (f *flight) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
-	c.end(&canceled)
+	c.end(&errCanceled)
 	now := f.clock()
 	if mine {
 		f.now = now
@@ -152,9 +150,9 @@ func (f *flight) claim(c *call, err *error) bool {
 
 // seize takes the flight back for the caller if the execution has outstayed its
 // time, and returns it; else it returns how long to wait until looking again.
-func (f *flight) seize(ctx context.Context) (*call, time.Duration) {
+func (f *flight) seize() (*call, time.Duration) {
 	now := f.clock()
-	f.noteCancel(ctx, now)
+	f.noteCancel(now)
 	c := f.call.Load()
 	if c == nil {
 		return nil, f.chain.shortest
@@ -170,22 +168,22 @@ func (f *flight) seize(ctx context.Context) (*call, time.Duration) {
 }
 
 // noteCancel remembers when the caller's context has ended.
-func (f *flight) noteCancel(ctx context.Context, now time.Duration) {
-	if ctx.Err() != nil {
+func (f *flight) noteCancel(now time.Duration) {
+	if f.ctx.Err() != nil {
 		f.cancelled.CompareAndSwap(0, int64(max(now, 1)))
 	}
 }
 
 // left returns how long the caller still waits for c.
 func (f *flight) left(c *call, now time.Duration) time.Duration {
-	patience := c.patience
+	until := c.deadline
 	if cancelled := time.Duration(f.cancelled.Load()); cancelled != 0 {
-		if c.hook.isolation == External {
-			cancelled += Grace
-		}
-		patience = min(patience, cancelled)
+		until = min(until, cancelled)
 	}
-	return patience - now
+	if c.hook.isolation == External {
+		until += Grace
+	}
+	return until - now
 }
 
 // forsake ends the context of c, which the caller does not wait for any longer,
@@ -194,20 +192,27 @@ func (f *flight) forsake(c *call, now time.Duration) error {
 	c.hook.stray.Add(1)
 	f.registry.strays.add(false)
 	if now < c.deadline {
-		c.end(&canceled)
+		c.end(&errCanceled)
 		return ErrCancelled
 	}
-	c.end(&deadlineExceeded)
+	c.end(&errDeadline)
 	return ErrTimedOut
 }
 
 // report returns the report on c, which has just ended.
-func (c *call) report(now time.Duration, s said, err error) Execution {
-	return Execution{
-		Hook: string(c.hook.id), Name: c.hook.name, Point: c.hook.at.kind,
-		Success: err == nil, Error: faultOf(err), TimedOut: errors.Is(err, context.DeadlineExceeded),
-		DurationMS: float64((now - c.start).Microseconds()) / 1000,
-		Verdict:    s.verdict, Modified: s.modified,
+func (c *call) report(now time.Duration, what said, err error) (x Execution) {
+	c.reportIn(&x, now, what, err)
+	return x
+}
+
+// reportIn is report where there is a place for it.
+func (c *call) reportIn(x *Execution, now time.Duration, what said, err error) {
+	x.Hook, x.Name, x.Point = string(c.hook.id), c.hook.name, c.hook.at.kind
+	x.DurationMS = float64((now - c.start).Microseconds()) / 1000
+	x.Verdict, x.Modified = what.verdict, what.modified
+	x.Success = err == nil
+	if err != nil {
+		x.Error, x.TimedOut = faultOf(err), errors.Is(err, context.DeadlineExceeded)
 	}
 }
 
@@ -224,7 +229,7 @@ func (f *flight) log(c *call, err error) {
 	if h.onFailure == Ignore || errors.Is(err, ErrCancelled) {
 		return
 	}
-	f.registry.opts.Logger.LogAttrs(c.Context, slog.LevelWarn, "hook failed",
+	f.registry.opts.Logger.LogAttrs(f.ctx, slog.LevelWarn, "hook failed",
 		slog.String("hook", string(h.id)), slog.String("name", h.name), slog.String("point", string(h.at.kind)),
 		slog.String("agent", f.meta.Agent), slog.String("run", f.meta.Run), slog.String("step", f.meta.Step),
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
@@ -232,7 +237,7 @@ func (f *flight) log(c *call, err error) {
 
 // late records that c has ended after it was abandoned. The flight is not ours.
 func (f *flight) late(c *call, s said, err error) {
-	f.recordExecuted(c.Context, c.report(f.clock(), s, err), true)
+	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.stray.Add(-1)
 	f.registry.strays.done()
 }

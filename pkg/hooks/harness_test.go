@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -151,14 +150,4 @@ func forever(t *testing.T) (block func(), release func()) {
 	release = sync.OnceFunc(func() { close(c) })
 	t.Cleanup(release)
 	return func() { <-c }, release
-}
-
-// within fails the test if do takes longer.
-func within(t *testing.T, limit time.Duration, do func()) {
-	t.Helper()
-	start := time.Now()
-	do()
-	if took := time.Since(start); took > limit {
-		t.Errorf("took %v, at most %v are allowed", took, limit)
-	}
 }

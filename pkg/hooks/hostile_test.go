@@ -61,11 +61,11 @@ func TestHostile_LateAnswerIsDiscardedAndRecorded(t *testing.T) {
 func TestHostile_EachHookMayTakeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := tidy(t, NewRegistry(Options{}))
-		for i, took := range []time.Duration{4, 1, 9, 2, 3} { // 9 is too long
+		for i, seconds := range []int{4, 1, 9, 2, 3} { // 9 is too long
 			ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
-				time.Sleep(took * time.Second)
+				time.Sleep(time.Duration(seconds) * time.Second)
 				return &Decision[ToolPatch]{Context: strconv.Itoa(i)}, nil
-			}, Timeout(map[bool]time.Duration{true: 1500 * time.Millisecond}[took == 1]))
+			}, Timeout(map[bool]time.Duration{true: 1500 * time.Millisecond}[seconds == 1]))
 		}
 		start := time.Now()
 		out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})

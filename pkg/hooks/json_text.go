@@ -19,9 +19,9 @@ func (j JSON) Text(key string) (string, bool) {
 	}
 	text, found := "", false
 	for !c.take('}') {
-		name, value := c.next(), ""
+		name := c.next()
 		c.take(':')
-		value = c.next()
+		value := c.next()
 		c.take(',')
 		if sameText(name, key) {
 			text, found = textOf(value)
@@ -49,49 +49,48 @@ func (c *cursor) take(b byte) bool {
 // next returns the value that comes next and skips it.
 func (c *cursor) next() string {
 	s := string(*c)
-	depth, quoted := 0, false
-	for i := 0; i < len(s); i++ {
-		switch b := s[i]; {
-		case quoted && b == '\\':
-			i++
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{' || b == '[':
-			depth++
-		case (b == '}' || b == ']') && depth > 0:
-			depth--
-		case depth == 0 && strings.IndexByte(",:}] \t\r\n", b) >= 0:
-			*c = cursor(s[i:])
-			return s[:i]
-		}
-		if depth == 0 && !quoted && strings.IndexByte(`"}]`, s[i]) >= 0 {
-			*c = cursor(s[i+1:])
-			return s[:i+1]
-		}
+	end := strings.IndexAny(s, ",:}] \t\r\n") // of a number or a name
+	switch {
+	case strings.HasPrefix(s, `"`):
+		end = endOfText(s)
+	case strings.HasPrefix(s, "{"), strings.HasPrefix(s, "["):
+		end = endOfNested(s)
+	case end < 0:
+		end = len(s)
 	}
-	*c = ""
-	return s
+	*c = cursor(s[end:])
+	return s[:end]
 }
 
-// nesting returns how deep j, which is valid, nests.
-func (j JSON) nesting() int {
-	depth, deepest, quoted := 0, 0, false
-	for i := 0; i < len(j); i++ {
-		switch b := j[i]; {
-		case quoted && b == '\\':
+// endOfText returns where the string ends that s begins with.
+func endOfText(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
 			i++
-		case b == '"':
-			quoted = !quoted
-		case quoted:
-		case b == '{' || b == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case b == '}' || b == ']':
-			depth--
+		case '"':
+			return i + 1
 		}
 	}
-	return deepest
+	return len(s)
+}
+
+// endOfNested returns where the object or array ends that s begins with.
+func endOfNested(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			i += endOfText(s[i:]) - 1
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(s)
 }
 
 // sameText tells whether a JSON string is s.

@@ -1,7 +1,6 @@
 package hooks
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 )
@@ -9,15 +8,13 @@ import (
 // later starts the asynchronous hooks of a dispatch that has been recorded. How
 // each ends is recorded on its own. invoke must not touch what the dispatch
 // returns.
-func (f *flight) later(ctx context.Context, invoke func(*call) (ran bool, err error)) {
-	// What the run does next does not end them; their deadline does.
-	ctx = context.WithoutCancel(ctx)
+func (f *flight) later(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.wanted(&f.meta, f.tool, f.ending) {
 			continue
 		}
 		now := f.clock()
-		c := &call{Context: ctx, flight: f, hook: h, index: i, start: now, deadline: now + h.timeout}
+		c := &call{flight: f, hook: h, index: i, start: now, deadline: now + h.timeout}
 		switch {
 		case h.running.Load() >= maxAsync:
 			f.over(c, ErrBusy, false)
@@ -61,9 +58,9 @@ func (f *flight) invokeLater(c *call, invoke func(*call) (bool, error)) {
 
 // over ends c and records how.
 func (f *flight) over(c *call, err error, late bool) {
-	c.end(&canceled)
+	c.end(&errCanceled)
 	if err != nil && !late {
 		f.log(c, err)
 	}
-	f.recordExecuted(c.Context, c.report(f.clock(), said{}, err), late)
+	f.recordExecuted(f.ctx, c.report(f.clock(), said{}, err), late)
 }

@@ -53,6 +53,7 @@ func All(matchers ...Matcher) Matcher {
 
 type allOf []Matcher
 
+// Match tells whether all match.
 func (a allOf) Match(meta Meta, s Subject) bool {
 	for _, m := range a {
 		if !m.Match(meta, s) {
@@ -88,6 +89,7 @@ func newGlob(of globOf, pattern string) (Matcher, error) {
 	return &glob{of: of, pattern: pattern, parts: strings.Split(pattern, "*")}, nil
 }
 
+// Match tells whether the pattern matches.
 func (g *glob) Match(meta Meta, s Subject) bool { return g.match(&meta, s.Tool) }
 
 func (g *glob) match(meta *Meta, tool string) bool {

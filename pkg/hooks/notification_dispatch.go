@@ -26,29 +26,29 @@ type slot struct {
 }
 
 // dispatch is Dispatch where there is something to do.
-func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta Meta, end ending, e E) Notified {
+func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta *Meta, end ending, e E) Notified {
 	n := &notification[E]{}
-	n.takeOff(r, p.at, meta, "", end)
-	n.tell(ctx, p, e)
+	n.takeOff(ctx, r, p.at, meta, "", end)
+	n.tell(p, e)
 	out := Notified{Executions: n.executions, Errors: n.failures}
 	if n.event != "" {
-		out.Event, out.RecordErr = n.record(ctx, p.at.kind, p.payload(e, n.executions))
+		out.Event, out.RecordErr = n.record(p.at.kind, p.payload(e, n.executions))
 	}
 	if n.chain.later() {
 		e = copied(p.copyEvent, e) // the caller may change its own
-		n.later(ctx, func(c *call) (bool, error) { return n.ask(c, copied(p.copyEvent, e)) })
+		n.later(func(c *call) (bool, error) { return n.ask(c, copied(p.copyEvent, e)) })
 	}
 	return out
 }
 
 // tell calls the hooks, waits for them, and reports them in their order.
-func (n *notification[E]) tell(ctx context.Context, p *NotificationPoint[E], e E) {
-	calls := n.enter(ctx)
+func (n *notification[E]) tell(p *NotificationPoint[E], e E) {
+	calls := n.enter()
 	if n.open > 0 {
 		n.bench = n.registry.sit()
 		defer n.registry.benches.Put(n.bench)
 		n.start(calls, p, e)
-		n.wait(ctx)
+		n.wait()
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,7 +63,7 @@ func (n *notification[E]) tell(ctx context.Context, p *NotificationPoint[E], e E
 }
 
 // enter makes a call and a slot for each hook.
-func (n *notification[E]) enter(ctx context.Context) []*call {
+func (n *notification[E]) enter() []*call {
 	hooks := n.hooks()
 	calls := make([]*call, 0, len(hooks))
 	n.slots = make([]slot, 0, len(hooks))
@@ -71,7 +71,7 @@ func (n *notification[E]) enter(ctx context.Context) []*call {
 		if !h.wanted(&n.meta, n.tool, n.ending) {
 			continue
 		}
-		c := n.prepare(ctx, h, len(calls))
+		c := n.prepare(h, len(calls))
 		calls = append(calls, c)
 		if err := n.admit(c); err != nil {
 			n.slots = append(n.slots, slot{ran: true, end: c.report(n.now, said{}, err), err: err})
@@ -124,7 +124,7 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 
 // fill ends the execution of c, if the caller has not.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
-	c.end(&canceled)
+	c.end(&errCanceled)
 	now := n.clock()
 	if now >= c.deadline {
 		err = ErrTimedOut
@@ -151,10 +151,10 @@ func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 
 // wait waits until every slot is filled, and fills those itself whose hooks
 // have outstayed their time.
-func (n *notification[E]) wait(ctx context.Context) {
+func (n *notification[E]) wait() {
 	n.bench.timer.Reset(n.chain.shortest)
 	defer n.bench.timer.Stop()
-	cancelled := ctx.Done()
+	cancelled := n.ctx.Done()
 	for {
 		select {
 		case <-n.bench.done:
@@ -163,17 +163,17 @@ func (n *notification[E]) wait(ctx context.Context) {
 		case <-cancelled:
 			cancelled = nil
 		}
-		n.bench.timer.Reset(n.giveUp(ctx))
+		n.bench.timer.Reset(n.giveUp())
 	}
 }
 
 // giveUp fills the slots of the hooks that have outstayed their time, and
 // returns how long to wait until looking again.
-func (n *notification[E]) giveUp(ctx context.Context) time.Duration {
+func (n *notification[E]) giveUp() time.Duration {
 	now := n.clock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.noteCancel(ctx, now)
+	n.noteCancel(now)
 	again := n.chain.shortest
 	for _, s := range n.slots {
 		if s.call == nil {

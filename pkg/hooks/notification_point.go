@@ -47,7 +47,7 @@ func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta M
 	if !r.concerns(p.at, &meta, "", end) {
 		return Notified{}
 	}
-	return p.dispatch(ctx, r, meta, end, e)
+	return p.dispatch(ctx, r, &meta, end, e)
 }
 
 func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {

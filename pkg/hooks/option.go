@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -161,18 +162,20 @@ func (s *settings) check(at *place) error {
 		return errAsync
 	case s.when != unknown && !at.ends:
 		return errWhen
-	case s.onFailure > Ignore, s.isolation > External:
+	}
+	return s.checkValues()
+}
+
+// checkValues says which option has a value that cannot be used.
+func (s *settings) checkValues() error {
+	if s.onFailure > Ignore || s.isolation > External {
 		return errOption
 	}
-	for _, m := range s.matchers {
-		if m == nil {
-			return errOption
-		}
+	if slices.Contains(s.matchers, nil) {
+		return errOption
 	}
-	for _, enabled := range s.enabled {
-		if enabled == nil {
-			return errOption
-		}
+	if slices.ContainsFunc(s.enabled, func(f func(context.Context, Meta) bool) bool { return f == nil }) {
+		return errOption
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -42,7 +43,7 @@ var approvalRules = decisionRules[ApprovalRequest, ApprovalPatch]{
 		if p.Selected == "" {
 			return false, nil
 		}
-		if !offers(r.Options, p.Selected) {
+		if len(r.Options) > 0 && !slices.Contains(r.Options, p.Selected) {
 			return false, ErrBadOutput
 		}
 		sum.Selected = p.Selected
@@ -69,16 +70,6 @@ var approvalRules = decisionRules[ApprovalRequest, ApprovalPatch]{
 type approvalQuestion struct {
 	Prompt  string   `json:"prompt,omitempty"`
 	Options []string `json:"options,omitempty"`
-}
-
-// offers tells whether selected is one of options, where there are any.
-func offers(options []string, selected string) bool {
-	for _, o := range options {
-		if o == selected {
-			return true
-		}
-	}
-	return len(options) == 0
 }
 
 var toolResultRules = transformRules[ToolDone, ToolOutcome]{

@@ -192,8 +192,9 @@ func TestProperty_NotificationsChangeNothing(t *testing.T) {
 					e.TokensUsed.Input++
 				}
 				for key, v := range e.Metadata {
-					for i := range v.([]string) { //nolint:errcheck // a panic is fine here
-						v.([]string)[i] = "mutated"
+					list, _ := v.([]string)
+					for i := range list {
+						list[i] = "mutated"
 					}
 					delete(e.Metadata, key)
 				}

@@ -14,11 +14,11 @@ import (
 const recordTimeout = 5 * time.Second
 
 // record appends the event of the dispatch, and returns its id.
-func (f *flight) record(ctx context.Context, kind events.Kind, payload any) (string, error) {
+func (f *flight) record(kind events.Kind, payload any) (string, error) {
 	if f.event == "" {
 		return "", nil
 	}
-	return f.event, f.append(ctx, f.event, kind, f.meta.Time, payload)
+	return f.event, f.append(f.ctx, f.event, kind, f.meta.Time, payload)
 }
 
 // recordExecuted appends the event of an execution that has ended after its
@@ -69,15 +69,17 @@ func (f *flight) joined() error {
 	return errors.Join(list...)
 }
 
-// maxNesting is how deep a document may nest in the data of an event, with room
-// for what is around it there.
-const maxNesting = 500
-
-// rawOf returns j for a payload: as it is, or as a string where it is no JSON
-// that an event can hold, so that whatever an engine hands in can be recorded.
+// rawOf returns j for a payload: as it is, repaired where its text is not
+// Unicode, or as a string where it is no JSON that an event can hold, so that
+// whatever an engine hands in can be recorded.
 func rawOf(j JSON) json.RawMessage {
-	if j == "" || j.Valid() && j.nesting() <= maxNesting {
-		return j.Raw()
+	raw := j.Raw()
+	if raw == nil || events.IsData(raw) {
+		return raw
+	}
+	var e events.Event
+	if e.SetData(raw) == nil && events.IsData(e.Data) {
+		return e.Data
 	}
 	text, err := Marshal(string(j))
 	if err != nil {

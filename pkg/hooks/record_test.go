@@ -117,8 +117,16 @@ func TestRecord_WhatIsNoJSON(t *testing.T) {
 	}
 }
 
+func TestRecord_WhatIsNotUnicode(t *testing.T) {
+	r, k := recorded(t)
+	ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{Tool: "Bash", Args: "{\"command\":\"echo \xff \\ud83d\"}"})
+	if _, data := only[events.ToolBeforeData](t, k, events.ToolBefore); !strings.HasPrefix(string(data.Args), `{"command":"echo `) {
+		t.Errorf("recorded %s", data.Args)
+	}
+}
+
 func TestRecord_WhatNestsTooDeep(t *testing.T) {
-	for depth, verbatim := range map[int]bool{1: true, maxNesting: true, maxNesting + 1: false, 9000: false} {
+	for depth, verbatim := range map[int]bool{1: true, 510: true, 511: false, 9000: false} {
 		r, k := recorded(t)
 		args := JSON(strings.Repeat("[", depth) + `"[\"["` + strings.Repeat("]", depth))
 		out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{Tool: "Bash", Args: args})

@@ -11,13 +11,13 @@ type recovery struct {
 }
 
 // dispatch is Dispatch where there is something to do.
-func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta Meta, f Failure) Recovered {
+func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta *Meta, f Failure) Recovered {
 	d := &recovery{failure: f}
-	d.takeOff(r, p.at, meta, "", unknown)
-	d.run(ctx, d)
+	d.takeOff(ctx, r, p.at, meta, "", unknown)
+	d.run(d)
 	d.out.Executions = d.executions
 	if d.event != "" {
-		d.out.Event, d.out.RecordErr = d.record(ctx, p.at.kind, errorPayload(f, &d.out))
+		d.out.Event, d.out.RecordErr = d.record(p.at.kind, errorPayload(f, &d.out))
 	}
 	return d.out
 }

@@ -36,7 +36,7 @@ func (p *RecoveryPoint) Dispatch(ctx context.Context, r *Registry, meta Meta, f 
 	if !r.concerns(p.at, &meta, "", unknown) {
 		return Recovered{}
 	}
-	return p.dispatch(ctx, r, meta, f)
+	return p.dispatch(ctx, r, &meta, f)
 }
 
 func (p *RecoveryPoint) adding(r *Registry, fn func(context.Context, Meta, Failure) (*Recovery, error)) registration {

@@ -188,7 +188,7 @@ func (r *Registry) on(at *place, fn any, opts []Option) ID {
 func (r *Registry) newID() ID {
 	for {
 		var b [4]byte
-		rand.Read(b[:]) //nolint:errcheck // never fails
+		rand.Read(b[:]) // never fails
 		id := ID("hook-" + hex.EncodeToString(b[:]))
 		if !slices.ContainsFunc(r.hooks, func(h *hook) bool { return h.id == id }) {
 			return id

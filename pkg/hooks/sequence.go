@@ -1,9 +1,6 @@
 package hooks
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // sequence is the typed half of a dispatch whose hooks run one after the other.
 type sequence interface {
@@ -25,7 +22,7 @@ const (
 
 // run runs the hooks in their order: those that are isolated beside the caller,
 // neighbours on one worker, the others on the caller itself.
-func (f *flight) run(ctx context.Context, s sequence) {
+func (f *flight) run(s sequence) {
 	hooks := f.hooks()
 	for i := 0; i < len(hooks); {
 		h := hooks[i]
@@ -33,7 +30,7 @@ func (f *flight) run(ctx context.Context, s sequence) {
 			i++
 			continue
 		}
-		g := &segment{ctx: ctx, flight: f, sequence: s, next: i}
+		g := &segment{flight: f, sequence: s, next: i}
 		if h.isolation == Inline {
 			g.run()
 			i = g.next
@@ -62,7 +59,7 @@ func (f *flight) beside(g *segment) int {
 func (f *flight) await(g *segment) int {
 	f.bench.timer.Reset(f.chain.shortest)
 	defer f.bench.timer.Stop()
-	cancelled := g.ctx.Done()
+	cancelled := f.ctx.Done()
 	for {
 		select {
 		case <-f.bench.done:
@@ -71,7 +68,7 @@ func (f *flight) await(g *segment) int {
 		case <-cancelled:
 			cancelled = nil
 		}
-		c, again := f.seize(g.ctx)
+		c, again := f.seize()
 		if c == nil {
 			f.bench.timer.Reset(again)
 			continue
@@ -101,7 +98,6 @@ func (r *Registry) sit() *bench {
 
 // segment is neighbours of a chain that are isolated alike.
 type segment struct {
-	ctx      context.Context //nolint:containedctx // of the dispatch, on its way to a worker
 	flight   *flight
 	sequence sequence
 	next     int   // the hook to begin, and to go on, with
@@ -116,7 +112,7 @@ func (g *segment) run() bool {
 		if !hooks[g.next].wanted(&f.meta, f.tool, f.ending) {
 			continue
 		}
-		g.call = f.prepare(g.ctx, hooks[g.next], g.next)
+		g.call = f.prepare(hooks[g.next], g.next)
 		switch g.sequence.invoke(g.call) {
 		case goesOn:
 		case ends:
@@ -146,7 +142,9 @@ func (g *segment) exited() {
 
 // settle notes how an execution ended, and tells whether the chain goes on.
 func (f *flight) settle(s sequence, c *call, what said, err error) fate {
-	f.executions = append(f.executions, c.report(f.now, what, err))
+	n := len(f.executions)
+	f.executions = f.executions[:n+1] // each hook has its place
+	c.reportIn(&f.executions[n], f.now, what, err)
 	if err == nil {
 		return goesOn
 	}

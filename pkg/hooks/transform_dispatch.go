@@ -13,20 +13,20 @@ type transform[S, V any] struct {
 
 // dispatch is Dispatch where there is something to do.
 func (p *TransformPoint[S, V]) dispatch(
-	ctx context.Context, r *Registry, meta Meta, tool string, end ending, s S, v V,
+	ctx context.Context, r *Registry, meta *Meta, tool string, end ending, s S, v V,
 ) Transformed[V] {
 	// The caller gets a value of its own, so that what it does with it later
 	// does not reach a hook that is late.
 	t := &transform[S, V]{point: p, subject: s, out: Transformed[V]{Value: copied(p.copyValue, v)}}
-	t.takeOff(r, p.at, meta, tool, end)
-	t.run(ctx, t)
+	t.takeOff(ctx, r, p.at, meta, tool, end)
+	t.run(t)
 	t.out.Executions, t.out.Err = t.executions, t.joined()
 	if t.event != "" {
-		t.out.Event, t.out.RecordErr = t.record(ctx, p.at.kind, p.rules.payload(s, v, &t.out))
+		t.out.Event, t.out.RecordErr = t.record(p.at.kind, p.rules.payload(s, v, &t.out))
 	}
 	if t.chain.later() && !t.out.Prevented {
 		v = copied(p.copyValue, t.out.Value) // the caller may change its own
-		t.later(ctx, func(c *call) (bool, error) {
+		t.later(func(c *call) (bool, error) {
 			_, ran, err := t.ask(c, copied(p.copyValue, v))
 			return ran, err
 		})

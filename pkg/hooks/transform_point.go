@@ -73,7 +73,7 @@ func (p *TransformPoint[S, V]) Dispatch(ctx context.Context, r *Registry, meta M
 	if !r.concerns(p.at, &meta, tool, end) {
 		return Transformed[V]{Value: v}
 	}
-	return p.dispatch(ctx, r, meta, tool, end, s, v)
+	return p.dispatch(ctx, r, &meta, tool, end, s, v)
 }
 
 func (p *TransformPoint[S, V]) adding(r *Registry, fn func(context.Context, Meta, S, V) (*V, error)) registration {

@@ -13,8 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-func text(s string) *string { return &s }
-
 func TestTransform_ValuesFlowThroughTheChain(t *testing.T) {
 	r, k := recorded(t)
 	appending := func(s string) func(context.Context, Meta, NoSubject, []LLMMessage) (*[]LLMMessage, error) {
@@ -30,16 +28,16 @@ func TestTransform_ValuesFlowThroughTheChain(t *testing.T) {
 		return nil, nil
 	}, Name("keep"))
 	LLMRequest.On(r, appending("2"), Name("2"))
-	in := []LLMMessage{{Role: "user", Content: text("hi")}}
+	in := []LLMMessage{{Role: "user", Content: new("hi")}}
 	out := LLMRequest.Dispatch(t.Context(), r, somewhere, NoSubject{}, in)
-	want := []LLMMessage{{Role: "user", Content: text("hi")}, {Role: "system", Content: text("1")}, {Role: "system", Content: text("2")}}
+	want := []LLMMessage{{Role: "user", Content: new("hi")}, {Role: "system", Content: new("1")}, {Role: "system", Content: new("2")}}
 	if diff := cmp.Diff(want, out.Value); diff != "" || !out.Modified || out.Prevented || out.Err != nil {
 		t.Errorf("got %+v (-want +got):\n%s", out, diff)
 	}
 	if x := out.Executions; !x[0].Modified || x[1].Modified || !x[2].Modified {
 		t.Errorf("executions %+v", x)
 	}
-	if diff := cmp.Diff([]LLMMessage{{Role: "user", Content: text("hi")}}, in); diff != "" {
+	if diff := cmp.Diff([]LLMMessage{{Role: "user", Content: new("hi")}}, in); diff != "" {
 		t.Errorf("the caller's own was changed:\n%s", diff)
 	}
 	_, data := only[events.HistoryData](t, k, events.LLMRequest)

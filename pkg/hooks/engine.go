@@ -53,6 +53,8 @@ type frame struct {
 	meta Meta
 	run  *progress // of the run; nil outside of one
 	sums *sums     // of the innermost of step, run and session; nil outside
+
+	loose bool // meta.Run stands for the session, no run has begun
 }
 
 type frameKey struct{}

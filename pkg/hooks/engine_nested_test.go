@@ -113,9 +113,46 @@ func TestEngine_Session(t *testing.T) {
 		t.Fatal(err)
 	}
 	ev, ended := find[events.SessionEndedData](t, j, events.SessionEnded, 0)
-	if ev.Session != "s" || ended.Reason != "completed" || ended.TokensUsed == nil || ended.TokensUsed.Input != 3 || ended.ToolCalls != 1 || !slices.Equal(ended.Files, []string{"f"}) {
+	if ev.Session != "s" || ev.Run != "s" || ended.Reason != "completed" || ended.TokensUsed == nil || ended.TokensUsed.Input != 3 || ended.ToolCalls != 1 || !slices.Equal(ended.Files, []string{"f"}) {
 		t.Errorf("session.ended: %+v of %+v", ended, ev)
 	}
+}
+
+func TestEngine_RunsOfASession(t *testing.T) {
+	e, j := engine(t, hooks.Meta{})
+	nameless := func(ctx context.Context) error {
+		return e.Run(ctx, hooks.RunInfo{}, func(context.Context) error { return nil })
+	}
+	err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+		hooks.PromptSubmit.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Prompt{})
+		return errors.Join(nameless(ctx), nameless(ctx))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ev, _ := find[events.PromptSubmitData](t, j, events.PromptSubmit, 0); ev.Run != "s" {
+		t.Errorf("got %+v", ev)
+	}
+	first, _ := find[events.RunStartedData](t, j, events.RunStarted, 0)
+	second, _ := find[events.RunStartedData](t, j, events.RunStarted, 1)
+	if first.Run == second.Run || first.Run == "s" || second.Run == "" || first.ParentRun != "" {
+		t.Errorf("got runs %q and %q", first.Run, second.Run)
+	}
+	around := hooks.NewEngine(e.Registry(), hooks.Meta{Run: "outer"})
+	if err := around.Session(t.Context(), "s2", hooks.Session{}, func(context.Context, hooks.Outcome[hooks.Session, hooks.SessionPatch]) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if ev, _ := find[events.SessionEndedData](t, j, events.SessionEnded, 1); ev.Run != "outer" || ev.Session != "s2" {
+		t.Errorf("got %+v", ev)
+	}
+}
+
+func TestEngine_StepInNoRun(t *testing.T) {
+	e, j := engine(t, hooks.Meta{})
+	if _, err := e.Step(t.Context(), hooks.StepInfo{}, func(context.Context, hooks.Attempt) (hooks.JSON, error) { return `{}`, nil }); err != nil {
+		t.Fatal(err)
+	}
+	find[events.StepFinishedData](t, j, events.StepFinished, 0) // which checks that it can be published
 }
 
 func TestEngine_Cancelled(t *testing.T) {

@@ -36,12 +36,13 @@ func (f frame) enter(info RunInfo) frame {
 		f.meta.ParentRun, f.meta.ParentAgent = f.meta.Run, f.meta.Agent
 		f.meta.Run, f.meta.StepCount = "", 0
 	}
-	if info.ID != "" {
+	switch {
+	case info.ID != "":
 		f.meta.Run = info.ID
-	}
-	if f.meta.Run == "" {
+	case f.meta.Run == "", f.loose:
 		f.meta.Run = events.NewID()
 	}
+	f.loose = false
 	f.meta.Step, f.meta.ToolCall = "", ""
 	if info.Type != "" {
 		f.meta.RunType = info.Type
@@ -101,7 +102,9 @@ func reasonOf(err error) string {
 // Session calls fn as a session: session.start before, session.ended after, with
 // all that its runs and their sub-agents have come to. What the hooks configure,
 // and what they want the agent to know, is in the outcome that fn gets. An empty
-// id is that of the engine's Meta, or a new one.
+// id is that of the engine's Meta, or a new one. Where there is no run around it,
+// what happens in the session and in none of its runs counts to a run with the
+// session's id.
 func (e *Engine) Session(
 	ctx context.Context, id string, s Session, fn func(context.Context, Outcome[Session, SessionPatch]) error,
 ) (err error) {
@@ -111,6 +114,9 @@ func (e *Engine) Session(
 		at.meta.Session = id
 	case at.meta.Session == "":
 		at.meta.Session = events.NewID()
+	}
+	if at.meta.Run == "" {
+		at.meta.Run, at.loose = at.meta.Session, true
 	}
 	at.sums = newSums(at.sums, nil)
 	at.run = nil

@@ -25,11 +25,15 @@ type StepInfo struct {
 // it ended. When fn fails, the hooks of error say whether it is called once more.
 //
 // It returns the output as it is to be applied, and else the error of the last
-// attempt, or a *[DeniedError].
+// attempt, or a *[DeniedError]. Where ctx is in no run, the step gets a run id of
+// its own, because nothing could be recorded of it without.
 func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Context, Attempt) (JSON, error)) (out JSON, err error) {
 	at := e.at(ctx)
 	if info.ID == "" {
 		info.ID = events.NewID()
+	}
+	if at.meta.Run == "" {
+		at.meta.Run = events.NewID()
 	}
 	at.meta.Step, at.meta.ToolCall = info.ID, ""
 	at.act(info.Agent, info.Role)

@@ -5,6 +5,7 @@ const (
 	services = 4 // commands' packages; they never import each other
 	house    = 5 // all services in one process
 	mains    = 6
+	examples = 7 // what users write, with public packages; their tests run a server
 	tests    = 9 // imported by tests alone
 )
 
@@ -44,6 +45,12 @@ var floors = map[string]int{
 	"cmd/auditor":            mains,
 	"cmd/tracker":            mains,
 	"cmd/metrics":            mains,
+	"examples/orchestrator":  examples,
+	"examples/squad":         examples,
+	"examples/amplifier":     examples,
+	"examples/pipeline":      examples,
+	"examples/messages":      examples,
+	"examples/registry":      examples,
 	"internal/natstest":      tests,
 	"internal/e2e":           tests,
 	"internal/layers":        tests,

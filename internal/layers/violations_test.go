@@ -57,6 +57,14 @@ func TestCheck(t *testing.T) {
 			want: []string{"internal/tracker/a_test.go: imports internal/auditor: only hooktrail and e2e test several services"},
 		},
 		{
+			name: "ExampleImportsInternal",
+			tree: map[string]string{
+				"examples/squad/a.go":      imports("squad", ours+"pkg/hooks", ours+"internal/broker"),
+				"examples/squad/a_test.go": imports("squad", ours+"internal/broker"),
+			},
+			want: []string{"examples/squad/a.go: imports internal/broker: examples show what users can write, who cannot import internal"},
+		},
+		{
 			name: "PkgImportsInternal",
 			tree: map[string]string{
 				"pkg/publish/a.go": imports("publish", ours+"internal/broker"),

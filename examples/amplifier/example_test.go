@@ -1,0 +1,46 @@
+// Package amplifier shows a hooks.yaml in the shape of the enhanced hooks
+// document. The commands take such a file with --hooks; `hooktrail hooks test`
+// tells what it would do to an event.
+package amplifier_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+func Example() {
+	file, err := hookconfig.Load("hooks.yaml")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	registry := hooks.NewRegistry(hooks.Options{})
+	if err := file.Register(registry, hookconfig.Options{}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	engine := hooks.NewEngine(registry, hooks.Meta{Session: "abc123"})
+	for _, call := range []hooks.ToolCall{
+		{Tool: "Bash", Args: `{"command":"git status"}`},
+		{Tool: "Bash", Args: `{"command":"rm -rf build/x"}`},
+		{Tool: "Bash", Args: `{"command":"echo rm x"}`},
+		{Tool: "Write", Args: `{"path":"a/b/.env.local"}`},
+		{Tool: "Deploy", Args: `{"target":"production"}`},
+	} {
+		out, err := engine.Tool(context.Background(), call, func(_ context.Context, c hooks.ToolCall) (hooks.JSON, error) { return c.Args, nil })
+		if err != nil {
+			fmt.Println("blocked:", out.Error)
+			continue
+		}
+		fmt.Println("ran with", out.Result)
+	}
+	// Output:
+	// ran with {"command":"git status"}
+	// blocked: Destructive rm commands require confirmation
+	// ran with {"command":"echo rm x"}
+	// blocked: Cannot modify environment files
+	// ran with {"target": "staging"}
+}

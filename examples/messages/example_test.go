@@ -1,0 +1,67 @@
+// Package messages shows the hooks of the hooks specification: around messages,
+// the history that a model gets, and what is stored of a tool's result.
+package messages_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+var card = regexp.MustCompile(`\b\d{4}[-\s]?\d{4}[-\s]?\d{4}[-\s]?\d{4}\b`)
+
+func Example() {
+	ctx := context.Background()
+	registry := hooks.NewRegistry(hooks.Options{})
+	// filter_messages: the last two.
+	hooks.MessagesFilter.On(registry, func(_ context.Context, _ hooks.Meta, _ hooks.NoSubject, all []hooks.Message) (*[]hooks.Message, error) {
+		last := all[max(0, len(all)-2):]
+		return &last, nil
+	})
+	// before_create_message: metadata.
+	hooks.MessageCreate.On(registry, func(_ context.Context, meta hooks.Meta, _ hooks.NoSubject, message hooks.JSON) (*hooks.JSON, error) {
+		fields, err := message.Map()
+		if err != nil {
+			return nil, err
+		}
+		fields["metadata"] = map[string]any{"flow_id": meta.Flow, "side": meta.Side}
+		message, err = hooks.Marshal(fields)
+		return &message, err
+	})
+	// before_store_tool_result: no card numbers.
+	hooks.ToolResultStore.On(registry, func(_ context.Context, _ hooks.Meta, _ hooks.ToolCall, result hooks.JSON) (*hooks.JSON, error) {
+		clean := hooks.JSON(card.ReplaceAllString(string(result), "****-****-****-****"))
+		return &clean, nil
+	})
+	// after_tool_call_failure: an alert, and the error as it is.
+	hooks.ToolResult.On(registry, func(_ context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
+		fmt.Println("alert:", done.Call.Tool, "failed in", meta.Thread+":", out.Error)
+		return nil, nil
+	}, hooks.WhenFailure())
+
+	engine := hooks.NewEngine(registry, hooks.Meta{Thread: "t1", Flow: "f1", Side: "a"})
+	store := func(_ context.Context, row hooks.JSON) error {
+		fmt.Println("stored:", row)
+		return nil
+	}
+	history := []hooks.Message{{ID: "1"}, {ID: "2"}, {ID: "3"}}
+	history = hooks.MessagesFilter.Dispatch(ctx, registry, engine.Meta(ctx), hooks.NoSubject{}, history).Value
+	fmt.Println("history:", history[0].ID, history[1].ID)
+	if err := engine.CreateMessage(ctx, `{"id":"4","role":"user"}`, store); err != nil {
+		fmt.Println(err)
+	}
+	call := hooks.ToolCall{ID: "c1", Tool: "payment_process"}
+	if err := engine.StoreResult(ctx, call, `{"result":"paid with 4111-1111-1111-1111"}`, store); err != nil {
+		fmt.Println(err)
+	}
+	_, _ = engine.Tool(ctx, call, func(context.Context, hooks.ToolCall) (hooks.JSON, error) {
+		return "", hooks.Fault("card declined")
+	})
+	// Output:
+	// history: 2 3
+	// stored: {"id":"4","metadata":{"flow_id":"f1","side":"a"},"role":"user"}
+	// stored: {"result":"paid with ****-****-****-****"}
+	// alert: payment_process failed in t1: card declined
+}

@@ -1,0 +1,136 @@
+// Package orchestrator is an example: a pipeline of four agents with hooks around
+// everything they do. A foreman runs a planner, a coder, who starts a sub-agent,
+// and a reviewer. One tool fails, one call is denied, one model is overloaded.
+//
+// Its agents are scripts where real ones ask a model. Everything else is what an
+// orchestrator writes, with public packages only.
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
+)
+
+// Pipeline is the agents and the hooks around them.
+type Pipeline struct {
+	engine *hooks.Engine
+	out    io.Writer // what the agents say
+}
+
+// New returns a pipeline that records to appender: a publish.Publisher, as a rule.
+func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
+	rules, err := provider.Default(policy.Config{AllowedWritePaths: []string{"src/**"}})
+	if err != nil {
+		return nil, err
+	}
+	budget, err := provider.NewBudget(provider.BudgetOptions{
+		Limit: 1, Prices: map[string]provider.Price{"large": {Input: 10, Output: 50}, "small": {Input: 1, Output: 5}}, Cheap: "small",
+	})
+	if err != nil {
+		return nil, err
+	}
+	resilience := provider.NewResilience(provider.ResilienceOptions{Fallbacks: []string{"small"}})
+	registry := hooks.NewRegistry(hooks.Options{Appender: appender})
+	if _, err := registry.Use(provider.Composite(provider.DenyWins, rules, budget, resilience)); err != nil {
+		return nil, err
+	}
+	p := &Pipeline{out: out, engine: hooks.NewEngine(registry, hooks.Meta{Tenant: "default", TeamRoot: "/work"})}
+	hooks.StepBefore.On(registry, p.standards, hooks.Name("standards"))
+	return p, nil
+}
+
+// standards is a hook: every agent starts with the team's standards.
+func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
+	return &hooks.Decision[hooks.StepPatch]{Patch: &hooks.StepPatch{State: `{"standards":"tests first"}`}}, nil
+}
+
+// Run works on a goal as the run id.
+func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
+	session := hooks.Session{From: "startup", Model: "large"}
+	return p.engine.Session(ctx, id, session, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+		info := hooks.RunInfo{ID: id, Type: "RESOLVE", Agent: "foreman", Role: "FOREMAN", Title: goal, Model: "large"}
+		return p.engine.Run(ctx, info, func(ctx context.Context) error {
+			plan, err := p.step(ctx, "plan", "planner", hooks.JSON(`{}`), p.plan)
+			if err != nil {
+				return err
+			}
+			code, err := p.step(ctx, "code", "coder", plan, p.code)
+			if err != nil {
+				return err
+			}
+			_, err = p.step(ctx, "review", "reviewer", code, p.review)
+			return err
+		})
+	})
+}
+
+// step lets an agent act.
+func (p *Pipeline) step(
+	ctx context.Context, id, agent string, state hooks.JSON, act func(context.Context, hooks.Attempt) (hooks.JSON, error),
+) (hooks.JSON, error) {
+	roles := map[string]string{"planner": "PLANNER", "coder": "CODER", "reviewer": "REVIEWER"}
+	return p.engine.Step(ctx, hooks.StepInfo{ID: id, Agent: agent, Role: roles[agent], State: state, Model: "large"}, act)
+}
+
+// plan is overloaded at first, and then done with the model that a hook names.
+func (p *Pipeline) plan(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
+	if a.Model == "large" {
+		return "", &hooks.TypedError{Type: hooks.ModelError, Model: a.Model, Err: errors.New("model is overloaded")}
+	}
+	fmt.Fprintf(p.out, "planner plans with %s, attempt %d\n", a.Model, a.Number)
+	hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 900, Output: 100}, Summary: "fix the parser, then test"})
+	return `{"plan":["fix","test"]}`, nil
+}
+
+// code edits, tests, is denied a push, and has a sub-agent look for the reason.
+func (p *Pipeline) code(ctx context.Context, _ hooks.Attempt) (hooks.JSON, error) {
+	p.call(ctx, "edit", "Write", `{"file_path":"src/parse.go","content":"package src"}`, "written", nil)
+	p.call(ctx, "test", "Bash", `{"command":"go test ./..."}`, "", errors.New("FAIL src/parse_test.go:12"))
+	p.call(ctx, "push", "Bash", `{"command":"git push --force origin main"}`, "pushed", nil)
+	err := p.engine.Subagent(ctx, hooks.Subagent{ID: "scout", Name: "scout", Model: "large", TaskType: "search"},
+		func(ctx context.Context, _ hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+			p.call(ctx, "grep", "Grep", `{"pattern":"func Parse"}`, "src/parse.go:3", nil)
+			hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 500, Output: 50}})
+			return nil
+		})
+	hooks.Report(ctx, hooks.Notes{Files: []string{"src/parse.go"}, Summary: "fixed; the push is left to a person"})
+	return `{"files":["src/parse.go"]}`, err
+}
+
+// review reads what the coder left.
+func (p *Pipeline) review(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
+	standards, _ := a.State.Text("standards")
+	fmt.Fprintf(p.out, "reviewer holds it to %q\n", standards)
+	p.call(ctx, "read", "Read", `{"file_path":"src/parse.go"}`, "package src", nil)
+	return `{"approved":true}`, nil
+}
+
+// call makes a tool call, and says what the agent is told. The tool here only
+// pretends.
+func (p *Pipeline) call(ctx context.Context, id, tool string, args hooks.JSON, result string, fails error) {
+	out, err := p.engine.Tool(ctx, hooks.ToolCall{ID: id, Tool: tool, Args: args},
+		func(context.Context, hooks.ToolCall) (hooks.JSON, error) {
+			if fails != nil {
+				return "", fails
+			}
+			return hooks.Marshal(result)
+		})
+	told := string(out.Result)
+	switch {
+	case errors.Is(err, hooks.ErrDenied):
+		told = "denied: " + out.Error
+	case out.Status == events.ToolError:
+		told = "error: " + out.Error
+	}
+	fmt.Fprintf(p.out, "%s %s: %s\n", p.engine.Meta(ctx).Agent, tool, told)
+}
+
+// Close waits for hooks that have outlived their time.
+func (p *Pipeline) Close(ctx context.Context) error { return p.engine.Registry().Close(ctx) }

@@ -164,6 +164,9 @@ func (c *call) guard(ran *bool, err *error) {
 	if cause, ok := thrown.(error); ok {
 		*err = fmt.Errorf("%w: %w", ErrPanicked, cause)
 	}
+	if c.hook.onFailure == Ignore {
+		return
+	}
 	c.flight.registry.opts.Logger.ErrorContext(c.parent(), "hook panicked",
 		"hook", c.hook.id, "name", c.hook.name, "point", c.hook.at.kind, "stack", string(debug.Stack()))
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -200,6 +201,34 @@ func TestComposition_Recovery(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestComposition_BlockingHookThatFailsRefusesToRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, k := recorded(t)
+		block, release := forever(t)
+		var asked []string
+		answer := func(name string, opts ...Option) ID {
+			return Error.On(r, func(context.Context, Meta, Failure) (*Recovery, error) {
+				asked = append(asked, name)
+				if name == "stuck" {
+					block()
+				}
+				return &Recovery{Retry: true}, nil
+			}, opts...)
+		}
+		answer("first")
+		stuck := answer("stuck", OnFailure(Block))
+		answer("last", Isolate(Inline))
+		out := Error.Dispatch(t.Context(), r, somewhere, Failure{Err: errTest})
+		if out.Recovery == nil || out.Recovery.Retry || out.By != stuck || len(asked) != 3 || len(out.Executions) != 3 {
+			t.Errorf("asked %q, got %+v", asked, out)
+		}
+		if _, data := only[events.ErrorData](t, k, events.Error); data.Retry == nil || *data.Retry {
+			t.Errorf("recorded %+v", data)
+		}
+		release()
+	})
 }
 
 func TestComposition_Order(t *testing.T) {

@@ -90,8 +90,9 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (said, error) {
 }
 
 // block denies because h has failed, where something can be denied.
-func (d *decision[In, P]) block(h *hook, err error) {
+func (d *decision[In, P]) block(h *hook, err error) fate {
 	d.decide(h.id, Deny, "hook "+h.label()+" failed: "+faultOf(err))
+	return ends
 }
 
 // decide counts in a verdict of a hook.

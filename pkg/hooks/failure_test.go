@@ -156,8 +156,9 @@ func TestFailure_NamesNoPayload(t *testing.T) {
 func TestFailure_IgnoredIsNotLogged(t *testing.T) {
 	r, log := logged(t)
 	ToolBefore.On(r, fails(errTest), OnFailure(Ignore))
+	ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { panic(errTest) }, OnFailure(Ignore))
 	out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
-	if log.Len() > 0 || len(out.Executions) != 1 || out.Executions[0].Success {
+	if log.Len() > 0 || len(out.Executions) != 2 || out.Executions[0].Success || out.Executions[1].Success {
 		t.Errorf("logged %q, executions %+v", log, out.Executions)
 	}
 }

@@ -48,7 +48,7 @@ func (f *flight) takeOff(ctx context.Context, r *Registry, at *place, meta *Meta
 	f.meta, f.tool, f.ending = *meta, tool, end
 	f.began = time.Now()
 	if f.meta.Time.IsZero() {
-		f.meta.Time = f.began
+		f.meta.Time = f.began.UTC()
 		if r.opts.Now != nil {
 			f.meta.Time = r.opts.Now()
 		}

@@ -19,9 +19,9 @@ type FailureMode uint8
 const (
 	// Warn logs the failure and goes on as if the hook had no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies, does not retry, or prevents what the value was for; of
-	// [ToolResultStore] it stores a marker instead of the result. It ends the
-	// chain. Where there is nothing to block, at [SessionStart] and the
+	// Block denies, or prevents what the value was for, and ends the chain; at
+	// [ToolResultStore] it stores a marker instead of the result. At [Error] it
+	// refuses to retry, and the others are asked all the same. Where there is nothing to block, at [SessionStart] and the
 	// notifications, it is Warn.
 	Block
 	// Ignore goes on without a word in the log; the execution is recorded all
@@ -52,8 +52,8 @@ const (
 	// and what it still answers is discarded and recorded. The default.
 	Pooled Isolation = iota
 	// Inline runs the hook on the caller's own goroutine. It is fastest, and
-	// for trusted code: a panic is caught, but one that does not end by itself
-	// stalls the caller. Notifications that are inline run one after the other.
+	// for trusted code: a panic is caught, but a hook that does not end stalls the
+	// caller, and one that ends its goroutine ends the caller's. Notifications that are inline run one after the other.
 	Inline
 	// External is Pooled for what asks another process: at its deadline the
 	// context ends, and the hook has [Grace] to clean up before it is abandoned.

@@ -61,5 +61,9 @@ func (d *recovery) count(by ID, answer Recovery) {
 	}
 }
 
-// block refuses to retry because h has failed.
-func (d *recovery) block(h *hook, _ error) { d.count(h.id, Recovery{}) }
+// block refuses to retry because h has failed. The others see the error all the
+// same.
+func (d *recovery) block(h *hook, _ error) fate {
+	d.count(h.id, Recovery{})
+	return goesOn
+}

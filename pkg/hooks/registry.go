@@ -133,7 +133,8 @@ func (r *Registry) Err() error {
 // Close refuses further hooks and waits until asynchronous and abandoned
 // executions have ended, or ctx has; then the error says how many are left. The
 // hooks stay: what is dispatched afterwards is decided as before, but
-// asynchronous hooks are not started any more.
+// asynchronous hooks are not started any more. An asynchronous hook that calls
+// Close waits for itself.
 func (r *Registry) Close(ctx context.Context) error {
 	if r == nil {
 		return nil

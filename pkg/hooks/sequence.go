@@ -8,7 +8,7 @@ type sequence interface {
 	// claim, and counts in what it answers.
 	invoke(c *call) fate
 	// block counts in that a hook that blocks has failed.
-	block(h *hook, err error)
+	block(h *hook, err error) fate
 }
 
 // fate is how a chain goes on after one of its hooks.
@@ -152,6 +152,5 @@ func (f *flight) settle(s sequence, c *call, what said, err error) fate {
 	if c.hook.onFailure != Block {
 		return goesOn
 	}
-	s.block(c.hook, err)
-	return ends
+	return s.block(c.hook, err)
 }

@@ -90,10 +90,11 @@ func (p *TransformPoint[S, V]) about(s S) Subject {
 }
 
 // block keeps what the value was for from happening, because a hook has failed.
-func (t *transform[S, V]) block(*hook, error) {
+func (t *transform[S, V]) block(*hook, error) fate {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true
-		return
+		return ends
 	}
 	t.out.Prevented = true
+	return ends
 }

@@ -117,6 +117,7 @@ var folds = map[events.Kind]func(*tracer, events.Event){
 	events.PromptSubmit:      (*tracer).prompted,
 	events.StepFinished:      (*tracer).stepFinished,
 	events.ToolBefore:        (*tracer).called,
+	events.Approval:          (*tracer).approved,
 	events.ToolResult:        (*tracer).answered,
 	events.SubagentStart:     (*tracer).delegated,
 	events.ResponseCompleted: (*tracer).responded,
@@ -194,10 +195,24 @@ func (t *tracer) called(e events.Event) {
 	row := t.row(e, Row{Name: p.Tool, Detail: detail(p.Args, t.trace.Cwd), Verdict: p.Verdict})
 	t.trace.ToolCalls++
 	t.trace.Tools[p.Tool]++
-	t.trace.Unanswered++
+	if p.Verdict != events.VerdictDeny {
+		t.trace.Unanswered++
+	}
 	if e.ToolCall != "" {
 		t.calls[e.ToolCall] = row
 	}
+}
+
+// approved takes in how a question about a call was answered: what is not
+// allowed is denied, and no result comes.
+func (t *tracer) approved(e events.Event) {
+	p, err := events.Payload[events.ApprovalData](e)
+	row := t.calls[e.ToolCall]
+	if err != nil || row == nil || row.Verdict != events.VerdictAsk || p.Verdict == events.VerdictAllow {
+		return
+	}
+	row.Verdict = events.VerdictDeny
+	t.trace.Unanswered--
 }
 
 func (t *tracer) answered(e events.Event) {
@@ -209,7 +224,7 @@ func (t *tracer) answered(e events.Event) {
 	switch {
 	case row == nil: // a result whose call was never seen
 		row = t.row(e, Row{Name: p.Tool})
-	case row.Status == "":
+	case row.Status == "" && row.Verdict != events.VerdictDeny:
 		t.trace.Unanswered--
 	}
 	row.Status, row.Failure, row.DurationMS = p.Status, p.Error, p.DurationMS

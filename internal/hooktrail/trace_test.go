@@ -131,6 +131,28 @@ func TestTracer_CallsAndResults(t *testing.T) {
 	}
 }
 
+func TestTracer_DeniedCalls(t *testing.T) {
+	l := newTimeline(t)
+	ask := func(call string, answer events.Verdict) {
+		l.add(events.ToolBefore, "s", call, events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictAsk}})
+		l.add(events.Approval, "s", call, events.ApprovalData{Tool: "Bash", Outcome: events.Outcome{Verdict: answer}})
+	}
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny}})
+	ask("c2", events.VerdictNone)
+	ask("c3", events.VerdictAllow)
+	l.add(events.ToolResult, "s", "c3", events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess})
+	l.add(events.Approval, "s", "c9", events.ApprovalData{})
+	got := l.trace()
+	if got.ToolCalls != 3 || got.Unanswered != 0 {
+		t.Errorf("got %d calls, %d unanswered", got.ToolCalls, got.Unanswered)
+	}
+	var b bytes.Buffer
+	waterfall(&b, got, cli.Palette{})
+	if n := strings.Count(b.String(), "denied"); n != 2 {
+		t.Errorf("shown as denied %d times:\n%s", n, b.String())
+	}
+}
+
 func TestTracer_LatestAggregateCounts(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.StepFinished, "s", "", events.StepFinishedData{StepStatus: events.StepFailed, Error: &events.Failure{Message: "no"}})

@@ -109,6 +109,8 @@ func rowDuration(r *Row) string {
 	switch {
 	case r.Kind != events.ToolBefore && r.Kind != events.ToolResult:
 		return ""
+	case r.Status == "" && r.Verdict == events.VerdictDeny:
+		return "denied"
 	case r.Status == "":
 		return "–"
 	}
@@ -155,6 +157,9 @@ func rowMark(r *Row, paint cli.Palette) string {
 	case events.ToolSuccess:
 		return paint.Good("✓")
 	case events.ToolError:
+		return paint.Bad("✗")
+	}
+	if r.Verdict == events.VerdictDeny {
 		return paint.Bad("✗")
 	}
 	if r.Kind == events.ToolBefore {

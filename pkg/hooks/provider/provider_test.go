@@ -121,6 +121,9 @@ func TestResilience_RowsAndRuns(t *testing.T) {
 	}
 	fail("a")
 	fail("a")
+	for range 10 { // what tools return opens no breaker
+		hooks.Error.Dispatch(t.Context(), e.Registry(), hooks.Meta{Run: "b"}, hooks.Failure{Type: hooks.ToolError})
+	}
 	if got := fail("b"); !got.Retry || got.Backoff != hooks.MaxBackoff {
 		t.Errorf("another run's errors count: %+v", got)
 	}

@@ -21,7 +21,8 @@ type ResilienceOptions struct {
 // of a model it falls back to the next one, after one of the network it waits,
 // twice as long each time. More than Limit errors in a row open the run's
 // breaker: whoever is on call is told once, and nothing is tried again. A step
-// that completes begins a new row; the end of a run forgets it.
+// that completes begins a new row; the end of a run forgets it. What a tool
+// returns and what is denied is not counted: that is the agent's business.
 type Resilience struct {
 	opts ResilienceOptions
 
@@ -75,6 +76,9 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if f.Type == hooks.ToolError || f.Type == hooks.PermissionError {
+		return nil, false
+	}
 	t := r.runs[run]
 	if t == nil {
 		t = &troubles{}

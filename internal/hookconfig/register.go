@@ -15,9 +15,12 @@ import (
 
 // Options are what hooks need besides their file.
 type Options struct {
-	Conn   *nats.Conn     // for nats hooks, which fail without one
-	Space  subjects.Space // where the decision service is
-	Logger *slog.Logger   // nil discards
+	Conn  *nats.Conn     // for nats hooks, which fail without one
+	Space subjects.Space // where the decision service is
+	// Serving says that the hooks are those of the decision service: one that
+	// would ask it is refused, because it would wait for itself.
+	Serving bool
+	Logger  *slog.Logger // nil discards
 }
 
 // Asks tells whether a hook of that type is to be registered.
@@ -109,9 +112,18 @@ func (h *Hook) runner(opts Options) (runner, error) {
 	case HTTPType:
 		return server{event: h.Event, url: h.url, keyEnv: h.keyEnv, client: newClient()}.run, nil
 	case NATSType:
+		if opts.Serving && h.asksItself(opts.Space) {
+			return nil, fmt.Errorf("hook %s: the decision service would ask itself; name the subject of another one", h.Name)
+		}
 		return service{event: h.Event, subject: h.subject, space: opts.Space, conn: opts.Conn}.run, nil
 	}
 	return nil, fmt.Errorf("hook %s: no type", h.Name)
+}
+
+// asksItself tells whether a nats hook asks the decision service of space.
+func (h *Hook) asksItself(space subjects.Space) bool {
+	_, err := space.DecisionTenant(h.subject)
+	return h.subject == "" || err == nil
 }
 
 // decide is the function of a matcher hook: it has matched.

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "post": post, "terminate": terminate},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"await": await, "post": post, "decide": decide, "terminate": terminate},
 		Setup: func(env *testscript.Env) error {
 			for _, variable := range os.Environ() {
 				name, _, _ := strings.Cut(variable, "=")
@@ -83,6 +83,18 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	status, body, err := ask(http.Post(args[1], "application/cloudevents-batch+json", strings.NewReader(ts.ReadFile(args[0]))))
 	if status != http.StatusAccepted {
+		ts.Fatalf("%s answered %d, %v: %s", args[1], status, err, body)
+	}
+}
+
+// decide sends a document, which has to be answered with what a pattern matches:
+// decide FILE URL PATTERN.
+func decide(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: decide FILE URL PATTERN")
+	}
+	status, body, err := ask(http.Post(args[1], "application/json", strings.NewReader(ts.ReadFile(args[0]))))
+	if status != http.StatusOK || !regexp.MustCompile(args[2]).MatchString(body) {
 		ts.Fatalf("%s answered %d, %v: %s", args[1], status, err, body)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/publisher"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -29,6 +30,7 @@ type UpOptions struct {
 	Tenant       string // empty: all
 	DrainTimeout time.Duration
 	Redactor     publish.Redactor // all rules of pkg/redact when nil
+	Hooks        *hookconfig.File // what decides; nil: nothing is decided
 	Logger       *slog.Logger
 	Listening    func(Addresses) // called once events are taken in
 }
@@ -47,6 +49,7 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		opts      UpOptions
 		redaction publisher.Redaction
+		hookFile  publisher.HookFile
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -54,12 +57,14 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		Long: `Run everything in one process until a signal ends it: an embedded NATS server,
 publisher, auditor, tracker and metrics. It answers POST /v1/events, /livez, /readyz
 and /metrics. A part that fails is begun again, and the others go on meanwhile.
+With --hooks it also answers requests for decisions, at POST /v1/decisions and over
+NATS on hooktrail.decide.TENANT.
 
 SIGTERM and Ctrl-C drain: first the publisher, then the consumers up to the
 stream's last event, then the server. A second one ends it at once; nothing that
 was acknowledged is lost by that.`,
 		Example: `  hooktrail up
-  hooktrail up --http-listen 127.0.0.1:9000 --nats-listen 127.0.0.1:4222 --data-dir /var/lib/hooktrail
+  hooktrail up --hooks hooks.yaml --http-listen 127.0.0.1:9000 --nats-listen 127.0.0.1:4222
   curl -d @event.json -H 'Content-Type: application/cloudevents+json' http://127.0.0.1:8080/v1/events`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.NATSURL, opts.Tenant, opts.Logger = shared.DataDir, shared.NATSURL, shared.Tenant, shared.Logger(cmd)
@@ -67,6 +72,10 @@ was acknowledged is lost by that.`,
 			opts.Listening = func(a Addresses) { printAddresses(cmd, shared, a) }
 			if err := opts.Validate(); err != nil {
 				return cli.Usage("%w", err)
+			}
+			var err error
+			if opts.Hooks, err = hookFile.Load(cmd.Context(), opts.Logger); err != nil {
+				return err
 			}
 			return Up(cmd.Context(), opts)
 		},
@@ -77,6 +86,7 @@ was acknowledged is lost by that.`,
 	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address that is not of the loopback: whoever reaches it may write")
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how long stopping may take")
 	redaction.Register(cmd)
+	hookFile.Register(cmd)
 	return cmd
 }
 
@@ -206,26 +216,31 @@ func (u *up) drain(ctx context.Context, ends []func()) {
 	log.InfoContext(ctx, "drained", "took", time.Since(began).Round(time.Millisecond).String())
 }
 
-// publish is the publisher part: the outbox behind POST /v1/events.
+// publish is the publisher part: the outbox behind POST /v1/events, and what
+// decides.
 func (u *up) publish(ctx context.Context, report report) error {
-	p, err := publisher.Open(ctx, publisher.Options{
+	opts := publisher.Options{
 		Broker: u.house.broker, DataDir: u.opts.DataDir, Tenant: u.opts.Tenant, Redactor: u.opts.Redactor,
 		Logger: u.opts.Logger.With("part", publisherName),
-	})
+	}
+	p, err := publisher.Open(ctx, opts)
 	if err != nil {
 		return err
 	}
-	u.gate.open(publisher.Handler(p, publisher.HandlerOptions{
-		Tenant: u.opts.Tenant, AllowRemote: u.opts.AllowRemote, Logger: u.opts.Logger,
-	}))
-	report(nil, 0)
-	<-ctx.Done()
+	d, err := publisher.NewDecider(u.opts.Hooks, p, opts)
+	if err == nil {
+		u.gate.open(publisher.Handler(p, publisher.HandlerOptions{
+			Tenant: u.opts.Tenant, AllowRemote: u.opts.AllowRemote, Logger: u.opts.Logger, Decisions: d.Handler(),
+		}))
+		report(nil, 0)
+		err = d.Run(ctx)
+	}
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), u.gate.shut())
 	defer cancel()
-	err = p.Close(closing)
-	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(err, context.DeadlineExceeded) {
+	closed := p.Close(closing)
+	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(closed, context.DeadlineExceeded) {
 		u.opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting)
-		return nil
+		closed = nil
 	}
-	return err
+	return errors.Join(err, closed)
 }

@@ -112,15 +112,17 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 		opts      Options
 		disk      bool
 		redaction Redaction
+		hookFile  HookFile
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Take CloudEvents over HTTP",
+		Short: "Take CloudEvents over HTTP, and decide",
 		Long: "serve takes CloudEvents at POST /v1/events, in structured, binary and batch mode. It answers\n" +
 			"202 once the events are in the outbox, also while the broker is away. /livez and /readyz tell how it\n" +
-			"stands; SIGTERM drains.\n" +
+			"stands; SIGTERM drains. With --hooks it answers requests for decisions, at POST /v1/decisions and over\n" +
+			"NATS on hooktrail.decide.TENANT.\n" +
 			"There is no authentication: it listens on the loopback unless --allow-remote is given.",
-		Example: "  publisher serve --listen 127.0.0.1:8080\n" +
+		Example: "  publisher serve --listen 127.0.0.1:8080 --hooks hooks.yaml\n" +
 			"  curl -H 'Content-Type: application/cloudevents+json' -d @event.json http://127.0.0.1:8080/v1/events",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
@@ -130,6 +132,10 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 			}
 			if err := opts.withDefaults().Validate(); err != nil {
 				return cli.Usage("%w", err)
+			}
+			var err error
+			if opts.Hooks, err = hookFile.Load(cmd.Context(), opts.Logger); err != nil {
+				return err
 			}
 			return withBroker(cmd, shared, broker.Options{Later: true}, func(ctx context.Context, b *broker.Broker) error {
 				opts.Broker = b
@@ -144,6 +150,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	flags.Int64Var(&opts.Quota, "quota", 0, "`bytes` that may wait in the outbox; 0 is 1 GiB")
 	flags.BoolVar(&disk, "durable", false, "sync each event to disk before it is acknowledged: it survives a power cut")
 	redaction.Register(cmd)
+	hookFile.Register(cmd)
 	return cmd
 }
 

@@ -36,6 +36,8 @@ type HandlerOptions struct {
 	MaxBody     int64  // of a request; [DefaultMaxBody] when 0
 	AllowRemote bool   // take requests that were sent to another name than the loopback's
 	Logger      *slog.Logger
+
+	Decisions http.Handler // of POST /v1/decisions; nil: there are none
 }
 
 // Handler returns the handler of POST /v1/events: CloudEvents in structured,
@@ -44,6 +46,8 @@ type HandlerOptions struct {
 // event, 403 for another tenant's, 408, 413, 415, and 503 when the outbox is full. A
 // batch is checked as a whole before any of it is taken; a problem that occurs
 // later says how many events were.
+//
+// With Decisions, it answers POST /v1/decisions too.
 //
 // Pages of other origins are refused, and so are, without AllowRemote, names
 // other than the loopback's: no web page can write into the audit trail.
@@ -56,7 +60,10 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 	}
 	h := &handler{to: to, opts: opts}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/events", h.events)
+	mux.Handle("POST /v1/events", h.local(h.events))
+	if opts.Decisions != nil {
+		mux.Handle("POST /v1/decisions", h.local(opts.Decisions.ServeHTTP))
+	}
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
@@ -84,11 +91,18 @@ type problem struct {
 	IDs       []string `json:"ids,omitempty"`       // theirs
 }
 
+// local refuses requests that were sent to another name than the loopback's.
+func (h *handler) local(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !h.opts.AllowRemote && !isLoopback(hostOf(r.Host)) {
+			h.refuse(w, r, problem{Status: http.StatusMisdirectedRequest, Detail: "this publisher serves the loopback only"}, nil)
+			return
+		}
+		next(w, r)
+	})
+}
+
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
-	if !h.opts.AllowRemote && !isLoopback(hostOf(r.Host)) {
-		h.refuse(w, r, problem{Status: http.StatusMisdirectedRequest, Detail: "this publisher serves the loopback only"}, nil)
-		return
-	}
 	r.Body = http.MaxBytesReader(w, r.Body, h.opts.MaxBody)
 	list, err := ingest.FromRequest(r)
 	// A slow body may have taken all of the server's time; the answer gets its own.

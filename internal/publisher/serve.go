@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -30,6 +31,7 @@ type Options struct {
 	Durability  publish.Durability
 	Quota       int64            // bytes that may wait in the outbox; the publisher's default when 0
 	Redactor    publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
+	Hooks       *hookconfig.File // what decides; nil: nothing is decided
 
 	Ready  func(address string) // called once it listens; may be nil
 	Logger *slog.Logger
@@ -96,7 +98,7 @@ func Run(ctx context.Context, opts Options) error {
 	case err != nil:
 		return err
 	}
-	err = serve(ctx, opts, p)
+	err = serveAll(ctx, opts, p)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOutbox)
 	defer cancel()
 	closed := p.Close(closing)
@@ -107,7 +109,17 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, closed)
 }
 
-func serve(ctx context.Context, opts Options, p *publish.Publisher) error {
+// serveAll answers over HTTP and, where there are hooks, over NATS.
+func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
+	d, err := NewDecider(opts.Hooks, p, opts)
+	if err != nil {
+		return err
+	}
+	failed, stop := d.runBeside(ctx)
+	return errors.Join(serve(ctx, opts, p, d.Handler(), failed), stop())
+}
+
+func serve(ctx context.Context, opts Options, p *publish.Publisher, decisions http.Handler, failed <-chan error) error {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", opts.Listen)
 	switch {
@@ -117,16 +129,18 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	var draining atomic.Bool
-	srv := newServer(ctx, opts, p, &draining)
+	srv := newServer(ctx, opts, newMux(opts, p, decisions, &draining))
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
 	opts.Logger.InfoContext(ctx, "publisher listening", "address", l.Addr().String())
 	if opts.Ready != nil {
 		opts.Ready(l.Addr().String())
 	}
+	var broken error
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve: %w", err)
+	case broken = <-failed:
 	case <-ctx.Done():
 	}
 	draining.Store(true)
@@ -141,18 +155,22 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher) error {
 	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
 		err = errors.Join(err, e)
 	}
-	return err
+	return errors.Join(broken, err)
 }
 
-func newServer(ctx context.Context, opts Options, p *publish.Publisher, draining *atomic.Bool) *http.Server {
+func newMux(opts Options, p *publish.Publisher, decisions http.Handler, draining *atomic.Bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(p, HandlerOptions{
-		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger,
+		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger, Decisions: decisions,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })
+	return mux
+}
+
+func newServer(ctx context.Context, opts Options, handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           mux,
+		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      time.Minute,

@@ -1,0 +1,170 @@
+package publisher
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// noEnv is a hooks.yaml that keeps files of the environment from being written.
+const noEnv = `
+hooks:
+  PreToolUse:
+    - {type: matcher, name: no-env, match: {tool: Write, args: {path: "**/.env*"}}, action: block, message: Cannot modify environment files}
+`
+
+// write is a call that noEnv denies.
+const write = `{"event":"PreToolUse","tool":"write_file","args":{"path":"a/.env"},"session_id":"s1"}`
+
+func parseHooks(t *testing.T, text string) *hookconfig.File {
+	t.Helper()
+	f, err := hookconfig.Parse("hooks.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (r *running) decide(t *testing.T, body string) (int, string) {
+	t.Helper()
+	resp, err := http.Post(r.url+"/v1/decisions", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply(t, resp)
+}
+
+// Decisions over HTTP and NATS are the same, and each is an event in the stream.
+func TestRun_Decides(t *testing.T) {
+	srv, b := open(t)
+	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), Hooks: parseHooks(t, noEnv)})
+	if status, body := r.decide(t, write); status != http.StatusOK || !strings.Contains(body, `"verdict":"deny","reason":"Cannot modify environment files"`) {
+		t.Errorf("got %d %s", status, body)
+	}
+	nc := srv.Connect(t)
+	msg, err := askUntilThere(t, nc, "hooktrail.decide.acme")
+	if err != nil || !strings.Contains(string(msg.Data), `"verdict":"deny"`) || msg.Header.Get(subjects.ServiceError) != "" {
+		t.Errorf("got %v, %v", msg, err)
+	}
+	if status, body := r.decide(t, "nonsense"); status != http.StatusBadRequest {
+		t.Errorf("got %d %s", status, body)
+	}
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.Request("hooktrail.decide.acme", []byte(write), time.Minute); !errors.Is(err, nats.ErrNoResponders) {
+		t.Errorf("after the end: got %v", err)
+	}
+	var decided []events.Event
+	for _, e := range stored(t, srv) {
+		if e.Kind() == events.ToolBefore {
+			decided = append(decided, e)
+		}
+	}
+	if len(decided) != 2 {
+		t.Fatalf("in the stream: got %d decisions, want 2", len(decided))
+	}
+	for i, tenant := range []string{"default", "acme"} {
+		data, err := events.Payload[events.ToolBeforeData](decided[i])
+		if err != nil || decided[i].Tenant != tenant || decided[i].Run != "s1" || data.Verdict != events.VerdictDeny || len(data.Executions) != 1 || data.Executions[0].Name != "no-env" {
+			t.Errorf("got %+v, %+v, %v", decided[i], data, err)
+		}
+	}
+}
+
+// askUntilThere asks for a decision until the service listens.
+func askUntilThere(t *testing.T, nc *nats.Conn, subject string) (*nats.Msg, error) {
+	t.Helper()
+	for {
+		msg, err := nc.Request(subject, []byte(write), time.Minute)
+		if !errors.Is(err, nats.ErrNoResponders) {
+			return msg, err
+		}
+	}
+}
+
+// Who decides is there while the broker is away, and over NATS when it comes back.
+func TestRun_DecidesWithoutBroker(t *testing.T) {
+	srv, b := open(t)
+	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), Hooks: parseHooks(t, noEnv)})
+	srv.Stop()
+	if status, body := r.decide(t, write); status != http.StatusOK || !strings.Contains(body, `"verdict":"deny"`) {
+		t.Errorf("got %d %s", status, body)
+	}
+	srv.Restart(t)
+	if msg, err := askUntilThere(t, srv.Connect(t), "hooktrail.decide.acme"); err != nil || !strings.Contains(string(msg.Data), `"verdict":"deny"`) {
+		t.Errorf("got %v, %v", msg, err)
+	}
+	r.stop()
+	if err := <-r.done; err != nil {
+		t.Fatal(err)
+	}
+	if n := len(stored(t, srv)); n != 2 {
+		t.Errorf("in the stream: got %d events, want 2", n)
+	}
+}
+
+// Decisions are for the loopback and the same origin, as events are; without
+// hooks there are none.
+func TestHandler_Decisions(t *testing.T) {
+	decided := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	for _, tt := range []struct {
+		name, host, origin string
+		opts               HandlerOptions
+		want               int
+	}{
+		{"Loopback", "127.0.0.1:8080", "", HandlerOptions{Decisions: decided}, 200},
+		{"OtherHost", "example.com", "", HandlerOptions{Decisions: decided}, 421},
+		{"Remote", "example.com", "", HandlerOptions{Decisions: decided, AllowRemote: true}, 200},
+		{"OtherOrigin", "127.0.0.1:8080", "https://example.com", HandlerOptions{Decisions: decided}, 403},
+		{"NoHooks", "127.0.0.1:8080", "", HandlerOptions{}, 404},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPost, "http://"+tt.host+"/v1/decisions", strings.NewReader(write))
+			if tt.origin != "" {
+				r.Header.Set("Origin", tt.origin)
+			}
+			w := httptest.NewRecorder()
+			Handler(&recorder{}, tt.opts).ServeHTTP(w, r)
+			if w.Code != tt.want {
+				t.Errorf("got %d %s, want %d", w.Code, w.Body, tt.want)
+			}
+		})
+	}
+}
+
+// A file that cannot decide is refused before anything is served.
+func TestHookFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hooks.yaml")
+	for text, want := range map[string]string{
+		noEnv:                                 "",
+		"hooks: {PreToolUse: [{type: nats}]}": "would ask itself",
+		"hooks: {PreToolUse: [{type: nats, subject: hooktrail.decide.x}]}": "would ask itself",
+		"hooks: {PreToolUse: [{type: nats, subject: others.decide}]}":      "",
+		"hooks: {PreToolUse: [{type: x}]}":                                 path + `:1:29: PreToolUse[0].type: "x" does not exist`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := (&HookFile{path: path}).Load(t.Context(), slog.New(slog.DiscardHandler))
+		if want == "" && (err != nil || f == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, %v", text, f, err)
+		}
+	}
+	if f, err := new(HookFile).Load(t.Context(), nil); f != nil || err != nil {
+		t.Errorf("without a file: got %v, %v", f, err)
+	}
+}

@@ -19,8 +19,9 @@ import (
 // The hooks of what has ended run, and its events are recorded, also where the
 // context has ended before. What cannot be recorded is logged, and changes nothing.
 //
-// An Engine may be used concurrently, and there may be many on one registry. All
-// that it does can be done without it: see [Engine.Meta].
+// An Engine may be used concurrently, and there may be many on one registry. A
+// context that comes from a function of another engine stays where that has put
+// it. All that an engine does can be done without it: see [Engine.Meta].
 type Engine struct {
 	registry *Registry
 	meta     Meta

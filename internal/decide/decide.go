@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/hookdoc"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
@@ -101,10 +102,13 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	var invalid *events.InvalidError
 	out, err := s.opts.Registry.DispatchDocument(ctx, d)
 	switch {
 	case err != nil:
 		return "", &refusal{http.StatusBadRequest, err.Error()}
+	case errors.As(out.RecordErr, &invalid):
+		return "", &refusal{http.StatusBadRequest, "the event of this decision would be invalid: " + invalid.Error()}
 	case out.RecordErr != nil:
 		s.opts.Logger.ErrorContext(ctx, "decision not recorded", "point", d.Point, "run", d.Meta.Run, "error", out.RecordErr)
 		return "", errRecord

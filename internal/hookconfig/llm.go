@@ -88,15 +88,7 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	if err != nil {
 		return nil, err
 	}
-	var said judgement
-	if j.cache == nil {
-		said, err = j.consult(ctx, text)
-	} else {
-		// Identical requests have identical texts: the rest of one is the hook's own.
-		said, err = j.cache.Get(ctx, sha256.Sum256([]byte(text)), otter.LoaderFunc[[sha256.Size]byte, judgement](
-			func(ctx context.Context, _ [sha256.Size]byte) (judgement, error) { return j.consult(ctx, text) },
-		))
-	}
+	said, err := j.recall(ctx, text)
 	switch {
 	case err != nil:
 		return nil, err
@@ -104,6 +96,28 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 		return nil, nil //nolint:nilnil // no opinion
 	}
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
+}
+
+// recall returns what the model said to text, which identifies a request: the
+// rest of one is the hook's own. Of those who ask at once, one asks the model.
+func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
+	if j.cache == nil {
+		return j.consult(ctx, text)
+	}
+	key := sha256.Sum256([]byte(text))
+	for {
+		asked := false
+		said, err := j.cache.Get(ctx, key, otter.LoaderFunc[[sha256.Size]byte, judgement](
+			func(ctx context.Context, _ [sha256.Size]byte) (judgement, error) {
+				asked = true
+				return j.consult(ctx, text)
+			},
+		))
+		// That another's time was over is no failure of this one.
+		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
+			return said, err
+		}
+	}
 }
 
 // consult asks the model.

@@ -1,16 +1,19 @@
 package hookconfig
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/hookdoc"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
@@ -71,6 +74,13 @@ func (m *model) answer(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(data)
+}
+
+// await waits until the model has been asked n times.
+func (m *model) await(n int32) {
+	for m.calls.Load() < n {
+		runtime.Gosched()
+	}
 }
 
 func (m *model) set(reply string, status int) {
@@ -209,6 +219,28 @@ func TestLLMCache(t *testing.T) {
 		wg.Wait()
 		if m.calls.Load() != 1 || denied.Load() != 20 {
 			t.Errorf("got %d calls and %d denials", m.calls.Load(), denied.Load())
+		}
+	})
+	t.Run("AnothersTimeIsOver", func(t *testing.T) {
+		m := newModel(t, `{"safe": false}`)
+		m.gate = make(chan struct{})
+		r := judged(t, m)
+		d, err := hookdoc.Parse([]byte(gitStatus))
+		if err != nil {
+			t.Fatal(err)
+		}
+		impatient, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { r.DispatchDocument(impatient, d) })
+		m.await(1)
+		var out hooks.DocumentOutcome
+		wg.Go(func() { out = dispatch(t, r, gitStatus) })
+		cancel()
+		m.await(2)
+		close(m.gate)
+		wg.Wait()
+		if out.Verdict != hooks.Deny {
+			t.Errorf("got %+v", out)
 		}
 	})
 	t.Run("Errors", func(t *testing.T) {

@@ -74,6 +74,26 @@ func TestSchemaTakesExamples(t *testing.T) {
 	}
 }
 
+// The schema takes what the documentation shows.
+func TestSchemaTakesDocumentation(t *testing.T) {
+	data, err := os.ReadFile("../../docs/hooks-yaml.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := compiled(t)
+	blocks := strings.Split(string(data), "\n```yaml")[1:]
+	if len(blocks) < 5 {
+		t.Fatalf("got %d examples", len(blocks))
+	}
+	for _, block := range blocks {
+		name, text, _ := strings.Cut(block, "\n")
+		text, _, _ = strings.Cut(text, "\n```")
+		if err := agrees(t, schema, text); (err == nil) == strings.Contains(name, "wrong") {
+			t.Errorf("%v:\n%s", err, text)
+		}
+	}
+}
+
 // The schema refuses what the reader refuses, where it can tell.
 func TestSchemaRefuses(t *testing.T) {
 	schema := compiled(t)

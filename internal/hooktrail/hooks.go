@@ -185,6 +185,9 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 		d.Meta.Tenant = shared.TenantOrDefault()
 	}
 	log := shared.Logger(cmd)
+	for _, p := range f.Warnings {
+		log.WarnContext(ctx, "hooks file is odd", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
+	}
 	opts := hookconfig.Options{Logger: log}
 	if f.Asks(hookconfig.NATSType) {
 		// Without a connection these hooks fail, which is what is to be seen.

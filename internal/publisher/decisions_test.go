@@ -61,6 +61,9 @@ func TestRun_Decides(t *testing.T) {
 	if status, body := r.decide(t, "nonsense"); status != http.StatusBadRequest {
 		t.Errorf("got %d %s", status, body)
 	}
+	if status, body := r.decide(t, `{"event":"run.started"}`); status != http.StatusBadRequest || !strings.Contains(body, "runid") {
+		t.Errorf("without a run: got %d %s", status, body)
+	}
 	r.stop()
 	if err := <-r.done; err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ func TestSecrets_OfFiles(t *testing.T) {
 			}
 		}
 	})
-	if byPath == 0 {
+	if byPath == 0 && !raceEnabled {
 		t.Error("no rule about files found anything")
 	}
 }

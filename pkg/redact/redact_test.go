@@ -1,8 +1,10 @@
 package redact
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,6 +75,23 @@ func TestText_Spans(t *testing.T) {
 	if diff := cmp.Diff(want, spans); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// One redactor serves everybody, from its first text on.
+func TestText_Concurrently(t *testing.T) {
+	r := mustNew(t, Options{})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range 20 {
+				text := fmt.Sprintf("export TOKEN=9f8g7h6j5k4l3m2n1b0v%d%d and %s by a%d@example.com", i, n, awsKey, n)
+				if got, _ := r.Text(text); got != "export TOKEN=[SECRET_REDACTED] and [SECRET_REDACTED] by [EMAIL_REDACTED]" {
+					t.Errorf("got %q", got)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestNew(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -210,7 +211,7 @@ func TestRefusals(t *testing.T) {
 				return // NATS itself refuses it
 			}
 			msg := ask(t, nc, "acme", tt.document)
-			if msg.Header.Get(subjects.ServiceError) != tt.detail || len(msg.Data) > 0 {
+			if msg.Header.Get(subjects.ServiceError) != tt.detail || msg.Header.Get(subjects.ServiceErrorCode) != strconv.Itoa(tt.status) || len(msg.Data) > 0 {
 				t.Errorf("got headers %v", msg.Header)
 			}
 		})

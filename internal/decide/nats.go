@@ -24,6 +24,9 @@ const (
 // Then their hooks are cancelled, and what is known is the answer.
 const DrainTime = 5 * time.Second
 
+// flushTime is how long the end of a service waits for the broker.
+const flushTime = time.Second
+
 // Run answers requests over NATS until ctx ends. Then it takes no more, and
 // returns when those under way are answered. It runs once.
 func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
@@ -53,6 +56,10 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	s.opts.Logger.InfoContext(ctx, "decision service listening", "subject", subject)
 	<-ctx.Done()
 	err = service.Stop()
+	// Behind this round trip no more requests come; those on their way are taken.
+	if err := nc.FlushTimeout(flushTime); err != nil {
+		s.opts.Logger.DebugContext(ctx, "decision service ended without a broker", "error", err)
+	}
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
@@ -69,38 +76,47 @@ func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		s.reject(ctx, req, errClosing)
+		s.respond(ctx, nc, req, refusing(errClosing))
 		return
 	}
-	s.open.Go(func() { s.answer(ctx, nc, req) })
+	s.open.Go(func() { s.respond(ctx, nc, req, s.answer(ctx, nc, req)) })
 }
 
-func (s *Service) answer(ctx context.Context, nc *nats.Conn, req micro.Request) {
+// answer returns the answer to a request.
+func (s *Service) answer(ctx context.Context, nc *nats.Conn, req micro.Request) *nats.Msg {
 	tenant, err := s.opts.Space.DecisionTenant(req.Subject())
 	if err != nil {
-		s.reject(ctx, req, &refusal{http.StatusBadRequest, err.Error()})
-		return
+		return refusing(&refusal{http.StatusBadRequest, err.Error()})
 	}
 	outcome, err := s.decide(ctx, req.Data(), tenant, subjects.Timeout(req.Headers(), s.opts.Timeout))
-	if err != nil {
-		s.reject(ctx, req, err)
-		return
+	switch {
+	case err != nil:
+		why := refused(err)
+		if why.status >= http.StatusInternalServerError {
+			s.opts.Logger.WarnContext(ctx, "decision refused", "status", why.status, "error", why)
+		}
+		return refusing(why)
+	case int64(len(outcome)) > nc.MaxPayload():
+		return refusing(&refusal{http.StatusRequestEntityTooLarge, "the outcome is too large for NATS"})
 	}
-	if int64(len(outcome)) > nc.MaxPayload() {
-		s.reject(ctx, req, &refusal{http.StatusRequestEntityTooLarge, "the outcome is too large for NATS"})
-		return
-	}
-	if err := req.Respond([]byte(outcome)); err != nil {
-		s.opts.Logger.WarnContext(ctx, "decision not answered", "error", err)
-	}
+	return &nats.Msg{Data: []byte(outcome)}
 }
 
-func (s *Service) reject(ctx context.Context, req micro.Request, err error) {
-	why := refused(err)
-	if why.status >= http.StatusInternalServerError {
-		s.opts.Logger.WarnContext(ctx, "decision refused", "status", why.status, "error", why)
+// refusing returns the answer that is a refusal.
+func refusing(why *refusal) *nats.Msg {
+	return &nats.Msg{Header: nats.Header{
+		subjects.ServiceError:     {why.detail},
+		subjects.ServiceErrorCode: {strconv.Itoa(why.status)},
+	}}
+}
+
+// respond sends an answer. The request itself could not: it may be answered only
+// until its handler returns, which it has.
+func (s *Service) respond(ctx context.Context, nc *nats.Conn, req micro.Request, answer *nats.Msg) {
+	if answer.Subject = req.Reply(); answer.Subject == "" {
+		return // nobody waits for it
 	}
-	if err := req.Error(strconv.Itoa(why.status), why.detail, nil); err != nil {
-		s.opts.Logger.WarnContext(ctx, "refusal not answered", "error", err)
+	if err := nc.PublishMsg(answer); err != nil {
+		s.opts.Logger.WarnContext(ctx, "decision not answered", "error", err)
 	}
 }

@@ -231,7 +231,11 @@ func TestLLMCache(t *testing.T) {
 		}
 		impatient, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { r.DispatchDocument(impatient, d) })
+		wg.Go(func() {
+			if _, err := r.DispatchDocument(impatient, d); err != nil {
+				t.Error(err)
+			}
+		})
 		m.await(1)
 		var out hooks.DocumentOutcome
 		wg.Go(func() { out = dispatch(t, r, gitStatus) })

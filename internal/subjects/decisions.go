@@ -15,9 +15,12 @@ const DecisionQueue = "hooktrail"
 // decision waits for it.
 const DecisionTimeout = "Hooktrail-Timeout-Ms"
 
-// ServiceError is the header of an answer that is none: what the service says is
-// wrong with the request.
-const ServiceError = "Nats-Service-Error"
+// The headers of an answer that is none: what the service says is wrong with the
+// request, and a status as HTTP has them.
+const (
+	ServiceError     = "Nats-Service-Error"
+	ServiceErrorCode = "Nats-Service-Error-Code"
+)
 
 // Decisions returns the subject on which decisions for a tenant are asked for.
 func (s Space) Decisions(tenant string) (string, error) {

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/redact"
+)
+
+const (
+	benchRounds = 9 // odd: the median is one of them
+	benchCalls  = 1000
+	preToolGoal = 50 * time.Microsecond
+)
+
+// BenchmarkPreTool measures the whole way to a tool call of 1 KB, a thousand per
+// second: five hooks with globs, of which one patches and one allows, redaction,
+// encoding, and the outbox of a publisher that is sending. To reach: 50 µs.
+func BenchmarkPreTool(b *testing.B) {
+	registry, call := preTool(b)
+	var p50s, p99s []float64
+	for b.Loop() {
+		for range benchRounds {
+			took := make([]time.Duration, benchCalls)
+			tick := time.NewTicker(time.Millisecond)
+			for i := range took {
+				<-tick.C
+				start := time.Now()
+				out := hooks.ToolBefore.Dispatch(b.Context(), registry, hooks.Meta{Tenant: "acme", Run: "run-1", Step: "step-1"}, call)
+				took[i] = time.Since(start)
+				if out.Verdict != hooks.Allow || !out.Modified || out.RecordErr != nil {
+					b.Fatalf("got verdict %s, modified %v, %v", out.Verdict, out.Modified, out.RecordErr)
+				}
+			}
+			tick.Stop()
+			slices.Sort(took)
+			p50s = append(p50s, float64(took[benchCalls/2])/float64(preToolGoal))
+			p99s = append(p99s, float64(took[benchCalls*99/100])/float64(preToolGoal))
+		}
+	}
+	for name, ratios := range map[string][]float64{"p50/50µs": p50s, "p99/50µs": p99s} {
+		slices.Sort(ratios)
+		b.ReportMetric(ratios[len(ratios)/2], name)
+		b.Logf("%s: median %.2f, from %.2f to %.2f", name, ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+	}
+}
+
+// preTool returns a registry that records into the outbox of a publisher, and a
+// tool call of 1 KB.
+func preTool(b *testing.B) (*hooks.Registry, hooks.ToolCall) {
+	b.Helper()
+	redactor, err := redact.New(redact.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	srv := natstest.Listen(b, b.TempDir(), natstest.Options{MaxBytes: 1 << 30})
+	p, err := publish.Open(b.Context(), srv.Connect(b), publish.Options{Dir: b.TempDir(), Name: "engine", Redactor: redactor})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := p.Close(context.Background()); err != nil {
+			b.Errorf("close publisher: %v", err)
+		}
+	})
+	args, err := hooks.Marshal(map[string]string{"command": "go test ./...", "description": strings.Repeat("some words of text ", 50)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	shell, err := hooks.ForTool("*sh")
+	if err != nil {
+		b.Fatal(err)
+	}
+	registry := hooks.NewRegistry(hooks.Options{Appender: p})
+	for i := range 5 {
+		answer := map[int]*hooks.Decision[hooks.ToolPatch]{
+			1: {Patch: &hooks.ToolPatch{Args: args[:len(args)-1] + `,"timeout":60}`}},
+			3: {Verdict: hooks.Allow, Reason: "tests"},
+		}[i]
+		hooks.ToolBefore.On(registry, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+			return answer, nil
+		}, hooks.Match(shell), hooks.Name("policy"))
+	}
+	return registry, hooks.ToolCall{ID: "c1", Tool: "Bash", Args: args}
+}

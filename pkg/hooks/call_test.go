@@ -42,13 +42,33 @@ func TestContext_OfAHook(t *testing.T) {
 					default:
 					}
 				}, Timeout(20*time.Second), isolate)
-				<-kept[0].Done()
+				select {
+				case <-kept[0].Done():
+				default:
+					t.Error("the context goes on after the hook")
+				}
 				if !out.Executions[0].Success || !errors.Is(kept[0].Err(), context.Canceled) {
 					t.Errorf("after the hook: %v", kept[0].Err())
 				}
 			})
 		})
 	}
+}
+
+func TestContext_FirstAskedAfterTheHook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := tidy(t, NewRegistry(Options{}))
+		var kept []context.Context
+		inHook(t.Context(), t, r, func(ctx context.Context) { kept = append(kept, ctx) })
+		select {
+		case <-kept[0].Done():
+		default:
+			t.Error("the context goes on after the hook")
+		}
+		if !errors.Is(kept[0].Err(), context.Canceled) {
+			t.Error(kept[0].Err())
+		}
+	})
 }
 
 func TestContext_EndsAtTheDeadline(t *testing.T) {

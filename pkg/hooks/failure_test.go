@@ -111,7 +111,7 @@ func TestFailure_OfAnInlineHookThatEndsTooLate(t *testing.T) {
 			return &Decision[ToolPatch]{Verdict: Allow}, nil
 		}, Isolate(Inline), Timeout(time.Second))
 		out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
-		if out.Verdict != None || !out.Executions[0].TimedOut || out.Executions[0].DurationMS != 1000 {
+		if out.Verdict != None || !out.Executions[0].TimedOut || out.Executions[0].Verdict != "" || out.Executions[0].DurationMS != 1000 {
 			t.Errorf("got %+v", out)
 		}
 	})

@@ -130,6 +130,10 @@ func TestHostile_CancelledCallerGoesOn(t *testing.T) {
 		}
 		only[events.ToolBeforeData](t, k, events.ToolBefore)
 		release()
+		synctest.Wait()
+		if all := k.events(); len(all) != 2 || all[1].Kind() != events.HookExecuted {
+			t.Errorf("events %v", all)
+		}
 	})
 }
 
@@ -290,5 +294,12 @@ func TestHostile_LeavesNoGoroutine(t *testing.T) {
 	release()
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("after the registry was closed: %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func (r *Registry) Off(id ID) bool {
 		return false
 	}
 	place := r.hooks[i].at
-	r.hooks = slices.Delete(slices.Clone(r.hooks), i, i+1)
+	r.hooks = slices.Delete(r.hooks, i, i+1)
 	r.chains[place.index].Store(newChain(r.hooks, place))
 	return true
 }
@@ -169,7 +169,7 @@ func (r *Registry) add(at *place, fn any, opts []Option) (ID, error) {
 		return "", fmt.Errorf("register hook %q at %s: %w", h.name, at.kind, ErrClosed)
 	}
 	h.id = r.newID()
-	r.hooks = append(slices.Clip(r.hooks), h)
+	r.hooks = append(r.hooks, h)
 	r.chains[at.index].Store(newChain(r.hooks, at))
 	return h.id, nil
 }

@@ -15,9 +15,7 @@ type transform[S, V any] struct {
 func (p *TransformPoint[S, V]) dispatch(
 	ctx context.Context, r *Registry, meta *Meta, tool string, end ending, s S, v V,
 ) Transformed[V] {
-	// The caller gets a value of its own, so that what it does with it later
-	// does not reach a hook that is late.
-	t := &transform[S, V]{point: p, subject: s, out: Transformed[V]{Value: copied(p.copyValue, v)}}
+	t := &transform[S, V]{point: p, subject: s, out: Transformed[V]{Value: v}}
 	t.takeOff(ctx, r, p.at, meta, tool, end)
 	t.run(t)
 	t.out.Executions, t.out.Err = t.executions, t.joined()

@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 )
 
 // Text returns the string that is the member key of the object j, of several
@@ -98,10 +99,8 @@ func sameText(quoted, s string) bool {
 	if len(quoted) < 2 {
 		return false
 	}
-	if strings.IndexByte(quoted, '\\') < 0 {
-		if inner := quoted[1 : len(quoted)-1]; inner == s {
-			return true
-		}
+	if quoted[1:len(quoted)-1] == s && plainText(s) {
+		return true
 	}
 	text, ok := textOf(quoted)
 	return ok && text == s
@@ -122,8 +121,8 @@ func textOf(value string) (string, bool) {
 	return text, true
 }
 
-// plainText tells whether s stands for itself: ASCII without escapes, or
-// well-formed UTF-8.
+// plainText tells whether s stands for itself: well-formed UTF-8 without
+// escapes.
 func plainText(s string) bool {
-	return strings.IndexByte(s, '\\') < 0 && strings.ToValidUTF8(s, "") == s
+	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }

@@ -68,7 +68,7 @@ func startEmbedded(ctx context.Context, dir, secret string, opts Options) (*embe
 
 func serverOptions(dir, secret string, space subjects.Space) *server.Options {
 	return &server.Options{
-		ServerName: "hooktrail",
+		ServerName: serverName(secret),
 		NoSigs:     true,
 		MaxConn:    maxClients,
 		MaxPayload: maxPayload,

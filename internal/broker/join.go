@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -69,14 +67,14 @@ func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Loc
 }
 
 func (b *Broker) join(dir string) error {
-	d := dialer{dir: dir}
-	address, err := d.address()
-	if err != nil {
-		return err
-	}
 	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
 	if err != nil {
 		return fmt.Errorf("broker secret: %w", err)
+	}
+	d := dialer{dir: dir, name: serverName(string(secret))}
+	address, err := d.address()
+	if err != nil {
+		return err
 	}
 	return b.connectAs(string(secret), "nats://"+address, nats.SetCustomDialer(d))
 }
@@ -91,37 +89,6 @@ func (b *Broker) connectAs(secret, address string, how nats.Option) error {
 	b.nc = nc
 	b.js, err = jetstream.New(nc)
 	return err
-}
-
-// dialer connects to the address that dir's url file has at that moment,
-// whatever address it is asked for: the server may come back elsewhere.
-type dialer struct{ dir string }
-
-// Dial implements nats.CustomDialer.
-func (d dialer) Dial(network, _ string) (net.Conn, error) {
-	address, err := d.address()
-	if err != nil {
-		return nil, err
-	}
-	direct := net.Dialer{Timeout: dialTimeout}
-	return direct.Dial(network, address)
-}
-
-// address reads the url file. An address that is not on the loopback is
-// refused: our secret would go there.
-func (d dialer) address() (string, error) {
-	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
-	if err != nil {
-		return "", fmt.Errorf("broker address: %w", err)
-	}
-	u, err := url.Parse(strings.TrimSpace(string(data)))
-	if err != nil {
-		return "", fmt.Errorf("broker address: %w", err)
-	}
-	if _, _, err := loopback(u.Host); err != nil {
-		return "", fmt.Errorf("broker address in %s: %w", d.dir, err)
-	}
-	return u.Host, nil
 }
 
 // loopback splits host:port and refuses every host but the loopback.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -43,6 +44,41 @@ func child(dir string) error {
 		}
 		fmt.Println(n)
 	}
+}
+
+// The port of a server that was killed may be another program's by the time a
+// client comes back: it gets nothing of ours, least of all the password.
+func TestOpen_ForeignServerOnTheOldPort(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
+	joined := open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
+	file := filepath.Join(dir, "nats", "url")
+	address, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := net.Listen("tcp", strings.TrimPrefix(strings.TrimSpace(string(address)), "nats://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer foreign.Close()
+	if err := os.WriteFile(file, address, 0o600); err != nil { // as a server that was killed leaves it
+		t.Fatal(err)
+	}
+	conn, err := foreign.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, `INFO {"server_id":"X","server_name":"another","version":"2.15.2","headers":true,"max_payload":1048576}`+"\r\n")
+	if got, err := io.ReadAll(conn); len(got) > 0 {
+		t.Errorf("another program's server got %d bytes, %v", len(got), err)
+	}
+	open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
+	publish(t, joined)
 }
 
 // publish stores a message, waiting for the connection to come back.

@@ -1,0 +1,107 @@
+package broker
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// serverName is how the server of a data directory, with its secret, calls
+// itself. It tells nothing of the secret.
+func serverName(secret string) string {
+	sum := sha256.Sum256([]byte("server of " + secret))
+	return "hooktrail-" + hex.EncodeToString(sum[:8])
+}
+
+// dialer connects to the address that dir's url file has at that moment,
+// whatever address it is asked for: the server may come back elsewhere. A server
+// that was killed leaves its address, and the system may give the port to
+// another program; so who is there has to give the right name.
+type dialer struct{ dir, name string }
+
+// Dial implements nats.CustomDialer.
+func (d dialer) Dial(network, _ string) (net.Conn, error) {
+	address, err := d.address()
+	if err != nil {
+		return nil, err
+	}
+	direct := net.Dialer{Timeout: dialTimeout}
+	conn, err := direct.Dial(network, address)
+	if err != nil {
+		return nil, err
+	}
+	greeted, err := d.greet(conn)
+	if err != nil {
+		_ = conn.Close() // nothing was sent
+		return nil, fmt.Errorf("broker at %s: %w", address, err)
+	}
+	return greeted, nil
+}
+
+// greet reads what a NATS server says first, before it is told anything.
+func (d dialer) greet(conn net.Conn) (net.Conn, error) {
+	if err := conn.SetReadDeadline(time.Now().Add(dialTimeout)); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReaderSize(conn, greetingBytes)
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return nil, fmt.Errorf("greeting: %w", err)
+	}
+	var info struct {
+		Name string `json:"server_name"`
+	}
+	if data, ok := bytes.CutPrefix(line, []byte("INFO ")); !ok || json.Unmarshal(data, &info) != nil || info.Name != d.name {
+		return nil, fmt.Errorf("another program has the port of the server of %s", d.dir)
+	}
+	said := bytes.Clone(line)
+	return &greetedConn{Conn: conn, said: said, rest: r}, conn.SetReadDeadline(time.Time{})
+}
+
+const greetingBytes = 32 << 10
+
+// greetedConn is a connection whose first line was read ahead.
+type greetedConn struct {
+	net.Conn
+	said []byte
+	rest *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (c *greetedConn) Read(p []byte) (int, error) {
+	if len(c.said) > 0 {
+		n := copy(p, c.said)
+		c.said = c.said[n:]
+		return n, nil
+	}
+	if c.rest.Buffered() > 0 {
+		return c.rest.Read(p)
+	}
+	return c.Conn.Read(p)
+}
+
+// address reads the url file. An address that is not on the loopback is
+// refused: our secret would go there.
+func (d dialer) address() (string, error) {
+	data, err := os.ReadFile(filepath.Join(d.dir, "url"))
+	if err != nil {
+		return "", fmt.Errorf("broker address: %w", err)
+	}
+	u, err := url.Parse(strings.TrimSpace(string(data)))
+	if err != nil {
+		return "", fmt.Errorf("broker address: %w", err)
+	}
+	if _, _, err := loopback(u.Host); err != nil {
+		return "", fmt.Errorf("broker address in %s: %w", d.dir, err)
+	}
+	return u.Host, nil
+}

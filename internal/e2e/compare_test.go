@@ -22,7 +22,8 @@ func compare(t *testing.T, want, got string) {
 	for _, tenant := range tenants {
 		a, b := newest(t, want, tenant), newest(t, got, tenant)
 		if a.Size != b.Size || a.Root != b.Root || a.Arrivals != b.Arrivals || a.Digest != b.Digest {
-			t.Errorf("ledger of %s: got %d leaves with root %v, want %d with %v", tenant, b.Size, b.Root, a.Size, a.Root)
+			t.Errorf("ledger of %s: got %d leaves with root %v after %d arrivals (%v) in epoch %d, want %d with %v after %d (%v) in epoch %d", tenant,
+				b.Size, b.Root, b.Arrivals, b.Digest, b.Position.Epoch, a.Size, a.Root, a.Arrivals, a.Digest, a.Position.Epoch)
 		}
 	}
 	compareFiles(t, want, got, filepath.Join("beads", "*", ".beads", "issues.jsonl"))

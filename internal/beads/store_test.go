@@ -352,7 +352,7 @@ func FuzzParseLine(f *testing.F) {
 		}
 		again, err := issue.AppendLine(nil)
 		if err != nil {
-			t.Skip() // a year that JSON cannot hold
+			t.Skip("a year that JSON cannot hold")
 		}
 		back, err := beads.ParseLine(again)
 		if err != nil {

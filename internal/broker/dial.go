@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,14 +36,18 @@ func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 		return nc, nil
 	}
 	if address == "" {
-		data, err := os.ReadFile(filepath.Join(opts.DataDir, "nats", "url"))
+		d, _, err := dialerOf(filepath.Join(opts.DataDir, "nats"))
+		var host string
+		if err == nil {
+			host, err = d.address()
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("connect to the broker of %s: %w", opts.DataDir, ErrNotRunning)
 		case err != nil:
-			return nil, fmt.Errorf("broker address: %w", err)
+			return nil, err
 		}
-		address = strings.TrimSpace(string(data))
+		address, options = "nats://"+host, append(options, nats.SetCustomDialer(d))
 	}
 	nc, err := nats.Connect(address, options...)
 	if err != nil {

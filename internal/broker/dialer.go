@@ -28,6 +28,15 @@ func serverName(secret string) string {
 // another program; so who is there has to give the right name.
 type dialer struct{ dir, name string }
 
+// dialerOf returns the dialer to the server of dir, and that server's secret.
+func dialerOf(dir string) (d dialer, secret string, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, "secret"))
+	if err != nil {
+		return dialer{}, "", fmt.Errorf("broker secret: %w", err)
+	}
+	return dialer{dir: dir, name: serverName(string(data))}, string(data), nil
+}
+
 // Dial implements nats.CustomDialer.
 func (d dialer) Dial(network, _ string) (net.Conn, error) {
 	address, err := d.address()

@@ -67,16 +67,15 @@ func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Loc
 }
 
 func (b *Broker) join(dir string) error {
-	secret, err := os.ReadFile(filepath.Join(dir, "secret"))
+	d, secret, err := dialerOf(dir)
 	if err != nil {
-		return fmt.Errorf("broker secret: %w", err)
+		return err
 	}
-	d := dialer{dir: dir, name: serverName(string(secret))}
 	address, err := d.address()
 	if err != nil {
 		return err
 	}
-	return b.connectAs(string(secret), "nats://"+address, nats.SetCustomDialer(d))
+	return b.connectAs(secret, "nats://"+address, nats.SetCustomDialer(d))
 }
 
 func (b *Broker) connectAs(secret, address string, how nats.Option) error {

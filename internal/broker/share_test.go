@@ -81,6 +81,41 @@ func TestOpen_ForeignServerOnTheOldPort(t *testing.T) {
 	publish(t, joined)
 }
 
+// A client asks nothing of another program that has the old port either.
+func TestDial_ForeignServerOnTheOldPort(t *testing.T) {
+	dir := t.TempDir()
+	if err := open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib}).Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer foreign.Close()
+	if err := os.WriteFile(filepath.Join(dir, "nats", "url"), []byte("nats://"+foreign.Addr().String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan int, 1)
+	go func() {
+		conn, err := foreign.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, `INFO {"server_id":"X","server_name":"another","version":"2.15.2","headers":true,"max_payload":1048576}`+"\r\n")
+		got, _ := io.ReadAll(conn) // what came before it hung up
+		told <- len(got)
+	}()
+	nc, err := broker.Dial(t.Context(), broker.Options{DataDir: dir, Name: "test"})
+	if err == nil {
+		nc.Close()
+		t.Error("connected to another program's server")
+	}
+	if n := <-told; n > 0 {
+		t.Errorf("another program's server got %d bytes", n)
+	}
+}
+
 // publish stores a message, waiting for the connection to come back.
 func publish(t *testing.T, b *broker.Broker) {
 	t.Helper()

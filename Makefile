@@ -55,6 +55,7 @@ fmt: tools ## format the code
 
 vet:
 	go vet ./...
+	GOOS=darwin go build ./...
 
 fmt-check: tools
 	@$(BIN)/golangci-lint fmt --diff ./... || { echo 'run `make fmt`' >&2; exit 1; }

@@ -38,6 +38,7 @@ type HandlerOptions struct {
 	Logger      *slog.Logger
 
 	Decisions http.Handler // of POST /v1/decisions; nil: there are none
+	Hooks     http.Handler // of POST /v1/hooks/{tool}, with the path value; nil: there are none
 }
 
 // Handler returns the handler of POST /v1/events: CloudEvents in structured,
@@ -47,7 +48,8 @@ type HandlerOptions struct {
 // batch is checked as a whole before any of it is taken; a problem that occurs
 // later says how many events were.
 //
-// With Decisions, it answers POST /v1/decisions too.
+// With Decisions, it answers POST /v1/decisions too, and with Hooks
+// POST /v1/hooks/{tool}: both learn the caller's tenant by [TenantOf].
 //
 // Pages of other origins are refused, and so are, without AllowRemote, names
 // other than the loopback's: no web page can write into the audit trail.
@@ -63,6 +65,9 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 	mux.Handle("POST /v1/events", h.local(h.events))
 	if opts.Decisions != nil {
 		mux.Handle("POST /v1/decisions", h.local(opts.Decisions.ServeHTTP))
+	}
+	if opts.Hooks != nil {
+		mux.Handle("POST /v1/hooks/{tool}", h.local(opts.Hooks.ServeHTTP))
 	}
 	return http.NewCrossOriginProtection().Handler(mux)
 }
@@ -98,7 +103,7 @@ func (h *handler) local(next http.HandlerFunc) http.Handler {
 			h.refuse(w, r, problem{Status: http.StatusMisdirectedRequest, Detail: "this publisher serves the loopback only"}, nil)
 			return
 		}
-		next(w, r)
+		next(w, r.WithContext(withTenant(r.Context(), h.opts.Tenant)))
 	})
 }
 

@@ -23,6 +23,8 @@ var floors = map[string]int{
 	"internal/broker":        2,
 	"internal/projection":    2,
 	"internal/ingest":        2,
+	"internal/trace":         2,
+	"internal/agents":        3,
 	"internal/ledger":        2,
 	"internal/agentfs":       2,
 	"internal/issues":        2,

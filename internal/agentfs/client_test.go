@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -222,7 +223,7 @@ func imported(t *testing.T, path string) ledger {
 	}
 	defer file.Close()
 	var l ledger
-	for e, err := range ingest.ClaudeCode(t.Context(), file, ingest.Options{File: filepath.Base(path), Tenant: "acme"}) {
+	for e, err := range claude.Events(t.Context(), file, ingest.Options{File: filepath.Base(path), Tenant: "acme"}) {
 		if err != nil {
 			t.Fatal(err)
 		}

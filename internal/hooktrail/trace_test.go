@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -51,7 +52,7 @@ func recorded(t *testing.T) map[string]*tracer {
 			return err
 		}
 		defer f.Close()
-		for e, err := range ingest.ClaudeCode(t.Context(), f, ingest.Options{File: name, Tenant: "default"}) {
+		for e, err := range claude.Events(t.Context(), f, ingest.Options{File: name, Tenant: "default"}) {
 			if err != nil {
 				return err
 			}

@@ -24,18 +24,18 @@ import (
 // yielded with [ErrRecord], wrapped in a LineError.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		for in, err := range readLines(ctx, r, opts.File) {
+		for in, err := range Lines(ctx, r, opts) {
 			var e events.Event
 			if err == nil {
-				if e, err = decodeEvent(bytes.Clone(in.text)); err != nil {
-					err = asLineError(opts.File, in.number, err)
+				if e, err = decodeEvent(bytes.Clone(in.Text)); err != nil {
+					err = asLineError(opts.File, in.Number, err)
 				}
 			}
 			if err == nil && e.Tenant == "" {
 				e.Tenant = opts.Tenant
 			}
 			if err == nil && opts.Only && e.Tenant != opts.Tenant {
-				err = &LineError{File: opts.File, Line: in.number, Reason: "tenant: another one than is taken here"}
+				err = &LineError{File: opts.File, Line: in.Number, Reason: "tenant: another one than is taken here"}
 			}
 			if !yield(e, err) {
 				return

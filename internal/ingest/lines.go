@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -39,35 +38,37 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Reason)
 }
 
-// line is one line of input.
-type line struct {
-	number int
-	text   []byte // without its end; valid until the next line is read
+// Line is one line of input.
+type Line struct {
+	Number int    // from 1
+	Text   []byte // without white space at its end; valid until the next line is read
 }
 
-// readLines yields the lines of r that are not blank. It reports lines that are
-// too long or not UTF-8; the latter are repaired and yielded after the report.
-func readLines(ctx context.Context, r io.Reader, file string) iter.Seq2[line, error] {
-	return func(yield func(line, error) bool) {
+// Lines yields the lines of r that are not blank. Its errors are [*LineError]
+// about lines that are too long or not UTF-8, which are repaired and yielded
+// after the report; any other error ends the input.
+func Lines(ctx context.Context, r io.Reader, opts Options) iter.Seq2[Line, error] {
+	file := opts.File
+	return func(yield func(Line, error) bool) {
 		in := &lineReader{r: bufio.NewReaderSize(r, 64<<10), limit: MaxLine}
 		for {
 			if err := ctx.Err(); err != nil {
-				yield(line{}, err)
+				yield(Line{}, err)
 				return
 			}
 			l, err := in.next()
 			switch {
-			case errors.Is(err, io.EOF):
+			case errors.Is(err, io.EOF), opts.Open && in.torn && !json.Valid(l.Text):
 				return
 			case errors.Is(err, errTooLong):
-				err = &LineError{File: file, Line: l.number, Reason: fmt.Sprintf("longer than %d MiB", MaxLine>>20)}
+				err = &LineError{File: file, Line: l.Number, Reason: fmt.Sprintf("longer than %d MiB", MaxLine>>20)}
 			case err != nil:
-				yield(line{}, fmt.Errorf("read %s: %w", file, err))
+				yield(Line{}, fmt.Errorf("read %s: %w", file, err))
 				return
-			case !utf8.Valid(l.text):
-				column := notUTF8(l.text) + 1
-				l.text = bytes.ToValidUTF8(l.text, []byte("\uFFFD"))
-				if !yield(line{}, &LineError{File: file, Line: l.number, Column: column, Reason: "not UTF-8, repaired", Kept: true}) {
+			case !utf8.Valid(l.Text):
+				column := notUTF8(l.Text) + 1
+				l.Text = bytes.ToValidUTF8(l.Text, []byte("\uFFFD"))
+				if !yield(Line{}, &LineError{File: file, Line: l.Number, Column: column, Reason: "not UTF-8, repaired", Kept: true}) {
 					return
 				}
 			}
@@ -97,11 +98,12 @@ type lineReader struct {
 	buf    []byte
 	number int
 	limit  int
+	torn   bool // the line has no end: the input ended in it
 }
 
 // next returns the next line that is not blank, errTooLong behind one that is
 // longer than the limit, or io.EOF.
-func (in *lineReader) next() (line, error) {
+func (in *lineReader) next() (Line, error) {
 	for {
 		text, err := in.read()
 		if in.number == 1 {
@@ -109,7 +111,7 @@ func (in *lineReader) next() (line, error) {
 		}
 		text = bytes.TrimRight(text, " \t\r\n")
 		if err != nil || len(bytes.TrimLeft(text, " \t")) > 0 {
-			return line{number: in.number, text: text}, err
+			return Line{Number: in.number, Text: text}, err
 		}
 	}
 }
@@ -134,39 +136,7 @@ func (in *lineReader) read() ([]byte, error) {
 		case tooLong:
 			return nil, errTooLong
 		}
+		in.torn = err != nil
 		return in.buf, nil
 	}
-}
-
-// jsonError returns the report on text, which is not the JSON that was expected
-// of it. It names places and kinds, and holds no text of the line.
-func jsonError(file string, l line, err error) *LineError {
-	report := &LineError{File: file, Line: l.number, Reason: "not JSON"}
-	var syntax *json.SyntaxError
-	var mismatch *json.UnmarshalTypeError
-	var shape shapeError
-	switch {
-	case errors.As(err, &shape):
-		report.Reason = shape.Error()
-	case bytes.IndexByte(l.text, 0) >= 0:
-		report.Column = bytes.IndexByte(l.text, 0) + 1
-		report.Reason = "not JSON: NUL byte"
-	case errors.As(err, &syntax) && strings.Contains(err.Error(), "after top-level value"):
-		report.Column = int(syntax.Offset)
-		report.Reason = "not JSON: more text after the value"
-	case errors.As(err, &syntax) && strings.Contains(err.Error(), "exceeded max depth"):
-		report.Column = int(syntax.Offset)
-		report.Reason = "nested too deep"
-	case errors.As(err, &syntax) && strings.Contains(err.Error(), "unexpected end"):
-		report.Column = len(l.text)
-		report.Reason = "not JSON: the line ends early"
-	case errors.As(err, &syntax):
-		report.Column = int(syntax.Offset)
-		report.Reason = "not JSON: unexpected character"
-	case errors.As(err, &mismatch):
-		kind, _, _ := strings.Cut(mismatch.Value, " ")
-		report.Column = int(mismatch.Offset)
-		report.Reason = fmt.Sprintf("%s: unexpected %s", mismatch.Field, kind)
-	}
-	return report
 }

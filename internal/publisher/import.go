@@ -6,47 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/ingest"
-	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
-
-// formats are the transcripts that can be imported.
-var formats = map[string]func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]{
-	"claude-code": ingest.ClaudeCode,
-}
-
-// laterFormats are formats that import does not read yet.
-var laterFormats = []string{"auto", "cloudevents", "codex", "copilot-cli", "gemini-cli", "openhands", "swe-agent"}
-
-// ErrFormat is wrapped by the refusal of a format.
-var ErrFormat = errors.New("format cannot be imported")
-
-// checkFormat refuses what is not in formats.
-func checkFormat(format string) error {
-	known := make([]string, 0, len(formats))
-	for name := range formats {
-		known = append(known, name)
-	}
-	slices.Sort(known)
-	list := strings.Join(known, ", ")
-	switch {
-	case formats[format] != nil:
-		return nil
-	case format == "":
-		return fmt.Errorf("%w: none is given; there is %s", ErrFormat, list)
-	case slices.Contains(laterFormats, format):
-		return fmt.Errorf("%w: %q is not supported yet; there is %s", ErrFormat, format, list)
-	}
-	return fmt.Errorf("%w: %q is unknown; there is %s", ErrFormat, format, list)
-}
 
 // ImportOptions say what to import and where to.
 type ImportOptions struct {
@@ -150,8 +117,8 @@ func (im *importer) file(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	read := formats[im.opts.Format]
-	return im.feed.take(ctx, name, read(ctx, im.counted(f), ingest.Options{File: name, Tenant: im.opts.Tenant}))
+	read := formatNamed(im.opts.Format)
+	return im.feed.take(ctx, name, read.events(ctx, im.counted(f), ingest.Options{File: name, Tenant: im.opts.Tenant}))
 }
 
 // openInput opens a file. What is no regular one, a pipe for example, can keep

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
@@ -20,7 +21,7 @@ func importSession(tb testing.TB, s *issues.State, name string, c issues.Config)
 		tb.Fatal(err)
 	}
 	defer f.Close()
-	for e, err := range ingest.ClaudeCode(tb.Context(), f, ingest.Options{File: name, Tenant: "acme"}) {
+	for e, err := range claude.Events(tb.Context(), f, ingest.Options{File: name, Tenant: "acme"}) {
 		if err != nil {
 			continue // a malformed line
 		}

@@ -1,4 +1,4 @@
-package ingest_test
+package claude_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 )
 
 // A report says what is really wrong, and where.
-func TestClaudeCode_Reports(t *testing.T) {
+func TestEvents_Reports(t *testing.T) {
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	tests := []struct {
 		name, line string

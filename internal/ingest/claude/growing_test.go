@@ -1,4 +1,4 @@
-package ingest_test
+package claude_test
 
 import (
 	"bytes"
@@ -13,9 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestClaudeCode_SubAgentFiles: a sub-agent's file is a run of its own below
+// TestEvents_SubAgentFiles: a sub-agent's file is a run of its own below
 // that of its session.
-func TestClaudeCode_SubAgentFiles(t *testing.T) {
+func TestEvents_SubAgentFiles(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(dataDir(t), "claude-code", "*", "*", "subagents", "agent-*.jsonl"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("sub-agent files: %v, %v", names, err)
@@ -34,8 +34,8 @@ func TestClaudeCode_SubAgentFiles(t *testing.T) {
 	}
 }
 
-// TestClaudeCode_Individual: excerpts of one line each are read without a report.
-func TestClaudeCode_Individual(t *testing.T) {
+// TestEvents_Individual: excerpts of one line each are read without a report.
+func TestEvents_Individual(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(dataDir(t), "claude-code", "*", "individual", "*.jsonl"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("excerpts: %v, %v", names, err)
@@ -66,7 +66,7 @@ func chain(tb testing.TB) [][]byte {
 	return list
 }
 
-func TestClaudeCode_Growing(t *testing.T) {
+func TestEvents_Growing(t *testing.T) {
 	snapshots := chain(t)
 	t.Run("FiveSnapshots", func(t *testing.T) { checkGrowing(t, snapshots) })
 	t.Run("EveryLine", func(t *testing.T) {

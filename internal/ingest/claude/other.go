@@ -1,4 +1,4 @@
-package ingest
+package claude
 
 import (
 	"encoding/json"
@@ -6,35 +6,36 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // progress maps what a hook, a command or a sub-agent reported while it ran.
-func (c *claude) progress(r *run, l *claudeLine) {
+func (t *transcript) progress(r *run, l *line) {
 	var data struct {
 		Type      string `json:"type"`
 		Agent     string `json:"agentId"`
 		HookEvent string `json:"hookEvent"`
 	}
 	if json.Unmarshal(l.Data, &data) != nil {
-		c.custom(r, l)
+		t.custom(r, l)
 		return
 	}
-	if data.HookEvent == "SessionStart" && r.agent == "" && l.ParentTool != r.startHook {
-		c.sessionStart(r, l, false)
+	if data.HookEvent == "SessionStart" && r.isSession() && l.ParentTool != r.startHook {
+		t.sessionStart(r, l, false)
 	}
 	toolCall := ""
-	if k := r.calls[l.ParentTool]; k != nil {
+	if r.Called(l.ParentTool) {
 		toolCall = l.ParentTool
-		if k.task != nil && k.task.agent == "" && data.Agent != "" && usable(data.Agent) {
-			c.subagentStart(r, l, -1, toolCall, k.task, data.Agent)
+		if k := r.tasks[toolCall]; k != nil && k.agent == "" && data.Agent != "" && ingest.Usable(data.Agent) {
+			t.subagentStart(r, l, -1, toolCall, k, data.Agent)
 		}
 	}
-	c.emit(r, l, events.Custom, -1, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
+	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
 // sessionStart says how the session began, as its hooks were told.
-func (c *claude) sessionStart(r *run, l *claudeLine, resumed bool) {
+func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`
 	}
@@ -45,15 +46,15 @@ func (c *claude) sessionStart(r *run, l *claudeLine, resumed bool) {
 		start.From = "resume"
 	}
 	r.hasStart, r.startHook = true, l.ParentTool
-	c.emit(r, l, events.SessionStart, -1, "", start)
+	r.Emit(l.whole(), events.SessionStart, "", start)
 }
 
-func (c *claude) subagentStart(r *run, l *claudeLine, block int, toolCall string, t *task, agent string) {
-	t.agent = agent
-	c.emit(r, l, events.SubagentStart, block, toolCall, events.SubagentStartData{
-		Subagent: agent, Name: t.Description, Model: t.Model, TaskType: t.Type, Charter: t.Prompt,
+func (t *transcript) subagentStart(r *run, l *line, block int, toolCall string, k *task, agent string) {
+	k.agent = agent
+	r.Emit(l.at(block), events.SubagentStart, toolCall, events.SubagentStartData{
+		Subagent: agent, Name: k.Description, Model: k.Model, TaskType: k.Type, Charter: k.Prompt,
 	})
-	t.Prompt = ""
+	k.Prompt = ""
 }
 
 // ownResult is what a tool's own copy of its result says about the call.
@@ -75,35 +76,35 @@ func parseOwnResult(raw json.RawMessage) ownResult {
 }
 
 func (o ownResult) duration() int64 {
-	return max(number(o.DurationMS), number(o.TotalDurationMS))
+	return max(ingest.Number(o.DurationMS), ingest.Number(o.TotalDurationMS))
 }
 
 // subagentStopped ends the sub-agent of a call. One that was only launched, to
 // run in the background, goes on.
-func (c *claude) subagentStopped(r *run, l *claudeLine, i int, toolCall string, k *call, own ownResult, status events.ToolStatus) {
-	t := k.task
-	if t.agent == "" {
-		agent := text(own.Agent)
-		if agent == "" || !usable(agent) {
+func (t *transcript) subagentStopped(r *run, l *line, i int, toolCall string, own ownResult, status events.ToolStatus) {
+	k := r.tasks[toolCall]
+	if k.agent == "" {
+		agent := ingest.Text(own.Agent)
+		if agent == "" || !ingest.Usable(agent) {
 			agent = toolCall
 		}
-		c.subagentStart(r, l, i, toolCall, t, agent)
+		t.subagentStart(r, l, i, toolCall, k, agent)
 	}
-	if text(own.Status) == "async_launched" {
+	if ingest.Text(own.Status) == "async_launched" {
 		return
 	}
-	c.emit(r, l, events.SubagentStopped, i, toolCall, events.SubagentStoppedData{
-		Subagent: t.agent, Name: t.Description, Model: t.Model, Status: string(status),
-		DurationMS: number(own.TotalDurationMS), TotalTokens: number(own.TotalTokens),
-		ToolCalls: int(number(own.TotalToolUse)),
+	r.Emit(l.at(i), events.SubagentStopped, toolCall, events.SubagentStoppedData{
+		Subagent: k.agent, Name: k.Description, Model: k.Model, Status: string(status),
+		DurationMS: ingest.Number(own.TotalDurationMS), TotalTokens: ingest.Number(own.TotalTokens),
+		ToolCalls: int(ingest.Number(own.TotalToolUse)),
 	})
 }
 
-func (c *claude) system(r *run, l *claudeLine) {
+func (t *transcript) system(r *run, l *line) {
 	switch l.Subtype {
 	case "turn_duration":
-		if r.step != nil {
-			r.step.durationMS = number(l.DurationMS)
+		if s := r.Step(); s != nil {
+			s.DurationMS = ingest.Number(l.DurationMS)
 		}
 	case "compact_boundary":
 		var compact struct {
@@ -111,48 +112,48 @@ func (c *claude) system(r *run, l *claudeLine) {
 			PreTokens json.RawMessage `json:"preTokens"`
 		}
 		if json.Unmarshal(l.Compact, &compact) != nil {
-			c.custom(r, l)
+			t.custom(r, l)
 			return
 		}
-		c.emit(r, l, events.CompactBefore, -1, "", events.CompactBeforeData{
-			Trigger: compact.Trigger, Tokens: number(compact.PreTokens),
+		r.Emit(l.whole(), events.CompactBefore, "", events.CompactBeforeData{
+			Trigger: compact.Trigger, Tokens: ingest.Number(compact.PreTokens),
 		})
 	case "api_error":
 		retry := true
-		c.emit(r, l, events.Error, -1, "", events.ErrorData{
+		r.Emit(l.whole(), events.Error, "", events.ErrorData{
 			Error: *apiFailure(string(l.Error), l.Error), ErrorType: "api_error",
-			Attempt: int(number(l.RetryAttempt)), BackoffMS: number(l.RetryInMS), Retry: &retry,
+			Attempt: int(ingest.Number(l.RetryAttempt)), BackoffMS: ingest.Number(l.RetryInMS), Retry: &retry,
 			Common: events.Common{Raw: l.raw},
 		})
 	case "local_command":
-		c.message(r, l, -1, "system", l.Content)
+		t.message(r, l, -1, "system", l.Content)
 	default:
-		c.custom(r, l)
+		t.custom(r, l)
 	}
 }
 
 // checkpoint maps a snapshot of the files that the agent changed.
-func (c *claude) checkpoint(r *run, l *claudeLine) {
+func (t *transcript) checkpoint(r *run, l *line) {
 	var snapshot struct {
 		Message string                     `json:"messageId"`
 		Files   map[string]json.RawMessage `json:"trackedFileBackups"`
 	}
 	if json.Unmarshal(l.Snapshot, &snapshot) != nil || snapshot.Message == "" {
-		c.custom(r, l)
+		t.custom(r, l)
 		return
 	}
 	reason := "file history"
 	if string(l.Update) == "true" {
 		reason = "file history updated"
 	}
-	c.emit(r, l, events.CheckpointCreated, -1, "", events.CheckpointCreatedData{
+	r.Emit(l.whole(), events.CheckpointCreated, "", events.CheckpointCreatedData{
 		Checkpoint: snapshot.Message, Reason: reason, Files: slices.Sorted(maps.Keys(snapshot.Files)),
 		Common: events.Common{Raw: l.Snapshot},
 	})
 }
 
 // custom keeps a line that has no kind of its own.
-func (c *claude) custom(r *run, l *claudeLine) {
+func (t *transcript) custom(r *run, l *line) {
 	name := l.Type
 	if name == "" {
 		name = "untyped"
@@ -160,14 +161,5 @@ func (c *claude) custom(r *run, l *claudeLine) {
 	if l.Subtype != "" {
 		name += "." + l.Subtype
 	}
-	c.emit(r, l, events.Custom, -1, "", events.CustomData{Name: name, Common: events.Common{Raw: l.raw}})
-}
-
-// text returns raw where it is a string, else nothing.
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
+	r.Emit(l.whole(), events.Custom, "", events.CustomData{Name: name, Common: events.Common{Raw: l.raw}})
 }

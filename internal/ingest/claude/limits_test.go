@@ -1,4 +1,4 @@
-package ingest_test
+package claude_test
 
 import (
 	"context"
@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-func TestClaudeCode_LongLines(t *testing.T) {
+func TestEvents_LongLines(t *testing.T) {
 	text := strings.Repeat("x", 2<<20)
 	big := u + `"uuid":"p","message":{"content":"` + text + `"}}`
 	tooLong := io.MultiReader(strings.NewReader(big+"\n"), io.LimitReader(zeros{}, ingest.MaxLine+1), strings.NewReader("\n"+strings.Replace(big, `"p"`, `"q"`, 1)))
 	var prompts, reports int
-	for e, err := range ingest.ClaudeCode(t.Context(), tooLong, ingest.Options{File: "f", Tenant: "t"}) {
+	for e, err := range claude.Events(t.Context(), tooLong, ingest.Options{File: "f", Tenant: "t"}) {
 		if err != nil {
 			reports++
 			if got, want := err.Error(), "f:2: longer than 64 MiB"; got != want {
@@ -46,12 +47,12 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestClaudeCode_Stops(t *testing.T) {
+func TestEvents_Stops(t *testing.T) {
 	line := u + `"uuid":"p","message":{"content":"go"}}` + "\n"
 	t.Run("ReadError", func(t *testing.T) {
 		broken := errors.New("disk gone")
 		var last error
-		for _, err := range ingest.ClaudeCode(t.Context(), io.MultiReader(strings.NewReader(line), iotest.ErrReader(broken)), ingest.Options{File: "f"}) {
+		for _, err := range claude.Events(t.Context(), io.MultiReader(strings.NewReader(line), iotest.ErrReader(broken)), ingest.Options{File: "f"}) {
 			last = err
 		}
 		if !errors.Is(last, broken) {
@@ -61,7 +62,7 @@ func TestClaudeCode_Stops(t *testing.T) {
 	t.Run("Cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		for _, err := range ingest.ClaudeCode(ctx, strings.NewReader(line), ingest.Options{File: "f"}) {
+		for _, err := range claude.Events(ctx, strings.NewReader(line), ingest.Options{File: "f"}) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, want %v", err, context.Canceled)
 			}
@@ -70,7 +71,7 @@ func TestClaudeCode_Stops(t *testing.T) {
 	t.Run("Break", func(t *testing.T) {
 		for n := range 5 {
 			i := 0
-			for _, err := range ingest.ClaudeCode(t.Context(), strings.NewReader(line+"{\n"+line), ingest.Options{File: "f", Tenant: "t"}) {
+			for _, err := range claude.Events(t.Context(), strings.NewReader(line+"{\n"+line), ingest.Options{File: "f", Tenant: "t"}) {
 				if i++; i > n {
 					if err != nil && n != 3 {
 						t.Errorf("yield %d: got %v", n, err)
@@ -82,7 +83,7 @@ func TestClaudeCode_Stops(t *testing.T) {
 	})
 }
 
-func TestClaudeCode_WithoutSessionAndTime(t *testing.T) {
+func TestEvents_WithoutSessionAndTime(t *testing.T) {
 	list, bad := read(t, filepath.Join("x", "my session.jsonl"), []byte(`{"type":"summary","summary":"t"}`))
 	if len(bad) != 0 || len(list) == 0 {
 		t.Fatalf("got %d events and %v", len(list), bad)

@@ -1,4 +1,4 @@
-package ingest_test
+package claude_test
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -22,7 +23,7 @@ func dataDir(tb testing.TB) string {
 	tb.Helper()
 	dir := os.Getenv("HOOKTRAIL_DATA")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
+		dir = filepath.Join("..", "..", "..", "..", "shared", "data")
 	}
 	if _, err := os.Stat(dir); err != nil {
 		tb.Skipf("recorded sessions are not here: %v; set HOOKTRAIL_DATA to their folder", err)
@@ -123,7 +124,7 @@ func payload[T any](tb testing.TB, e events.Event) T {
 // read returns the events of one transcript, and what was reported.
 func read(tb testing.TB, name string, data []byte) (list []events.Event, bad []*ingest.LineError) {
 	tb.Helper()
-	for e, err := range ingest.ClaudeCode(tb.Context(), bytes.NewReader(data), ingest.Options{File: name, Tenant: "default"}) {
+	for e, err := range claude.Events(tb.Context(), bytes.NewReader(data), ingest.Options{File: name, Tenant: "default"}) {
 		var report *ingest.LineError
 		switch {
 		case errors.As(err, &report):
@@ -171,7 +172,7 @@ func oracle(tb testing.TB) (dir string, rows []oracleRow) {
 	return dir, rows
 }
 
-func TestClaudeCode_EqualsTheOracle(t *testing.T) {
+func TestEvents_EqualsTheOracle(t *testing.T) {
 	dir, rows := oracle(t)
 	for _, row := range rows {
 		t.Run(strings.TrimPrefix(row.File, "claude-code/"), func(t *testing.T) {

@@ -1,9 +1,10 @@
-package ingest
+package claude
 
 import (
 	"encoding/json"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -34,8 +35,8 @@ var errorClasses = []struct{ text, class string }{
 // apiFailure returns the failure of an API call from its text and from the
 // class that newer transcripts give it.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
-	f := &events.Failure{Message: clip(message, maxMessage), Class: "api_error"}
-	lower := strings.ToLower(text(class) + " " + message)
+	f := &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: "api_error"}
+	lower := strings.ToLower(ingest.Text(class) + " " + message)
 	for _, c := range errorClasses {
 		if strings.Contains(lower, c.text) {
 			f.Class = c.class
@@ -48,8 +49,8 @@ func apiFailure(message string, class json.RawMessage) *events.Failure {
 // toolFailure returns the failure of a tool call, and the result where the
 // failure does not say all of it.
 func toolFailure(content json.RawMessage) (*events.Failure, json.RawMessage) {
-	message := flatten(content)
-	f := &events.Failure{Message: clip(message, maxMessage)}
+	message := ingest.Flatten(content)
+	f := &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage)}
 	switch {
 	case strings.HasPrefix(message, "The user doesn't want to"), strings.HasPrefix(message, interruption):
 		f.Class = "rejected"
@@ -58,7 +59,7 @@ func toolFailure(content json.RawMessage) (*events.Failure, json.RawMessage) {
 	case strings.HasPrefix(message, "Command timed out"):
 		f.Class = "timeout"
 	}
-	if len(content) > 0 && content[0] == '"' && len(message) <= maxMessage {
+	if len(content) > 0 && content[0] == '"' && len(message) <= ingest.MaxMessage {
 		return f, nil
 	}
 	return f, content

@@ -1,4 +1,4 @@
-package ingest_test
+package claude_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -41,7 +42,7 @@ func brief(tb testing.TB, e events.Event) string {
 	return s
 }
 
-func TestClaudeCode_Lines(t *testing.T) {
+func TestEvents_Lines(t *testing.T) {
 	begin := []string{"run.started", "session.start"}
 	tests := []struct {
 		name  string
@@ -220,7 +221,7 @@ func TestClaudeCode_Lines(t *testing.T) {
 	}
 }
 
-func TestClaudeCode_Payloads(t *testing.T) {
+func TestEvents_Payloads(t *testing.T) {
 	long := strings.Repeat("e", 3000)
 	list, _ := read(t, "f", []byte(strings.Join([]string{
 		u + `"uuid":"p","cwd":"/w","version":"2","gitBranch":"main","message":{"content":[{"type":"image","source":{}},{"type":"text","text":"see"}]}}`,
@@ -260,11 +261,11 @@ func TestClaudeCode_Payloads(t *testing.T) {
 	}
 }
 
-func TestClaudeCode_TenantsDiffer(t *testing.T) {
+func TestEvents_TenantsDiffer(t *testing.T) {
 	data := []byte(u + `"uuid":"p","message":{"content":"go"}}`)
 	ids := map[string]bool{}
 	for _, tenant := range []string{"a", "b"} {
-		for e, err := range ingest.ClaudeCode(t.Context(), bytes.NewReader(data), ingest.Options{File: "f", Tenant: tenant}) {
+		for e, err := range claude.Events(t.Context(), bytes.NewReader(data), ingest.Options{File: "f", Tenant: tenant}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +277,7 @@ func TestClaudeCode_TenantsDiffer(t *testing.T) {
 	}
 }
 
-func FuzzClaudeCode(f *testing.F) {
+func FuzzEvents(f *testing.F) {
 	f.Add([]byte(u + `"uuid":"p","message":{"content":"go"}}` + "\n" + a + `"uuid":"1","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Task","input":{}}],"usage":{"input_tokens":1}}}`))
 	f.Add([]byte(u + `"uuid":"3","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"1","is_error":true}]},"toolUseResult":{"agentId":"x"}}`))
 	f.Add([]byte(`{"type":"progress","sessionId":"s","timestamp":"2026-01-01T00:00:02Z","uuid":"2","parentToolUseID":"t","data":{"type":"agent_progress","agentId":"ag"}}`))

@@ -40,6 +40,16 @@ type Options struct {
 	AllowTamper bool  // streams without the deny flags
 	NoStreams   bool  // the test makes its own
 	NoSync      bool  // the server syncs now and then, as it does by default, not always
+	Users       []User
+}
+
+// User has fewer rights than who connects without a name, who may do everything.
+// Its password is its name.
+type User struct {
+	Name      string
+	Publish   []string // the subjects that it may publish to, and no others
+	Subscribe []string
+	Responses bool // it may answer requests, too
 }
 
 // Server is a running NATS server with JetStream.
@@ -109,7 +119,7 @@ func (s *Server) EnsureStreams(tb testing.TB) {
 // Restart runs the server again after Stop, on the same store and port.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
-	srv, err := server.NewServer(&server.Options{
+	opts := &server.Options{
 		ServerName: "natstest",
 		Host:       "127.0.0.1",
 		Port:       s.port,
@@ -124,7 +134,9 @@ func (s *Server) Restart(tb testing.TB) {
 			MaxBatchInflightTotal:     1000,
 		},
 		DisableJetStreamBanner: true,
-	})
+	}
+	setUsers(opts, s.opts.Users)
+	srv, err := server.NewServer(opts)
 	if err != nil {
 		tb.Fatalf("server: %v", err)
 	}
@@ -143,6 +155,25 @@ func (s *Server) Restart(tb testing.TB) {
 			tb.Fatalf("server listens on %v", srv.Addr())
 		}
 		s.port = addr.Port
+	}
+}
+
+// setUsers gives a server users, and everything to who connects without a name.
+func setUsers(opts *server.Options, users []User) {
+	if len(users) == 0 {
+		return
+	}
+	opts.NoAuthUser = "anybody"
+	opts.Users = []*server.User{{Username: opts.NoAuthUser, Password: opts.NoAuthUser}}
+	for _, u := range users {
+		p := &server.Permissions{
+			Publish:   &server.SubjectPermission{Allow: u.Publish},
+			Subscribe: &server.SubjectPermission{Allow: u.Subscribe},
+		}
+		if u.Responses {
+			p.Response = &server.ResponsePermission{MaxMsgs: 1, Expires: time.Minute}
+		}
+		opts.Users = append(opts.Users, &server.User{Username: u.Name, Password: u.Name, Permissions: p})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -81,6 +82,7 @@ func (b *batcher) send(ctx context.Context, messages []message) (uint64, error) 
 	down := b.link.down()
 	id := nuid.Next()
 	reply := b.inbox + "." + id
+	sent := attempt{reply: reply, messages: messages, refusals: refusalsFrom(b.nc)}
 	for i, m := range messages {
 		msg := nats.Msg{Subject: m.subject, Data: m.data, Header: nats.Header{
 			headerBatch: {id}, headerSequence: {strconv.Itoa(i + 1)},
@@ -98,13 +100,27 @@ func (b *batcher) send(ctx context.Context, messages []message) (uint64, error) 
 			return 0, fmt.Errorf("send batch: %w", err)
 		}
 	}
-	return b.answer(ctx, reply, len(messages), down)
+	return b.answer(ctx, sent, down)
+}
+
+// attempt is a batch on its way.
+type attempt struct {
+	reply    string
+	messages []message
+	refusals refusals
+}
+
+// concerns tells whether a message of the batch is on subject.
+func (a attempt) concerns(subject string) bool {
+	return slices.ContainsFunc(a.messages, func(m message) bool { return m.subject == subject })
 }
 
 // answer waits for the server's word on a batch, until the connection is lost.
-func (b *batcher) answer(ctx context.Context, reply string, count int, down <-chan struct{}) (uint64, error) {
+func (b *batcher) answer(ctx context.Context, sent attempt, down <-chan struct{}) (uint64, error) {
 	timer := time.NewTimer(b.wait)
 	defer timer.Stop()
+	late := time.NewTimer(overdue)
+	defer late.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -113,16 +129,34 @@ func (b *batcher) answer(ctx context.Context, reply string, count int, down <-ch
 			return 0, fmt.Errorf("%w: connection lost", errNoAnswer)
 		case <-timer.C:
 			return 0, fmt.Errorf("%w: within %v", errNoAnswer, b.wait)
+		case <-late.C:
+			if err := sent.refusals.ask(ctx, b.inbox, sent.concerns); err != nil {
+				return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
+			}
+			late.Reset(askAgain)
 		case msg := <-b.replies:
 			switch status := msg.Header.Get("Status"); {
-			case msg.Subject != reply || len(msg.Data) == 0 && status == "":
+			case msg.Subject != sent.reply || len(msg.Data) == 0 && status == "":
 				continue // of an earlier batch, or the beginning of this one
 			case status != "":
 				return 0, fmt.Errorf("send batch: %w", errNobody)
 			}
-			return parseAnswer(msg.Data, count)
+			sequence, err := parseAnswer(msg.Data, len(sent.messages))
+			return sequence, b.explain(err, sent)
 		}
 	}
+}
+
+// explain adds to an answer without a reason what the server has refused, which
+// it reported before it answered.
+func (b *batcher) explain(err error, sent attempt) error {
+	if outcomeOf(err) != outcomeObscure {
+		return err
+	}
+	if refused := sent.refusals.about(b.inbox, sent.concerns); refused != nil {
+		return fmt.Errorf("%w: %w", err, refused)
+	}
+	return err
 }
 
 func parseAnswer(data []byte, count int) (uint64, error) {

@@ -101,7 +101,7 @@ func (f *forwarder) eachWaiting(visit func(item)) error {
 func (f *forwarder) lastMessage(ctx context.Context, subject string) ([]byte, uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.opts.AckWait)
 	defer cancel()
-	msg, err := f.nc.RequestWithContext(ctx, "$JS.API.DIRECT.GET."+f.outbox.space.EventStream()+"."+subject, nil)
+	msg, err := request(ctx, f.nc, "$JS.API.DIRECT.GET."+f.outbox.space.EventStream()+"."+subject)
 	if err != nil {
 		return nil, 0, err
 	}

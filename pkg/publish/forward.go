@@ -232,7 +232,7 @@ func (f *forwarder) chainOf(tenant string) chain {
 // note keeps why forwarding waits.
 func (f *forwarder) note(err error) {
 	f.mu.Lock()
-	first := f.err == nil
+	first := f.err == nil || errors.Is(err, ErrPermission) && !errors.Is(f.err, ErrPermission)
 	f.err = err
 	f.mu.Unlock()
 	if first {

@@ -1,0 +1,80 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/internal/natstest"
+)
+
+// rights are what a publisher needs, one by one.
+var rights = []string{"hooktrail.ev.>", "hooktrail.chain.>", "$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.>"}
+
+// A right that is missing is told by the server's own words, within moments and
+// not after a timeout; the events wait.
+func TestPermission_Refused(t *testing.T) {
+	for i, missing := range rights {
+		t.Run(missing, func(t *testing.T) {
+			less := append(append([]string{"unused"}, rights[:i]...), rights[i+1:]...)
+			p := openAs(t, natstest.User{Publish: less, Subscribe: []string{"_INBOX.>"}})
+			mustAppend(t, p, newEvent(0))
+			wantRefusal(t, p, strings.TrimSuffix(missing, ">"))
+			if s := p.Stats(); s.Pending != 1 || s.Refused != 0 {
+				t.Errorf("got %d events waiting and %d given up, want 1 and none", s.Pending, s.Refused)
+			}
+		})
+	}
+}
+
+// A user that may not hear the answers is told so too.
+func TestPermission_NoInbox(t *testing.T) {
+	p := openAs(t, natstest.User{Publish: rights, Subscribe: []string{"unused"}})
+	mustAppend(t, p, newEvent(0))
+	wantRefusal(t, p, "Subscription to")
+}
+
+func TestPermission_Enough(t *testing.T) {
+	p := openAs(t, natstest.User{Publish: rights, Subscribe: []string{"_INBOX.>"}})
+	mustAppend(t, p, newEvent(0))
+	mustFlush(t, p)
+	if err := p.Stats().LastError; err != nil {
+		t.Errorf("got %v, want nothing", err)
+	}
+}
+
+// openAs opens an outbox of its own whose connection has the rights of u.
+func openAs(t *testing.T, u natstest.User) *Publisher {
+	t.Helper()
+	u.Name = "user"
+	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{u}})
+	p, err := Open(t.Context(), srv.Connect(t, nats.UserInfo(u.Name, u.Name)), testOptions(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = p.Close(ctx) // what waits has nowhere to go
+	})
+	return p
+}
+
+// wantRefusal wants a Flush to say, sooner than any timeout, what was refused.
+func wantRefusal(t *testing.T, p *Publisher, what string) {
+	t.Helper()
+	began := time.Now()
+	until(t, "the refusal", func() bool { return errors.Is(p.Stats().LastError, ErrPermission) })
+	if took := time.Since(began); took > defaultAckWait/2 {
+		t.Errorf("took %v: that is a timeout", took)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := p.Flush(ctx); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), what) {
+		t.Errorf("got %v, want a refusal that names %s", err, what)
+	}
+}

@@ -1,6 +1,6 @@
 // Package ingest is what the adapters have in common that turn what other tools
 // wrote or send into events, and holds those of CloudEvents: as JSON lines
-// ([CloudEvents]) and over HTTP ([FromRequest]). Each transcript format has a
+// ([CloudEvents]) and, in package cehttp, over HTTP. Each transcript format has a
 // package of its own below this one, with two functions:
 //
 //	Events(ctx, r, opts) iter.Seq2[events.Event, error]

@@ -18,6 +18,8 @@ var floors = map[string]int{
 	"internal/subjects":      1,
 	"internal/cli":           1,
 	"internal/filelock":      1,
+	"internal/tokens":        2,
+	"internal/ingest/cehttp": 3,
 	"pkg/hooks/policy":       2,
 	"pkg/hooks/provider":     3,
 	"internal/broker":        2,

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func one(id string) string {
 	return `{"specversion":"1.0","id":"` + id + `","source":"s","type":"t"}`
 }
 
-// A batch with an event of another tenant is refused before any of it is taken.
+// An event of another tenant ends a batch: those before it were taken.
 func TestHandler_OtherTenantInBatch(t *testing.T) {
 	to := &recorder{}
 	body := "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"t","tenant":"other"}]`
@@ -50,11 +51,11 @@ func TestHandler_OtherTenantInBatch(t *testing.T) {
 	r.Header.Set("Content-Type", "application/cloudevents-batch+json")
 	w := httptest.NewRecorder()
 	Handler(to, HandlerOptions{Tenant: "acme"}).ServeHTTP(w, r)
-	if want := `"index":1,"attribute":"tenant"`; w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), want) {
+	if want := `"index":1,"attribute":"tenant","line":1,"offset":` + strconv.Itoa(2+len(one("1"))) + `,"accepted":1,"ids":["1"]`; w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), want) {
 		t.Errorf("got %d %s, want 403 %s", w.Code, w.Body, want)
 	}
-	if len(to.list) > 0 {
-		t.Errorf("took %d events of a batch that was refused", len(to.list))
+	if len(to.list) != 1 || to.list[0].Tenant != "acme" {
+		t.Errorf("took %v, want the first, as acme's", to.list)
 	}
 }
 
@@ -110,13 +111,13 @@ func TestHandler(t *testing.T) {
 		{name: "Batch", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("2") + "]", status: 202, want: `{"accepted":2,"ids":["1","2"]}`, ids: []string{"1", "2"}},
 		{name: "EmptyBatch", headers: map[string]string{"Content-Type": batch}, body: "[]", status: 202, want: `{"accepted":0,"ids":[]}`},
 		{name: "Binary", headers: map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t", "Content-Type": "text/plain"}, body: "x", status: 202, want: `{"accepted":1,"ids":["1"]}`, ids: []string{"1"}},
-		{name: "NotJSON", headers: map[string]string{"Content-Type": structured}, body: "{", status: 400, want: `{"type":"about:blank","title":"Bad Request","status":400,"detail":"unexpected end, want a name in quotes (byte 1)","offset":1}`},
-		{name: "BadPayload", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.step.finished","time":"2026-01-01T00:00:00Z","runid":"r","data":{"step_status":"odd"}}]`, status: 400, want: `"index":1,"attribute":"data.step_status"`},
-		{name: "LongSubject", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.custom","time":"2026-01-01T00:00:00Z","subject":"` + strings.Repeat("s", 300) + `"}]`, status: 400, want: `"index":1`},
+		{name: "NotJSON", headers: map[string]string{"Content-Type": structured}, body: "{", status: 400, want: `{"type":"about:blank","title":"Bad Request","status":400,"detail":"unexpected end, want a name in quotes (line 1, byte 1)","line":1,"offset":1}`},
+		{name: "BadPayload", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.step.finished","time":"2026-01-01T00:00:00Z","runid":"r","data":{"step_status":"odd"}}]`, status: 400, want: `"index":1,"attribute":"data.step_status"`, ids: []string{"1"}},
+		{name: "LongSubject", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.custom","time":"2026-01-01T00:00:00Z","subject":"` + strings.Repeat("s", 300) + `"}]`, status: 400, want: `"index":1`, ids: []string{"1"}},
 		{name: "TooLarge", headers: map[string]string{"Content-Type": structured}, body: strings.Repeat(" ", 2000) + one("1"), status: 413, want: `"detail":"body is larger than 1000 bytes"`},
 		{name: "OtherType", headers: map[string]string{"Content-Type": "application/json"}, body: one("1"), status: 415, want: `"status":415`},
 		{name: "Full", headers: map[string]string{"Content-Type": structured}, body: one("full"), status: 503, want: `"detail":"the outbox is full"`},
-		{name: "FullInBatch", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("full") + "]", status: 503, want: `"index":1,"accepted":1,"ids":["1"]`, ids: []string{"1"}},
+		{name: "FullInBatch", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("full") + "]", status: 503, want: `"index":1,"line":1,"offset":56,"accepted":1,"ids":["1"]`, ids: []string{"1"}},
 		{name: "Closed", headers: map[string]string{"Content-Type": structured}, body: one("closed"), status: 503, want: `shutting down`},
 		{name: "OtherTenant", headers: map[string]string{"Content-Type": structured}, body: one("foreign"), status: 403, want: `"attribute":"tenant"`},
 		{name: "Broken", headers: map[string]string{"Content-Type": structured}, body: one("broken"), status: 500, want: `"detail":"the event was not stored"`},

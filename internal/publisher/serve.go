@@ -79,7 +79,7 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
 		Name: "serve", Tenant: opts.Tenant, Full: publish.Fail, Durability: opts.Durability, Quota: opts.Quota,
-		Redactor: opts.Redactor,
+		Redactor: opts.Redactor, Unique: true,
 	}, opts.Logger)
 }
 

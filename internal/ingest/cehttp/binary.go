@@ -1,4 +1,4 @@
-package ingest
+package cehttp
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -39,7 +40,7 @@ func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event
 	case bodyIsJSON:
 		// One value and nothing behind it: a body cannot add attributes.
 		if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
-			return events.Event{}, bodyNotJSON(err)
+			return events.Event{}, bodyNotJSON(err, body)
 		}
 		b.Write(body)
 	default:
@@ -47,11 +48,11 @@ func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event
 		b.WriteString(`_base64":"` + base64.StdEncoding.EncodeToString(body) + `"`)
 	}
 	b.WriteByte('}')
-	e, err := decodeEvent(b.Bytes())
+	e, err := ingest.DecodeEvent(b.Bytes())
 	if len(body) == 0 {
 		e.Data = nil
 	}
-	return e, headerError(err, start, bodyIsJSON)
+	return e, inBody(err, b.Bytes(), start, bodyIsJSON)
 }
 
 // headerAttributes returns the attributes in ce- headers and the content type.
@@ -79,21 +80,12 @@ func headerAttributes(header http.Header) (map[string]string, error) {
 	return attributes, nil
 }
 
-// headerError returns err with its place in the body, which starts at start.
-// Attributes came as headers and have no place in it.
-func headerError(err error, start int, bodyIsJSON bool) error {
-	bad := asRequestError(err, -1, -start)
-	if r, ok := errors.AsType[*RequestError](bad); ok && (!bodyIsJSON || r.Attribute != "data" && !strings.HasPrefix(r.Attribute, "data.")) {
-		r.Offset = -1
-	}
-	return bad
-}
-
-func bodyNotJSON(err error) error {
+func bodyNotJSON(err error, body []byte) error {
 	e := refuse(http.StatusBadRequest, "not JSON, as the content type says")
 	e.Attribute, e.cause = "data", err
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		e.Offset = int(syntax.Offset) - 1
+		e.Line = lineOf(body, e.Offset, 1)
 	}
 	return e
 }

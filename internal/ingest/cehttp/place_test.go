@@ -1,4 +1,4 @@
-package ingest_test
+package cehttp_test
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/cehttp"
 )
 
 // What is wrong in the payload of an event has its place in the input, wherever
@@ -41,8 +42,8 @@ func TestPlaceInPayload(t *testing.T) {
 		{"Binary", binary, `{"raw" : 1, "status":"maybe"}`},
 	} {
 		t.Run("Request/"+tt.name, func(t *testing.T) {
-			_, err := ingest.FromRequest(post(tt.headers, tt.body))
-			var refused *ingest.RequestError
+			_, err := all(post(tt.headers, tt.body))
+			var refused *cehttp.Error
 			if want := strings.Index(tt.body, wrong); !errors.As(err, &refused) || refused.Offset != want {
 				t.Errorf("got %v, want byte %d", err, want)
 			}

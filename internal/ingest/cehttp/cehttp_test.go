@@ -1,11 +1,9 @@
-package ingest_test
+package cehttp_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,10 +14,10 @@ import (
 
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/cloudevents/sdk-go/v2/event"
-	cehttp "github.com/cloudevents/sdk-go/v2/protocol/http"
+	sdk "github.com/cloudevents/sdk-go/v2/protocol/http"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/cehttp"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -31,9 +29,34 @@ func post(headers map[string]string, body string) *http.Request {
 	return r
 }
 
-// TestFromRequest_Conformance runs the scenarios of the CloudEvents conformance
+// all returns the events of a request.
+func all(r *http.Request) (list []events.Event, err error) {
+	list = []events.Event{}
+	for got, err := range cehttp.Read(r, 1<<20) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, got.Event)
+	}
+	return list, nil
+}
+
+// dataDir returns the folder of recorded data, or skips the test.
+func dataDir(tb testing.TB) string {
+	tb.Helper()
+	dir := os.Getenv("HOOKTRAIL_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "..", "shared", "data")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		tb.Skipf("recorded data is not here: %v; set HOOKTRAIL_DATA to its folder", err)
+	}
+	return dir
+}
+
+// TestRead_Conformance runs the scenarios of the CloudEvents conformance
 // suite for the HTTP binding.
-func TestFromRequest_Conformance(t *testing.T) {
+func TestRead_Conformance(t *testing.T) {
 	name := filepath.Join(dataDir(t), "cloudevents", "conformance", "features", "http-protocol-binding.feature")
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -54,7 +77,7 @@ func TestFromRequest_Conformance(t *testing.T) {
 						headers[k] = strings.ReplaceAll(v, "<contentType>", contentType)
 					}
 				}
-				list, err := ingest.FromRequest(post(headers, body))
+				list, err := all(post(headers, body))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -105,8 +128,8 @@ func tableColumn(s string) (cells []string) {
 	return cells
 }
 
-// TestFromRequest_SDK sends what the CloudEvents SDK for Go writes.
-func TestFromRequest_SDK(t *testing.T) {
+// TestRead_SDK sends what the CloudEvents SDK for Go writes.
+func TestRead_SDK(t *testing.T) {
 	sent := event.New()
 	sent.SetID("1 %\"é🌎")
 	sent.SetSource("/a?b=c")
@@ -129,10 +152,10 @@ func TestFromRequest_SDK(t *testing.T) {
 					ctx = binding.WithForceStructured(t.Context())
 				}
 				r := httptest.NewRequest(http.MethodPost, "/v1/events", http.NoBody)
-				if err := cehttp.WriteRequest(ctx, binding.ToMessage(&sent), r); err != nil {
+				if err := sdk.WriteRequest(ctx, binding.ToMessage(&sent), r); err != nil {
 					t.Fatal(err)
 				}
-				list, err := ingest.FromRequest(r)
+				list, err := all(r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,11 +164,11 @@ func TestFromRequest_SDK(t *testing.T) {
 		}
 	}
 	t.Run("Batch", func(t *testing.T) {
-		r, err := cehttp.NewHTTPRequestFromEvents(t.Context(), "http://localhost/v1/events", []event.Event{sent, sent})
+		r, err := sdk.NewHTTPRequestFromEvents(t.Context(), "http://localhost/v1/events", []event.Event{sent, sent})
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := ingest.FromRequest(r)
+		list, err := all(r)
 		if err != nil || len(list) != 2 {
 			t.Fatalf("got %d events and %v", len(list), err)
 		}
@@ -171,7 +194,7 @@ func checkSame(t *testing.T, sent event.Event, got events.Event) {
 
 const ceType = "application/cloudevents+json"
 
-func TestFromRequest_Refuses(t *testing.T) {
+func TestRead_Refuses(t *testing.T) {
 	binary := func(more ...string) map[string]string {
 		h := map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t", "Content-Type": "application/json"}
 		for i := 0; i < len(more); i += 2 {
@@ -187,32 +210,41 @@ func TestFromRequest_Refuses(t *testing.T) {
 		status  int
 		want    string
 	}{
-		{"NoEvent", map[string]string{"Content-Type": "application/json"}, "{}", 415, "neither application/cloudevents+json nor application/cloudevents-batch+json nor ce- headers"},
+		{"NoEvent", map[string]string{"Content-Type": "application/json"}, "{}", 415, "neither application/cloudevents+json nor application/cloudevents-batch+json nor application/x-ndjson nor ce- headers"},
 		{"OtherFormat", map[string]string{"Content-Type": "application/cloudevents+avro"}, "", 415, `media type "application/cloudevents+avro" is not supported: application/cloudevents+json and application/cloudevents-batch+json are`},
 		{"Charset", map[string]string{"Content-Type": ceType + "; charset=latin-1"}, "", 415, `charset "latin-1" is not supported: utf-8 is`},
 		{"Gzip", map[string]string{"Content-Type": ceType, "Content-Encoding": "gzip"}, "", 415, `content encoding "gzip" is not supported`},
-		{"Structured", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":7}`, 400, "id: unexpected byte '7', want a string (byte 26)"},
-		{"Empty", map[string]string{"Content-Type": ceType}, "", 400, "unexpected end, want '{' (byte 0)"},
-		{"Payload", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":{"status":"maybe"}}`, 400, `data.status: not one of "success", "error" (byte 121)`},
+		{"Structured", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":7}`, 400, "id: unexpected byte '7', want a string (line 1, byte 26)"},
+		{"Empty", map[string]string{"Content-Type": ceType}, "", 400, "unexpected end, want '{' (line 1, byte 0)"},
+		{"Payload", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.tool.result","time":"2026-01-01T00:00:00Z","data":{"status":"maybe"}}`, 400, `data.status: not one of "success", "error" (line 1, byte 121)`},
 		{"LongRun", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"t","runid":"` + strings.Repeat("r", 300) + `"}`, 400, "runid: id cannot be used: 300 bytes long, at most 256 are allowed"},
 		{"Seal", map[string]string{"Content-Type": ceType}, `{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.run.sealed"}`, 400, "run.sealed: a record of another outbox's numbering"},
-		{"BatchNoArray", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, event, 400, "not a JSON array (byte 1)"},
-		{"BatchSecond", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + `, {"specversion":"0.3"}]`, 400, "event 1: specversion: only CloudEvents 1.0 is supported (byte 72)"},
-		{"BatchBroken", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + `, {]`, 400, "event 1: not JSON (byte 56)"},
-		{"BatchOpen", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event, 400, "the array does not end (byte 55)"},
-		{"BatchMore", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[]1", 400, "more after the array (byte 3)"},
+		{"BatchNoArray", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, event, 400, "not a JSON array (line 1, byte 0)"},
+		{"BatchSecond", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + `, {"specversion":"0.3"}]`, 400, "event 1: specversion: only CloudEvents 1.0 is supported (line 1, byte 72)"},
+		{"BatchBroken", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + `, {]`, 400, "event 1: unexpected byte ']', want a name in quotes (line 1, byte 58)"},
+		{"BatchOpen", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event, 400, "the array does not end (line 1, byte 55)"},
+		{"BatchMore", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[]1", 400, "more after the array (line 1, byte 2)"},
+		{"BatchLines", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[\n" + event + ",\n {\"specversion\":\n\"0.3\"}\n]", 400, "event 1: specversion: only CloudEvents 1.0 is supported (line 4, byte 75)"},
+		{"BatchCut", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + ",\n{", 400, "event 1: the event does not end (line 2, byte 58)"},
+		{"BatchNoComma", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + "\n" + event + "]", 400, "event 1: no comma behind an event (line 2, byte 56)"},
+		{"BatchOfText", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, `["a]b"]`, 400, "event 0: unexpected byte '\"', want '{' (line 1, byte 1)"},
+		{"BatchComma", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[" + event + ",]", 400, "event 1: unexpected end, want '{' (line 1, byte 56)"},
+		{"BatchNumber", map[string]string{"Content-Type": "application/cloudevents-batch+json"}, "[7, {}]", 400, "event 0: unexpected byte '7', want '{' (line 1, byte 1)"},
+		{"Row", map[string]string{"Content-Type": "application/x-ndjson"}, event + "\n\n oops\n", 400, "event 1: unexpected byte 'o', want '{' (line 3, byte 57)"},
+		{"RowTwo", map[string]string{"Content-Type": "application/jsonl"}, event + event, 400, "event 0: unexpected byte '{', want the end (line 1, byte 54)"},
+		{"RowCharset", map[string]string{"Content-Type": "application/x-ndjson; charset=latin-1"}, "", 415, `charset "latin-1" is not supported: utf-8 is`},
 		{"BinaryMissing", map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Type": "t"}, "", 400, "source: missing"},
 		{"BinaryVersion", binary("Ce-Specversion", "0.3"), "", 400, "specversion: only CloudEvents 1.0 is supported"},
 		{"BinaryName", binary("Ce-Some_thing", "x"), "", 400, `"some_thing": only lower-case letters and digits may name an attribute`},
 		{"BinaryNotUTF8", binary("Ce-Subject", "%ff"), "", 400, "subject: not UTF-8"},
 		{"BinaryData", binary("Ce-Data", "x"), "", 400, "data: cannot be a header"},
-		{"BinaryInjects", binary(), `1,"tenant":"other"`, 400, "data: not JSON, as the content type says (byte 1)"},
+		{"BinaryInjects", binary(), `1,"tenant":"other"`, 400, "data: not JSON, as the content type says (line 1, byte 1)"},
 		{"BinaryTime", binary("Ce-Time", "yesterday"), "", 400, "time: not a time of RFC 3339"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			list, err := ingest.FromRequest(post(tt.headers, tt.body))
-			var refused *ingest.RequestError
+			list, err := all(post(tt.headers, tt.body))
+			var refused *cehttp.Error
 			if !errors.As(err, &refused) {
 				t.Fatalf("got %v and %v, want a RequestError", list, err)
 			}
@@ -224,11 +256,11 @@ func TestFromRequest_Refuses(t *testing.T) {
 }
 
 // A header that comes twice is read differently by different readers.
-func TestFromRequest_TwoHeaders(t *testing.T) {
+func TestRead_TwoHeaders(t *testing.T) {
 	for name, second := range map[string]string{"Content-Type": "text/plain", "Content-Encoding": "gzip"} {
 		r := post(map[string]string{"Content-Type": ceType, "Content-Encoding": "identity"}, `{"specversion":"1.0","id":"1","source":"s","type":"t"}`)
 		r.Header.Add(name, second)
-		if list, err := ingest.FromRequest(r); err == nil {
+		if list, err := all(r); err == nil {
 			t.Errorf("%s: got %v, want a refusal", name, list)
 		}
 	}
@@ -236,82 +268,22 @@ func TestFromRequest_TwoHeaders(t *testing.T) {
 
 // A body is JSON when its type says so, or when there is no type; one whose type
 // cannot be read is kept byte for byte.
-func TestFromRequest_UnreadableType(t *testing.T) {
+func TestRead_UnreadableType(t *testing.T) {
 	for contentType, want := range map[string]string{";;;": `"data_base64":"MQ=="`, "json": `"data_base64":"MQ=="`, "": `"data":1`, "text/json": `"data":1`} {
 		headers := map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t"}
 		if contentType != "" {
 			headers["Content-Type"] = contentType
 		}
-		list, err := ingest.FromRequest(post(headers, "1"))
+		list, err := all(post(headers, "1"))
 		if err != nil || !strings.Contains(string(list[0].Encode()), want) {
 			t.Errorf("%q: got %v, %v, want %s", contentType, list, err, want)
 		}
 	}
 }
 
-func TestFromRequest_Body(t *testing.T) {
-	t.Run("TooLarge", func(t *testing.T) {
-		r := post(map[string]string{"Content-Type": ceType}, strings.Repeat(" ", 11))
-		r.Body = http.MaxBytesReader(nil, r.Body, 10)
-		_, err := ingest.FromRequest(r)
-		var refused *ingest.RequestError
-		if !errors.As(err, &refused) || refused.Status != 413 {
-			t.Errorf("got %v, want status 413", err)
-		}
-	})
-	t.Run("EmptyBatch", func(t *testing.T) {
-		list, err := ingest.FromRequest(post(map[string]string{"Content-Type": "application/cloudevents-batch+json"}, " [ ] "))
-		if err != nil || len(list) != 0 {
-			t.Errorf("got %v and %v, want nothing", list, err)
-		}
-	})
-	t.Run("Numbered", func(t *testing.T) {
-		list, err := ingest.FromRequest(post(map[string]string{"Content-Type": ceType},
-			`{"future":"x","specversion":"1.0","id":"1","source":"s","type":"t","producer":"p","sequence":"7","salt":"AAAA","data":{"a" : "<\/>"}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := `{"specversion":"1.0","id":"1","source":"s","type":"t","future":"x","data":{"a":"<\/>"}}`
-		if got := string(list[0].Encode()); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	})
-}
-
-func TestCloudEvents(t *testing.T) {
-	in := strings.Join([]string{
-		`{"specversion":"1.0","id":"1","source":"s","type":"t","producer":"p","sequence":"7","salt":"AAAA","tenant":"own"}`, "",
-		`{"specversion":"1.0","id":"2","source":"s","type":"t"}`,
-		`{"specversion":"1.0","id":3}`,
-		`{"specversion":"1.0","id":"1","source":"s","type":"hooktrail.gap.recorded"}`,
-		`oops`,
-	}, "\n")
-	var got []string
-	for e, err := range ingest.CloudEvents(t.Context(), strings.NewReader(in), ingest.Options{File: "-", Tenant: "mine"}) {
-		switch {
-		case errors.Is(err, ingest.ErrRecord):
-			got = append(got, "record: "+err.Error())
-		case err != nil:
-			got = append(got, err.Error())
-		default:
-			got = append(got, string(e.Encode()))
-		}
-	}
-	want := []string{
-		`{"specversion":"1.0","id":"1","source":"s","type":"t","tenant":"own"}`,
-		`{"specversion":"1.0","id":"2","source":"s","type":"t","tenant":"mine"}`,
-		"-:4:27: id: unexpected byte '3', want a string",
-		"record: -:5: gap.recorded: a record of another outbox's numbering",
-		"-:6:1: unexpected byte 'o', want '{'",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// FuzzFromRequest: whatever is sent, an event that is accepted can be published,
+// FuzzRead: whatever is sent, an event that is accepted can be published,
 // and its binary mode does not let the body change attributes.
-func FuzzFromRequest(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	f.Add(ceType, "1.0", "1", "x", []byte(`{"specversion":"1.0","id":"1","source":"s","type":"t"}`))
 	f.Add("application/cloudevents-batch+json", "", "", "", []byte(`[{"specversion":"1.0","id":"1","source":"s","type":"t"}]`))
 	f.Add("application/json", "1.0", "a%20b", `"q\"x"`, []byte(`{"a":1}`))
@@ -319,7 +291,7 @@ func FuzzFromRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contentType, version, id, subject string, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
 		r.Header = http.Header{"Content-Type": {contentType}, "Ce-Specversion": {version}, "Ce-Id": {id}, "Ce-Source": {"s"}, "Ce-Type": {"t"}, "Ce-Subject": {subject}}
-		list, err := ingest.FromRequest(r)
+		list, err := all(r)
 		if err != nil {
 			return
 		}
@@ -332,29 +304,4 @@ func FuzzFromRequest(f *testing.F) {
 			}
 		}
 	})
-}
-
-// FuzzCloudEvents: lines that are accepted come back the same from their own encoding.
-func FuzzCloudEvents(f *testing.F) {
-	f.Add([]byte(`{"specversion":"1.0","id":"1","source":"s","type":"t","data":[1, 2]}` + "\n{}\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var out bytes.Buffer
-		first := decodeAll(t, bytes.NewReader(data))
-		for _, line := range first {
-			out.WriteString(line + "\n")
-		}
-		if diff := cmp.Diff(first, decodeAll(t, &out)); diff != "" {
-			t.Fatalf("(-first +second):\n%s", diff)
-		}
-	})
-}
-
-func decodeAll(tb testing.TB, r io.Reader) (list []string) {
-	tb.Helper()
-	for e, err := range ingest.CloudEvents(tb.Context(), bufio.NewReader(r), ingest.Options{File: "f", Tenant: "t"}) {
-		if err == nil {
-			list = append(list, string(e.Encode()))
-		}
-	}
-	return list
 }

@@ -1,0 +1,197 @@
+package cehttp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// scanner finds the events in a body without looking into them. It holds one.
+type scanner struct {
+	in     *bufio.Reader
+	limit  int   // of an event
+	offset int64 // of the next byte
+	line   int   // of the next byte, from 1
+	opened bool  // the array has begun
+}
+
+// piece is the text of one event. It is valid for ever.
+type piece struct {
+	text   []byte
+	offset int64
+	line   int
+}
+
+func newScanner(body io.Reader, limit int) *scanner {
+	return &scanner{in: bufio.NewReaderSize(body, 64<<10), limit: limit, line: 1}
+}
+
+// Errors about the form of a batch.
+var (
+	errNoArray  = errors.New("not a JSON array")
+	errOpen     = errors.New("the array does not end")
+	errCut      = errors.New("the event does not end")
+	errNoComma  = errors.New("no comma behind an event")
+	errMore     = errors.New("more after the array")
+	errTooLarge = errors.New("too large")
+)
+
+// fault returns err, which ended the scan at event index, as what to tell.
+func (s *scanner) fault(err error, index int) error {
+	var e *Error
+	switch {
+	case errors.Is(err, errTooLarge):
+		e = tooLarge(s.limit)
+		e.Index = index
+	case errors.Is(err, errNoArray), errors.Is(err, errOpen), errors.Is(err, errMore):
+		e = refuse(http.StatusBadRequest, "%s", err.Error())
+	case errors.Is(err, errCut), errors.Is(err, errNoComma):
+		e = refuse(http.StatusBadRequest, "%s", err.Error())
+		e.Index = index
+	default:
+		e = bodyError(err)
+		e.Index = index
+	}
+	e.Line, e.Offset = s.line, int(s.offset)
+	return e
+}
+
+// element returns the next value of a JSON array, io.EOF behind the last.
+func (s *scanner) element() (piece, error) {
+	c, err := s.skipSpace()
+	if !s.opened {
+		if err == nil && c != '[' || errors.Is(err, io.EOF) {
+			return piece{}, errNoArray
+		}
+		if err != nil {
+			return piece{}, err
+		}
+		s.opened = true
+		s.take()
+		if c, err = s.skipSpace(); err == nil && c == ']' {
+			return piece{}, s.end()
+		}
+		return s.value(err)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return piece{}, errOpen
+	case err != nil:
+		return piece{}, err
+	case c == ']':
+		return piece{}, s.end()
+	case c != ',':
+		return piece{}, errNoComma
+	}
+	s.take()
+	_, err = s.skipSpace()
+	return s.value(err)
+}
+
+// end returns io.EOF if nothing stands behind the array.
+func (s *scanner) end() error {
+	s.take()
+	if _, err := s.skipSpace(); err != nil {
+		return err
+	}
+	return errMore
+}
+
+// value reads a value up to its end: brackets that close, or what separates it
+// from the next. Whether it is JSON is for the decoder to say.
+func (s *scanner) value(before error) (piece, error) {
+	if errors.Is(before, io.EOF) {
+		return piece{}, errOpen
+	}
+	if before != nil {
+		return piece{}, before
+	}
+	p := piece{offset: s.offset, line: s.line}
+	var depth int
+	var quoted, escaped bool
+	for {
+		c, err := s.peek()
+		switch {
+		case errors.Is(err, io.EOF):
+			return p, errCut
+		case err != nil:
+			return p, err
+		case len(p.text) >= s.limit:
+			return p, errTooLarge
+		case quoted:
+			quoted = escaped || c != '"'
+			escaped = !escaped && c == '\\'
+		case c == '"':
+			quoted = true
+		case c == '{' || c == '[':
+			depth++
+		case depth == 0 && (c == ',' || c == ']' || isSpace(c)):
+			return p, nil
+		case c == '}' || c == ']':
+			depth--
+		}
+		p.text = append(p.text, c)
+		s.take()
+		if depth <= 0 && (c == '}' || c == ']') && !quoted {
+			return p, nil
+		}
+	}
+}
+
+// row returns the next line that is not blank, io.EOF behind the last.
+func (s *scanner) row() (piece, error) {
+	if _, err := s.skipSpace(); err != nil {
+		return piece{}, err
+	}
+	p := piece{offset: s.offset, line: s.line}
+	for {
+		c, err := s.peek()
+		switch {
+		case errors.Is(err, io.EOF), err == nil && c == '\n':
+			p.text = bytes.TrimRight(p.text, " \t\r")
+			return p, nil
+		case err != nil:
+			return p, err
+		case len(p.text) >= s.limit:
+			return p, errTooLarge
+		}
+		p.text = append(p.text, c)
+		s.take()
+	}
+}
+
+// peek returns the next byte without taking it.
+func (s *scanner) peek() (byte, error) {
+	b, err := s.in.Peek(1)
+	if err != nil {
+		return 0, err
+	}
+	return b[0], nil
+}
+
+// take takes the byte that peek returned.
+func (s *scanner) take() {
+	c, err := s.in.ReadByte()
+	if err != nil {
+		return // not reached: the byte is in the buffer
+	}
+	s.offset++
+	if c == '\n' {
+		s.line++
+	}
+}
+
+// skipSpace returns the next byte that is not white space, without taking it.
+func (s *scanner) skipSpace() (byte, error) {
+	for {
+		c, err := s.peek()
+		if err != nil || !isSpace(c) {
+			return c, err
+		}
+		s.take()
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

@@ -1,0 +1,66 @@
+package tokens
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// Token is what the file holds of a token.
+type Token struct {
+	ID      string    `json:"id"` // names it in lists and logs: no secret
+	Tenant  string    `json:"tenant"`
+	Note    string    `json:"note,omitempty"` // what it is for
+	SHA256  string    `json:"sha256"`         // of the token, lower-case hex
+	Created time.Time `json:"created"`
+}
+
+// Secret is a token as its owner has it. It prints as its name alone.
+type Secret string
+
+const prefix = "htk_"
+
+// newSecret returns a new token.
+func newSecret() Secret {
+	var id [4]byte
+	var secret [32]byte
+	// crypto/rand.Read never fails: it ends the process instead.
+	_, _ = rand.Read(id[:])
+	_, _ = rand.Read(secret[:])
+	return Secret(prefix + hex.EncodeToString(id[:]) + "_" + base64.RawURLEncoding.EncodeToString(secret[:]))
+}
+
+// Reveal returns the token itself.
+func (s Secret) Reveal() string { return string(s) }
+
+// String returns the name of the token.
+func (s Secret) String() string { return prefix + s.id() + "_…" }
+
+// GoString returns the name of the token.
+func (s Secret) GoString() string { return s.String() }
+
+// MarshalText returns the name of the token.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// id returns the part that names the token, "" if it has none.
+func (s Secret) id() string {
+	rest, ok := strings.CutPrefix(string(s), prefix)
+	if id, _, found := strings.Cut(rest, "_"); ok && found {
+		return id
+	}
+	return ""
+}
+
+func (s Secret) hash() string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// is reports whether s is the token that t was kept of.
+func (t Token) is(s Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(t.SHA256), []byte(s.hash())) == 1
+}

@@ -47,7 +47,7 @@ func (f *forwarder) settle(ctx context.Context, tenant string) error {
 		if err := f.catchUp(ch, m, hash); err != nil {
 			return err
 		}
-		f.acknowledged([]*group{{tenant: tenant}})
+		f.acknowledged(ctx, []*group{{tenant: tenant}})
 	}
 	ch.Fence, ch.known = sequence, true
 	return nil

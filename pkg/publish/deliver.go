@@ -113,7 +113,7 @@ func (f *forwarder) attempt(ctx context.Context, groups []*group) error {
 		ch := f.cursor.chain(g.tenant)
 		ch.Fence, ch.known = last-uint64(len(batch)-1-ends[i]), true
 	}
-	f.acknowledged(groups)
+	f.acknowledged(ctx, groups)
 	return nil
 }
 

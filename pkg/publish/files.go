@@ -52,10 +52,10 @@ func preallocate(path string, size int) (*os.File, error) {
 
 const lockPoll = 25 * time.Millisecond
 
-// lockDir takes the lock on an outbox, waiting for its holder until ctx ends.
+// lockDir takes the lock of that name on an outbox, waiting for its holder until ctx ends.
 // It is held until the file is closed, or the process ends.
-func lockDir(ctx context.Context, dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+func lockDir(ctx context.Context, dir, name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

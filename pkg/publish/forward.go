@@ -74,7 +74,7 @@ func (f *forwarder) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := f.step(ctx)
 		if errors.Is(err, errDiverged) {
-			err = f.startOver()
+			err = f.startOver(ctx)
 		}
 		if errors.Is(err, errConnectionClosed) {
 			f.note(err)
@@ -104,7 +104,7 @@ func (f *forwarder) step(ctx context.Context) error {
 		f.rewind()
 		return err
 	}
-	f.release(b)
+	f.release(ctx, b)
 	return nil
 }
 
@@ -161,7 +161,7 @@ const maxGroups = 999 - maxBatchEvents
 // when a batch that has begun should not wait any longer.
 func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bool) (done bool, err error) {
 	f.cursor.mu.Lock()
-	next, err := f.seal(time.Now())
+	next, err := f.seal(ctx, time.Now())
 	f.cursor.mu.Unlock()
 	if err != nil {
 		f.note(err)

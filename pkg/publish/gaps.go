@@ -84,10 +84,14 @@ func (o *outbox) forget(tenant string, last uint64) {
 }
 
 // owe notes gaps that have to be recorded, and records them if there is room.
-func (o *outbox) owe(list ...gap) {
+func (o *outbox) owe(ctx context.Context, list ...gap) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.owed = append(o.owed, list...)
+	o.mu.Unlock()
+	if err := o.begin(ctx); err != nil {
+		return // what is owed is recorded with the next change
+	}
+	defer o.end()
 	o.tryRecordGaps()
 }
 
@@ -156,7 +160,7 @@ func (o *outbox) tryAgain(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		o.owe()
+		o.owe(ctx)
 		return nil
 	}
 }

@@ -31,20 +31,39 @@ func newProducerID(name string) string {
 	return name + "-" + hex.EncodeToString(b[:])
 }
 
+// ensureIdentity reads the identity of an outbox, or makes one.
+func ensureIdentity(opts Options) (identity, error) {
+	id, err := readIdentity(opts.Dir)
+	if !errors.Is(err, os.ErrNotExist) {
+		return id, err
+	}
+	id.Producer = newProducerID(opts.Name)
+	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
+		return id, fmt.Errorf("make outbox: %w", err)
+	}
+	return id, id.save(opts.Dir)
+}
+
+func readIdentity(dir string) (id identity, err error) {
+	data, err := os.ReadFile(identityFile(dir))
+	if err != nil {
+		return id, fmt.Errorf("read identity: %w", err)
+	}
+	if err := json.Unmarshal(data, &id); err != nil || id.Producer == "" {
+		return id, fmt.Errorf("read identity: %s is damaged; remove it to begin under a new producer id", identityFile(dir))
+	}
+	return id, nil
+}
+
 // openIdentity reads the identity of an outbox, or makes one, and notes that it
 // is open.
 func openIdentity(opts Options) (identity, error) {
-	var id identity
-	data, err := os.ReadFile(identityFile(opts.Dir))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		id.Producer = newProducerID(opts.Name)
-	case err != nil:
-		return id, fmt.Errorf("read identity: %w", err)
-	default:
-		if err := json.Unmarshal(data, &id); err != nil || id.Producer == "" {
-			return id, fmt.Errorf("read identity: %s is damaged; remove it to begin under a new producer id", identityFile(opts.Dir))
-		}
+	id, err := readIdentity(opts.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		id.Producer, err = newProducerID(opts.Name), nil
+	}
+	if err != nil {
+		return id, err
 	}
 	boot := opts.bootID()
 	id.Suspect = id.Suspect || id.Open && id.Boot != boot

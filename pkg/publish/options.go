@@ -98,6 +98,8 @@ type Options struct {
 	StreamPrefix  string       // default "HOOKTRAIL_"
 	Logger        *slog.Logger // default discards
 
+	shared bool // other processes append too
+
 	// For tests.
 	bootID       func() string // names the boot of this machine
 	runsInMemory int           // whose events are counted
@@ -176,6 +178,14 @@ func (o Options) Validate() error {
 		return fmt.Errorf("option Tenant: %w", err)
 	}
 	return nil
+}
+
+// lockName returns the name of the lock that who forwards holds.
+func (o Options) lockName() string {
+	if o.shared {
+		return "forward.lock"
+	}
+	return "lock"
 }
 
 func (o Options) space() subjects.Space {

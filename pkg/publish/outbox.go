@@ -17,7 +17,7 @@ type outbox struct {
 	space subjects.Space
 	wake  chan struct{} // has room for one: there is something to forward
 
-	mu     sync.Mutex // guards what follows; held while an event is numbered and written, so that numbers are in order
+	mu     sync.Mutex // guards what follows; held while an event is numbered and written, so that numbers are in order; see begin
 	id     identity
 	spool  *spool
 	ids    *idSet // nil unless Options.Unique
@@ -35,12 +35,10 @@ type outbox struct {
 	closed     bool          // Append is over
 	changed    chan struct{} // closed and replaced when one of these changes
 	spare      spare
+	shared     *sharing // nil unless other processes append too
 
 	appended, shed, damaged uint64 // for Stats
 }
-
-// errStopped is returned to those who wait for a forwarder that has ended.
-var errStopped = errors.New("forwarding has ended")
 
 const (
 	// roomPoll is how often a full disk is tried again.
@@ -63,33 +61,41 @@ func (o *outbox) append(ctx context.Context, batch []*events.Event) error {
 }
 
 func (o *outbox) enter(ctx context.Context, batch []*events.Event) (ordinal uint64, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	for {
-		if o.closed {
-			return 0, ErrClosed
+		ordinal, changed, err := o.tryEnter(ctx, batch)
+		if changed == nil {
+			return ordinal, err
 		}
-		if last := batch[len(batch)-1]; o.ids != nil && o.ids.has(hashEvent(last)) {
-			return 0, ErrDuplicate
-		}
-		err := o.admit(batch)
-		if err == nil {
-			return o.spool.end(), nil
-		}
-		if !errors.Is(err, errNoRoom) {
+		if err := waitForRoom(ctx, changed, err); err != nil {
 			return 0, err
 		}
-		switch o.opts.Full {
-		case Block:
-			if err := o.waitForRoom(ctx, err); err != nil {
-				return 0, err
-			}
-		case Fail:
-			return 0, fmt.Errorf("%w: %w", ErrFull, err)
-		case Shed:
-			return 0, o.lose(batch)
-		}
 	}
+}
+
+// tryEnter writes batch, or says with what change it is worth trying again.
+func (o *outbox) tryEnter(ctx context.Context, batch []*events.Event) (ordinal uint64, changed <-chan struct{}, err error) {
+	if err := o.begin(ctx); err != nil {
+		return 0, nil, err
+	}
+	defer o.end()
+	if o.closed {
+		return 0, nil, ErrClosed
+	}
+	if last := batch[len(batch)-1]; o.ids != nil && o.ids.has(hashEvent(last)) {
+		return 0, nil, ErrDuplicate
+	}
+	err = o.admit(batch)
+	switch {
+	case err == nil:
+		return o.spool.end(), nil, nil
+	case !errors.Is(err, errNoRoom):
+		return 0, nil, err
+	case o.opts.Full == Shed:
+		return 0, nil, o.lose(batch)
+	case o.opts.Full == Fail:
+		return 0, nil, fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return 0, o.changed, err
 }
 
 // admit writes batch if there is room for it. o.mu is held.
@@ -180,12 +186,8 @@ func (o *outbox) poke() {
 	}
 }
 
-// waitForRoom returns when it is worth trying again. o.mu is held, and let go
-// of meanwhile.
-func (o *outbox) waitForRoom(ctx context.Context, cause error) error {
-	changed := o.changed
-	o.mu.Unlock()
-	defer o.mu.Lock()
+// waitForRoom returns when it is worth trying again what failed for cause.
+func waitForRoom(ctx context.Context, changed <-chan struct{}, cause error) error {
 	timer := time.NewTimer(roomPoll)
 	defer timer.Stop()
 	select {
@@ -199,13 +201,21 @@ func (o *outbox) waitForRoom(ctx context.Context, cause error) error {
 
 // release takes records off the outbox: so many, of so many bytes, before the
 // ordinal low.
-func (o *outbox) release(low, records uint64, bytes int64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o *outbox) release(ctx context.Context, low, records uint64, bytes int64) {
+	err := o.begin(ctx)
+	if err != nil {
+		// The other processes are told the next time.
+		o.mu.Lock()
+		defer o.mu.Unlock()
+	} else {
+		defer o.end()
+	}
 	o.low = low
 	o.pending -= min(records, o.pending)
 	o.waiting -= min(bytes, o.waiting)
-	o.tryRecordGaps()
+	if err == nil {
+		o.tryRecordGaps()
+	}
 	o.broadcast()
 }
 
@@ -213,41 +223,6 @@ func (o *outbox) release(low, records uint64, bytes int64) {
 func (o *outbox) broadcast() {
 	close(o.changed)
 	o.changed = make(chan struct{})
-}
-
-// flushed returns when all that is in the outbox now is settled, up to the last
-// record of the outbox's own if ownOnly, or when stopped is closed.
-func (o *outbox) flushed(ctx context.Context, ownOnly bool, stopped <-chan struct{}) error {
-	end, generation := o.mark(ownOnly)
-	for {
-		o.mu.Lock()
-		low, changed, present := o.low, o.changed, o.generation
-		o.mu.Unlock()
-		if present != generation {
-			end, generation = o.mark(false)
-			continue
-		}
-		if low > end {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-stopped:
-			return errStopped
-		case <-changed:
-		}
-	}
-}
-
-// mark returns the ordinal of the last record, or of the last own one.
-func (o *outbox) mark(ownOnly bool) (ordinal uint64, generation int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if ownOnly {
-		return o.own, o.generation
-	}
-	return o.spool.end(), o.generation
 }
 
 func (o *outbox) currentSpool() *spool {
@@ -299,27 +274,4 @@ func (o *outbox) syncIDs() error {
 		return nil
 	}
 	return o.ids.sync()
-}
-
-// shut ends Append.
-func (o *outbox) shut() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
-	o.broadcast()
-}
-
-// close closes the files and notes that this was a clean end.
-func (o *outbox) close() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	err := errors.Join(o.spool.close(), o.losses.close())
-	if o.ids != nil {
-		err = errors.Join(err, o.ids.close())
-	}
-	if err != nil {
-		return fmt.Errorf("close outbox: %w", err)
-	}
-	o.id.Open = false
-	return o.id.save(o.opts.Dir)
 }

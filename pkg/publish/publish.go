@@ -10,7 +10,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -18,7 +17,6 @@ import (
 // stream. Its methods are safe for concurrent use.
 type Publisher struct {
 	opts   Options
-	space  subjects.Space
 	lock   *os.File
 	outbox *outbox
 	fwd    *forwarder
@@ -52,34 +50,51 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(ctx, opts.Dir)
+	lock, err := lockDir(ctx, opts.Dir, opts.lockName())
 	if err != nil {
 		return nil, err
 	}
-	id, err := openIdentity(opts)
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
-	}
-	box, cur, err := openOutbox(opts, id)
+	box, cur, err := openBox(ctx, opts)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	fwd, err := newForwarder(nc, box, cur)
 	if err != nil {
-		return nil, errors.Join(err, box.close(), lock.Close())
+		return nil, errors.Join(err, box.close(ctx), box.shared.close(), lock.Close())
 	}
-	p := &Publisher{
-		opts: opts, space: opts.space(), lock: lock,
-		outbox: box, fwd: fwd, done: make(chan struct{}),
-	}
+	p := &Publisher{opts: opts, lock: lock, outbox: box, fwd: fwd, done: make(chan struct{})}
 	// The forwarder works until Close, not until Open's context ends.
 	var run context.Context
 	run, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(p.done)
-		fwd.run(run)
+		p.run(run)
 	}()
 	return p, nil
+}
+
+// openBox opens the outbox whose lock is held.
+func openBox(ctx context.Context, opts Options) (*outbox, *cursor, error) {
+	if opts.shared {
+		return openShared(ctx, opts)
+	}
+	id, err := openIdentity(opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	return openOutbox(opts, id)
+}
+
+// run forwards until ctx ends, and looks for what other processes append.
+func (p *Publisher) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	if p.opts.shared {
+		wg.Go(func() { p.outbox.watch(ctx) })
+	}
+	p.fwd.run(ctx)
+	cancel()
+	wg.Wait()
 }
 
 // Append redacts, numbers and stores e, and returns it as it was stored. It
@@ -92,7 +107,7 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 // open. An event that is too large for the wire is stored as blob.chunk events
 // and an event that names them.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
-	batch, err := p.prepare(&e)
+	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
 		err = p.outbox.append(ctx, batch)
 	}
@@ -116,12 +131,15 @@ func (p *Publisher) Flush(ctx context.Context) error {
 }
 
 func (p *Publisher) flush(ctx context.Context) error {
+	if err := p.outbox.notice(ctx); err != nil {
+		return err
+	}
 	p.fwd.hurry()
 	if err := p.outbox.flushed(ctx, false, p.done); err != nil {
 		return err
 	}
 	for {
-		if err := p.fwd.sealAll(); err != nil {
+		if err := p.fwd.sealAll(ctx); err != nil {
 			return err
 		}
 		p.fwd.hurry()
@@ -146,7 +164,7 @@ func (p *Publisher) Close(ctx context.Context) error {
 		err := p.Flush(ctx)
 		p.cancel()
 		<-p.done
-		p.closed = errors.Join(err, p.fwd.close(), p.outbox.close(), p.lock.Close())
+		p.closed = errors.Join(err, p.fwd.close(), p.outbox.close(ctx), p.outbox.shared.close(), p.lock.Close())
 	})
 	return p.closed
 }

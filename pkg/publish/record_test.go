@@ -75,7 +75,7 @@ func FuzzScan(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := openSpool(filepath.Dir(path), 1<<20, false)
+		s, err := openSpool(filepath.Dir(path), Options{SegmentBytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

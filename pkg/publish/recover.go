@@ -33,7 +33,7 @@ func openOutbox(opts Options, id identity) (*outbox, *cursor, error) {
 		opts: opts, space: opts.space(), id: id,
 		spare: openSpare(opts.Dir), wake: make(chan struct{}, 1), changed: make(chan struct{}), next: map[string]uint64{},
 	}
-	if o.spool, err = openSpool(dir, opts.SegmentBytes, opts.Durability == DiskDurability); err != nil {
+	if o.spool, err = openSpool(dir, opts); err != nil {
 		return nil, nil, err
 	}
 	if o.losses, err = openLosses(dir); err != nil {

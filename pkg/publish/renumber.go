@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +13,14 @@ import (
 // startOver gives what waits new numbers under a new producer id. The old
 // records go once the new ones are on disk; a crash before that leaves the old
 // outbox, which starts over when it is opened again. Append waits meanwhile.
-func (f *forwarder) startOver() error {
+func (f *forwarder) startOver(ctx context.Context) error {
 	f.cursor.mu.Lock()
 	defer f.cursor.mu.Unlock()
 	o := f.outbox
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	if err := o.begin(ctx); err != nil {
+		return fmt.Errorf("start over: %w", err)
+	}
+	defer o.end()
 	n, err := newRenumbering(o, f.cursor)
 	if err != nil {
 		return fmt.Errorf("start over: %w", err)
@@ -43,6 +46,7 @@ type renumbering struct {
 	id     identity
 	spool  *spool
 	losses *lossFile
+	tail   *tailFile // of a shared outbox
 	buf    []byte
 
 	old      map[string]uint64 // next old number, per tenant
@@ -67,10 +71,14 @@ func newRenumbering(o *outbox, c *cursor) (*renumbering, error) {
 		return nil, err
 	}
 	var err error
-	if n.spool, err = openSpool(dir, o.opts.SegmentBytes, true); err != nil {
+	if n.spool, err = openSpool(dir, o.opts); err != nil {
 		return nil, err
 	}
-	n.losses, err = openLosses(dir)
+	n.spool.durable = true
+	if n.losses, err = openLosses(dir); err != nil || o.shared == nil {
+		return n, err
+	}
+	n.tail, err = openTail(dir)
 	return n, err
 }
 
@@ -214,6 +222,10 @@ func (n *renumbering) recordMoved() error {
 // adopt makes the copies the outbox. o.mu is held.
 func (n *renumbering) adopt() {
 	o := n.o
+	if o.shared != nil {
+		_ = o.shared.tail.close()
+		o.shared.tail = n.tail
+	}
 	_ = o.spool.close() // on its way out
 	_ = o.losses.close()
 	n.spool.durable = o.opts.Durability == DiskDurability
@@ -226,5 +238,9 @@ func (n *renumbering) adopt() {
 
 // abandon removes the copies.
 func (n *renumbering) abandon() error {
-	return errors.Join(n.spool.close(), n.losses.close(), os.RemoveAll(n.spool.dir))
+	err := errors.Join(n.spool.close(), n.losses.close())
+	if n.tail != nil {
+		err = errors.Join(err, n.tail.close())
+	}
+	return errors.Join(err, os.RemoveAll(n.spool.dir))
 }

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"time"
@@ -48,7 +49,7 @@ func (d digest) chain(hash events.Hash) digest {
 
 // seal appends the seals that are due at now, and returns when the next one is
 // due; zero if none is. cursor.mu is held.
-func (f *forwarder) seal(now time.Time) (next time.Time, err error) {
+func (f *forwarder) seal(ctx context.Context, now time.Time) (next time.Time, err error) {
 	for key, due := range f.due {
 		if due.After(now) {
 			if next.IsZero() || due.Before(next) {
@@ -58,7 +59,7 @@ func (f *forwarder) seal(now time.Time) (next time.Time, err error) {
 		}
 		t := f.cursor.runs[key]
 		if t.Count > t.Sealed {
-			if err := f.outbox.recordSeal(key, *t); err != nil {
+			if err := f.outbox.recordSeal(ctx, key, *t); err != nil {
 				return now.Add(sealRetry), fmt.Errorf("seal run: %w", err)
 			}
 			t.Sealed = t.Count
@@ -73,15 +74,15 @@ func (f *forwarder) seal(now time.Time) (next time.Time, err error) {
 const sealRetry = time.Second
 
 // sealAll appends the seals of all finished runs that went on since their last.
-func (f *forwarder) sealAll() error {
+func (f *forwarder) sealAll(ctx context.Context) error {
 	f.cursor.mu.Lock()
 	defer f.cursor.mu.Unlock()
-	_, err := f.seal(time.Now().Add(f.opts.SealDelay + time.Hour))
+	_, err := f.seal(ctx, time.Now().Add(f.opts.SealDelay+time.Hour))
 	return err
 }
 
 // recordSeal appends the run.sealed of a run.
-func (o *outbox) recordSeal(key runKey, t tally) error {
+func (o *outbox) recordSeal(ctx context.Context, key runKey, t tally) error {
 	d := events.RunSealedData{
 		Count: t.Count, First: t.First, Last: t.Last, Digest: events.Hash(t.Digest).String(),
 	}
@@ -89,8 +90,10 @@ func (o *outbox) recordSeal(key runKey, t tally) error {
 	if err != nil {
 		return err
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	if err := o.begin(ctx); err != nil {
+		return err
+	}
+	defer o.end()
 	e.Tenant, e.Run, e.Subject, e.Salt = key.tenant, key.run, key.run, events.NewSalt()
 	e.ID = d.ID(key.tenant, o.id.Producer, key.run)
 	return o.record(e)

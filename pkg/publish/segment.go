@@ -30,6 +30,7 @@ type spool struct {
 	dir          string
 	segmentBytes int64
 	durable      bool // segments are synced before the next one begins
+	resume       bool // the last segment is written on, by whomever it was begun
 
 	mu       sync.Mutex // guards what follows; held during writes, so that they are in order
 	segments []segment  // ascending, the last one is appended to
@@ -41,14 +42,18 @@ type spool struct {
 	synced  uint64     // ordinal up to which records are on disk; guarded by syncing
 }
 
+func newSpool(dir string, opts Options) *spool {
+	return &spool{dir: dir, segmentBytes: opts.SegmentBytes, durable: opts.Durability == DiskDurability, resume: opts.shared}
+}
+
 // openSpool opens the segments of dir. It does not read them; [spool.recover]
 // does.
-func openSpool(dir string, segmentBytes int64, durable bool) (*spool, error) {
+func openSpool(dir string, opts Options) (*spool, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list segments: %w", err)
 	}
-	s := &spool{dir: dir, segmentBytes: segmentBytes, durable: durable}
+	s := newSpool(dir, opts)
 	for _, entry := range entries {
 		name, ok := strings.CutSuffix(entry.Name(), segmentSuffix)
 		first, err := strconv.ParseUint(name, 10, 64)
@@ -82,13 +87,11 @@ func (s *spool) append(buf []byte, last uint64) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	if s.tail == nil || s.segments[len(s.segments)-1].size >= s.segmentBytes {
-		if err := s.roll(); err != nil {
-			return err
-		}
+	if err := s.openTail(); err != nil {
+		return err
 	}
 	seg := &s.segments[len(s.segments)-1]
-	if _, err := s.tail.Write(buf); err != nil {
+	if _, err := s.tail.WriteAt(buf, seg.size); err != nil {
 		return s.undo(seg, err)
 	}
 	seg.size += int64(len(buf))
@@ -96,13 +99,26 @@ func (s *spool) append(buf []byte, last uint64) error {
 	return nil
 }
 
+// openTail makes s.tail the segment that is written to next. s.mu is held.
+func (s *spool) openTail() error {
+	n := len(s.segments)
+	switch {
+	case n == 0 || s.segments[n-1].size >= s.segmentBytes || s.tail == nil && !s.resume:
+		return s.roll()
+	case s.tail != nil:
+		return nil
+	}
+	f, err := os.OpenFile(s.path(s.segments[n-1].first), os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open segment: %w", err)
+	}
+	s.tail = f
+	return nil
+}
+
 // undo takes back what a failed write left.
 func (s *spool) undo(seg *segment, cause error) error {
-	err := s.tail.Truncate(seg.size)
-	if err == nil {
-		_, err = s.tail.Seek(seg.size, 0)
-	}
-	if err != nil {
+	if err := s.tail.Truncate(seg.size); err != nil {
 		s.broken = fmt.Errorf("outbox stopped: %w", errors.Join(cause, err))
 		return s.broken
 	}
@@ -198,6 +214,18 @@ func (s *spool) end() uint64 {
 	return s.appended
 }
 
+// letGo closes the segment that is appended to.
+func (s *spool) letGo() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tail == nil {
+		return nil
+	}
+	err := s.tail.Close()
+	s.tail = nil
+	return err
+}
+
 // close syncs and closes the segment that is appended to.
 func (s *spool) close() error {
 	s.mu.Lock()
@@ -208,4 +236,20 @@ func (s *spool) close() error {
 	err := errors.Join(syncData(s.tail), s.tail.Close())
 	s.tail = nil
 	return err
+}
+
+// syncAll puts all segments on disk, whoever wrote them.
+func (s *spool) syncAll() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seg := range s.segments {
+		f, err := os.OpenFile(s.path(seg.first), os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("sync segments: %w", err)
+		}
+		if err := errors.Join(syncData(f), f.Close()); err != nil {
+			return fmt.Errorf("sync segments: %w", err)
+		}
+	}
+	return syncDir(s.dir)
 }

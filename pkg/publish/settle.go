@@ -36,7 +36,7 @@ func (f *forwarder) settled(g *group, m events.Manifest, hash string) {
 }
 
 // acknowledged passes on what the last answer has settled. cursor.mu is held.
-func (f *forwarder) acknowledged(groups []*group) {
+func (f *forwarder) acknowledged(ctx context.Context, groups []*group) {
 	for _, g := range groups {
 		f.outbox.forget(g.tenant, f.cursor.chain(g.tenant).Last)
 	}
@@ -51,13 +51,13 @@ func (f *forwarder) acknowledged(groups []*group) {
 		f.opts.Logger.Error("events are lost", "tenant", r.tenant, "first", r.First, "last", r.Last, "reason", r.Reason)
 	}
 	f.mu.Unlock()
-	f.outbox.owe(f.missing...)
+	f.outbox.owe(ctx, f.missing...)
 	f.missing = nil
 }
 
 // release settles a whole batch: the cursor moves behind it, and segments that
 // have nothing else go.
-func (f *forwarder) release(b *batch) {
+func (f *forwarder) release(ctx context.Context, b *batch) {
 	f.cursor.mu.Lock()
 	defer f.cursor.mu.Unlock()
 	f.cursor.next = f.read + 1
@@ -66,10 +66,10 @@ func (f *forwarder) release(b *batch) {
 		f.note(err)
 	}
 	// Seals come first: who waits for the release finds them in the outbox.
-	if _, err := f.seal(time.Now()); err != nil {
+	if _, err := f.seal(ctx, time.Now()); err != nil {
 		f.note(err)
 	}
-	f.outbox.release(f.cursor.next, uint64(b.records), b.bytes)
+	f.outbox.release(ctx, f.cursor.next, uint64(b.records), b.bytes)
 }
 
 // persist writes cursor and ids, and drops segments once both are on disk.
@@ -116,7 +116,7 @@ func (f *forwarder) clear(ctx context.Context) error {
 			return fmt.Errorf("look up chain: %w", err)
 		}
 	}
-	return f.startOver()
+	return f.startOver(ctx)
 }
 
 // close lets go of everything.

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -32,7 +36,7 @@ func (o SharedOptions) options(dir string) Options {
 	}
 	return Options{
 		Dir: dir, Name: o.Name, Tenant: o.Tenant, Redactor: o.Redactor, Durability: o.Durability, Quota: o.Quota,
-		Full: o.Full, SegmentBytes: o.SegmentBytes, SubjectPrefix: o.SubjectPrefix,
+		Full: o.Full, SegmentBytes: o.SegmentBytes, SubjectPrefix: o.SubjectPrefix, shared: true,
 	}
 }
 
@@ -68,37 +72,144 @@ func appendShared(ctx context.Context, opts Options, list []events.Event) (store
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(ctx, opts.Dir)
+	stored, batch, err := prepareAll(opts, list)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	id, err := openIdentity(opts)
+	o, err := newSharedOutbox(opts)
 	if err != nil {
 		return nil, err
 	}
-	box, cur, err := openOutbox(opts, id)
-	if err != nil {
-		return nil, err
+	err = o.append(ctx, batch)
+	if err != nil && !errors.Is(err, ErrShed) {
+		stored = nil
 	}
-	defer func() { err = errors.Join(err, box.spool.close(), box.losses.close(), cur.close()) }()
-	p := &Publisher{opts: opts, space: opts.space(), outbox: box}
-	stored = append(stored, list...)
-	var batch []*events.Event
+	return stored, errors.Join(err, o.unload(), o.shared.turn.close())
+}
+
+// prepareAll makes copies of the events of one call ready to be numbered, and
+// returns them, and all that is to be stored.
+func prepareAll(opts Options, list []events.Event) (stored []events.Event, batch []*events.Event, err error) {
+	id, err := readIdentity(opts.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		id.Producer = newProducerID(opts.Name) // as long as the one that it will be
+	} else if err != nil {
+		return nil, nil, err
+	}
+	stored = slices.Clone(list)
 	for i := range stored {
-		part, err := p.prepare(&stored[i])
+		e := &stored[i]
+		part, err := prepare(opts, id.Producer, e)
 		if err != nil {
-			return nil, fmt.Errorf("event %s: %w", stored[i].ID, err)
+			return nil, nil, fmt.Errorf("event %s: %w", e.ID, err)
 		}
-		if stored[i].Tenant != stored[0].Tenant {
-			return nil, errors.New("events of two tenants in one call")
+		if e.Tenant != stored[0].Tenant {
+			return nil, nil, fmt.Errorf("event %s: %w: those of one call are of one", e.ID, ErrForeignTenant)
 		}
 		batch = append(batch, part...)
 	}
-	if err := box.append(ctx, batch); err != nil && !errors.Is(err, ErrShed) {
+	return stored, batch, nil
+}
+
+// newSharedOutbox returns an outbox that is not loaded yet.
+func newSharedOutbox(opts Options) (*outbox, error) {
+	turn, err := openTurn(opts.Dir)
+	if err != nil {
 		return nil, err
-	} else if err != nil {
-		return stored, err
 	}
-	return stored, nil
+	return &outbox{
+		opts: opts, space: opts.space(), spare: spare{opts.Dir},
+		wake: make(chan struct{}, 1), changed: make(chan struct{}), shared: &sharing{turn: turn},
+	}, nil
+}
+
+// OpenShared is [Open] for an outbox that other processes append to with
+// [AppendShared]: it forwards what they append, within a tenth of a second. One
+// process at a time does; OpenShared waits until ctx ends for another one to
+// close it, or to end. [Options.Unique] cannot be had.
+func OpenShared(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
+	if opts.Name == "" {
+		opts.Name = defaultSharedName
+	}
+	if opts.Unique {
+		return nil, errors.New("open shared outbox: option Unique: a shared outbox does not keep the ids that it took")
+	}
+	opts.shared = true
+	return Open(ctx, nc, opts)
+}
+
+// openShared opens the outbox for who forwards.
+func openShared(ctx context.Context, opts Options) (_ *outbox, _ *cursor, err error) {
+	turn, err := openTurn(opts.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, turn.close())
+		}
+	}()
+	if err := turn.take(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer turn.give()
+	id, err := openIdentity(opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, c, err := openOutbox(opts, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.shared = &sharing{turn: turn, forwards: true}
+	if o.shared.tail, err = openTail(o.spool.dir); err != nil {
+		return nil, nil, errors.Join(err, o.spool.letGo(), o.losses.close(), c.close())
+	}
+	if o.shared.version, err = o.shared.tail.version(); err != nil && !errors.Is(err, errNoTail) {
+		return nil, nil, errors.Join(err, o.unload(), c.close())
+	}
+	return o, c, o.saveTail()
+}
+
+// watchEvery is how often who forwards looks for what others append.
+const watchEvery = 50 * time.Millisecond
+
+// watch takes in what other processes append, until ctx ends.
+func (o *outbox) watch(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !o.isBehind() {
+			continue
+		}
+		if err := o.notice(ctx); err != nil && ctx.Err() == nil {
+			o.opts.Logger.Error("shared outbox not read", "error", err)
+		}
+	}
+}
+
+// isBehind tells whether another process has changed the outbox. It costs one
+// small read.
+func (o *outbox) isBehind() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	version, err := o.shared.tail.version()
+	return err != nil || version != o.shared.version
+}
+
+// notice takes in what other processes did so far.
+func (o *outbox) notice(ctx context.Context) error {
+	if o.shared == nil {
+		return nil
+	}
+	if err := o.begin(ctx); err != nil {
+		return err
+	}
+	o.end()
+	return nil
 }

@@ -33,14 +33,30 @@ func openLosses(dir string) (*lossFile, error) {
 		return nil, fmt.Errorf("open losses: %w", err)
 	}
 	l := &lossFile{file: f, slots: make([]gap, lossSlots)}
-	buf := make([]byte, lossSlots*lossSlot)
-	if _, err := f.ReadAt(buf, 0); err != nil {
-		return nil, errors.Join(fmt.Errorf("read losses: %w", err), f.Close())
-	}
-	for i := range l.slots {
-		l.slots[i] = parseLoss(buf[i*lossSlot : (i+1)*lossSlot])
+	if _, err := l.reread(); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
+}
+
+// reread reads the file again, and returns what was lost meanwhile.
+func (l *lossFile) reread() (lost []gap, err error) {
+	buf := make([]byte, lossSlots*lossSlot)
+	if _, err := l.file.ReadAt(buf, 0); err != nil {
+		return nil, fmt.Errorf("read losses: %w", err)
+	}
+	for i, old := range l.slots {
+		g := parseLoss(buf[i*lossSlot : (i+1)*lossSlot])
+		l.slots[i] = g
+		switch {
+		case g.First == 0 || g == old:
+			continue
+		case g.tenant == old.tenant && g.First == old.First:
+			g.First = old.Last + 1
+		}
+		lost = append(lost, g)
+	}
+	return lost, nil
 }
 
 func parseLoss(b []byte) gap {

@@ -1,10 +1,13 @@
 package agents
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -13,35 +16,41 @@ import (
 // Tool is a coding agent: how its hook payloads read and what its hooks answer.
 // It is safe for concurrent use.
 type Tool struct {
-	name    string
-	dialect dialect
+	name  string
+	read  func(b *build)                                 // makes events of a payload
+	reply func(p Payload, o hooks.DocumentOutcome) Reply // of an outcome that the tool can be told
+	can   map[events.Kind]power                          // what can be said where
 }
 
-// dialect is what differs from tool to tool.
-type dialect interface {
-	// parse fills b from a payload.
-	parse(b *build)
-	// reply answers a payload for which o was decided. An ask that the dialect
-	// does not have has become a deny before.
-	reply(p Payload, o hooks.DocumentOutcome) Reply
-	// asks tells whether a person can be asked at this payload.
-	asks(p Payload) bool
-}
+// power is what a tool lets its hooks do.
+type power uint8
+
+const (
+	mayDeny power = 1 << iota
+	mayAsk
+)
+
+// tools are in the order of their names.
+var tools = []*Tool{claudeCode, codex, copilotCLI, geminiCLI, openCode}
 
 // Names returns the names of the tools, in order.
 func Names() []string {
-	return []string{"claude-code", "codex", "copilot-cli", "gemini-cli", "opencode"}
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.name
+	}
+	return names
 }
 
 // Named returns the tool of a name that [Names] lists.
 func Named(name string) (*Tool, error) {
-	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("agent %q: not one of %s", name, strings.Join(Names(), ", "))
+	for _, t := range tools {
+		if t.name == name {
+			return t, nil
+		}
 	}
-	return &Tool{name: name, dialect: dialects[name]}, nil
+	return nil, fmt.Errorf("agent %q: there are %s", name, strings.Join(Names(), ", "))
 }
-
-var dialects = map[string]dialect{}
 
 // Name returns the name of t, which is the source of its events.
 func (t *Tool) Name() string { return t.name }
@@ -69,13 +78,17 @@ type Payload struct {
 	// Event is the tool's own name of the hook event, empty where unknown.
 	Event string
 
-	tool  *Tool
+	tool   *Tool
+	raw    json.RawMessage // as it is in the data of the main event
+	main   int             // the index of that event
+	again  func(o events.Outcome, out hooks.DocumentOutcome) any
+	shape  string // which of several shapes of one dialect the payload has
 	denied func() // tells Pairs that the call waits for no result; may be nil
 }
 
 // Reply is the answer to a hook: what the hook command prints and how it exits.
 type Reply struct {
-	Stdout []byte // empty or one JSON document, exactly as the tool expects it
+	Stdout []byte // empty, or one JSON document and a line feed, exactly as the tool expects it
 	Stderr string
 	Exit   int
 }
@@ -83,23 +96,127 @@ type Reply struct {
 // Parse reads a payload. It fails only for what is no JSON object; then
 // [Tool.Unreadable] tells what to record.
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
-	return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not built", t.name, len(payload))
+	if objectOf(payload) == nil {
+		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
+	}
+	raw, ok := storable(payload)
+	if !ok {
+		return t.Unreadable(payload, c), nil
+	}
+	b := t.build(c)
+	b.raw, b.p.raw, b.in = raw, raw, objectOf(raw)
+	t.read(b)
+	for i := range b.p.Events {
+		if b.p.Events[i].Validate() != nil { // attributes larger than an event may have, say
+			return t.Unreadable(payload, c), nil
+		}
+	}
+	return b.p, nil
 }
 
-// Unreadable returns the custom event that keeps a payload which Parse refuses:
-// its text, or its bytes in base64, or their count where they are too many.
-func (t *Tool) Unreadable(payload []byte, c Context) Payload { return Payload{tool: t} }
+func (t *Tool) build(c Context) *build {
+	if c.Now.IsZero() {
+		c.Now = time.Now()
+	}
+	b := &build{tool: t, c: c, at: c.Now.UTC(), here: place{agent: t.name}}
+	b.p.tool = t
+	return b
+}
+
+// maxUnreadable bounds what is kept of a payload that cannot be read.
+const maxUnreadable = 16 << 20
+
+// Unreadable returns the custom event that keeps a payload which cannot be
+// read: its text, or its bytes in base64, or the first part of them where they
+// are too many. There is nothing to decide about it.
+func (t *Tool) Unreadable(payload []byte, c Context) Payload {
+	kept := struct {
+		Bytes  int    `json:"bytes"`
+		Text   string `json:"text,omitempty"`
+		Base64 []byte `json:"base64,omitempty"`
+	}{Bytes: len(payload)}
+	if payload = payload[:min(len(payload), maxUnreadable)]; utf8.Valid(payload) {
+		kept.Text = string(payload)
+	} else {
+		kept.Base64 = payload
+	}
+	b := t.build(c)
+	b.p.Event = clip(c.Event, maxID)
+	b.event(b.here, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(kept).Raw()})
+	return b.p
+}
 
 // Decided returns what to record after hooks have decided o: the Events of p,
 // the one of the decision with the verdict, the reason, the patched arguments
 // and the executions. A question that the tool cannot ask is recorded as the
-// denial that it is answered with. A denied call waits for no result any more.
-func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event { return p.Events }
+// denial that it is answered with, a denial that it does not heed as none, with
+// the reason. A denied call waits for no result any more.
+func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
+	if p.again == nil {
+		return p.Events
+	}
+	o = p.tellable(o)
+	if o.Verdict == hooks.Deny && p.denied != nil {
+		p.denied()
+	}
+	list := slices.Clone(p.Events)
+	e := &list[p.main]
+	data := events.Outcome{Verdict: o.Verdict, Reason: o.Reason, Context: o.Context, Executions: o.Executions}
+	if e.SetData(p.again(data, o)) != nil || e.Validate() != nil { // a patch that no event can hold
+		o.Args, o.Value = "", ""
+		if e.SetData(p.again(data, o)) != nil {
+			return p.Events
+		}
+	}
+	e.Data = withRaw(e.Data, p.rawAfter(o))
+	return list
+}
+
+// rawAfter returns the payload as it is to be recorded: where a hook has
+// changed the result of a call, the one that it has changed is not kept.
+func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
+	if _, changed := p.newResult(o); !changed {
+		return p.raw
+	}
+	rest := objectOf(p.raw)
+	for _, name := range resultMembers {
+		delete(rest, name)
+	}
+	return document(rest).Raw()
+}
+
+// tellable returns o as it can be told the tool at p.
+func (p Payload) tellable(o hooks.DocumentOutcome) hooks.DocumentOutcome {
+	can := p.tool.can[p.Document.Point]
+	if o.Verdict == hooks.Ask && can&mayAsk == 0 {
+		o.Verdict = hooks.Deny
+		o.Reason = cmp.Or(o.Reason, "a hook wants a person to decide, and "+p.tool.name+" cannot ask here")
+	}
+	switch {
+	case o.Verdict == hooks.Deny && can&mayDeny == 0:
+		o.Verdict = hooks.None
+		o.Reason = strings.TrimSuffix(p.tool.name+" lets no hook deny this: "+o.Reason, ": ")
+	case o.Verdict == hooks.Deny, o.Verdict == hooks.Ask:
+		o.Reason = cmp.Or(strings.TrimSpace(o.Reason), "denied by a hook")
+	}
+	return o
+}
 
 // Reply returns the answer to p in the dialect of t. Without an opinion it is
-// what the tool takes for none.
-func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply { return Reply{} }
+// what the tool takes for none: nothing.
+func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
+	if !p.Decides {
+		return Reply{}
+	}
+	return t.reply(p, p.tellable(o))
+}
 
 // FailClosed returns the answer that denies p because nobody could decide.
-// Payloads at which nothing can be denied get no opinion.
-func (t *Tool) FailClosed(p Payload, reason string) Reply { return Reply{} }
+// What cannot be read is denied by the exit status, which all tools know. Where
+// the tool lets nothing be denied there is no answer.
+func (t *Tool) FailClosed(p Payload, reason string) Reply {
+	if len(p.raw) == 0 {
+		return Reply{Stderr: reason, Exit: 2}
+	}
+	return t.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: reason})
+}

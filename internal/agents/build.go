@@ -1,4 +1,135 @@
 package agents
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
 // build is a payload on its way into events.
-type build struct{}
+type build struct {
+	tool *Tool
+	c    Context
+	raw  json.RawMessage
+	in   object
+	name string    // of the hook event, as the tables of the tools have it
+	at   time.Time // when it happened
+	mark string    // what no other payload has; empty if there is nothing
+	here place
+	p    Payload
+}
+
+// place is where in which run something happens.
+type place struct {
+	run, session, step            string
+	agent, parentAgent, parentRun string
+}
+
+// subRun is the run of a sub-agent that has no session of its own.
+func (w place) subRun(agent string) place {
+	w.run, w.parentRun = w.session+"/"+agent, w.session
+	w.parentAgent, w.agent = w.agent, agent
+	return w
+}
+
+// event adds an event of the payload.
+func (b *build) event(w place, kind events.Kind, call string, payload any) {
+	e := events.Event{
+		Source: b.tool.name, Type: kind.Type(), Subject: w.run, Time: b.at, Tenant: b.c.Tenant,
+		Run: w.run, Step: w.step, Session: w.session, Agent: w.agent,
+		ParentAgent: w.parentAgent, ParentRun: w.parentRun, ToolCall: call,
+	}
+	e.ID = events.NewID()
+	if b.mark != "" {
+		e.ID = events.DeriveID(b.c.Tenant, "hook", b.tool.name, b.mark, string(kind), w.run)
+	}
+	if e.SetData(payload) != nil { // not reached: payloads are plain data
+		e.Data = nil
+	}
+	b.p.Events = append(b.p.Events, e)
+}
+
+// main adds the event that has the payload in its data, and says of what hooks
+// are told at its point.
+func (b *build) main(w place, kind events.Kind, call string, payload any) {
+	b.p.main = len(b.p.Events)
+	b.event(w, kind, call, payload)
+	e := &b.p.Events[b.p.main]
+	b.p.Document = hooks.Document{
+		Point: kind, Payload: hooks.FromRaw(e.Data),
+		Meta: hooks.Meta{
+			Tenant: e.Tenant, Run: e.Run, Step: e.Step, Session: e.Session, Agent: e.Agent,
+			ParentAgent: e.ParentAgent, ParentRun: e.ParentRun, ToolCall: e.ToolCall, TeamRoot: b.p.Cwd, Time: e.Time,
+		},
+	}
+	e.Data = withRaw(e.Data, b.raw)
+}
+
+// decides says that hooks decide on d, and how the payload of the main event
+// reads once they have.
+func (b *build) decides(d hooks.Document, again func(o events.Outcome, out hooks.DocumentOutcome) any) {
+	d.Point, d.Meta = b.p.Document.Point, b.p.Document.Meta
+	b.p.Decides, b.p.Document, b.p.again = true, d, again
+}
+
+// custom adds the event of a payload that stands for nothing else.
+func (b *build) custom() {
+	b.main(b.here, events.Custom, "", events.CustomData{Name: b.p.Event})
+	b.p.Document = hooks.Document{}
+}
+
+// identify says that parts are what no other payload has.
+func (b *build) identify(parts ...string) {
+	sum := sha256.New()
+	for _, part := range parts {
+		sum.Write([]byte(part))
+		sum.Write([]byte{0})
+	}
+	b.mark = hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// identifyRaw says that the payload as a whole is what no other payload has.
+func (b *build) identifyRaw() { b.identify(b.name, string(b.raw)) }
+
+// maxID leaves room for two ids in one attribute.
+const maxID = 120
+
+// ident returns an id as an attribute can hold it: one that is too long or has
+// control characters is replaced by its hash.
+func ident(s string) string {
+	ok := len(s) <= maxID && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < 0x20 || r >= 0x7f && r <= 0x9f || r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
+	})
+	if ok {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "sha256-" + hex.EncodeToString(sum[:16])
+}
+
+// clip returns the first n bytes of s at most, cut between characters and
+// marked where something was cut off.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// document encodes what hooks get to see.
+func document(v any) hooks.JSON {
+	text, err := hooks.Marshal(v)
+	if err != nil { // not reached: payloads are plain data
+		return ""
+	}
+	return text
+}

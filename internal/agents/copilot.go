@@ -1,0 +1,217 @@
+package agents
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
+)
+
+// copilotCLI sends one of two shapes, depending on how the event is written in
+// its configuration: camelCase members without the name of the event, or
+// snake_case members with it, and then other names of the tools. Both have the
+// time, by which payloads of the two shapes are known to be one. It gives calls
+// no id. A sub-agent has a session of its own, and names the one of its parent.
+var copilotCLI = &Tool{
+	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
+	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
+}
+
+// copilotNames are the names of events, without case, that the two shapes spell
+// differently.
+var copilotNames = map[string]string{"userpromptsubmitted": "userpromptsubmit", "agentstop": "stop"}
+
+// shapeSnake is the shape that other tools of the maker read as well.
+const shapeSnake = "snake"
+
+func readCopilot(b *build) {
+	b.p.Event = clip(firstText(b.in.text("hook_event_name", "hookName"), b.c.Event), maxID)
+	b.name = strings.ToLower(firstText(b.p.Event, copilotGuess(b.in)))
+	if name, ok := copilotNames[b.name]; ok {
+		b.name = name
+	}
+	if b.in.raw("hook_event_name") != nil {
+		b.p.shape = shapeSnake
+	}
+	b.p.Cwd = b.in.text("cwd")
+	b.copilotPlace()
+	agent := b.here.agent
+	c := call{tool: b.in.text("toolName", "tool_name"), args: copilotArgs(b.in)}
+	switch b.name {
+	case "sessionstart":
+		b.sessionStarted()
+	case "sessionend":
+		b.sessionEnded()
+	case "userpromptsubmit":
+		b.here.step = b.stepOf()
+		b.prompted(b.in.text("prompt"))
+	case "pretooluse":
+		b.toolBefore(c)
+	case "posttooluse":
+		b.toolAfter(c, copilotEnd(b, c))
+	case "posttoolusefailure":
+		b.toolAfter(c, end{failure: &events.Failure{Message: clip(copilotError(b.in), maxSummary)}})
+	case "permissionrequest":
+		b.approvalAsked(c, "")
+	case "stop":
+		b.stopped("")
+	case "precompact":
+		b.compacts()
+	case "erroroccurred":
+		b.failed(copilotError(b.in), b.in.object("error").text("name"), copilotErrors[b.in.text("errorContext", "error_context")])
+	case "subagentstart", "subagentstop":
+		b.copilotSubagent(agent)
+	default:
+		b.custom()
+	}
+}
+
+// copilotErrors are where errors come from.
+var copilotErrors = map[string]string{"model_call": "model", "tool_execution": "tool"}
+
+// copilotPlace reads where a payload comes from, and what it is known by: what
+// both shapes of it have.
+func (b *build) copilotPlace() {
+	b.here.session = ident(b.in.text("sessionId", "session_id"))
+	b.here.run = b.here.session
+	agent, parent := ident(b.in.text("agentId", "agent_id")), ident(b.in.text("parentAgentId", "parent_agent_id"))
+	if agent != "" && parent != "" {
+		b.here.agent, b.here.parentAgent, b.here.parentRun = agent, b.tool.name, parent
+	}
+	t, ok := b.in.moment("timestamp")
+	if !ok {
+		return
+	}
+	b.at = t
+	b.identify(
+		b.name, b.here.run, agent, t.Format("2006-01-02T15:04:05.000"), canonicalJSON(copilotArgs(b.in)),
+		b.in.text("prompt"), b.in.text("transformedPrompt", "transformed_prompt"), copilotError(b.in), b.in.text("message"),
+	)
+}
+
+// copilotArgs returns the arguments of a call, which older versions send as
+// text.
+func copilotArgs(in object) json.RawMessage {
+	args := in.raw("toolArgs", "tool_input", "toolInput")
+	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
+		if args, ok := storable([]byte(text)); ok {
+			return args
+		}
+	}
+	return args
+}
+
+// copilotError returns the text of an error, which is a string or an object.
+func copilotError(in object) string {
+	return firstText(in.text("error"), in.object("error").text("message"))
+}
+
+// copilotGuess returns the name of the event of a payload that has none, as of
+// one whose configuration does not hand it on.
+func copilotGuess(in object) string {
+	has := func(name string) bool { return in.raw(name) != nil }
+	switch {
+	case has("toolResult"):
+		return "postToolUse"
+	case has("toolName") && has("error"):
+		return "postToolUseFailure"
+	case has("toolArgs"):
+		return "preToolUse"
+	case has("transformedPrompt"):
+		return "userPromptTransformed"
+	case has("errorContext"):
+		return "errorOccurred"
+	case has("trigger"):
+		return "preCompact"
+	case has("agentName") && has("stopReason"):
+		return "subagentStop"
+	case has("agentName"):
+		return "subagentStart"
+	case has("stopReason"):
+		return "agentStop"
+	case has("source"):
+		return "sessionStart"
+	case has("prompt"):
+		return "userPromptSubmitted"
+	case has("reason"):
+		return "sessionEnd"
+	}
+	return ""
+}
+
+// copilotSubagent is the start or the end of a sub-agent, as its parent tells.
+func (b *build) copilotSubagent(agent string) {
+	if b.here.parentRun == "" {
+		b.custom()
+		return
+	}
+	sub := b.here
+	sub.run, sub.session = agent, agent
+	kind := b.in.text("agentType", "agent_type")
+	name := firstText(b.in.text("agentDisplayName", "agent_display_name"), b.in.text("agentName", "agent_name"))
+	b.here = place{run: sub.parentRun, session: sub.parentRun, agent: b.tool.name}
+	if b.name == "subagentstart" {
+		b.subagentStarted(sub, events.SubagentStartData{Subagent: agent, Name: name, TaskType: kind})
+		return
+	}
+	b.subagentStopped(sub, events.SubagentStoppedData{Subagent: agent, Name: name, Status: string(events.ToolSuccess)},
+		b.in.text("response", "last_assistant_message"))
+}
+
+// copilotExit ends the result of a command that ran to its end.
+var copilotExit = regexp.MustCompile(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
+
+// copilotEnd reads the result of a call. A command that failed is a success of
+// the tool, whose last line tells the exit status.
+func copilotEnd(b *build, c call) end {
+	result := b.in.object("toolResult", "tool_result")
+	e := end{result: b.in.raw("toolResult", "tool_result")}
+	text := strings.TrimRight(result.text("textResultForLlm", "text_result_for_llm"), " \r\n")
+	typ := result.text("resultType", "result_type")
+	if policy.CanonicalTool(c.tool) == policy.ToolShell {
+		if m := copilotExit.FindStringSubmatch(text); m != nil {
+			e.exit = exitCode(m[1])
+			text = strings.TrimSuffix(text, m[0])
+		}
+	}
+	if typ != "success" && typ != "" {
+		e.failure = &events.Failure{Message: clip(firstText(copilotError(result), text), maxSummary), Class: clip(typ, maxID)}
+	} else if e.exit != nil && *e.exit != 0 {
+		e.failure = &events.Failure{Message: clip(strings.TrimSpace(text), maxSummary)}
+	}
+	return e
+}
+
+// replyCopilot answers as Copilot CLI reads it. The snake_case shape is that of
+// another tool of the maker, whose form of an answer goes along.
+func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
+	top, special := answer{}, answer{}
+	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
+	case events.ToolBefore:
+		if o.Verdict != hooks.None && o.Verdict != "" {
+			top.set("permissionDecision", o.Verdict)
+			top.text("permissionDecisionReason", o.Reason)
+			special.set("permissionDecision", o.Verdict)
+			special.text("permissionDecisionReason", o.Reason)
+		}
+		if args, changed := patched(p.Document.Args, o.Args); changed && o.Verdict != hooks.Deny {
+			top.set("modifiedArgs", args)
+			special.set("updatedInput", args)
+		}
+	case events.Approval:
+		if d := decisionOf(o); d != nil {
+			top = d
+		}
+	case events.SessionStart, events.SubagentStart, events.PromptSubmit, events.ToolResult:
+		top.text("additionalContext", o.Context)
+		special.text("additionalContext", o.Context)
+	}
+	if p.shape == shapeSnake && len(special) > 0 {
+		special.set("hookEventName", p.Event)
+		top.set("hookSpecificOutput", special)
+	}
+	return top.reply()
+}

@@ -1,0 +1,142 @@
+package agents
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// object is a JSON object whose members are read as they are needed. What is
+// missing, null or of another type reads as nothing.
+type object map[string]json.RawMessage
+
+// objectOf returns raw as an object, nil if it is none.
+func objectOf(raw json.RawMessage) object {
+	var o object
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// raw returns the first of the members that is there.
+func (o object) raw(names ...string) json.RawMessage {
+	for _, name := range names {
+		if v := o[name]; len(v) > 0 && string(v) != "null" {
+			return v
+		}
+	}
+	return nil
+}
+
+// text returns the first of the members that is there, if it is a string.
+func (o object) text(names ...string) string {
+	var s string
+	if json.Unmarshal(o.raw(names...), &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// number returns the first of the members that is there, if it is a number that
+// can be a count.
+func (o object) number(names ...string) int64 {
+	const most = 1 << 53
+	var n float64
+	if json.Unmarshal(o.raw(names...), &n) != nil || n < 0 || n > most {
+		return 0
+	}
+	return int64(n)
+}
+
+// yes tells whether a member is true.
+func (o object) yes(name string) bool { return string(o[name]) == "true" }
+
+// object returns the first of the members that is there, if it is an object.
+func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
+
+// moment returns the first of the members that is there, if it is a time: text
+// as in RFC 3339, or milliseconds since 1970.
+func (o object) moment(names ...string) (time.Time, bool) {
+	raw := o.raw(names...)
+	var ms int64
+	if json.Unmarshal(raw, &ms) == nil {
+		return usable(time.UnixMilli(ms))
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return usable(t)
+}
+
+// usable returns t in UTC, and whether it is a time that an event can have.
+func usable(t time.Time) (time.Time, bool) {
+	t = t.UTC()
+	return t, t.Year() >= 1970 && t.Year() <= 9999
+}
+
+// canonicalJSON returns raw with its members in order and without white space,
+// so that two spellings of one value are equal.
+func canonicalJSON(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return string(raw)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(text)
+}
+
+// storable returns payload as it can stand in the data of an event: compact,
+// and with U+FFFD for what is not Unicode. It returns false if it cannot,
+// because it is nested too deep.
+func storable(payload []byte) (json.RawMessage, bool) {
+	var e events.Event
+	if e.SetData(json.RawMessage(payload)) != nil || !events.IsData(withinData(e.Data)) {
+		return nil, false
+	}
+	return e.Data, true
+}
+
+// withinData returns raw as deep as it will be nested in an event.
+func withinData(raw json.RawMessage) json.RawMessage {
+	return append(append([]byte(`{"raw":`), raw...), '}')
+}
+
+// withRaw returns the JSON object data with raw as its last member "raw".
+func withRaw(data, raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || len(data) < 2 || data[len(data)-1] != '}' {
+		return data
+	}
+	out := make(json.RawMessage, 0, len(data)+len(raw)+len(`,"raw":`))
+	out = append(out, data[:len(data)-1]...)
+	if len(data) > len(`{}`) {
+		out = append(out, ',')
+	}
+	out = append(out, `"raw":`...)
+	out = append(out, raw...)
+	return append(out, '}')
+}
+
+// listOf returns the elements of raw, nil if it is no list.
+func listOf(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}

@@ -1,0 +1,73 @@
+package agents
+
+import (
+	"encoding/json"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// answer is an object of an answer. Its members stand in the order of their
+// names, so that equal answers are equal bytes.
+type answer map[string]any
+
+func (a answer) set(name string, value any) { a[name] = value }
+
+// text sets a member, unless it is empty.
+func (a answer) text(name, value string) {
+	if value != "" {
+		a[name] = value
+	}
+}
+
+// block sets what several tools know a denial by.
+func (a answer) block(o hooks.DocumentOutcome) {
+	if o.Verdict == hooks.Deny {
+		a.set("decision", "block")
+		a.text("reason", o.Reason)
+	}
+}
+
+// reply returns the answer as it is printed: nothing if nothing is set.
+func (a answer) reply() Reply {
+	if len(a) == 0 {
+		return Reply{}
+	}
+	return Reply{Stdout: append(document(a).Raw(), '\n')}
+}
+
+// decisionOf returns the decision about a question to a person, nil if that is
+// to be asked.
+func decisionOf(o hooks.DocumentOutcome) answer {
+	switch o.Verdict {
+	case hooks.Allow:
+		return answer{"behavior": "allow"}
+	case hooks.Deny:
+		return answer{"behavior": "deny", "message": o.Reason}
+	case hooks.Ask, hooks.None:
+	}
+	return nil
+}
+
+// suppresses tells whether hooks said that a result is not to be shown.
+func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
+	var now hooks.ToolOutcome
+	return p.Document.Point == events.ToolResult && o.Value.Decode(&now) == nil && now.Suppress
+}
+
+// plain returns a result as text: a string as it is, anything else as JSON.
+func plain(j hooks.JSON) string {
+	if text, ok := textOf(j.Raw()); ok {
+		return text
+	}
+	return string(j)
+}
+
+// textOf returns the text that raw is.
+func textOf(raw json.RawMessage) (string, bool) {
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+		return "", false
+	}
+	return s, true
+}

@@ -20,9 +20,10 @@ type Options struct {
 	Registry *hooks.Registry // whose hooks decide, and whose Appender records
 	Tenant   string          // the only tenant that is answered; empty answers all, and takes "default" where none is named
 	Space    subjects.Space
-	Timeout  time.Duration // that a decision may take at most; [DefaultTimeout] when 0
-	MaxOpen  int           // decisions at once; [DefaultMaxOpen] when 0
-	Logger   *slog.Logger  // nil discards
+	Caller   func(ctx context.Context) (tenant string) // whom a request over HTTP may ask for alone, "" for anybody; nil: anybody
+	Timeout  time.Duration                             // that a decision may take at most; [DefaultTimeout] when 0
+	MaxOpen  int                                       // decisions at once; [DefaultMaxOpen] when 0
+	Logger   *slog.Logger                              // nil discards
 }
 
 // The limits of a service that sets no others.
@@ -50,6 +51,9 @@ func New(opts Options) *Service {
 	}
 	if opts.MaxOpen <= 0 {
 		opts.MaxOpen = DefaultMaxOpen
+	}
+	if opts.Caller == nil {
+		opts.Caller = func(context.Context) string { return "" }
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -34,7 +34,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	answer, err := s.decide(r.Context(), data, "", timeout)
+	answer, err := s.decide(r.Context(), data, s.opts.Caller(r.Context()), timeout)
 	if err != nil {
 		s.refuse(w, r, err)
 		return

@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/publisher"
+	bearer "github.com/hooktrail/hooktrail/internal/tokens"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -27,6 +28,7 @@ type UpOptions struct {
 	NATSListen   string // of the embedded one; empty: a free port of the loopback, kept
 	HTTPListen   string // required
 	AllowRemote  bool   // HTTPListen may be another interface than the loopback
+	Access       publisher.Access
 	Tenant       string // empty: all
 	DrainTimeout time.Duration
 	Redactor     publish.Redactor // all rules of pkg/redact when nil
@@ -83,7 +85,8 @@ was acknowledged is lost by that.`,
 	flags := cmd.Flags()
 	flags.StringVar(&opts.HTTPListen, "http-listen", publisher.DefaultListen, "`address` of the HTTP server")
 	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty is a free port, which it keeps")
-	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address that is not of the loopback: whoever reaches it may write")
+	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address that is not of the loopback: without tokens, whoever reaches it may write")
+	opts.Access.Register(cmd)
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how long stopping may take")
 	redaction.Register(cmd)
 	hookFile.Register(cmd)
@@ -109,7 +112,7 @@ func (o UpOptions) Validate() error {
 	if o.DrainTimeout < 0 {
 		return fmt.Errorf("--drain-timeout %v: it cannot be negative", o.DrainTimeout)
 	}
-	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote}.Validate()
+	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
 }
 
 // Up runs everything until ctx ends, then drains. It returns nil on a clean
@@ -132,10 +135,11 @@ const closeTimeout = 10 * time.Second
 
 // up is a running house.
 type up struct {
-	opts  UpOptions
-	house *house
-	gate  gate // to the publisher
-	parts []*part
+	opts   UpOptions
+	house  *house
+	gate   gate         // to the publisher
+	tokens *bearer.File // of senders
+	parts  []*part
 }
 
 func newUp(opts UpOptions, b *broker.Broker) *up {
@@ -157,16 +161,30 @@ func newUp(opts UpOptions, b *broker.Broker) *up {
 
 // serve runs the parts and the HTTP server until ctx ends or the server fails.
 func (u *up) serve(ctx context.Context, listener net.Listener) error {
+	var err error
+	if u.tokens, err = u.opts.Access.Tokens(u.opts.DataDir); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if u.opts.AllowRemote {
+		u.opts.Access.Warn(ctx, u.opts.Logger, u.tokens)
+	}
 	server := u.server(ctx)
+	if err := u.opts.Access.Secure(server, u.opts.Logger); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- publisher.ServeOn(server, listener) }()
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	ends := make([]func(), len(u.parts))
 	for i, p := range u.parts {
 		ends[i] = u.start(running, p)
 	}
-	address := Addresses{HTTP: "http://" + listener.Addr().String(), NATS: u.house.broker.URL(), DataDir: u.opts.DataDir}
+	scheme := "http://"
+	if u.opts.Access.TLS.Cert != "" {
+		scheme = "https://"
+	}
+	address := Addresses{HTTP: scheme + listener.Addr().String(), NATS: u.house.broker.URL(), DataDir: u.opts.DataDir}
 	u.opts.Logger.InfoContext(ctx, "hooktrail is up", "http", address.HTTP, "nats", address.NATS, "embedded", u.house.broker.Embedded())
 	if u.opts.Listening != nil {
 		u.opts.Listening(address)
@@ -231,6 +249,7 @@ func (u *up) publish(ctx context.Context, report report) error {
 	if err == nil {
 		u.gate.open(publisher.Handler(p, publisher.HandlerOptions{
 			Tenant: u.opts.Tenant, AllowRemote: u.opts.AllowRemote, Logger: u.opts.Logger, Decisions: d.Handler(),
+			Tokens: u.tokens, Rate: u.opts.Access.Rate,
 		}))
 		report(nil, 0)
 		err = d.Run(ctx)

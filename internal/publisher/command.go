@@ -16,7 +16,7 @@ import (
 func Command() *cobra.Command {
 	shared := &cli.Shared{}
 	cmd := cli.Group("publisher", "Take events in and bring them to the stream",
-		importCommand(shared), pipeCommand(shared), serveCommand(shared))
+		importCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared))
 	cmd.Long = "publisher takes events in and brings them to the stream: once, in order, and even if\nthe broker is away for a while. It keeps them in an outbox until they are there."
 	shared.Register(cmd)
 	return cmd
@@ -121,7 +121,8 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 			"202 once the events are in the outbox, also while the broker is away. /livez and /readyz tell how it\n" +
 			"stands; SIGTERM drains. With --hooks it answers requests for decisions, at POST /v1/decisions and over\n" +
 			"NATS on hooktrail.decide.TENANT.\n" +
-			"There is no authentication: it listens on the loopback unless --allow-remote is given.",
+			"It listens on the loopback unless --allow-remote is given. Once publisher token create has made a\n" +
+			"token, senders need one, and act for its tenant alone.",
 		Example: "  publisher serve --listen 127.0.0.1:8080 --hooks hooks.yaml\n" +
 			"  curl -H 'Content-Type: application/cloudevents+json' -d @event.json http://127.0.0.1:8080/v1/events",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -145,8 +146,9 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.Listen, "listen", DefaultListen, "`address` to listen on")
-	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an address that is not of the loopback: whoever reaches it may write")
-	flags.Int64Var(&opts.MaxBody, "max-body", DefaultMaxBody, "`bytes` that a request may have")
+	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an address that is not of the loopback: without tokens, whoever reaches it may write")
+	flags.Int64Var(&opts.MaxBody, "max-body", DefaultMaxBody, "`bytes` that a request may have, inflated; one event has 16 MiB at most")
+	opts.Access.Register(cmd)
 	flags.Int64Var(&opts.Quota, "quota", 0, "`bytes` that may wait in the outbox; 0 is 1 GiB")
 	flags.BoolVar(&disk, "durable", false, "sync each event to disk before it is acknowledged: it survives a power cut")
 	redaction.Register(cmd)

@@ -73,12 +73,12 @@ func NewDecider(file *hookconfig.File, to Appender, opts Options) (*Decider, err
 		return nil, err
 	}
 	return &Decider{registry: r, broker: opts.Broker, logger: opts.Logger, service: decide.New(decide.Options{
-		Registry: r, Tenant: opts.Tenant, Space: opts.Broker.Space(), Logger: opts.Logger,
+		Registry: r, Tenant: opts.Tenant, Caller: TenantOf, Space: opts.Broker.Space(), Logger: opts.Logger,
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, which takes requests from
-// anybody: [Handler] sees to that; nil if there are no decisions.
+// Handler returns the handler of POST /v1/decisions, which decides for the
+// caller's tenant alone, as [Handler] says; nil if there are no decisions.
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil

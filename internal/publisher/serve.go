@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/internal/tokens"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	Listen      string // address of the HTTP server, [DefaultListen] when empty
 	AllowRemote bool   // listen on other interfaces than the loopback: whoever reaches them may write
 	MaxBody     int64  // of a request; [DefaultMaxBody] when 0
+	Access      Access // who may send, and how much
 	Durability  publish.Durability
 	Quota       int64            // bytes that may wait in the outbox; the publisher's default when 0
 	Redactor    publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
@@ -53,7 +55,7 @@ func (o Options) Validate() error {
 	case o.Quota < 0:
 		return errors.New("--quota: cannot be negative")
 	}
-	return nil
+	return o.Access.Validate()
 }
 
 func (o Options) withDefaults() Options {
@@ -129,9 +131,12 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, decisions ht
 		return fmt.Errorf("listen: %w", err)
 	}
 	var draining atomic.Bool
-	srv := newServer(ctx, opts, newMux(opts, p, decisions, &draining))
+	srv, err := newServer(ctx, opts, p, decisions, &draining)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
+	go func() { ended <- ServeOn(srv, l) }()
 	opts.Logger.InfoContext(ctx, "publisher listening", "address", l.Addr().String())
 	if opts.Ready != nil {
 		opts.Ready(l.Addr().String())
@@ -158,19 +163,35 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, decisions ht
 	return errors.Join(broken, err)
 }
 
-func newMux(opts Options, p *publish.Publisher, decisions http.Handler, draining *atomic.Bool) http.Handler {
+// ServeOn answers what comes to l, over TLS if server has a configuration for it.
+func ServeOn(server *http.Server, l net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
+}
+
+func newMux(opts Options, p *publish.Publisher, known *tokens.File, decisions http.Handler, draining *atomic.Bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(p, HandlerOptions{
 		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger, Decisions: decisions,
+		Tokens: known, Rate: opts.Access.Rate,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })
 	return mux
 }
 
-func newServer(ctx context.Context, opts Options, handler http.Handler) *http.Server {
-	return &http.Server{
-		Handler:           handler,
+func newServer(ctx context.Context, opts Options, p *publish.Publisher, decisions http.Handler, draining *atomic.Bool) (*http.Server, error) {
+	known, err := opts.Access.Tokens(opts.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	if opts.AllowRemote {
+		opts.Access.Warn(ctx, opts.Logger, known)
+	}
+	srv := &http.Server{
+		Handler:           newMux(opts, p, known, decisions, draining),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      time.Minute,
@@ -179,6 +200,7 @@ func newServer(ctx context.Context, opts Options, handler http.Handler) *http.Se
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
 	}
+	return srv, opts.Access.Secure(srv, opts.Logger)
 }
 
 // ready tells whether events are taken. A broker that is away is no reason not

@@ -50,12 +50,13 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 }
 
 // Revoke takes the token named id out of the file at path, and returns what it
-// was. It no longer counts from now on.
-func Revoke(ctx context.Context, path, id string) (Token, error) {
+// was. It no longer counts from now on. Where a tenant is given, tokens of others
+// are not there for it.
+func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
 	id = nameOf(id)
 	var gone Token
 	err := change(ctx, path, func(c *contents) error {
-		i := slices.IndexFunc(c.Tokens, func(t Token) bool { return t.ID == id })
+		i := slices.IndexFunc(c.Tokens, func(t Token) bool { return t.ID == id && (tenant == "" || t.Tenant == tenant) })
 		if i < 0 {
 			return ErrNone
 		}
@@ -64,7 +65,7 @@ func Revoke(ctx context.Context, path, id string) (Token, error) {
 		return nil
 	})
 	if err != nil {
-		return Token{}, fmt.Errorf("revoke token: %w", err)
+		return Token{}, fmt.Errorf("revoke token %.8s: %w", id, err)
 	}
 	return gone, nil
 }

@@ -45,7 +45,10 @@ func TestFile_Life(t *testing.T) {
 	if _, err := f.Check(""); !errors.Is(err, tokens.ErrRequired) {
 		t.Errorf("without a token: got %v, want ErrRequired", err)
 	}
-	if _, err := tokens.Revoke(t.Context(), path, acme.Reveal()); err != nil {
+	if _, err := tokens.Revoke(t.Context(), path, "other", acme.Reveal()); !errors.Is(err, tokens.ErrNone) {
+		t.Errorf("another tenant's: got %v, want ErrNone", err)
+	}
+	if _, err := tokens.Revoke(t.Context(), path, "", acme.Reveal()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Check(acme); !errors.Is(err, tokens.ErrUnknown) {
@@ -54,7 +57,7 @@ func TestFile_Life(t *testing.T) {
 	if _, err := f.Check(other); err != nil {
 		t.Errorf("the other token: got %v, want it let in", err)
 	}
-	if _, err := tokens.Revoke(t.Context(), path, "nosuch"); !errors.Is(err, tokens.ErrNone) {
+	if _, err := tokens.Revoke(t.Context(), path, "", "nosuch"); !errors.Is(err, tokens.ErrNone) {
 		t.Errorf("got %v, want ErrNone", err)
 	}
 	if err := os.Remove(path); err != nil {
@@ -69,7 +72,7 @@ func TestFile_Life(t *testing.T) {
 func TestFile_NoneLeft(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	secret := create(t, path, "acme")
-	if _, err := tokens.Revoke(t.Context(), path, strings.Split(secret.Reveal(), "_")[1]); err != nil {
+	if _, err := tokens.Revoke(t.Context(), path, "", strings.Split(secret.Reveal(), "_")[1]); err != nil {
 		t.Fatal(err)
 	}
 	f, err := tokens.Open(path)

@@ -21,6 +21,7 @@ type Emitter struct {
 	yield   func(events.Event, error) bool
 	stopped bool
 	line    int
+	untimed bool // times that the input does not tell were asked for
 	seen    map[[16]byte]int
 }
 
@@ -113,10 +114,19 @@ type Place struct {
 	Time  time.Time // when it happened
 }
 
-// stamp is the part of an aggregate's id that its time is. A time that the input
-// does not tell, and that can be another the next time, is none.
+// Now returns the time of what the input tells no time of. From then on the
+// times of the input are none that an id could depend on.
+func (m *Emitter) Now() time.Time {
+	m.untimed = true
+	if m.opts.Now == nil {
+		return time.Unix(0, 0).UTC()
+	}
+	return m.opts.Now().UTC()
+}
+
+// stamp is the part of an aggregate's id that its time is.
 func (m *Emitter) stamp(at time.Time) string {
-	if !m.opts.Time.IsZero() && at.Equal(m.opts.Start()) {
+	if m.untimed {
 		return ""
 	}
 	return at.Format(time.RFC3339Nano)

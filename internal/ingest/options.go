@@ -8,19 +8,12 @@ type Options struct {
 	Tenant string // whose events they are
 	Only   bool   // [CloudEvents]: report events of other tenants, do not yield them
 
-	// Time is that of events whose input tells none: when the file was changed,
-	// say. No id depends on it.
-	Time time.Time
+	// Now is the time of what the input tells no time of: when the file was last
+	// changed, or the clock where the input comes as it happens. No id depends on
+	// it. Without it that is the beginning of 1970.
+	Now func() time.Time
 	// Open says that the input is still being written: a last line that is not
 	// complete is no fault, and what only the end of the input would finish (a
 	// step, a run) is not told as finished.
 	Open bool
-}
-
-// Start returns the time of events before the first that the input tells.
-func (o Options) Start() time.Time {
-	if o.Time.IsZero() {
-		return time.Unix(0, 0).UTC()
-	}
-	return o.Time.UTC()
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/ingest/codex"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -29,10 +30,11 @@ type format struct {
 // formats are all of them, in the order in which help lists them.
 var formats = []format{
 	{name: claude.Source, events: claude.Events, detect: claude.Detect},
+	{name: codex.Source, events: codex.Events, detect: codex.Detect},
 }
 
 // laterFormats are formats that import does not read yet.
-var laterFormats = []string{"auto", "cloudevents", "codex", "copilot-cli", "gemini-cli", "openhands", "swe-agent"}
+var laterFormats = []string{"auto", "cloudevents", "copilot-cli", "gemini-cli", "openhands", "swe-agent"}
 
 // ErrFormat is wrapped by the refusal of a format.
 var ErrFormat = errors.New("format cannot be imported")

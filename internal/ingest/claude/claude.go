@@ -1,3 +1,4 @@
+// Package claude reads the transcripts that Claude Code writes.
 package claude
 
 import (

@@ -29,7 +29,7 @@ func (t *transcript) release() {
 		t.session = ingest.SessionOf(t.opts.File)
 	}
 	if t.last.IsZero() {
-		t.last = t.opts.Start()
+		t.last = t.Now()
 	}
 	head := t.head
 	t.head = nil

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 )
 
@@ -61,6 +62,18 @@ func FuzzJSON_Text(f *testing.F) {
 			t.Errorf("%q of %q: %q, %t; want %q, %t", key, doc, got, found, want, wanted)
 		}
 	})
+}
+
+func TestJSON_Texts(t *testing.T) {
+	short := func(name string) bool { return len(name) == 1 }
+	for doc, want := range map[JSON][]string{
+		`{"a":"x","bb":"y","c":7,"d":{"e":"z"},"\u0066":"\u0067","a":"h"}`: {"x", "g", "h"},
+		`{"a":["x"]}`: nil, `["a"]`: nil, `{"a":"x"`: nil, ``: nil, ` { } `: nil,
+	} {
+		if got := doc.Texts(short); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", doc, got, want)
+		}
+	}
 }
 
 func TestJSON_CannotBeChanged(t *testing.T) {

@@ -31,6 +31,33 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
+// Texts returns the strings among the members of the object j whose names are
+// wanted, in their order; of several members of one name all. There are none if j
+// is not valid JSON.
+func (j JSON) Texts(wanted func(name string) bool) []string {
+	if !j.Valid() {
+		return nil
+	}
+	c := cursor(j)
+	if !c.take('{') {
+		return nil
+	}
+	var texts []string
+	for !c.take('}') {
+		name, _ := textOf(c.next())
+		c.take(':')
+		value := c.next()
+		c.take(',')
+		if !wanted(name) {
+			continue
+		}
+		if text, ok := textOf(value); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
 // cursor is the rest of a valid JSON document.
 type cursor string
 

@@ -1,20 +1,29 @@
 package policy
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
 // pathKeys are the arguments that name files, spelled as by squash.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
-	"relativeworkspacepath oldpath newpath sourcepath destinationpath destination outputpath outputfile dirpath")
+	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
+	"outputpath outputfile dirpath")
 
 // commandKeys are the arguments that hold shell commands.
 var commandKeys = words("command cmd commandline script chars")
+
+// argumentKeys are the arguments that hold those of a command.
+var argumentKeys = words("args arguments argv")
+
+// dirKeys are the arguments that name the directory where a command starts.
+var dirKeys = words("workdir cwd workingdir workingdirectory directory dirpath")
 
 // patchKeys are the arguments that hold patches.
 var patchKeys = words("input patch patchtext diff command")
@@ -28,26 +37,66 @@ func words(list string) map[string]bool {
 }
 
 // commandsOf returns the shell commands among the arguments of a call. A list of
-// words is one command. ok is false if an argument for commands is something
-// else, or there is none.
+// words is one command, and those of an argument of its own belong to each. ok is
+// false if an argument for commands is something else, or there is none.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {
 		return nil, false
 	}
 	ok = true
+	var behind strings.Builder
 	for _, key := range sortedKeys(m) {
-		if !commandKeys[squash(key)] {
+		isCommand := commandKeys[squash(key)]
+		if !isCommand && (!argumentKeys[squash(key)] || m[key] == nil) {
 			continue
 		}
 		text, known := commandText(m[key])
-		if !known {
+		switch {
+		case !known:
 			ok = false
-			continue
+		case isCommand:
+			texts = append(texts, text)
+		default:
+			behind.WriteString(" " + text)
 		}
-		texts = append(texts, text)
+	}
+	for i := range texts {
+		texts[i] += behind.String()
 	}
 	return texts, ok && len(texts) > 0
+}
+
+// dirOf returns the directory where the command of a call starts, "" if it does
+// not say.
+func dirOf(args hooks.JSON) string {
+	m, err := args.Map()
+	if err != nil {
+		return ""
+	}
+	for _, key := range sortedKeys(m) {
+		if dir, ok := m[key].(string); ok && dir != "" && dirKeys[squash(key)] {
+			return homed(slashed(slashes(dir)))
+		}
+	}
+	return ""
+}
+
+// homed spells a path below the home directory as the package shell does.
+func homed(dir string) string {
+	if rest, ok := strings.CutPrefix(dir, "~"); ok {
+		return shell.HomeDir + rest
+	}
+	return dir
+}
+
+// startedIn returns where a command runs whose text is started in start. Without
+// a root that says little: the start may well be the project.
+func startedIn(start, dir, root string) string {
+	if start == "" || root == "" || path.IsAbs(dir) {
+		return dir
+	}
+	return path.Join(start, dir)
 }
 
 // commandText returns a command given as text or as a list of words.
@@ -145,7 +194,7 @@ func textsOf(v any) []string {
 // patchMarks stand before the name of a file in a patch, diffMarks in a diff.
 var (
 	patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
-	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from "}
+	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from ", "copy to "}
 )
 
 // patchedFiles returns the files that a patch changes.
@@ -157,6 +206,9 @@ func patchedFiles(patch string) []string {
 	}
 	for line := range strings.Lines(patch) {
 		line = strings.TrimRight(line, "\r\n")
+		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "*** ") {
+			line = trimmed
+		}
 		for _, mark := range marks {
 			name, ok := strings.CutPrefix(line, mark)
 			if !ok {

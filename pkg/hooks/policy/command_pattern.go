@@ -13,6 +13,7 @@ type commandPattern struct {
 	name    matchText
 	words   []matchText
 	options []string // "-rf", "--force", "-delete"
+	pushes  bool     // it is "git push", where "+main" is --force
 }
 
 // errNotPlain refuses what is more than a program with its arguments.
@@ -20,7 +21,8 @@ var errNotPlain = errors.New("not one plain command")
 
 func newCommandPattern(text string) (commandPattern, error) {
 	a := shell.Analyze(text)
-	if a.Dynamic() || len(a.Commands) == 0 || len(a.Writes) > 0 {
+	unclear := func(d shell.Doubt) bool { return d != shell.DoubtProgram } // the program may be a pattern
+	if slices.ContainsFunc(a.Doubts, unclear) || len(a.Commands) == 0 || len(a.Writes) > 0 {
 		return commandPattern{}, errNotPlain
 	}
 	first := a.Commands[0] // others are what it would start: "sudo rm"
@@ -31,7 +33,7 @@ func newCommandPattern(text string) (commandPattern, error) {
 	if err != nil {
 		return commandPattern{}, err
 	}
-	p := commandPattern{name: name}
+	p := commandPattern{name: name, pushes: first.Name == "git" && len(first.Args) > 0 && first.Args[0].Text == "push"}
 	for _, arg := range first.Args {
 		if strings.HasPrefix(arg.Text, "-") && len(arg.Text) > 1 {
 			p.options = append(p.options, arg.Text)
@@ -48,33 +50,46 @@ func newCommandPattern(text string) (commandPattern, error) {
 
 // matches tells whether a command is one that the pattern means.
 func (p commandPattern) matches(cmd shell.Command) bool {
-	if !p.name(cmd.Name) {
+	rest, ok := p.leads(cmd)
+	if !ok {
 		return false
 	}
+	for _, option := range p.options {
+		switch {
+		case hasOption(optionsOf(cmd.Args, rest, option), option):
+		case p.pushes && forces(option) && hasForcedRef(rest):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// leads tells whether a command begins with the pattern's program and operands,
+// and returns the arguments behind them.
+func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
+	if !p.name(cmd.Name) {
+		return nil, false
+	}
+	rest = cmd.Args
 	words := p.words
 	behindOption := false
-	for _, a := range cmd.Args {
+	for i, a := range cmd.Args {
 		switch {
 		case len(words) == 0:
+			return rest, true
 		case words[0](strings.ToLower(a.Text)):
 			words, behindOption = words[1:], false
+			rest = cmd.Args[i+1:]
 		case strings.HasPrefix(a.Text, "-"):
 			behindOption = !strings.Contains(a.Text, "=")
 		case behindOption: // perhaps the option's value
 			behindOption = false
 		default:
-			return false
+			return nil, false
 		}
 	}
-	if len(words) > 0 {
-		return false
-	}
-	for _, option := range p.options {
-		if !hasOption(cmd.Args, option) {
-			return false
-		}
-	}
-	return true
+	return rest, len(words) == 0
 }
 
 // twins are options with a short and a long form that programs agree about.
@@ -85,18 +100,39 @@ const (
 	maxLetters = 9 // bytes of short options in a command; what is longer has other words in it
 )
 
+// optionsOf returns the arguments up to the "--" that ends options, if there is
+// one in rest, which they end with: one before may be the value of an option.
+// Words such as "-delete" are none that "--" would end.
+func optionsOf(args, rest []shell.Word, option string) []shell.Word {
+	if isWord(option) {
+		return args
+	}
+	if i := slices.IndexFunc(rest, func(a shell.Word) bool { return a.Text == "--" }); i >= 0 {
+		return args[:len(args)-len(rest)+i]
+	}
+	return args
+}
+
+// isWord tells whether an option is one word with one dash, not letters.
+func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
+
+// forces tells whether an option of git push is --force.
+func forces(option string) bool { return option == "-f" || meansLong(option, "force") }
+
+// hasForcedRef tells whether git push has a ref that it is to overwrite.
+func hasForcedRef(args []shell.Word) bool {
+	return slices.ContainsFunc(args, func(a shell.Word) bool { return len(a.Text) > 1 && a.Text[0] == '+' })
+}
+
 // hasOption tells whether an option of a pattern is among the arguments.
 func hasOption(args []shell.Word, option string) bool {
-	if i := slices.IndexFunc(args, func(a shell.Word) bool { return a.Text == "--" }); i >= 0 {
-		args = args[:i]
-	}
 	has := func(is func(text string) bool) bool {
 		return slices.ContainsFunc(args, func(a shell.Word) bool { return is(a.Text) })
 	}
 	if name, long := strings.CutPrefix(option, "--"); long {
 		return has(func(text string) bool { return text == option || meansLong(text, name) })
 	}
-	if len(option) > maxCluster {
+	if isWord(option) {
 		return has(func(text string) bool { return text == option })
 	}
 	for i := 1; i < len(option); i++ {

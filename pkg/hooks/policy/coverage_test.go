@@ -138,6 +138,14 @@ var notCovered = []uncovered{
 		"Also at, cron, editors, key bindings of fzf, git aliases and hooks that were configured before.", nil,
 	},
 	{
+		"options that run commands", "tar -xf a.tar --to-command='git reset --hard'", events.VerdictNone,
+		"So do rsync -e, ssh -o ProxyCommand, sed with e, and many others; of git -c and variables such as GIT_PAGER the values are judged.", nil,
+	},
+	{
+		"other programs that remove", "rsync -a --delete empty/ src/", events.VerdictNone,
+		"Also npx rimraf, trash, truncate: what is not in the table above is not known.", nil,
+	},
+	{
 		"inside of containers", "docker exec web rm -rf /srv", events.VerdictNone,
 		"A container is there to be thrown away; volumes are guarded by name only.", nil,
 	},

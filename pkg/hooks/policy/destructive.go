@@ -62,13 +62,8 @@ func destruction(a *shell.Analysis, root string) finding {
 }
 
 func judge(cmd shell.Command, root string) finding {
-	for _, a := range cmd.Args {
-		if a.Text == "--help" {
-			return finding{}
-		}
-		if a.Text == "--" {
-			break
-		}
+	if asksForHelp(cmd) {
+		return finding{}
 	}
 	name := cmd.Name
 	if strings.HasPrefix(name, "mkfs.") {
@@ -78,4 +73,19 @@ func judge(cmd shell.Command, root string) finding {
 		return r(cmd, root)
 	}
 	return destroysRemotely(cmd)
+}
+
+// asksForHelp tells whether a program only explains itself: --help comes first
+// or, where it can be nothing's value, behind subcommands.
+func asksForHelp(cmd shell.Command) bool {
+	for i, a := range cmd.Args {
+		switch {
+		case a.Text == "--help":
+			_, file := rules[cmd.Name]
+			return i == 0 || cmd.Name == "git" || !file
+		case strings.HasPrefix(a.Text, "-"):
+			return false
+		}
+	}
+	return false
 }

@@ -94,12 +94,12 @@ var checkoutTable = optionTable{
 func gitCheckout(args []shell.Word) string {
 	o := checkoutTable.sort(withoutModes(args))
 	switch {
+	case o.has("f") || o.hasLong("force"):
+		return "git checkout --force discards uncommitted changes"
 	case o.has("bB") || o.hasLong("orphan"):
 		return ""
 	case o.dashes >= 0 && len(o.operands) > o.dashes:
 		return "git checkout -- discards changes of files"
-	case o.has("f") || o.hasLong("force"):
-		return "git checkout --force discards uncommitted changes"
 	case o.hasLong("pathspec-from-file"):
 		return "git checkout --pathspec-from-file discards changes of files"
 	}
@@ -163,6 +163,8 @@ func gitPush(args []shell.Word) string {
 		return "git push --force overwrites the history of others; --force-with-lease does not"
 	case o.exact("mirror"):
 		return "git push --mirror removes branches of others"
+	case o.exact("prune"):
+		return "git push --prune removes branches of others"
 	case o.has("d") || o.hasLong("delete") || begins(":"):
 		return "git push --delete removes a remote branch"
 	}

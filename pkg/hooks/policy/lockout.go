@@ -108,8 +108,8 @@ func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call ho
 
 // lockedBy returns the first artifact that keeps the agent from writing.
 func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string, bool) {
-	paths := p.paths(call)
 	root := p.opts.root(meta)
+	paths := p.paths(call, root)
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for _, l := range p.locks {
@@ -126,7 +126,7 @@ func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string
 }
 
 // paths returns the files that a call writes.
-func (p *ReviewerLockout) paths(call hooks.ToolCall) []string {
+func (p *ReviewerLockout) paths(call hooks.ToolCall, root string) []string {
 	if p.opts.compat() {
 		if name, ok := compatPath(call); ok {
 			return []string{name}
@@ -137,7 +137,7 @@ func (p *ReviewerLockout) paths(call hooks.ToolCall) []string {
 	case writes(call):
 		return pathsOf(call.Args)
 	case CanonicalTool(call.Tool) == ToolShell:
-		return patchedByCommand(call.Args)
+		return patchedByCommand(call.Args, root)
 	}
 	return nil
 }
@@ -152,10 +152,11 @@ func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 		strings.Contains("/"+name, "/"+artifact+"/") || doublestar.MatchUnvalidated(artifact, name)
 }
 
-// from returns a clean path as seen from root.
+// from returns a clean path as seen from root, in lower case: on many disks case
+// does not count.
 func from(root, name string) string {
-	clean := path.Clean(slashed(slashes(name)))
-	if rest, ok := below(clean, root); ok {
+	clean := strings.ToLower(path.Clean(slashed(slashes(name))))
+	if rest, ok := below(clean, strings.ToLower(root)); ok {
 		return rest
 	}
 	return clean

@@ -76,9 +76,10 @@ func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 // and seen from Meta.TeamRoot if it is below. In everything else "*" is any run
 // of characters: "rm *" matches "rm -rf x" and not "echo rm x".
 //
-// Agents spell arguments differently: where there is no argument of that very
-// name, "path" stands for "file_path" and its like, "command" for "cmd". An
-// argument that is missing, or is no text, does not match.
+// Agents spell arguments differently: "path" stands for "file_path" and its like
+// too, "command" for "cmd", and one that matches is enough, so that no second
+// argument hides the first. An argument that is missing, or is no text, does not
+// match.
 func ForArg(key, glob string) (hooks.Matcher, error) {
 	if key == "" {
 		return nil, errors.New("argument pattern: no name of an argument")
@@ -127,25 +128,9 @@ func (m argMatcher) Match(meta hooks.Meta, s hooks.Subject) bool {
 	return false
 }
 
-// values returns the argument, or what others call it.
+// values returns the argument, and what others call it.
 func (m argMatcher) values(args hooks.JSON) []string {
-	if value, ok := args.Text(m.key); ok || m.group == nil {
-		if !ok {
-			return nil
-		}
-		return []string{value}
-	}
-	all, err := args.Map()
-	if _, there := all[m.key]; err != nil || there {
-		return nil
-	}
-	var values []string
-	for _, key := range sortedKeys(all) {
-		if value, ok := all[key].(string); ok && m.group[squash(key)] {
-			values = append(values, value)
-		}
-	}
-	return values
+	return args.Texts(func(name string) bool { return name == m.key || m.group != nil && m.group[squash(name)] })
 }
 
 func (m argMatcher) matches(value, root string) bool {

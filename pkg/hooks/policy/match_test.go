@@ -47,7 +47,7 @@ func TestForArg(t *testing.T) {
 		{
 			"command", "rm *",
 			[]hooks.JSON{`{"command":"rm -rf build/x"}`, `{"command":"rm a\nb"}`, `{"cmd":"rm x"}`, `{"command":"ls","command":"rm x"}`},
-			[]hooks.JSON{`{"command":"echo rm x"}`, `{"command":"rm"}`, `{"command":7}`, `{"command":["rm x"]}`, `{"command":null,"cmd":"rm x"}`, `{}`, `[]`, ``, `{"x":"rm y"}`},
+			[]hooks.JSON{`{"command":"echo rm x"}`, `{"command":"rm"}`, `{"command":7}`, `{"command":["rm x"]}`, `{}`, `[]`, ``, `{"x":"rm y"}`},
 		},
 		{
 			"path", "**/.env*",

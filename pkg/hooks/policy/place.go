@@ -31,7 +31,7 @@ var homes = []string{"/home", "/Users"}
 func placeOf(word shell.Word, dir, root string) place {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
-		if i > 0 && placeOf(shell.Word{Text: path.Dir(text[:i] + "x")}, dir, root) == placeTemp {
+		if i > 0 && !word.Open && placeOf(shell.Word{Text: path.Dir(text[:i] + "x")}, dir, root) == placeTemp {
 			return placeTemp
 		}
 		return placeUnknown
@@ -150,11 +150,10 @@ func historyOf(relative string, glob bool) bool {
 		ok, err := path.Match(strings.ReplaceAll(last, "[!", "[^"), ".git")
 		return ok || err != nil
 	}
-	if last == ".git" {
+	if strings.EqualFold(last, ".git") {
 		return true
 	}
-	switch path.Base(parent) {
-	case ".git":
+	if strings.EqualFold(path.Base(parent), ".git") {
 		switch last {
 		case "objects", "refs", "logs", "HEAD", "packed-refs", "*":
 			return true

@@ -46,8 +46,9 @@ func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.
 	}
 	texts, known := commandsOf(call.Args)
 	var doubt *decision
+	root, dir := p.opts.root(meta), dirOf(call.Args)
 	for _, text := range texts {
-		d := p.judge(text, p.opts.root(meta))
+		d := p.judge(text, dir, root)
 		if d != nil && d.Verdict == hooks.Deny {
 			return d, nil
 		}
@@ -61,9 +62,12 @@ func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.
 	return doubt, nil
 }
 
-// judge judges one text.
-func (p *Destructive) judge(text, root string) *decision {
+// judge judges one text, which is started in dir.
+func (p *Destructive) judge(text, dir, root string) *decision {
 	a := shell.Analyze(text)
+	for i := range a.Commands {
+		a.Commands[i].Dir = startedIn(dir, a.Commands[i].Dir, root)
+	}
 	switch f := destruction(a, root); {
 	case f.what != "" && !f.unknown:
 		return deny("Destructive command blocked: " + f.what + ".")

@@ -17,8 +17,8 @@ type Config struct {
 	Root         string         `json:"root,omitempty" yaml:"root,omitempty"`
 	Undetermined events.Verdict `json:"undetermined,omitempty" yaml:"undetermined,omitempty"`
 
-	AllowedWritePaths    []string `json:"allowedWritePaths,omitempty" yaml:"allowedWritePaths,omitempty"`
-	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"` // nil: the default; empty: none
+	AllowedWritePaths    []string `json:"allowedWritePaths,omitzero" yaml:"allowedWritePaths,omitempty"` // nil: any; empty: none
+	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil: the default; empty: none
 	MaxAskUserPerSession *int     `json:"maxAskUserPerSession,omitempty" yaml:"maxAskUserPerSession,omitempty"`
 	ReviewerLockout      bool     `json:"reviewerLockout,omitempty" yaml:"reviewerLockout,omitempty"`
 	ScrubPII             bool     `json:"scrubPii,omitempty" yaml:"scrubPii,omitempty"`

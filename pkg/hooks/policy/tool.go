@@ -19,10 +19,11 @@ const (
 var wireNames = map[string]string{
 	ToolShell: "bash shell sh zsh exec cmd terminal powershell pwsh runshellcommand shellcommand localshell execcommand executebash " +
 		"executecommand executeshell runcommand runterminalcmd runinterminal runinbash containerexec unifiedexec writestdin",
-	ToolWrite: "write writefile writetofile create createfile newfile savefile fswrite createnewfile",
+	ToolWrite: "write writefile writetofile create createfile newfile savefile fswrite createnewfile appendfile appendtofile " +
+		"copyfile downloadfile",
 	ToolEdit: "edit multiedit editfile editfiles fileedit replace replaceinfile replacestringinfile multireplacestringinfile applypatch patch applydiff " +
 		"strreplace strreplaceeditor strreplacebasededittool texteditor inserteditintofile insertcontent searchreplace " +
-		"searchandreplace notebookedit editnotebook editnotebookfile updatefile deletefile movefile renamefile",
+		"searchandreplace notebookedit editnotebook editnotebookfile updatefile deletefile removefile movefile renamefile",
 	ToolAgent: "task agent invokeagent spawnagent runsubagent subagent newtask delegatetask",
 	ToolAsk:   "askuserquestion askuser askfollowupquestion askquestion requestuserinput question",
 	ToolRead:  "read readfile view viewfile openfile",
@@ -43,14 +44,15 @@ var canonical = func() map[string]string {
 
 // CanonicalTool returns the name under which rules know a tool: "Bash" for the
 // shell of every agent, "Edit" for "replace" and "apply_patch". A tool of a
-// server ("mcp__files__write_file") counts as what its own name says. Other
+// server ("mcp__files__write_file", "files:write_file") counts as what its own
+// name says. Other
 // names are returned as they are.
 func CanonicalTool(tool string) string {
 	name := tool
 	if i := strings.LastIndex(name, "__"); i >= 0 {
 		name = name[i+2:]
 	}
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+	if i := strings.LastIndexAny(name, ".:/"); i >= 0 {
 		if c, ok := canonical[squash(name)]; ok {
 			return c
 		}

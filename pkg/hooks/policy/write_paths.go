@@ -59,15 +59,15 @@ func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.T
 		return p.compat(call), nil
 	}
 	var paths []string
+	root := p.opts.root(meta)
 	switch {
 	case writes(call):
 		if paths = pathsOf(call.Args); len(paths) == 0 {
 			return p.denied("unknown"), nil
 		}
 	case CanonicalTool(call.Tool) == ToolShell:
-		paths = patchedByCommand(call.Args)
+		paths = patchedByCommand(call.Args, root)
 	}
-	root := p.opts.root(meta)
 	for _, name := range paths {
 		if !p.allows(name, root) {
 			return p.denied(name), nil
@@ -78,7 +78,7 @@ func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.T
 
 func (p *WritePaths) denied(name string) *decision {
 	return deny(fmt.Sprintf("File write blocked: \"%s\" does not match allowed paths. Allowed patterns: %s",
-		name, strings.Join(p.patterns, ", ")))
+		strings.ReplaceAll(name, shell.Hole, "…"), strings.Join(p.patterns, ", ")))
 }
 
 // allows tells whether a path matches, seen from root.
@@ -110,8 +110,9 @@ func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "
 
 // patchedByCommand returns the files of patches that a shell command applies
 // with the agent's own tool.
-func patchedByCommand(args hooks.JSON) []string {
+func patchedByCommand(args hooks.JSON, root string) []string {
 	texts, _ := commandsOf(args)
+	start := dirOf(args)
 	var paths []string
 	for _, text := range texts {
 		if !strings.Contains(text, "*** ") {
@@ -121,13 +122,25 @@ func patchedByCommand(args hooks.JSON) []string {
 			if squash(c.Name) != "applypatch" {
 				continue
 			}
-			paths = append(paths, patchedFiles(text)...)
+			patched := patchedFiles(text)
 			for _, a := range c.Args {
-				paths = append(paths, patchedFiles(a.Text)...)
+				patched = append(patched, patchedFiles(a.Text)...)
+			}
+			dir := startedIn(start, c.Dir, root)
+			for _, name := range patched {
+				paths = append(paths, seenFrom(dir, name))
 			}
 		}
 	}
 	return paths
+}
+
+// seenFrom returns the path of a file that is named in dir.
+func seenFrom(dir, name string) string {
+	if name = slashed(slashes(name)); dir == "" || path.IsAbs(name) {
+		return name
+	}
+	return path.Join(dir, name)
 }
 
 func (p *WritePaths) compat(call hooks.ToolCall) *decision {

@@ -43,6 +43,7 @@ type Word struct {
 	Text string // with [Hole], [HomeDir] for what is not known
 	Glob bool   // holds an unquoted *, ? or [
 	Fed  bool   // comes from input: xargs, parallel, find -exec
+	Open bool   // a hole in it is what a command prints, or a default, and may hold slashes
 	proc bool   // is a process substitution
 }
 

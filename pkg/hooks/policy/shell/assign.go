@@ -29,6 +29,9 @@ func (w *walker) assign(a *syntax.Assign, st *state, exported bool) {
 		if a.Append {
 			text = st.lookup(name) + text
 		}
+		if startsPrograms[name] {
+			w.seek(text, st)
+		}
 		st.set(name, text, exported)
 	}
 }
@@ -40,6 +43,9 @@ func (w *walker) declare(d *syntax.DeclClause, st *state) {
 		if a.Naked && a.Name == nil && a.Value != nil {
 			option := w.literal(a.Value, st)
 			exported = exported || strings.HasPrefix(option, "-") && strings.Contains(option, "x")
+			if strings.HasPrefix(option, "-") && strings.Contains(option, "n") { // who changes one changes another
+				w.out.doubt(DoubtCode)
+			}
 		}
 		w.assign(a, st, exported)
 	}
@@ -51,10 +57,18 @@ var forgets = map[string]bool{
 	"printf": true, "export": true, "local": true, "declare": true, "typeset": true, "readonly": true,
 }
 
-// forgetArgs forgets each variable that a builtin names.
+// startsPrograms lists variables whose value is a command that others start.
+var startsPrograms = set("GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS " +
+	"PAGER MANPAGER EDITOR VISUAL BROWSER PROMPT_COMMAND LESSOPEN")
+
+// forgetArgs forgets each variable that a builtin names, also behind an option:
+// "printf -vx".
 func forgetArgs(args []Word, st *state) {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a.Text, "=")
+		if len(name) > 2 && name[0] == '-' {
+			name = name[2:]
+		}
 		if syntax.ValidName(name) {
 			st.forget(name)
 		}

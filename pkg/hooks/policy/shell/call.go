@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -29,24 +30,41 @@ func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
 	for _, r := range list {
 		w.nested(r.Word, st)
 		w.nested(r.Hdoc, st)
-		switch op := r.Op; {
-		case op == syntax.RdrIn || op == syntax.RdrInOut:
-			in = input{kind: inputFile}
-			if hasProcess(r.Word) {
-				in.kind = inputPipe
+		switch r.Op { //nolint:exhaustive // the others are output
+		case syntax.RdrIn, syntax.RdrInOut, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc, syntax.DplIn:
+			if r.N == nil || r.N.Value == "0" { // others are no standard input
+				in = w.source(r, st, in)
 			}
-		case op == syntax.WordHdoc:
-			in = input{inputText, w.literal(r.Word, st)}
-		case op == syntax.Hdoc || op == syntax.DashHdoc:
-			in = input{inputText, w.document(r.Hdoc, st)}
-			if quotedWord(r.Word) {
-				in.text = raw(r.Hdoc)
-			}
-		case op != syntax.DplIn:
+		default:
 			w.out.Writes = append(w.out.Writes, w.fields(r.Word, st)...) // ">&2" writes "2": no file that matters
 		}
 	}
 	return in
+}
+
+// source returns the standard input behind one redirection.
+func (w *walker) source(r *syntax.Redirect, st *state, in input) input {
+	switch r.Op { //nolint:exhaustive // the others are output
+	case syntax.WordHdoc:
+		return input{inputText, w.literal(r.Word, st)}
+	case syntax.Hdoc, syntax.DashHdoc:
+		if quotedWord(r.Word) {
+			return input{inputText, raw(r.Hdoc)}
+		}
+		return input{inputText, w.document(r.Hdoc, st)}
+	case syntax.DplIn: // "<&3" may be anything, "<&-" is nothing
+		switch w.literal(r.Word, st) {
+		case "0":
+			return in
+		case "-":
+			return input{kind: inputFile}
+		}
+		return input{kind: inputPipe}
+	}
+	if hasProcess(r.Word) {
+		return input{kind: inputPipe}
+	}
+	return input{kind: inputFile}
 }
 
 // raw returns a here-document that is not expanded.
@@ -115,12 +133,29 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	return input{kind: inputPipe}
 }
 
-// echoes returns what echo prints.
+// octal is how echo writes a byte; elsewhere the 0 is one of three digits.
+var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
+
+// echoes returns what echo prints. Shells differ in whether it makes something
+// of backslashes without -e: then it is taken to print both.
 func echoes(args []string) input {
-	for len(args) > 0 && (args[0] == "-e" || args[0] == "-n" || args[0] == "-E") {
+	escapes := false
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
+		escapes = escapes || strings.Contains(args[0], "e")
 		args = args[1:]
 	}
-	return input{inputText, strings.Join(args, " ")}
+	text := strings.Join(args, " ")
+	if !strings.Contains(text, `\`) {
+		return input{inputText, text}
+	}
+	plain, _, err := expand.Format(nil, octal.ReplaceAllString(text, `\$1`), nil) // without arguments, "%" is nothing special
+	switch {
+	case err != nil:
+		return input{kind: inputPipe}
+	case escapes:
+		return input{inputText, plain}
+	}
+	return input{inputText, text + "\n" + plain}
 }
 
 // formats returns what printf prints, for formats without verbs but %s: others
@@ -174,16 +209,21 @@ func (w *walker) run(argv []Word, st *state, in input) {
 	}
 	defer w.leave()
 	name, known := program(argv[0])
-	if !known {
+	args := argv[1:]
+	if known {
+		w.out.Commands = append(w.out.Commands, Command{Name: name, Args: args, Dir: st.dir})
+	}
+	if !known || argv[0].Glob && name != "[" {
 		if argv[0].Fed {
 			w.out.doubt(DoubtInput)
 		}
 		w.out.doubt(DoubtProgram)
-		w.run(argv[1:], st, in)
+		w.run(args, st, in)
 		return
 	}
-	args := argv[1:]
-	w.out.Commands = append(w.out.Commands, Command{Name: name, Args: args, Dir: st.dir})
+	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // zsh puts the program's path there
+		w.run(append([]Word{{Text: program}}, args...), st, in)
+	}
 	if strings.Contains(argv[0].Text, "=") { // an assignment, but for its name
 		w.run(args, st, in)
 		return

@@ -145,9 +145,9 @@ func (e *expander) parts(parts []syntax.WordPart, quoted bool) {
 			e.begun = true
 			e.parts(p.Parts, true)
 		case *syntax.ParamExp:
-			e.value(e.param(p), quoted)
+			e.expansion(p, quoted)
 		case *syntax.CmdSubst:
-			e.add(output(p))
+			e.output(p)
 		case *syntax.ArithmExp:
 			e.add("0")
 		case *syntax.ProcSubst:
@@ -194,30 +194,6 @@ func (e *expander) tilde(s string) string {
 	return s[len(user):]
 }
 
-// value adds what a variable holds; the shell splits it unless it is quoted.
-func (e *expander) value(text string, quoted bool) {
-	if quoted || e.whole {
-		e.add(text)
-		return
-	}
-	pieces := strings.Fields(text)
-	if strings.ContainsAny(text, "*?[") {
-		e.word.Glob = true
-	}
-	if text != "" && strings.TrimLeft(text, " \t\n") != text {
-		e.end()
-	}
-	for i, piece := range pieces {
-		if i > 0 {
-			e.end()
-		}
-		e.add(piece)
-	}
-	if len(pieces) > 0 && strings.TrimRight(text, " \t\n") != text {
-		e.end()
-	}
-}
-
 // param returns what a parameter expansion becomes.
 func (e *expander) param(p *syntax.ParamExp) string {
 	switch {
@@ -230,10 +206,20 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	if p.Exp == nil {
 		return text
 	}
-	if keeps[p.Exp.Op] && text != "" {
+	if keeps[p.Exp.Op] && text != "" && text != Hole {
 		return text
 	}
+	e.word.Open = e.word.Open || e.opens(p.Exp)
 	return Hole
+}
+
+// opens tells whether what "${x:-y}" has instead of a value leads elsewhere.
+func (e *expander) opens(x *syntax.Expansion) bool {
+	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // a message
+		return false
+	}
+	instead := e.w.literal(x.Word, e.st)
+	return strings.Contains(instead, "..") || strings.Contains(instead, Hole)
 }
 
 // keeps holds the operators that leave a value alone.
@@ -249,15 +235,17 @@ func transforms(p *syntax.ParamExp) bool {
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output returns what a command substitution is known to print: a fresh
-// temporary file or directory.
-func output(c *syntax.CmdSubst) string {
+// output adds what a command substitution is known to print: a fresh temporary
+// file or directory.
+func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {
-			return TempDir + "/fresh"
+			e.add(TempDir + "/fresh")
+			return
 		}
 	}
-	return Hole
+	e.add(Hole)
+	e.word.Open = true
 }
 
 // unquote returns the text of single quotes, with the escapes of $'…' decoded.

@@ -64,11 +64,18 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 // fd follows the program behind -x and -X, which takes the rest of the line.
 func (w *walker) fd(args []Word, st *state) {
 	for i, a := range args {
-		switch a.Text {
-		case "-x", "-X", "--exec", "--exec-batch":
-			inner, _ := feed(args[i+1:], "{}", Hole)
-			w.run(append(inner, Word{Text: Hole, Fed: true}), st.child(), input{})
-			return
+		inner := args[i+1:]
+		switch name, value, _ := strings.Cut(a.Text, "="); {
+		case a.Text == "-x", a.Text == "-X", a.Text == "--exec", a.Text == "--exec-batch":
+		case name == "--exec", name == "--exec-batch":
+			inner = append([]Word{{Text: value}}, inner...)
+		case strings.HasPrefix(a.Text, "-x"), strings.HasPrefix(a.Text, "-X"):
+			inner = append([]Word{{Text: a.Text[2:]}}, inner...)
+		default:
+			continue
 		}
+		inner, _ = feed(inner, "{}", Hole)
+		w.run(append(inner, Word{Text: Hole, Fed: true}), st.child(), input{})
+		return
 	}
 }

@@ -31,7 +31,7 @@ func (w *walker) git(args []Word, st *state) {
 			break
 		}
 		if args = rest; opt.last() == 'c' {
-			w.gitAlias(opt.value.Text, rest, st)
+			w.gitConfig(opt.value.Text, rest, st)
 		}
 	}
 	if strings.Contains(sub, Hole) {
@@ -50,12 +50,17 @@ func (w *walker) git(args []Word, st *state) {
 	}
 }
 
-// gitAlias follows an alias given by -c, if it is used in the same breath.
-func (w *walker) gitAlias(entry string, args []Word, st *state) {
+// gitConfig follows an entry given by -c: an alias, if it is used in the same
+// breath, and what may be a program that git starts.
+func (w *walker) gitConfig(entry string, args []Word, st *state) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")
+	if !ok { // core.pager, core.sshCommand, credential.helper, …
+		w.seek(strings.TrimPrefix(text, "!"), st)
+		return
+	}
 	sub, rest := Git(args)
-	if !ok || name != sub {
+	if name != sub {
 		return
 	}
 	if code, ok := strings.CutPrefix(text, "!"); ok {

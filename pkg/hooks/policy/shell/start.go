@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -9,7 +10,7 @@ import (
 // shells run the code that they are given.
 var shells = map[string]bool{
 	"bash": true, "sh": true, "dash": true, "zsh": true, "ksh": true, "mksh": true, "ash": true,
-	"rbash": true, "fish": true, "powershell": true, "pwsh": true,
+	"rbash": true, "yash": true, "csh": true, "tcsh": true, "fish": true,
 }
 
 // start follows what a program starts, or what a builtin does to the state.
@@ -25,9 +26,15 @@ func starts(name string) start {
 	case "eval":
 		return (*walker).eval
 	case "source", ".":
-		return (*walker).source
-	case "trap", "alias":
-		return (*walker).later
+		return (*walker).dot
+	case "trap":
+		return (*walker).trap
+	case "alias":
+		return (*walker).alias
+	case "shift":
+		return func(_ *walker, _ string, args []Word, st *state, _ input) { st.shift(args) }
+	case "set":
+		return func(_ *walker, _ string, args []Word, st *state, _ input) { setParams(args, st) }
 	case "exec", "command", "builtin", "time":
 		return (*walker).same
 	}
@@ -44,6 +51,8 @@ func startsProgram(name string) start {
 		return func(w *walker, _ string, args []Word, st *state, in input) { w.xargs(args, st, in) }
 	case "parallel":
 		return func(w *walker, _ string, args []Word, st *state, in input) { w.parallel(args, st, in) }
+	case "powershell", "pwsh":
+		return (*walker).powershell
 	case "git":
 		return func(w *walker, _ string, args []Word, st *state, _ input) { w.git(args, st) }
 	}
@@ -96,30 +105,50 @@ func (w *walker) eval(_ string, args []Word, st *state, _ input) {
 	w.script(text, st)
 }
 
-// source tells code that comes from a pipe or a process from that of a file.
-func (w *walker) source(_ string, args []Word, _ *state, in input) {
-	if len(args) > 0 && (args[0].proc || args[0].Text == "/dev/stdin" && in.kind == inputPipe) {
+// dot follows a file whose code runs in this very shell.
+func (w *walker) dot(_ string, args []Word, st *state, in input) {
+	if len(args) > 0 {
+		w.file(args[0], st, in)
+	}
+}
+
+// file follows code in a file, as far as that is no file: standard input, another
+// open one, or what a process writes.
+func (w *walker) file(name Word, st *state, in input) {
+	switch clean := path.Clean(name.Text); {
+	case name.proc:
+		w.out.doubt(DoubtCode)
+	case clean == "/dev/stdin", clean == "/dev/fd/0", clean == "/proc/self/fd/0":
+		w.reads(st, in)
+	case strings.HasPrefix(clean, "/dev/fd/"), strings.HasPrefix(clean, "/proc/") && strings.Contains(clean, "/fd/"):
 		w.out.doubt(DoubtCode)
 	}
 }
 
-// later follows the code that a signal or an alias stands for.
-func (w *walker) later(name string, args []Word, st *state, _ input) {
-	for _, a := range args {
-		text := a.Text
-		if name == "alias" {
-			_, text, _ = strings.Cut(text, "=")
-		}
-		if !strings.HasPrefix(text, "-") {
-			w.script(text, st.clone())
-		}
-		if name == "trap" {
-			return // what follows are signals
-		}
+// trap follows the code that a signal stands for.
+func (w *walker) trap(_ string, args []Word, st *state, _ input) {
+	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
+		args = args[1:]
+	}
+	if len(args) > 0 { // what follows are signals
+		w.script(args[0].Text, st.clone())
 	}
 }
 
-var shellOptions = options{short: "oO", plus: true, long: " --rcfile --init-file --command "}
+// alias follows aliases as the functions that they are like.
+func (w *walker) alias(_ string, args []Word, st *state, _ input) {
+	for _, a := range args {
+		name, text, _ := strings.Cut(a.Text, "=")
+		file, ok := parse(fill("{ " + text + ` "$@"; }`))
+		if !ok || len(file.Stmts) != 1 {
+			w.script(text, st.clone())
+			continue
+		}
+		w.functions = append(w.functions, &function{name: name, body: file.Stmts[0], st: st.clone()})
+	}
+}
+
+var shellOptions = options{short: "oOC", plus: true, long: " --rcfile --init-file --command --init-command "}
 
 // shell follows a shell that is started: its -c, or what it reads.
 func (w *walker) shell(args []Word, st *state, in input) {
@@ -127,10 +156,15 @@ func (w *walker) shell(args []Word, st *state, in input) {
 	code, reads := false, false
 	for more := true; more; {
 		var opt option
-		opt, args, more = shellOptions.next(spelledOut(args))
-		if opt.long == "--command" {
+		opt, args, more = shellOptions.next(args)
+		switch {
+		case opt.long == "--command":
 			args = append([]Word{opt.value}, args...)
 			code, more = true, false
+		case opt.long == "--init-command", opt.last() == 'C':
+			w.script(opt.value.Text, st)
+		case opt.value.proc:
+			w.out.doubt(DoubtCode)
 		}
 		code = code || strings.Contains(opt.letters, "c")
 		reads = reads || strings.Contains(opt.letters, "s")
@@ -138,20 +172,11 @@ func (w *walker) shell(args []Word, st *state, in input) {
 	switch {
 	case code:
 		w.shellCode(args, st)
-	case len(args) > 0 && args[0].proc:
-		w.out.doubt(DoubtCode)
-	case len(args) == 0 || reads || args[0].Text == "/dev/stdin":
+	case len(args) == 0 || reads:
 		w.reads(st, in)
+	default:
+		w.file(args[0], st, in)
 	}
-}
-
-// spelledOut gives the -Command of PowerShell, which takes all that follows, the
-// form of others.
-func spelledOut(args []Word) []Word {
-	if len(args) == 0 || !strings.EqualFold(args[0].Text, "-command") {
-		return args
-	}
-	return []Word{{Text: "--command"}, {Text: join(args[1:])}}
 }
 
 // shellCode follows "bash -c CODE NAME ARG…".
@@ -162,7 +187,9 @@ func (w *walker) shellCode(args []Word, st *state) {
 	if args[0].Fed {
 		w.out.doubt(DoubtInput)
 	}
-	st.positional(args[min(2, len(args)):])
+	if st.positional(nil); len(args) > 2 { // without any, the code is as good as on its own
+		st.positional(args[2:])
+	}
 	w.script(args[0].Text, st)
 }
 

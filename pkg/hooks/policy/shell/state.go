@@ -3,6 +3,8 @@ package shell
 import (
 	"maps"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -18,14 +20,15 @@ type value struct {
 
 // state is what a script knows at one point.
 type state struct {
-	vars map[string]value // absent: from the environment
-	dir  string           // "" is where the text started; may hold a Hole
+	vars   map[string]value // absent: from the environment
+	dir    string           // "" is where the text started; may hold a Hole
+	params []Word           // "$@"; nil: not known
 }
 
 func newState() *state { return &state{vars: map[string]value{}} }
 
 // clone returns a copy for a subshell or a branch.
-func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir} }
+func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir, params: s.params} }
 
 // child returns what a program that is started knows: exported variables only.
 func (s *state) child() *state {
@@ -47,6 +50,9 @@ func (s *state) merge(other *state) {
 }
 
 func (s *state) mergeVars(other *state) {
+	if !slices.Equal(s.params, other.params) {
+		s.params = nil
+	}
 	for name, v := range other.vars {
 		if mine, ok := s.vars[name]; !ok || mine != v {
 			s.vars[name] = value{}
@@ -67,13 +73,46 @@ func (s *state) set(name, text string, exported bool) {
 	}
 }
 
-// positional sets $1 to $9.
+// maxParams is how many parameters are known: "set -- \"$@\" \"$@\"" doubles them.
+const maxParams = 256
+
+// positional sets "$@" and $1 to $9; nil forgets them.
 func (s *state) positional(args []Word) {
+	if s.params = args; len(args) > maxParams {
+		s.params = nil
+	}
 	for i := 1; i <= 9; i++ {
 		name := string(rune('0' + i))
 		if delete(s.vars, name); i <= len(args) {
 			s.set(name, args[i-1].Text, false)
 		}
+	}
+}
+
+// shift drops parameters.
+func (s *state) shift(args []Word) {
+	n := 1
+	if len(args) > 0 {
+		var err error
+		if n, err = strconv.Atoi(args[0].Text); err != nil {
+			n = -1
+		}
+	}
+	if s.params == nil || n < 0 || n > len(s.params) {
+		s.positional(nil)
+		return
+	}
+	s.positional(s.params[n:])
+}
+
+// setParams follows "set", whose operands are the parameters from now on.
+func setParams(args []Word, st *state) {
+	dashes := slices.ContainsFunc(args, func(a Word) bool { return a.Text == "--" })
+	for more := true; more; {
+		_, args, more = options{short: "o", plus: true}.next(args)
+	}
+	if dashes || len(args) > 0 {
+		st.positional(args)
 	}
 }
 

@@ -109,6 +109,9 @@ func (w *walker) stmt(s *syntax.Stmt, st *state, in input) {
 	if s.Background || s.Coprocess {
 		st = st.clone()
 	}
+	if s.Coprocess {
+		in = input{kind: inputPipe}
+	}
 	w.command(s.Cmd, st, in)
 }
 
@@ -129,7 +132,7 @@ func (w *walker) command(cmd syntax.Command, st *state, in input) {
 	case *syntax.TimeClause:
 		w.stmt(cmd.Stmt, st, in)
 	case *syntax.CoprocClause:
-		w.stmt(cmd.Stmt, st.clone(), input{})
+		w.stmt(cmd.Stmt, st.clone(), input{kind: inputPipe})
 	case *syntax.TestDecl:
 		w.stmt(cmd.Body, st.clone(), input{})
 	case nil:
@@ -188,9 +191,11 @@ func (w *walker) branch(c *syntax.IfClause, st *state, in input) {
 }
 
 func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
-	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // pipes: both sides are subshells
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // pipes: both sides are subshells, but for zsh the last
 		w.stmt(c.X, st.clone(), in)
-		w.stmt(c.Y, st.clone(), w.output(c.X, st, in))
+		last := st.clone()
+		w.stmt(c.Y, last, w.output(c.X, st, in))
+		st.mergeVars(last)
 		return
 	}
 	w.stmt(c.X, st, in)
@@ -200,49 +205,6 @@ func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
 		st.dir = after.dir
 	}
 	st.merge(after)
-}
-
-// maxRounds is how many rounds of a loop are followed one by one.
-const maxRounds = 8
-
-// loop follows "for": each word of a short list by itself, so that what it does
-// with them is known.
-func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
-	w.loses(c, st)
-	iter, ok := c.Loop.(*syntax.WordIter)
-	if !ok {
-		w.nested(c.Loop, st)
-		body := st.clone()
-		w.stmtsWith(c.Do, body, in)
-		st.mergeVars(body)
-		return
-	}
-	var items []Word
-	for _, item := range iter.Items {
-		w.nested(item, st)
-		items = append(items, w.fields(item, st)...)
-	}
-	if len(items) == 0 || len(items) > maxRounds {
-		items = []Word{{Text: Hole}}
-	}
-	before := st.clone()
-	for _, item := range items {
-		body := before.clone()
-		body.set(iter.Name.Value, item.Text, false)
-		w.stmtsWith(c.Do, body, in)
-		st.mergeVars(body)
-	}
-}
-
-// loses forgets the variables that a loop changes: its first round knows them,
-// its second does not.
-func (w *walker) loses(loop syntax.Node, st *state) {
-	syntax.Walk(loop, func(n syntax.Node) bool {
-		if a, ok := n.(*syntax.Assign); ok && a.Name != nil {
-			st.forget(a.Name.Value)
-		}
-		return true
-	})
 }
 
 // nested follows the commands inside of words: substitutions, wherever they

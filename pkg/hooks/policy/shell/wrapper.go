@@ -20,7 +20,12 @@ var wrappers = map[string]wrapper{
 	"env": {assigns: true, options: options{flags: "0iv", short: "CPSu", long: " --chdir --split-string --unset "}},
 
 	"doas": {options: options{flags: "Lns", short: "aCu"}}, "command": {options: options{flags: "pVv"}},
-	"builtin": {}, "noglob": {}, "nocorrect": {}, "nohup": {}, "busybox": {}, "toybox": {},
+	"builtin": {}, "noglob": {}, "nocorrect": {}, "nohup": {}, "busybox": {}, "toybox": {}, "fakeroot": {},
+	"-": {}, "repeat": {operands: 1}, "and": {}, "or": {}, "not": {}, // of zsh and fish
+	"pkexec": {options: options{long: " --user "}}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "setpriv": {},
+	"wsl":         {options: options{flags: "e", short: "du", long: " --distribution --user --cd "}},
+	"systemd-run": {options: options{flags: "GPSdqrt", short: "EHMpu", long: " --unit --property --uid --gid --slice --setenv --host --machine "}},
+
 	"exec": {options: options{flags: "cl", short: "a"}}, "setsid": {options: options{flags: "cfw"}},
 	"nice":    {options: options{flags: "0123456789", short: "n", long: " --adjustment "}},
 	"ionice":  {options: options{flags: "t", short: "cnpPu", long: " --class --classdata "}},

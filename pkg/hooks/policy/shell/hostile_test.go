@@ -1,0 +1,72 @@
+package shell
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestAnalyze_Hidden holds that a program is found although the text hides it.
+func TestAnalyze_Hidden(t *testing.T) {
+	for _, text := range []string{
+		// What echo makes of its text.
+		`echo -ne 'x a' | sh`, `echo -en -E "x a" | bash`, `echo -e '\x78 a' | sh`, `echo '\0170 a' | sh`, `echo -e 'import os\nos.system("x a")' | python3`,
+		// Where standard input is.
+		"source /dev/stdin <<< 'x a'", ". /dev/fd/0 <<< 'x a'", "bash /dev/fd/0 <<< 'x a'", "bash /proc/self/fd//0 <<< 'x a'", "echo 'x a' | bash 3<f",
+		// How values are split.
+		"IFS=,; c=x,a; $c", "IFS=_:; c=x_:a; $c",
+		// Parameters of functions and scripts.
+		`f() { x "$@"; }; f a`, `f() { x $*; }; f a`, `f() { "$@"; }; f x a`, `f() { shift; x "$@"; }; f b a`, "f() { shift; $1 a; }; f ls x",
+		"f() { shift 2; $1 a; }; f ls ls x", "set -- x a; $1 $2", `set -eu -- x a; "$@"`, "set x a; $1 $2", `bash -c '"$@"' _ x a`,
+		// What stands for something else.
+		"shopt -s expand_aliases\nalias q=x\nq a", "alias q='b; x'; q a", "alias x='x -i'; x a", "trap -- 'x a' EXIT", "PAGER='x a' git log", "export GIT_SSH_COMMAND='x a'",
+		"git -c core.sshCommand='x a' fetch", "git -c credential.helper='!x a' fetch", "fish -C 'x a'",
+		// What other shells have.
+		"=x a", "- x a", "repeat 3 x a", "true; and x a", "not x a", "csh -c 'x a'", "tcsh -c 'x a'",
+		// Wrappers.
+		"pkexec --user me x a", "systemd-run --scope -p A=b x a", "fakeroot x a", "gosu me x a", "setpriv --reuid=1 x a", "wsl x a", "wsl -e x a",
+		"fd y --exec=x a", "fd y -xx a",
+	} {
+		t.Run(text, func(t *testing.T) {
+			found := func(c Command) bool { return c.Name == "x" && len(c.Args) > 0 && c.Args[0].Text == "a" }
+			if got := Analyze(text); !slices.ContainsFunc(got.Commands, found) {
+				t.Errorf("x a is not found: %q", show(got))
+			}
+		})
+	}
+}
+
+// TestAnalyze_HiddenDoubts holds that what only a running shell can know is a
+// doubt.
+func TestAnalyze_HiddenDoubts(t *testing.T) {
+	for text, want := range map[string]Doubt{
+		"/bin/r? a":                                DoubtProgram,
+		"/bin/r[m] a":                              DoubtProgram,
+		"sudo /???/x* a":                           DoubtProgram,
+		"curl u | bash 3</dev/null":                DoubtCode,
+		"bash /dev/fd/3 3<<< 'x a'":                DoubtCode,
+		"exec 3<<< 'x a'; bash <&3":                DoubtCode,
+		"coproc bash; echo x a >&${COPROC[1]}":     DoubtCode,
+		"declare -n r=c; c=ls; r=x; $c a":          DoubtCode,
+		"c=ls; printf -vc x; $c a":                 DoubtProgram,
+		"c=ls; read -ac; $c a":                     DoubtProgram,
+		"c=ls; echo x | read c; $c a":              DoubtProgram,
+		"c=ls; while b; do $c a; read c; done":     DoubtProgram,
+		"set -- ls; while b; do $1 a; shift; done": DoubtProgram,
+		"IFS=$X; c=x,a; $c":                        DoubtProgram,
+		"pwsh -EncodedCommand eAAgAGEA":            DoubtCode,
+		"powershell.exe -NoProfile -enc eAAgAGEA":  DoubtCode,
+		"bash --rcfile <(curl u) -i":               DoubtCode,
+	} {
+		if got := Analyze(text); !got.Has(want) {
+			t.Errorf("%s: got %q, want %q", text, show(got), want)
+		}
+	}
+	for _, text := range []string{
+		"[ -f x ]", "[[ -f x ]]", "set -euo pipefail; ls", "ls 2>&1", "bash f 3<x", "read x <&3", "exec 3<&-", "echo 'a\\nb' | grep a",
+		"pwsh -ExecutionPolicy Bypass -File f.ps1", "bash -lc 'ls $1' _ a", "alias ll='ls -l'", "EDITOR=vim git commit",
+	} {
+		if got := Analyze(text); got.Dynamic() {
+			t.Errorf("%s: got %q, want no doubt", text, got.Doubts)
+		}
+	}
+}

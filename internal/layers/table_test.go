@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"internal/ingest":        2,
 	"internal/trace":         2,
 	"internal/agents":        3,
+	"internal/install":       3,
 	"internal/ledger":        2,
 	"internal/agentfs":       2,
 	"internal/issues":        2,

@@ -1,0 +1,85 @@
+package install
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzPlan installs into whatever is there: it is refused with a place, or each
+// event has the hook once, installing again changes nothing, every line that was
+// there is there still, and uninstalling gives back the text, but for what had
+// nothing in it.
+func FuzzPlan(f *testing.F) {
+	for _, s := range settings {
+		f.Add([]byte(s))
+	}
+	for _, s := range []string{`{}`, ``, `{"hooks":{"PreToolUse":[]}}`, `{"hooks":{"Stop":[{"hooks":[{"command":"publisher hook claude-code"}]}]}}`, "{ // a\n}"} {
+		f.Add([]byte(s))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, before []byte) {
+		opts := Options{Project: dir, Program: "publisher"}
+		file := filepath.Join(dir, ".claude", "settings.json")
+		write(t, file, string(before))
+		c, err := Plan("claude-code", opts)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), file+":") {
+				t.Fatalf("no place: %v", err)
+			}
+			return
+		}
+		if err := c.Apply(); err != nil {
+			t.Fatal(err)
+		}
+		after := read(t, file)
+		checkInstalled(t, "claude-code", file, after)
+		if again, err := Plan("claude-code", opts); err != nil || again.Action() != Unchanged {
+			t.Fatalf("again: %v, %v", again.Action(), err)
+		}
+		opts.Uninstall = true
+		out, err := Plan("claude-code", opts)
+		if err != nil {
+			t.Fatalf("uninstall: %v", err)
+		}
+		if err := out.Apply(); err != nil {
+			t.Fatal(err)
+		}
+		rest, err := os.ReadFile(file)
+		if err != nil {
+			rest = nil // there was nothing but our hooks
+		}
+		if oursIn(before) || empties(before) {
+			return
+		}
+		if !bytes.Equal(bytes.TrimSpace(before), bytes.TrimSpace(rest)) && !(len(rest) == 0 && blank(before)) {
+			t.Fatalf("uninstalled:\n%q\nwas\n%q\nwith\n%q", rest, before, after)
+		}
+	})
+}
+
+// oursIn tells whether a text may have had a hook of ours before.
+func oursIn(text []byte) bool { return bytes.Contains(text, []byte("hook claude-code")) }
+
+// empties tells whether a text has something in it that holds nothing.
+func empties(text []byte) bool {
+	for _, pair := range []string{"{}", "[]"} {
+		squeezed := bytes.Map(func(r rune) rune {
+			if strings.ContainsRune(" \t\r\n", r) {
+				return -1
+			}
+			return r
+		}, text)
+		if bytes.Contains(squeezed, []byte(pair)) {
+			return true
+		}
+	}
+	return false
+}
+
+// blank tells whether a document says nothing.
+func blank(text []byte) bool {
+	return strings.Trim(string(bytes.TrimPrefix(text, byteOrderMark)), " \t\r\n{}") == ""
+}

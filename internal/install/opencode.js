@@ -1,0 +1,88 @@
+// Written by `publisher install opencode`, which replaces it and, with --uninstall, removes it.
+// It tells Hooktrail what happens in OpenCode, and has tool calls decided on.
+import { spawn } from "node:child_process"
+
+const hook = {{HOOK}}
+const flags = {{FLAGS}}
+const patience = {{PATIENCE}} // ms
+const failClosed = {{FAIL_CLOSED}}
+
+// ask hands a payload to the hook command. It returns the answer, undefined if there is none.
+function ask(event, payload, cwd) {
+  return new Promise((resolve) => {
+    const child = spawn(`${hook} ${event} ${flags}`, { shell: true, cwd, stdio: ["pipe", "pipe", "ignore"] })
+    const timer = setTimeout(() => child.kill(), patience)
+    const said = []
+    const end = (answer) => {
+      clearTimeout(timer)
+      resolve(answer)
+    }
+    child.on("error", () => end())
+    child.stdin.on("error", () => {})
+    child.stdout.on("data", (data) => said.push(data))
+    child.on("close", (status) => {
+      if (status !== 0) return end()
+      try {
+        end(JSON.parse(Buffer.concat(said).toString().trim() || "{}"))
+      } catch {
+        end()
+      }
+    })
+    child.stdin.end(JSON.stringify(payload))
+  })
+}
+
+// heed does what an answer says.
+function heed(answer, output) {
+  for (const [key, value] of Object.entries(answer?.output ?? {})) {
+    if (key !== "args" || typeof output.args !== "object" || output.args === null) {
+      output[key] = value
+      continue
+    }
+    // OpenCode goes on with the object that it passed.
+    for (const name of Object.keys(output.args)) delete output.args[name]
+    Object.assign(output.args, value)
+  }
+}
+
+// telling tells which events of the bus are reported: not those that come with each piece of a text.
+function telling({ type, properties }) {
+  switch (type) {
+    case "session.created":
+    case "session.deleted":
+    case "session.idle":
+    case "session.error":
+    case "session.compacted":
+      return true
+    case "message.updated":
+      return properties?.info?.role === "assistant" && properties.info.time?.completed !== undefined
+    case "message.part.updated":
+      return properties?.part?.type === "tool" && properties.part.state?.status === "error"
+  }
+  return false
+}
+
+export const Hooktrail = async ({ directory }) => {
+  const told = (event, input, output) => ask(event, { input: { cwd: directory, ...input }, output }, directory)
+  let bus = Promise.resolve()
+  return {
+    event: async ({ event }) => {
+      if (telling(event)) bus = bus.then(() => ask(event.type, event, directory))
+    },
+    "chat.message": async (input, output) => {
+      await told("chat.message", input, output)
+    },
+    "tool.execute.before": async (input, output) => {
+      const answer = await told("tool.execute.before", input, output)
+      if (answer?.deny !== undefined) throw new Error(answer.deny)
+      if (answer === undefined && failClosed) throw new Error("Blocked: Hooktrail does not answer, and fails closed.")
+      heed(answer, output)
+    },
+    "tool.execute.after": async (input, output) => {
+      heed(await told("tool.execute.after", input, output), output)
+    },
+    "permission.ask": async (input, output) => {
+      heed(await told("permission.ask", input, output), output)
+    },
+  }
+}

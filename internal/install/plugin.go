@@ -1,0 +1,42 @@
+package install
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// openCodePlugin is the plugin of OpenCode, which has no hook commands.
+//
+//go:embed opencode.js
+var openCodePlugin string
+
+// planPlugin writes or removes the plugin, whose file is all ours.
+func (c *Change) planPlugin(opts Options) error {
+	marker, _, _ := strings.Cut(openCodePlugin, "\n")
+	if c.exists && !bytes.HasPrefix(c.before, []byte(marker)) {
+		return fmt.Errorf("%s: not written by this program; move it away first", c.File)
+	}
+	if opts.Uninstall {
+		c.removed = true
+		return nil
+	}
+	quoted := func(s string) string {
+		text, _ := json.Marshal(s) // a text can always be written
+		return string(text)
+	}
+	flags := strings.Fields(opts.Flags)
+	failClosed := "false"
+	for _, f := range flags {
+		if f == "--fail-closed" {
+			failClosed = "true"
+		}
+	}
+	c.after = []byte(strings.NewReplacer(
+		"{{HOOK}}", quoted(opts.Program+" hook "+c.Tool), "{{FLAGS}}", quoted(opts.Flags),
+		"{{PATIENCE}}", fmt.Sprint(milliseconds(opts.Timeout)), "{{FAIL_CLOSED}}", failClosed,
+	).Replace(openCodePlugin))
+	return nil
+}

@@ -135,11 +135,7 @@ func (in *documents) listed(name string) error {
 		}
 		token = members
 	}
-	text, err := json.Marshal(token)
-	if err != nil {
-		return err
-	}
-	return in.give(name, -1, text)
+	return in.give(name, -1, JSON(token))
 }
 
 // list reads the elements of a list up to its end.
@@ -245,13 +241,10 @@ func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Part), l
 	return true
 }
 
-// FirstElement returns the beginning of the first element of the list that head
-// begins with, for [Members], and whether head begins with a list at all.
-func FirstElement(head []byte) (first []byte, list bool) {
-	const space = " \t\r\n"
-	rest, list := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), space), []byte("["))
-	if !list {
-		return nil, false
-	}
-	return bytes.TrimLeft(rest, space), true
+// Misfit reports that the present part is not of the expected shape, as err of
+// encoding/json says.
+func (m *Emitter) Misfit(err error, kept bool) {
+	report := JSONError(m.opts.File, Line{Number: m.line}, err)
+	report.Column, report.Kept = 0, kept // the column is one in the part
+	m.Report(report)
 }

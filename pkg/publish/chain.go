@@ -58,10 +58,13 @@ func (f *forwarder) settle(ctx context.Context, tenant string) error {
 func (f *forwarder) catchUp(ch *chain, m events.Manifest, hash string) error {
 	g := group{tenant: m.Tenant}
 	var listed []events.Hash
+	last := ch.Last
 	err := f.eachWaiting(func(it item) {
-		if it.tenant != m.Tenant || it.sequence <= ch.Last || it.sequence > m.Last || lacks(m, it.sequence) {
+		// What was carried is there twice.
+		if it.tenant != m.Tenant || it.sequence <= last || it.sequence > m.Last || lacks(m, it.sequence) {
 			return
 		}
+		last = it.sequence
 		r := newEntry(it)
 		g.entries = append(g.entries, r)
 		if it.sequence >= m.First {

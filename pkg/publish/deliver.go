@@ -15,30 +15,45 @@ import (
 const patience = 3
 
 // deliver returns when each event of groups is in the stream, or listed there
-// as missing because the stream refuses it. It tries until ctx ends.
+// as missing because the stream refuses it. It tries until ctx ends, and returns
+// errHeld for a single tenant whose events others should not wait for.
 func (f *forwarder) deliver(ctx context.Context, groups []*group) error {
 	var pause backoff
-	for obscure := 0; ; {
+	for failures, obscure := 1, 0; ; failures++ {
 		if err := f.link.wait(ctx); err != nil {
 			return err
 		}
+		down := f.link.down()
 		err := f.attempt(ctx, groups)
 		if err == nil || ctx.Err() != nil || errors.Is(err, errDiverged) {
 			return err
 		}
 		f.note(err)
+		if isClosed(down) {
+			failures = 0
+		}
 		what := outcomeOf(err)
 		if what == outcomeObscure && f.isToBlame(ctx, groups) {
 			obscure++
+			what = blame(&obscure)
 		}
-		if obscure == patience {
-			what, obscure = outcomeRefused, 0
+		if f.blocks(groups, what, failures) {
+			return f.stepAside(ctx, groups, err)
 		}
 		if done, err := f.react(ctx, groups, what); done || err != nil {
 			return err
 		}
 		pause.pause(ctx, f.link.down())
 	}
+}
+
+// blame returns what becomes of a batch that was to blame so often.
+func blame(obscure *int) outcome {
+	if *obscure < patience {
+		return outcomeObscure
+	}
+	*obscure = 0
+	return outcomeRefused
 }
 
 // react does what the outcome of an attempt asks for. It is done when that has
@@ -80,6 +95,11 @@ func (f *forwarder) isToBlame(ctx context.Context, groups []*group) bool {
 
 // attempt sends what of groups is not settled as one batch.
 func (f *forwarder) attempt(ctx context.Context, groups []*group) error {
+	if f.held[groups[0].tenant] != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, min(f.opts.AckWait, heldWait))
+		defer cancel()
+	}
 	for _, g := range groups {
 		if err := f.trim(ctx, g); err != nil {
 			return err
@@ -142,7 +162,7 @@ func (f *forwarder) unsettle(groups []*group) {
 
 func (f *forwarder) deliverAlone(ctx context.Context, groups []*group) error {
 	for _, g := range groups {
-		if err := f.deliver(ctx, []*group{g}); err != nil {
+		if err := f.deliver(ctx, []*group{g}); err != nil && !errors.Is(err, errHeld) {
 			return err
 		}
 	}

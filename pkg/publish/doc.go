@@ -64,8 +64,9 @@
 // into the outbox together. Ids of tenants, producers and runs have at most 256
 // bytes. The outbox takes up to [Options.Quota] and two segments of disk, and
 // under [Options.Unique] 16 bytes of disk and some 40 bytes of memory for each
-// id that it has taken. One tenant's chain that cannot be written to, for want
-// of permission, holds up the outbox.
+// id that it has taken. What the stream does not take of one tenant, for want of
+// permission for example, waits and is tried again now and then; while others
+// send, that makes the outbox take up to four times what waits.
 //
 // Values of [Publisher] are safe for concurrent use.
 package publish

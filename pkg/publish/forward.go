@@ -26,6 +26,8 @@ type forwarder struct {
 	reader   *reader
 	most     int    // events per batch: fewer where the server takes no more
 	read     uint64 // ordinal of the last record read
+	held     map[string]*hold
+	peak     uint64 // ordinal up to which all that is of tenants that are not held is released
 	missing  []gap  // that manifests listed and that have to be recorded; guarded by cursor.mu
 
 	mu      sync.Mutex // guards what follows
@@ -33,6 +35,8 @@ type forwarder struct {
 	refused uint64
 	lastAck time.Time
 	err     error
+	holds   int   // tenants that are held
+	holdErr error // why one of them is
 }
 
 func newForwarder(nc *nats.Conn, box *outbox, cur *cursor) (*forwarder, error) {
@@ -55,7 +59,7 @@ func (f *forwarder) restart(producer string, s *spool) {
 	if f.reader != nil {
 		f.reader.close()
 	}
-	f.producer = producer
+	f.producer, f.held, f.peak = producer, map[string]*hold{}, 0
 	f.reader, f.read = s.reader(f.cursor.next), f.cursor.next-1
 	f.due = map[runKey]time.Time{}
 	for key, t := range f.cursor.runs {
@@ -98,7 +102,7 @@ func (f *forwarder) step(ctx context.Context) error {
 	}
 	b, err := f.collect(ctx)
 	if err == nil {
-		err = f.deliver(ctx, b.groups)
+		err = f.deliverAll(ctx, b.groups)
 	}
 	if err != nil {
 		f.rewind()
@@ -119,18 +123,18 @@ func (f *forwarder) rewind() {
 
 // batch is what is forwarded at once.
 type batch struct {
-	groups  []*group
-	count   int      // of events to send
-	sized   int      // bytes of them
-	records int      // read, those that need not be sent among them
-	bytes   int64    // of these
-	ids     []idHash // of these
+	groups []*group
+	count  int // of events to send
+	sized  int // bytes of them
+	begun  bool
+	shares map[string]*share // all that was read, by tenant
 }
 
 // collect reads the next batch: it waits for the first record, and a little for
 // more.
 func (f *forwarder) collect(ctx context.Context) (*batch, error) {
-	b := &batch{}
+	f.retry(time.Now())
+	b := &batch{shares: map[string]*share{}}
 	byTenant := map[string]*group{}
 	var linger <-chan time.Time
 	for b.count < f.most && len(b.groups) < maxGroups && b.sized < f.opts.BatchBytes {
@@ -142,12 +146,12 @@ func (f *forwarder) collect(ctx context.Context) (*batch, error) {
 		if !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if b.bytes > 0 && linger == nil {
+		if b.begun && linger == nil {
 			timer := time.NewTimer(f.opts.Linger)
 			defer timer.Stop()
 			linger = timer.C
 		}
-		if done, err := f.await(ctx, linger, b.bytes > 0); done || err != nil {
+		if done, err := f.await(ctx, linger, b.begun); done || err != nil {
 			return b, err
 		}
 	}
@@ -166,12 +170,10 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bo
 	if err != nil {
 		f.note(err)
 	}
-	var due <-chan time.Time
-	if !next.IsZero() {
-		timer := time.NewTimer(time.Until(next))
-		defer timer.Stop()
-		due = timer.C
-	}
+	due, stop := alarm(next)
+	defer stop()
+	retry, stop := alarm(f.nextRetry())
+	defer stop()
 	now := f.now
 	if !begun {
 		now = nil
@@ -181,6 +183,8 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bo
 		return false, ctx.Err()
 	case <-f.outbox.wake:
 	case <-due:
+	case <-retry:
+		return true, nil
 	case <-linger:
 		return true, nil
 	case <-now:
@@ -189,21 +193,28 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bo
 	return false, nil
 }
 
+// alarm returns a channel that tells when it is time; one that never does where
+// that is zero.
+func alarm(at time.Time) (due <-chan time.Time, stop func()) {
+	if at.IsZero() {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(time.Until(at))
+	return timer.C, func() { timer.Stop() }
+}
+
 // take adds an item to the batch.
 func (f *forwarder) take(b *batch, byTenant map[string]*group, it item) {
 	switch {
 	case it.ordinal > f.read:
 		f.read = it.ordinal
-	case it.ordinal > 0 || b.bytes == 0 && f.read < f.cursor.next:
+	case it.ordinal > 0 || !b.begun && f.read < f.cursor.next:
 		return // in front of where reading began
 	}
-	b.bytes += int64(it.size)
-	if it.ordinal > 0 {
-		b.records++
-		b.ids = append(b.ids, it.id)
-	}
+	b.begun = true
+	f.add(b, it)
 	ch := f.chainOf(it.tenant)
-	if it.fault != intact || it.sequence <= ch.Last {
+	if it.fault != intact || it.sequence <= ch.Last || f.isHeld(it.tenant) {
 		return
 	}
 	g := byTenant[it.tenant]
@@ -249,7 +260,10 @@ func (f *forwarder) lastError() error {
 func (f *forwarder) addStats(s *Stats) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.Acked, s.Refused, s.LastError, s.LastAck = f.acked, f.refused, f.err, f.lastAck
+	s.Acked, s.Refused, s.LastError, s.LastAck, s.Held = f.acked, f.refused, f.err, f.lastAck, f.holds
+	if s.LastError == nil {
+		s.LastError = f.holdErr
+	}
 }
 
 // hurry makes the forwarder send what it has.

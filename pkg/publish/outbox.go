@@ -254,17 +254,15 @@ func (o *outbox) stats() Stats {
 	}
 }
 
-// acknowledgeIDs writes the ids of a batch that the stream has.
-func (o *outbox) acknowledgeIDs(b *batch) error {
+// acknowledgeIDs writes ids of events that the stream has.
+func (o *outbox) acknowledgeIDs(ids []idHash) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ids == nil {
 		return nil
 	}
-	if b != nil {
-		for _, id := range b.ids {
-			o.ids.acknowledged(id)
-		}
+	for _, id := range ids {
+		o.ids.acknowledged(id)
 	}
 	return o.ids.save()
 }

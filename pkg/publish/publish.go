@@ -179,6 +179,7 @@ type Stats struct {
 	Shed      uint64 // events lost because the outbox was full
 	Refused   uint64 // events lost because the stream refuses them
 	Damaged   uint64 // records that Open found damaged
+	Held      int    // tenants that are set aside because the stream does not take their events
 	LastError error  // why forwarding waits; nil when it does not
 	LastAck   time.Time
 }

@@ -60,8 +60,9 @@ func (f *forwarder) acknowledged(ctx context.Context, groups []*group) {
 func (f *forwarder) release(ctx context.Context, b *batch) {
 	f.cursor.mu.Lock()
 	defer f.cursor.mu.Unlock()
-	f.cursor.next = f.read + 1
-	if err := errors.Join(f.persist(b), f.retire()); err != nil {
+	gone, next := f.settleHolds(b)
+	f.cursor.next = next
+	if err := errors.Join(f.persist(gone), f.retire()); err != nil {
 		// Progress is kept in memory, and the stream knows it too.
 		f.note(err)
 	}
@@ -69,13 +70,16 @@ func (f *forwarder) release(ctx context.Context, b *batch) {
 	if _, err := f.seal(ctx, time.Now()); err != nil {
 		f.note(err)
 	}
-	f.outbox.release(ctx, f.cursor.next, uint64(b.records), b.bytes)
+	f.outbox.release(ctx, f.cursor.next, uint64(gone.records), gone.bytes)
+	if err := f.carry(ctx); err != nil {
+		f.note(err)
+	}
 }
 
 // persist writes cursor and ids, and drops segments once both are on disk.
-func (f *forwarder) persist(b *batch) error {
+func (f *forwarder) persist(gone share) error {
 	o := f.outbox
-	if err := errors.Join(o.acknowledgeIDs(b), f.cursor.save()); err != nil {
+	if err := errors.Join(o.acknowledgeIDs(gone.ids), f.cursor.save()); err != nil {
 		if !errors.Is(err, errNoRoom) {
 			return err
 		}

@@ -245,10 +245,13 @@ func (u *up) publish(ctx context.Context, report report) error {
 	if err != nil {
 		return err
 	}
-	d, err := publisher.NewDecider(u.opts.Hooks, p, opts)
-	if err == nil {
+	unplug := func() error { return nil }
+	d, errD := publisher.NewDecider(u.opts.Hooks, p, opts)
+	h, errH := publisher.NewHookService(u.opts.Hooks, p, opts)
+	if err = errors.Join(errD, errH); err == nil {
+		unplug = h.Plug(ctx)
 		u.gate.open(publisher.Handler(p, publisher.HandlerOptions{
-			Tenant: u.opts.Tenant, AllowRemote: u.opts.AllowRemote, Logger: u.opts.Logger, Decisions: d.Handler(),
+			Tenant: u.opts.Tenant, AllowRemote: u.opts.AllowRemote, Logger: u.opts.Logger, Decisions: d.Handler(), Hooks: h,
 			Tokens: u.tokens, Rate: u.opts.Access.Rate,
 		}))
 		report(nil, 0)
@@ -256,6 +259,7 @@ func (u *up) publish(ctx context.Context, report report) error {
 	}
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), u.gate.shut())
 	defer cancel()
+	err = errors.Join(err, unplug())
 	closed := p.Close(closing)
 	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(closed, context.DeadlineExceeded) {
 		u.opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting)

@@ -16,7 +16,7 @@ import (
 func Command() *cobra.Command {
 	shared := &cli.Shared{}
 	cmd := cli.Group("publisher", "Take events in and bring them to the stream",
-		importCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared))
+		hookCommand(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared))
 	cmd.Long = "publisher takes events in and brings them to the stream: once, in order, and even if\nthe broker is away for a while. It keeps them in an outbox until they are there."
 	shared.Register(cmd)
 	return cmd

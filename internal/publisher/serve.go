@@ -111,17 +111,26 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, closed)
 }
 
-// serveAll answers over HTTP and, where there are hooks, over NATS.
+// answers are what answers besides the outbox.
+type answers struct{ decisions, hooks http.Handler }
+
+// serveAll answers over HTTP, on the socket of the data directory and, where
+// there are hooks, over NATS.
 func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	d, err := NewDecider(opts.Hooks, p, opts)
 	if err != nil {
 		return err
 	}
+	h, err := NewHookService(opts.Hooks, p, opts)
+	if err != nil {
+		return err
+	}
+	unplug := h.Plug(ctx)
 	failed, stop := d.runBeside(ctx)
-	return errors.Join(serve(ctx, opts, p, d.Handler(), failed), stop())
+	return errors.Join(serve(ctx, opts, p, answers{d.Handler(), h}, failed), stop(), unplug())
 }
 
-func serve(ctx context.Context, opts Options, p *publish.Publisher, decisions http.Handler, failed <-chan error) error {
+func serve(ctx context.Context, opts Options, p *publish.Publisher, a answers, failed <-chan error) error {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", opts.Listen)
 	switch {
@@ -131,7 +140,7 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, decisions ht
 		return fmt.Errorf("listen: %w", err)
 	}
 	var draining atomic.Bool
-	srv, err := newServer(ctx, opts, p, decisions, &draining)
+	srv, err := newServer(ctx, opts, p, a, &draining)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -171,18 +180,18 @@ func ServeOn(server *http.Server, l net.Listener) error {
 	return server.Serve(l)
 }
 
-func newMux(opts Options, p *publish.Publisher, known *tokens.File, decisions http.Handler, draining *atomic.Bool) http.Handler {
+func newMux(opts Options, p *publish.Publisher, known *tokens.File, a answers, draining *atomic.Bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(p, HandlerOptions{
-		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger, Decisions: decisions,
-		Tokens: known, Rate: opts.Access.Rate,
+		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger,
+		Decisions: a.decisions, Hooks: a.hooks, Tokens: known, Rate: opts.Access.Rate,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })
 	return mux
 }
 
-func newServer(ctx context.Context, opts Options, p *publish.Publisher, decisions http.Handler, draining *atomic.Bool) (*http.Server, error) {
+func newServer(ctx context.Context, opts Options, p *publish.Publisher, a answers, draining *atomic.Bool) (*http.Server, error) {
 	known, err := opts.Access.Tokens(opts.DataDir)
 	if err != nil {
 		return nil, err
@@ -191,7 +200,7 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, decision
 		opts.Access.Warn(ctx, opts.Logger, known)
 	}
 	srv := &http.Server{
-		Handler:           newMux(opts, p, known, decisions, draining),
+		Handler:           newMux(opts, p, known, a, draining),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      time.Minute,

@@ -1,0 +1,131 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// How long a publisher may take that does nothing for the agent but listen.
+const (
+	connectNear = 20 * time.Millisecond  // on this machine
+	answerSoon  = 250 * time.Millisecond // until it says that it is there
+)
+
+// errSilent is why a request is given up.
+var errSilent = errors.New("publisher does not answer")
+
+// ask asks a publisher: that of --publisher, else the one that serves the data
+// directory. Whether or not it decides, it has to say within a short time that
+// it is there; only where the agent waits for a decision it may take longer.
+func (h *hook) ask(ctx context.Context, d hooks.Document, decides bool) (*hooks.DocumentOutcome, error) {
+	d.Meta.Tenant = h.tenant
+	body, err := json.Marshal(wireOf(d))
+	if err != nil {
+		return nil, fmt.Errorf("ask a publisher: %w", err)
+	}
+	patience := answerSoon
+	if decides {
+		patience = h.timeout
+	}
+	reply, err := h.post(ctx, "/v1/hooks/"+h.tool.Name(), documentType, body, patience)
+	if err != nil {
+		return nil, err
+	}
+	var answer wireOutcome
+	if err := json.Unmarshal(reply, &answer); err != nil || !answer.valid() {
+		return nil, errors.New("ask a publisher: its answer cannot be read; is it of this version?")
+	}
+	out := answer.outcome(d.Point)
+	return &out, nil
+}
+
+// post sends a request to a publisher and returns the answer. The publisher has
+// to begin it within patience, and to end it before ctx does.
+func (h *hook) post(ctx context.Context, path, contentType string, body []byte, patience time.Duration) ([]byte, error) {
+	base, client, err := h.publisherClient()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(patience, func() { cancel(errSilent) })
+	defer silence.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask a publisher: %w", err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	if h.token != "" && h.publisher != "" {
+		req.Header.Set("Authorization", "Bearer "+h.token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, h.unreached(ctx, err)
+	}
+	defer resp.Body.Close()
+	silence.Stop()
+	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return nil, h.unreached(ctx, err)
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		return nil, fmt.Errorf("ask a publisher: it answered %s", resp.Status)
+	}
+	return reply, nil
+}
+
+// maxAnswer bounds what a publisher may answer.
+const maxAnswer = 2 * maxPayload
+
+// unreached returns the error of a request that got no answer. Where there is
+// no publisher on this machine, nobody is to be asked.
+func (h *hook) unreached(ctx context.Context, err error) error {
+	if h.publisher == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
+		return errNobody
+	}
+	h.away = true
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // without the address, which may hold a password
+	}
+	return fmt.Errorf("ask a publisher: %w", err)
+}
+
+// publisherClient returns the address of the publisher, and what reaches it.
+func (h *hook) publisherClient() (string, *http.Client, error) {
+	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if h.publisher == "" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, connectNear)
+			defer cancel()
+			return dialSocket(ctx, h.dataDir)
+		}
+		return "http://localhost", client, nil
+	}
+	u, err := url.Parse(h.publisher)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", nil, errors.New("--publisher: want an address such as https://hooktrail.example:8080")
+	}
+	patience := answerSoon
+	if isLoopback(u.Hostname()) {
+		patience = connectNear
+	}
+	transport.DialContext = (&net.Dialer{Timeout: patience}).DialContext
+	transport.Proxy = http.ProxyFromEnvironment
+	return u.Scheme + "://" + u.Host + u.Path, client, nil
+}

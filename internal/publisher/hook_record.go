@@ -1,0 +1,62 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/redact"
+)
+
+// recordTime bounds how long an event may take to be recorded. The agent waits.
+const recordTime = 2 * time.Second
+
+// record brings events to a publisher elsewhere, if there is one, else into the
+// outbox of the data directory, from where the publisher that serves it, now or
+// later, takes them. Events of this machine have this one way only, so that each
+// comes once, whoever is killed meanwhile. It goes on after ctx has ended: what
+// happened has happened.
+func (h *hook) record(ctx context.Context, list []events.Event) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if h.publisher != "" && !h.away {
+		if h.send(ctx, list) == nil {
+			return nil
+		}
+		// It may have them all the same: with the same ids, they count once.
+	}
+	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Fail, Redactor: h.redaction.Redactor()}
+	if opts.Redactor == nil {
+		r, err := redact.New(redact.Options{})
+		if err != nil {
+			return fmt.Errorf("record: %w", err)
+		}
+		opts.Redactor = r
+	}
+	if _, err := publish.AppendShared(ctx, outboxDir(h.dataDir, "shared"), opts, list...); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
+}
+
+// send posts events to the publisher elsewhere. Whose they are is said by its
+// token unless a tenant was named.
+func (h *hook) send(ctx context.Context, list []events.Event) error {
+	var b bytes.Buffer
+	for i, e := range list {
+		if e.Tenant = h.tenant; i > 0 {
+			b.WriteByte(',')
+		}
+		data, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("encode event %s: %w", e.ID, err)
+		}
+		b.Write(data)
+	}
+	_, err := h.post(ctx, "/v1/events", "application/cloudevents-batch+json", fmt.Appendf(nil, "[%s]", b.Bytes()), answerSoon)
+	return err
+}

@@ -1,0 +1,180 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/agents"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// maxPayload bounds a hook payload. Of a longer one the event keeps how long it
+// was.
+const maxPayload = 16 << 20
+
+// hook answers one payload.
+type hook struct {
+	hookFlags
+	dataDir string
+	tenant  string // empty: the default, or that of the token
+	token   string // for a publisher elsewhere
+	stdin   io.Reader
+
+	tool  *agents.Tool // nil: the command line names none
+	event string
+
+	wrong    error           // with the command line
+	problems []string        // of this command itself: no text of a payload
+	local    *hooks.Registry // of --hooks; nil: none
+	away     bool            // the publisher elsewhere cannot be reached
+}
+
+// problem notes what is wrong with this command or around it.
+func (h *hook) problem(err error) { h.problems = append(h.problems, err.Error()) }
+
+// identify takes in the arguments.
+func (h *hook) identify(args []string) {
+	if h.timeout <= 0 {
+		h.problem(fmt.Errorf("--timeout %v: not positive; %v counts", h.timeout, DefaultHookTimeout))
+		h.timeout = DefaultHookTimeout
+	}
+	if len(args) == 0 {
+		h.problem(errors.New("no agent is named: publisher hook TOOL"))
+		return
+	}
+	var err error
+	if h.tool, err = agents.Named(args[0]); err != nil {
+		h.tool = nil
+		h.problem(err)
+	}
+	if len(args) > 1 {
+		h.event = args[1]
+	}
+	if len(args) > 2 {
+		h.problem(fmt.Errorf("%d arguments too many: publisher hook TOOL [EVENT]", len(args)-2))
+	}
+}
+
+// callPairs returns what pairs calls that have no id, for all processes that
+// share a data directory.
+func callPairs(dataDir string) agents.Pairs { return agents.Dir(filepath.Join(dataDir, "hook-calls")) }
+
+// tenantOr returns the tenant of events: one has to be named.
+func (h *hook) tenantOr() string { return orDefault(h.tenant) }
+
+// run reads the payload, has it decided on, records it and returns the answer.
+func (h *hook) run(ctx context.Context) agents.Reply {
+	payload, err := readPayload(h.stdin)
+	if err != nil {
+		h.problem(err)
+	}
+	if h.tool == nil {
+		if err := h.record(ctx, h.told("", payload)); err != nil {
+			h.problem(err)
+		}
+		return agents.Reply{}
+	}
+	c := agents.Context{Tenant: h.tenantOr(), Now: time.Now().UTC(), Event: h.event, Pairs: callPairs(h.dataDir)}
+	p, err := h.tool.Parse(payload, c)
+	if err != nil {
+		h.problem(err)
+		p = h.tool.Unreadable(payload, c)
+	}
+	out, err := h.decide(ctx, p)
+	if err == nil {
+		err = h.wrong
+	} else if !errors.Is(err, errNobody) {
+		h.problem(err)
+	}
+	refused := h.failClosed && p.Decides && err != nil
+	if refused {
+		out = &hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: closedReason(err)}
+	}
+	list := p.Events
+	if out != nil {
+		list = p.Decided(*out)
+	}
+	if len(h.problems) > 0 {
+		list = append(list, h.told(runOf(list), nil)...)
+	}
+	if err := h.record(ctx, list); err != nil {
+		h.problem(err)
+		if h.failClosed && p.Decides {
+			return h.tool.FailClosed(p, closedReason(err))
+		}
+	}
+	switch {
+	case refused:
+		return h.tool.FailClosed(p, out.Reason)
+	case out == nil:
+		return h.tool.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None})
+	}
+	return h.tool.Reply(p, *out)
+}
+
+// closedReason is what an agent reads that is stopped because of err.
+func closedReason(err error) string {
+	return "Blocked by Hooktrail, which fails closed: " + err.Error()
+}
+
+// close waits for hooks that nobody waits for, within the time for a decision.
+func (h *hook) close(ctx context.Context) {
+	if h.local == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	_ = h.local.Close(ctx) // those that go on are killed with this process
+}
+
+// problemRun is the run of what belongs to none.
+const problemRun = "publisher-hook"
+
+// told returns the event that says what is wrong with this command. raw is a
+// payload that no agent could be found for.
+func (h *hook) told(run string, raw []byte) []events.Event {
+	if run == "" {
+		run = problemRun
+	}
+	data := struct {
+		events.CustomData
+		Problems []string `json:"problems"`
+		Bytes    int      `json:"bytes,omitempty"`
+	}{CustomData: events.CustomData{Name: "hook.problem"}, Problems: h.problems, Bytes: len(raw)}
+	if events.IsData(raw) {
+		data.Raw = raw
+	}
+	e, err := events.New(events.Custom, "/publisher/hook", data)
+	if err != nil {
+		return nil // not reached: it can be encoded
+	}
+	e.Tenant, e.Run = h.tenantOr(), run
+	return []events.Event{e}
+}
+
+// runOf returns the run of the first event.
+func runOf(list []events.Event) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].Run
+}
+
+// readPayload reads stdin to its end. It returns what there was, also with an
+// error.
+func readPayload(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxPayload+1))
+	if err != nil {
+		return data, fmt.Errorf("read payload: %w", err)
+	}
+	if len(data) <= maxPayload {
+		return data, nil
+	}
+	rest, err := io.Copy(io.Discard, r)
+	return data, errors.Join(fmt.Errorf("payload has %d bytes, more than %d", int64(len(data))+rest, maxPayload), err)
+}

@@ -1,0 +1,166 @@
+package publisher
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/install"
+)
+
+// installFlags are the flags of publisher install.
+type installFlags struct {
+	project   string
+	dryRun    bool
+	uninstall bool
+	hook      hookFlags // passed on
+}
+
+func installCommand(shared *cli.Shared) *cobra.Command {
+	var flags installFlags
+	cmd := &cobra.Command{
+		Use:   "install TOOL",
+		Short: "Have an agent report to Hooktrail",
+		Long: "install adds publisher hook to an agent's own configuration: for all of the user's projects, or with\n" +
+			"--project for one. TOOL is one of " + strings.Join(install.Names(), ", ") + ".\n" +
+			"It shows what it changes, as a diff, and keeps everything else as it is. --uninstall takes the\n" +
+			"hooks out again. A file that it cannot read is left alone.",
+		Example: "  publisher install claude-code --project .\n" +
+			"  publisher install codex --hooks ~/hooks.yaml --dry-run\n" +
+			"  publisher install gemini-cli --uninstall",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runInstall(cmd, shared, &flags, args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.project, "project", "", "`folder` of the project whose agents report; without it all of yours do")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "show the change, and write nothing")
+	f.BoolVar(&flags.uninstall, "uninstall", false, "take the hooks out again")
+	flags.hook.register(f)
+	flags.hook.redaction.Register(cmd)
+	return cmd
+}
+
+// installed is what install prints with --json.
+type installed struct {
+	Tool    string         `json:"tool"`
+	File    string         `json:"file"`
+	Action  install.Action `json:"action"`
+	DryRun  bool           `json:"dry_run,omitempty"`
+	Command string         `json:"command,omitempty"`
+	Diff    string         `json:"diff,omitempty"`
+	Note    string         `json:"note,omitempty"`
+}
+
+func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, tool string) error {
+	home, err := os.UserHomeDir()
+	if err != nil && flags.project == "" {
+		return fmt.Errorf("find your home folder: %w; --project needs none", err)
+	}
+	if flags.hook.timeout <= 0 {
+		return cli.Usage("--timeout %v: want more than nothing", flags.hook.timeout)
+	}
+	passed, err := passedOn(cmd, shared, flags)
+	if err != nil {
+		return err
+	}
+	program, err := programName()
+	if err != nil {
+		return err
+	}
+	opts := install.Options{
+		Project: flags.project, Home: home, Program: program, Flags: passed,
+		Timeout: flags.hook.timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
+	}
+	change, err := install.Plan(tool, opts)
+	if err != nil {
+		return err
+	}
+	if !flags.dryRun {
+		if err := change.Apply(); err != nil {
+			return err
+		}
+	}
+	return printInstalled(cmd, shared.JSON, installed{
+		Tool: change.Tool, File: change.File, Action: change.Action(), DryRun: flags.dryRun, Diff: change.Diff(), Note: change.Note,
+	})
+}
+
+func printInstalled(cmd *cobra.Command, asJSON bool, i installed) error {
+	if asJSON {
+		return cli.PrintJSON(cmd, i)
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprint(out, cli.Printable(i.Diff))
+	said := string(i.Action)
+	if i.DryRun && i.Action != install.Unchanged {
+		said = "not written: --dry-run"
+	}
+	fmt.Fprintf(out, "%s: %s\n", cli.Printable(i.File), said)
+	if i.Note != "" && i.Action != install.Unchanged {
+		fmt.Fprintln(out, i.Note)
+	}
+	return nil
+}
+
+// passedOn returns the flags of the hook command: those that were given, files
+// and folders by their full names because agents start it anywhere.
+func passedOn(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
+	var args []string
+	for _, f := range []struct {
+		name, value string
+		path        bool
+	}{
+		{"hooks", flags.hook.hooks, true},
+		{"data-dir", shared.DataDir, true},
+		{"tenant", shared.Tenant, false},
+		{"publisher", flags.hook.publisher, false},
+		{"timeout", flags.hook.timeout.String(), false},
+	} {
+		if !cmd.Flags().Changed(f.name) {
+			continue
+		}
+		if f.path {
+			full, err := filepath.Abs(f.value)
+			if err != nil {
+				return "", fmt.Errorf("--%s: %w", f.name, err)
+			}
+			f.value = full
+		}
+		args = append(args, "--"+f.name, f.value)
+	}
+	if flags.hook.failClosed {
+		args = append(args, "--fail-closed")
+	}
+	if flags.hook.redaction.off {
+		args = append(args, "--no-redact")
+	}
+	return cli.ShellQuote(args...), nil
+}
+
+// programName returns what agents start: the bare name if they find this program
+// by it, else the full path.
+func programName() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	name := filepath.Base(self)
+	if found, err := exec.LookPath(name); err == nil && sameFile(found, self) {
+		return name, nil
+	}
+	return cli.ShellQuote(self), nil
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // Command returns the auditor command.
@@ -47,6 +48,7 @@ nobody who can write to the ledgers can reach it.`,
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: opts.Logger,
+				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
 			}, func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -19,10 +18,20 @@ import (
 type Options struct {
 	DataDir string // the embedded server keeps its store in DataDir/nats
 	URL     string // of a broker elsewhere; nats://context:NAME selects a NATS context; empty: embedded
-	Creds   string // credentials file for URL; empty means what NATS_CREDS names, if anything
+	Login   Login  // at URL
 	Name    string // of the connection: "auditor"
 	Listen  string // of the embedded server, "127.0.0.1:0" by default; only the loopback is accepted
 	Space   subjects.Space
+
+	// Role decides what the connection may do at the embedded server; its zero
+	// value may do everything. Elsewhere the rights are those of Login. Tenant is
+	// the one tenant that a consumer reads, if it reads only one.
+	Role   subjects.Role
+	Tenant string
+
+	// Auth is whether the embedded server takes clients without credentials, with
+	// the rights of a publisher. Empty keeps what the data directory has.
+	Auth AuthMode
 
 	MaxStore       int64 // of the embedded server; 0 means what the disk can hold
 	StreamMaxBytes int64 // of the event stream; 0 means a share of the disk when it is made, and what it has later
@@ -41,9 +50,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
-	}
-	if o.Creds == "" {
-		o.Creds = os.Getenv("NATS_CREDS")
 	}
 	if o.ConnectTimeout <= 0 {
 		o.ConnectTimeout = 15 * time.Second
@@ -64,11 +70,14 @@ func (o Options) Validate() error {
 	case o.StreamMaxBytes < 0:
 		return fmt.Errorf("options: StreamMaxBytes is %d", o.StreamMaxBytes)
 	}
+	if err := o.Auth.validate(); err != nil {
+		return err
+	}
 	if o.URL == "" {
 		_, _, err := loopback(o.Listen)
 		return err
 	}
-	return nil
+	return o.Login.validate()
 }
 
 // Broker is a connection to JetStream and, where this process runs it, the
@@ -78,12 +87,15 @@ type Broker struct {
 	nc   *nats.Conn
 	js   jetstream.JetStream
 
-	embedded *embedded // nil where the server runs elsewhere
-	ready    bool      // Open made the streams; else the monitor does
+	streams  jetstream.JetStream // makes and looks at the streams
+	embedded *embedded           // nil where the server runs elsewhere
+	ready    bool                // Open made the streams; else the monitor does
 
-	mu       sync.Mutex // guards drift and warnings
+	mu       sync.Mutex // guards what follows
 	drift    []string
 	warnings map[string]string
+	refused  map[string]bool         // what the broker did not allow on this connection
+	refuse   context.CancelCauseFunc // told of it; nil: nobody waits
 
 	stop     context.CancelFunc // of the monitor
 	watching sync.WaitGroup
@@ -100,7 +112,7 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Broker{opts: opts, closed: make(chan struct{}), warnings: make(map[string]string)}
+	b := &Broker{opts: opts, closed: make(chan struct{}), warnings: make(map[string]string), refused: make(map[string]bool)}
 	opening, cancel := context.WithTimeout(ctx, opts.ConnectTimeout)
 	defer cancel()
 	if err := b.open(opening); err != nil {
@@ -144,7 +156,11 @@ func (b *Broker) ensureStreams(ctx context.Context) error {
 			return err
 		}
 	}
-	drift, err := EnsureStreams(ctx, b.js, b.opts.Space, streams)
+	var drift []string
+	err := b.unlessRefused(ctx, func(ctx context.Context) (err error) {
+		drift, err = EnsureStreams(ctx, b.streams, b.opts.Space, streams)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -197,12 +213,13 @@ func (b *Broker) Drift() []string {
 }
 
 // Warnings are the conditions that an operator should look at now: drifted
-// streams, a disk that runs full, too many live subjects.
+// streams, rights that its user lacks, a disk that runs full, too many live
+// subjects.
 func (b *Broker) Warnings() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := append([]string(nil), b.drift...)
-	for _, name := range [...]string{warnDisk, warnStore, warnSubjects} {
+	for _, name := range [...]string{warnRefused, warnDisk, warnStore, warnSubjects} {
 		if w, ok := b.warnings[name]; ok {
 			all = append(all, w)
 		}

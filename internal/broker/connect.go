@@ -42,10 +42,11 @@ func (b *Broker) connOptions() []nats.Option {
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
+			b.forgetRefusals()
 			log.Info("broker connected again", "url", nc.ConnectedUrlRedacted())
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			log.Warn("broker reported an error", "error", err)
+			b.reported(err)
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
 	}
@@ -80,18 +81,20 @@ func (b *Broker) connectExternal(ctx context.Context) error {
 }
 
 func (b *Broker) dialExternal() error {
-	options := b.connOptions()
-	if b.opts.Creds != "" {
-		options = append(options, nats.UserCredentials(b.opts.Creds))
+	address, how, err := b.opts.elsewhere()
+	if err != nil {
+		return err
 	}
-	name, ok := strings.CutPrefix(b.opts.URL, contextURL)
+	options := append(b.connOptions(), how...)
+	name, ok := strings.CutPrefix(address, contextURL)
 	if !ok {
-		nc, err := nats.Connect(b.opts.URL, options...)
+		nc, err := nats.Connect(address, options...)
 		if err != nil {
 			return err
 		}
 		b.nc = nc
 		b.js, err = jetstream.New(nc)
+		b.streams = b.js
 		return err
 	}
 	nc, settings, err := natscontext.Connect(name, options...)
@@ -100,6 +103,7 @@ func (b *Broker) dialExternal() error {
 	}
 	b.nc = nc
 	b.js, err = contextJetStream(nc, settings)
+	b.streams = b.js
 	return err
 }
 

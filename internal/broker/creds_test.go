@@ -84,7 +84,5 @@ func TestOpen_Credentials(t *testing.T) {
 	if _, err := broker.Open(t.Context(), broker.Options{URL: url}); err == nil {
 		t.Error("without credentials: got nil, want an error")
 	}
-	publish(t, open(t, broker.Options{URL: url, Creds: creds}))
-	t.Setenv("NATS_CREDS", creds)
-	publish(t, open(t, broker.Options{URL: url}))
+	publish(t, open(t, broker.Options{URL: url, Login: broker.Login{Creds: creds}}))
 }

@@ -6,8 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // TestDeployedServer holds the server of docker-compose.yml to the settings of
@@ -17,7 +15,7 @@ func TestDeployedServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	embedded := serverOptions(t.TempDir(), "", subjects.Space{})
+	embedded := serverOptions(t.TempDir(), "", nil)
 	type settings struct {
 		JetStream, SyncAlways, Store bool
 		MaxPayload                   int32

@@ -28,13 +28,13 @@ func serverName(secret string) string {
 // another program; so who is there has to give the right name.
 type dialer struct{ dir, name string }
 
-// dialerOf returns the dialer to the server of dir, and that server's secret.
-func dialerOf(dir string) (d dialer, secret string, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, "secret"))
+// dialerOf returns the dialer to the server of dir.
+func dialerOf(dir string) (dialer, error) {
+	name, err := os.ReadFile(filepath.Join(dir, "name"))
 	if err != nil {
-		return dialer{}, "", fmt.Errorf("broker secret: %w", err)
+		return dialer{}, fmt.Errorf("broker name: %w", err)
 	}
-	return dialer{dir: dir, name: serverName(string(data))}, string(data), nil
+	return dialer{dir: dir, name: string(name)}, nil
 }
 
 // Dial implements nats.CustomDialer.

@@ -21,6 +21,7 @@ const (
 	warnDisk     = "disk"
 	warnStore    = "store"
 	warnSubjects = "subjects"
+	warnRefused  = "permissions"
 )
 
 // ErrDiskSmall is wrapped when the disk has no room for the streams.
@@ -84,7 +85,7 @@ func (b *Broker) monitor(ctx context.Context) {
 func (b *Broker) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, monitorEvery)
 	defer cancel()
-	stream, err := b.js.Stream(ctx, b.opts.Space.EventStream())
+	stream, err := b.streams.Stream(ctx, b.opts.Space.EventStream())
 	if err != nil {
 		return // who uses the stream reports it
 	}

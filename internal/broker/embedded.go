@@ -10,12 +10,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/hooktrail/hooktrail/internal/filelock"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 const (
@@ -33,6 +34,10 @@ type embedded struct {
 	url      string
 	lock     *filelock.Lock
 	maxStore int64
+
+	own      *nats.Conn    // nil where the Broker's has all rights
+	closing  chan struct{} // ends the doorman's watch
+	watching sync.WaitGroup
 }
 
 // startEmbedded runs the server of dir, whose lock the caller holds, on the
@@ -53,33 +58,34 @@ func startEmbedded(ctx context.Context, dir, secret string, opts Options) (*embe
 	if port == 0 {
 		port = lastPort(ctx, dir, host)
 	}
-	sopts := serverOptions(dir, secret, opts.Space)
-	sopts.Host, sopts.Port, sopts.JetStreamMaxStore = host, port, maxStore
-	srv, err := runServer(sopts, opts.Logger)
+	door, err := openDoor(dir, secret, opts)
 	if err != nil {
 		return nil, err
 	}
-	e := &embedded{dir: dir, server: srv, url: "nats://" + srv.Addr().String(), maxStore: maxStore}
+	sopts := serverOptions(dir, secret, door)
+	sopts.Host, sopts.Port, sopts.JetStreamMaxStore = host, port, maxStore
+	srv, err := runServer(sopts, door, opts.Logger)
+	if err != nil {
+		return nil, err
+	}
+	e := &embedded{dir: dir, server: srv, url: "nats://" + srv.Addr().String(), maxStore: maxStore, closing: make(chan struct{})}
+	e.watching.Go(func() { door.watch(e.closing) })
 	if err := writeFile(filepath.Join(dir, "port"), portOf(srv.Addr())); err != nil {
 		return nil, errors.Join(fmt.Errorf("broker port: %w", err), e.stop())
 	}
 	return e, nil
 }
 
-func serverOptions(dir, secret string, space subjects.Space) *server.Options {
+func serverOptions(dir, secret string, door *doorman) *server.Options {
 	return &server.Options{
 		ServerName: serverName(secret),
 		NoSigs:     true,
 		MaxConn:    maxClients,
 		MaxPayload: maxPayload,
-		Users: []*server.User{
-			{Username: serviceUser, Password: secret},
-			{Username: loopbackUser, Password: secret, Permissions: &server.Permissions{
-				Publish:   &server.SubjectPermission{Allow: space.PublisherRights()},
-				Subscribe: &server.SubjectPermission{Allow: []string{subjects.LoopbackInbox + ".>"}},
-			}},
-		},
-		NoAuthUser:         loopbackUser,
+
+		CustomClientAuthentication: door,
+		AlwaysEnableNonce:          true, // for keys to sign
+
 		JetStream:          true,
 		JetStreamMaxMemory: maxMemory,
 		JetStreamLimits: server.JSLimitOpts{
@@ -93,13 +99,14 @@ func serverOptions(dir, secret string, space subjects.Space) *server.Options {
 }
 
 // runServer starts a server and waits until it takes connections.
-func runServer(opts *server.Options, log *slog.Logger) (*server.Server, error) {
+func runServer(opts *server.Options, door *doorman, log *slog.Logger) (*server.Server, error) {
 	srv, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("embedded broker: %w", err)
 	}
 	logger := &serverLogger{log: log.With("part", "nats-server")}
 	srv.SetLoggerV2(logger, false, false, false)
+	door.server = srv
 	srv.Start()
 	err = logger.fatal()
 	if err == nil && !srv.ReadyForConnections(readyTimeout) {
@@ -128,6 +135,11 @@ func (e *embedded) announce() error {
 // order: who finds the lock free finds the store closed.
 func (e *embedded) stop() error {
 	err := os.RemoveAll(filepath.Join(e.dir, "url"))
+	close(e.closing)
+	e.watching.Wait()
+	if e.own != nil {
+		e.own.Close()
+	}
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
 	if e.lock != nil {

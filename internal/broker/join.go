@@ -42,8 +42,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 		if !errors.Is(err, filelock.ErrHeld) {
 			return err
 		}
-		if err = b.join(dir); err == nil {
-			return nil
+		if err = b.join(dir); err == nil || errors.Is(err, errDoor) {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -53,6 +53,8 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	}
 }
 
+// runEmbedded runs the server. Its own connection makes and watches the streams;
+// a role gets another one, with no more rights than it has elsewhere.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
 	secret, err := loadSecret(dir)
 	if err != nil {
@@ -63,11 +65,29 @@ func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Loc
 		return errors.Join(err, lock.Unlock())
 	}
 	b.embedded.lock = lock
-	return b.connectAs(secret, b.embedded.url, nats.InProcessServer(b.embedded.server))
+	how := nats.InProcessServer(b.embedded.server)
+	owner := []nats.Option{nats.UserInfo(serviceUser, secret), nats.CustomInboxPrefix(subjects.ServiceInbox + ".owner")}
+	if b.opts.Role == subjects.Owner {
+		if err := b.connectWith(b.embedded.url, append(owner, how)...); err != nil {
+			return err
+		}
+		b.streams = b.js
+		return nil
+	}
+	own, err := nats.Connect(b.embedded.url, append(owner, how, nats.Name(b.opts.Name+" (server)"), nats.MaxReconnects(-1))...)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", b.embedded.url, err)
+	}
+	b.embedded.own = own
+	if b.streams, err = jetstream.New(own); err != nil {
+		return err
+	}
+	return b.connectAs(dir, b.embedded.url, how)
 }
 
+// join connects to the server that another process runs.
 func (b *Broker) join(dir string) error {
-	d, secret, err := dialerOf(dir)
+	d, err := dialerOf(dir)
 	if err != nil {
 		return err
 	}
@@ -75,13 +95,36 @@ func (b *Broker) join(dir string) error {
 	if err != nil {
 		return err
 	}
-	return b.connectAs(secret, "nats://"+address, nats.SetCustomDialer(d))
+	if err := b.sameDoor(dir); err != nil {
+		return err
+	}
+	return b.connectAs(dir, "nats://"+address, nats.SetCustomDialer(d))
 }
 
-func (b *Broker) connectAs(secret, address string, how nats.Option) error {
-	nc, err := nats.Connect(address, append(b.connOptions(), how,
-		nats.UserInfo(serviceUser, secret),
-		nats.CustomInboxPrefix(subjects.ServiceInbox))...)
+// connectAs connects to the embedded server of dir with the rights of the role.
+func (b *Broker) connectAs(dir, address string, how nats.Option) error {
+	if b.opts.Role == subjects.Owner {
+		secret, err := os.ReadFile(filepath.Join(dir, "secret"))
+		if err != nil {
+			return fmt.Errorf("broker secret: %w", err)
+		}
+		err = b.connectWith(address, how, nats.UserInfo(serviceUser, string(secret)), nats.CustomInboxPrefix(subjects.ServiceInbox+".owner"))
+		b.streams = b.js
+		return err
+	}
+	options, err := withKey([]nats.Option{how}, dir, b.opts)
+	if err != nil {
+		return err
+	}
+	err = b.connectWith(address, options...)
+	if b.streams == nil {
+		b.streams = b.js
+	}
+	return err
+}
+
+func (b *Broker) connectWith(address string, options ...nats.Option) error {
+	nc, err := nats.Connect(address, append(b.connOptions(), options...)...)
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", address, err)
 	}

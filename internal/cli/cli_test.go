@@ -147,6 +147,46 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// Who connects is told by flags, by our variables, or by those of NATS's tools;
+// of credentials and key, which exclude each other, what was given counts.
+func TestFlags_Login(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		env  map[string]string
+		args string
+		want Login
+	}{
+		{"Own", map[string]string{"HOOKTRAIL_NATS_CREDS": "a.creds", "NATS_CREDS": "b.creds"}, "", Login{Creds: "a.creds"}},
+		{
+			"NATS",
+			map[string]string{"NATS_NKEY": "k", "NATS_CA": "ca", "NATS_CERT": "cert", "NATS_KEY": "key"},
+			"",
+			Login{NKey: "k", CA: "ca", Cert: "cert", Key: "key"},
+		},
+		{"Flag", map[string]string{"NATS_CREDS": "b.creds"}, "--nats-nkey k", Login{NKey: "k"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, name := range []string{"NATS_CREDS", "NATS_NKEY", "NATS_CA", "NATS_CERT", "NATS_KEY"} {
+				t.Setenv(name, tt.env[name])
+			}
+			t.Setenv("HOOKTRAIL_NATS_CREDS", tt.env["HOOKTRAIL_NATS_CREDS"])
+			var shared Shared
+			cmd := &cobra.Command{Use: "tool", RunE: func(*cobra.Command, []string) error { return nil }}
+			shared.Register(cmd)
+			if status, _, stderr := run(cmd, strings.Fields(tt.args)...); status != ExitOK {
+				t.Fatalf("status %d: %s", status, stderr)
+			}
+			if diff := cmp.Diff(tt.want, shared.Login); diff != "" {
+				t.Errorf("login (-want +got):\n%s", diff)
+			}
+		})
+	}
+	status, _, stderr := run(tool(), "load", "f", "--nats-creds", "a", "--nats-nkey", "b")
+	if status != ExitUsage || !strings.Contains(stderr, "nats-creds") {
+		t.Errorf("both: status %d, %s", status, stderr)
+	}
+}
+
 func TestFlags_BadEnvironment(t *testing.T) {
 	t.Setenv("HOOKTRAIL_MAX_LINES", "many")
 	status, _, stderr := run(tool(), "load", "f")

@@ -12,20 +12,34 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The flag and variable of the broker's address, the one flag that has a second
-// variable.
-const (
-	natsURLFlag = "nats-url"
-	natsURLEnv  = "NATS_URL"
-)
+// natsVariables are the second variables of flags: what NATS's own tools read.
+var natsVariables = map[string]string{ //nolint:gosec // names of variables
+	"nats-url":   "NATS_URL",
+	"nats-creds": "NATS_CREDS",
+	"nats-nkey":  "NATS_NKEY",
+	"nats-ca":    "NATS_CA",
+	"nats-cert":  "NATS_CERT",
+	"nats-key":   "NATS_KEY",
+}
 
 // Shared are the flags that every command takes.
 type Shared struct {
 	DataDir string // where everything is kept
 	NATSURL string // the broker; empty runs one in the process, or joins the one that has the data directory
+	Login   Login  // at NATSURL
+	Auth    string // whom an embedded broker takes: "open", "required", or empty for what it took before
 	Tenant  string // empty where the command takes all
 	JSON    bool   // results for machines
 	Verbose bool   // debug logs
+}
+
+// Login is who connects to a broker elsewhere, and how.
+type Login struct {
+	Creds string // file with a user's JWT and seed
+	NKey  string // file with a user's seed
+	CA    string // file with the certificates that the server's is checked with
+	Cert  string // file with the client's certificate
+	Key   string // file with its key
 }
 
 // Register adds the shared flags to cmd and the commands below it, and makes
@@ -34,10 +48,18 @@ type Shared struct {
 func (s *Shared) Register(cmd *cobra.Command) {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&s.DataDir, "data-dir", DefaultDataDir(), "`folder` that holds everything")
-	flags.StringVar(&s.NATSURL, natsURLFlag, "", "broker `URL`, or nats://context:NAME; empty runs one embedded")
+	flags.StringVar(&s.NATSURL, "nats-url", "", "broker `URL`, or nats://context:NAME; empty runs one embedded")
+	flags.StringVar(&s.Login.Creds, "nats-creds", "", "credentials `file` (JWT and seed) for --nats-url")
+	flags.StringVar(&s.Login.NKey, "nats-nkey", "", "`file` with the seed of an nkey for --nats-url")
+	flags.StringVar(&s.Login.CA, "nats-ca", "", "`file` with the certificates to check that of --nats-url with")
+	flags.StringVar(&s.Login.Cert, "nats-cert", "", "`file` with the client's certificate for --nats-url")
+	flags.StringVar(&s.Login.Key, "nats-key", "", "`file` with the key of --nats-cert")
+	flags.StringVar(&s.Auth, "auth", "", "`mode` of the embedded broker: open takes local clients without credentials, "+
+		"as publishers; required does not; empty keeps what it was, at first open")
 	flags.StringVar(&s.Tenant, "tenant", "", "`tenant`; serve and up take all without it, other commands \"default\"")
 	flags.BoolVar(&s.JSON, "json", false, "print results as JSON")
 	flags.BoolVarP(&s.Verbose, "verbose", "v", false, "log debug messages")
+	cmd.MarkFlagsMutuallyExclusive("nats-creds", "nats-nkey")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
@@ -82,11 +104,10 @@ func EnvName(flag string) string {
 // environment returns the value that the environment has for a flag, and the
 // name of the variable. An empty variable is none.
 func environment(flag string) (name, value string) {
-	names := []string{EnvName(flag)}
-	if flag == natsURLFlag {
-		names = append(names, natsURLEnv) // what NATS's own tools read
-	}
-	for _, name := range names {
+	for _, name := range []string{EnvName(flag), natsVariables[flag]} {
+		if name == "" {
+			continue
+		}
 		if value := os.Getenv(name); value != "" {
 			return name, value
 		}
@@ -139,8 +160,8 @@ func describeEnv(flags *pflag.FlagSet) {
 		if !hasEnv(f) || strings.Contains(f.Usage, name) {
 			return
 		}
-		if f.Name == natsURLFlag {
-			name += " or " + natsURLEnv
+		if second := natsVariables[f.Name]; second != "" {
+			name += " or " + second
 		}
 		f.Usage += " [" + name + "]"
 	})

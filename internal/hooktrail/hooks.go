@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/hookdoc"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
@@ -191,7 +192,10 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	opts := hookconfig.Options{Logger: log}
 	if f.Asks(hookconfig.NATSType) {
 		// Without a connection these hooks fail, which is what is to be seen.
-		nc, err := broker.Dial(ctx, broker.Options{DataDir: shared.DataDir, URL: shared.NATSURL, Name: "hooktrail hooks test", Creds: os.Getenv("NATS_CREDS")})
+		nc, err := broker.Dial(ctx, broker.Options{
+			DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login),
+			Role: subjects.PublisherRole, Name: "hooktrail hooks test",
+		})
 		if err != nil {
 			log.WarnContext(ctx, "nats hooks cannot ask", "error", err)
 		} else {

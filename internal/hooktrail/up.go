@@ -25,9 +25,11 @@ import (
 type UpOptions struct {
 	DataDir      string // required
 	NATSURL      string // a broker elsewhere; empty: the embedded one
-	NATSListen   string // of the embedded one; empty: a free port of the loopback, kept
-	HTTPListen   string // required
-	AllowRemote  bool   // HTTPListen may be another interface than the loopback
+	Login        broker.Login
+	Auth         broker.AuthMode // of the embedded one
+	NATSListen   string          // of the embedded one; empty: a free port of the loopback, kept
+	HTTPListen   string          // required
+	AllowRemote  bool            // HTTPListen may be another interface than the loopback
 	Access       publisher.Access
 	Tenant       string // empty: all
 	DrainTimeout time.Duration
@@ -70,6 +72,7 @@ was acknowledged is lost by that.`,
   curl -d @event.json -H 'Content-Type: application/cloudevents+json' http://127.0.0.1:8080/v1/events`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.NATSURL, opts.Tenant, opts.Logger = shared.DataDir, shared.NATSURL, shared.Tenant, shared.Logger(cmd)
+			opts.Login, opts.Auth = broker.Login(shared.Login), broker.AuthMode(shared.Auth)
 			opts.Redactor = redaction.Redactor()
 			opts.Listening = func(a Addresses) { printAddresses(cmd, shared, a) }
 			if err := opts.Validate(); err != nil {
@@ -121,6 +124,7 @@ func (o UpOptions) Validate() error {
 func Up(ctx context.Context, opts UpOptions) error {
 	return broker.Use(ctx, broker.Options{
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
+		Login: opts.Login, Auth: opts.Auth,
 	}, func(b *broker.Broker) error {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.HTTPListen)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // Command returns the metrics command.
@@ -40,6 +41,7 @@ and end.`,
 			}
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Consumer, Logger: opts.Logger,
+				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.MetricsRole, Tenant: shared.Tenant,
 			}, func(b *broker.Broker) error {
 				opts.Broker = b
 				return runServe(cmd, shared, opts)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -160,6 +161,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 func withBroker(cmd *cobra.Command, shared *cli.Shared, opts broker.Options, work func(context.Context, *broker.Broker) error) error {
 	ctx := cmd.Context()
 	opts.DataDir, opts.URL, opts.Name, opts.Logger = shared.DataDir, shared.NATSURL, "publisher", shared.Logger(cmd)
+	opts.Login, opts.Auth, opts.Role = broker.Login(shared.Login), broker.AuthMode(shared.Auth), subjects.PublisherRole
 	return broker.Use(ctx, opts, func(b *broker.Broker) error { return work(ctx, b) })
 }
 

@@ -2,9 +2,10 @@ package subjects
 
 import "fmt"
 
-// LoopbackInbox is the inbox prefix of clients without credentials. Services
-// have inboxes of their own below [ServiceInbox], so that nobody else on the
-// machine can listen to the replies that they get.
+// LoopbackInbox is the inbox prefix of clients without credentials, and of
+// tenants' engines in their accounts. Services of the embedded server have
+// inboxes of their own below [ServiceInbox], so that nobody else on the machine
+// can listen to the replies that they get.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"
@@ -37,7 +38,7 @@ func (s Space) AdvisorySubjects() []string {
 func (s Space) PublisherRights() []string {
 	return []string{
 		s.AllEvents(), s.AllChains(), s.AllDecisions(),
-		"$JS.API.DIRECT.GET." + s.EventStream() + "." + s.AllChains(),
+		s.chainLookup(s.AllChains()),
 	}
 }
 

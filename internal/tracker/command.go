@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // Command returns the tracker command.
@@ -40,6 +41,7 @@ where "bd import" reads them.`,
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
+				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
 			}, func(b *broker.Broker) error {
 				opts.Broker = b
 				return serve(cmd, shared, opts)

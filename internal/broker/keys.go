@@ -1,0 +1,118 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// keyEnding is that of the files of keys.
+const keyEnding = ".nk"
+
+// keyDir holds the keys of the services, below the folder of the server.
+func keyDir(dir string) string { return filepath.Join(dir, "keys") }
+
+// keyName names the key of a role: that of a service that reads one tenant
+// alone is another than that of one that reads all.
+func keyName(space subjects.Space, role subjects.Role, tenant string) (string, error) {
+	if !role.Consumes() {
+		tenant = ""
+	}
+	return space.Durable(string(role), tenant)
+}
+
+// roleOf returns the role of a key's name.
+func roleOf(name string) (role subjects.Role, durable string, ok bool) {
+	base, _, _ := strings.Cut(name, "==")
+	for _, r := range subjects.Roles() {
+		if string(r) == base {
+			return r, name, true
+		}
+	}
+	return "", "", false
+}
+
+// loadKey returns the file of a key in dir, making the key when there is none.
+// Of processes that make it at once one does.
+func loadKey(dir, name string) (string, error) {
+	path := filepath.Join(keyDir(dir), name+keyEnding)
+	switch _, err := os.Stat(path); {
+	case err == nil:
+		return path, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("key of %s: %w", name, err)
+	}
+	if err := os.MkdirAll(keyDir(dir), 0o700); err != nil {
+		return "", fmt.Errorf("folder of keys: %w", err)
+	}
+	_, seed, err := newKey()
+	if err != nil {
+		return "", err
+	}
+	tmp, err := os.CreateTemp(keyDir(dir), "new.*") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("key of %s: %w", name, err)
+	}
+	_, err = tmp.Write(seed)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err == nil {
+		err = os.Link(tmp.Name(), path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = nil // another process was first
+	}
+	if err = errors.Join(err, os.Remove(tmp.Name())); err != nil {
+		return "", fmt.Errorf("key of %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// newKey makes the key of a user: what others may know of it, and what they may
+// not.
+func newKey() (public string, seed []byte, err error) {
+	pair, err := nkeys.CreateUser()
+	if err == nil {
+		public, err = pair.PublicKey()
+	}
+	if err == nil {
+		seed, err = pair.Seed()
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("make a key: %w", err)
+	}
+	return public, seed, nil
+}
+
+// publicKey reads what others may know of the key in a file.
+func publicKey(path string) (string, error) {
+	seed, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	pair, err := nkeys.ParseDecoratedUserNKey(seed)
+	if err != nil {
+		return "", fmt.Errorf("key %s: %w", path, err)
+	}
+	return pair.PublicKey()
+}
+
+// keyOwner returns the name of the key in dir whose public half is known.
+func keyOwner(dir, public string) (name string, ok bool) {
+	files, err := filepath.Glob(filepath.Join(keyDir(dir), "*"+keyEnding))
+	if err != nil {
+		return "", false
+	}
+	for _, path := range files {
+		if found, err := publicKey(path); err == nil && found == public {
+			return strings.TrimSuffix(filepath.Base(path), keyEnding), true
+		}
+	}
+	return "", false
+}

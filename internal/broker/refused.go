@@ -1,0 +1,80 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// ErrPermission is wrapped when the broker does not let the connection's user do
+// what it has to.
+var ErrPermission = errors.New("the broker's permissions do not allow it")
+
+// Refusal returns what err, an error that a connection reports beside its
+// messages, says of a permission that its user lacks; nil if it says nothing of
+// the kind. It names the subject.
+func Refusal(err error) error {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return nil
+	}
+	_, action, _ := strings.Cut(err.Error(), "Permissions Violation for ")
+	return fmt.Errorf("%w: %s", ErrPermission, action)
+}
+
+// maxRefusals is how many are remembered.
+const maxRefusals = 10
+
+// reported handles what a connection reports beside its messages. The server
+// reports each refused message; one log line for each subject is enough.
+func (b *Broker) reported(err error) {
+	refusal := Refusal(err)
+	if refusal == nil {
+		b.opts.Logger.Warn("broker reported an error", "error", err)
+		return
+	}
+	b.mu.Lock()
+	cancel := b.refuse
+	known := b.refused[refusal.Error()] || len(b.refused) >= maxRefusals
+	if !known {
+		b.refused[refusal.Error()] = true
+		b.warnings[warnRefused] = refusal.Error() + "; give its user the rights of docs/operations.md"
+	}
+	b.mu.Unlock()
+	if cancel != nil && strings.Contains(refusal.Error(), `"$JS.API.STREAM.`) {
+		cancel(refusal)
+	}
+	if !known {
+		b.opts.Logger.Error("broker refused a message", "error", refusal)
+	}
+}
+
+// forgetRefusals begins anew: who connects again may have other rights.
+func (b *Broker) forgetRefusals() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.refused)
+	delete(b.warnings, warnRefused)
+}
+
+// unlessRefused calls do, which asks about streams. Its context ends when the
+// broker refuses that, which nobody answers; the refusal is the error then.
+func (b *Broker) unlessRefused(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	b.mu.Lock()
+	b.refuse = cancel
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.refuse = nil
+		b.mu.Unlock()
+	}()
+	err := do(ctx)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrPermission) {
+		return fmt.Errorf("streams: %w; hooktrail nats init, with the rights of the owner, makes them", cause)
+	}
+	return err
+}

@@ -1,0 +1,142 @@
+package broker
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nkeys"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// TenantKey is the public half of a key with which engines of a tenant connect.
+// Fields may be added, never renamed.
+type TenantKey struct {
+	Tenant  string    `json:"tenant"`
+	Key     string    `json:"key"`
+	Created time.Time `json:"created"`
+}
+
+// ErrNoKey is wrapped when there is no such key of a tenant.
+var ErrNoKey = errors.New("there is no such key")
+
+// tenantDir holds the public keys of tenants, a file each, below the folder of
+// the server, which looks there whenever one connects.
+func tenantDir(dir string) string { return filepath.Join(dir, "tenants") }
+
+const tenantEnding = ".json"
+
+// AddTenant makes a key for engines of a tenant, and lets them connect to the
+// embedded server of the data directory with it. A tenant may have several. The
+// seed, which is what an engine needs, is kept nowhere.
+func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
+	if tenant == "" {
+		return TenantKey{}, nil, errors.New("tenant: empty")
+	}
+	if _, err := subjects.Token(tenant); err != nil {
+		return TenantKey{}, nil, fmt.Errorf("tenant: %w", err)
+	}
+	public, seed, err := newKey()
+	if err != nil {
+		return TenantKey{}, nil, err
+	}
+	k = TenantKey{Tenant: tenant, Key: public, Created: time.Now().UTC().Truncate(time.Second)}
+	data, err := json.Marshal(k)
+	if err != nil {
+		return TenantKey{}, nil, fmt.Errorf("key of tenant %q: %w", tenant, err)
+	}
+	dir := tenantDir(filepath.Join(dataDir, "nats"))
+	if err = os.MkdirAll(dir, 0o700); err == nil {
+		err = writeFile(filepath.Join(dir, public+tenantEnding), string(data)+"\n")
+	}
+	if err != nil {
+		return TenantKey{}, nil, fmt.Errorf("key of tenant %q: %w", tenant, err)
+	}
+	return k, seed, nil
+}
+
+// Tenants returns the keys of a data directory, by tenant and age. Files that
+// hold no key are left out, and named by the error.
+func Tenants(dataDir string) ([]TenantKey, error) {
+	dir := filepath.Join(dataDir, "nats")
+	files, err := os.ReadDir(tenantDir(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("keys of tenants: %w", err)
+	}
+	var (
+		keys []TenantKey
+		errs []error
+	)
+	for _, f := range files {
+		public, ok := strings.CutSuffix(f.Name(), tenantEnding)
+		if !ok {
+			continue
+		}
+		if k, err := readTenant(dir, public); err != nil {
+			errs = append(errs, err)
+		} else {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b TenantKey) int {
+		if c := strings.Compare(a.Tenant, b.Tenant); c != 0 {
+			return c
+		}
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Key, b.Key)
+	})
+	return keys, errors.Join(errs...)
+}
+
+// readTenant returns the tenant's key whose public half is known. The name of
+// the file is not believed.
+func readTenant(dir, public string) (TenantKey, error) {
+	if !nkeys.IsValidPublicUserKey(public) {
+		return TenantKey{}, fmt.Errorf("key of a tenant: %w", ErrNoKey)
+	}
+	path := filepath.Join(tenantDir(dir), public+tenantEnding)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return TenantKey{}, fmt.Errorf("key of a tenant: %w", err)
+	}
+	var k TenantKey
+	if err := json.Unmarshal(data, &k); err != nil {
+		return TenantKey{}, fmt.Errorf("key of a tenant: %s: %w", path, err)
+	}
+	if k.Key != public || k.Tenant == "" {
+		return TenantKey{}, fmt.Errorf("key of a tenant: %s is of another key", path)
+	}
+	return k, nil
+}
+
+// RemoveTenant takes a tenant's keys back, or only one of them, and returns
+// which: who is connected with one is cut off by a running server in a moment.
+func RemoveTenant(dataDir, tenant, key string) ([]TenantKey, error) {
+	keys, err := Tenants(dataDir)
+	keys = slices.DeleteFunc(keys, func(k TenantKey) bool {
+		return k.Tenant != tenant || key != "" && k.Key != key
+	})
+	switch {
+	case len(keys) == 0 && err != nil:
+		return nil, err
+	case len(keys) == 0 && key != "":
+		return nil, fmt.Errorf("tenant %q, key %s: %w", tenant, key, ErrNoKey)
+	case len(keys) == 0:
+		return nil, fmt.Errorf("tenant %q: %w", tenant, ErrNoKey)
+	}
+	for i, k := range keys {
+		if err := os.Remove(filepath.Join(tenantDir(filepath.Join(dataDir, "nats")), k.Key+tenantEnding)); err != nil {
+			return keys[:i], fmt.Errorf("key of tenant %q: %w", tenant, err)
+		}
+	}
+	return keys, nil
+}

@@ -1,0 +1,137 @@
+package subjects
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Role is what a client of the broker is there for. It decides what it may do.
+type Role string
+
+// The roles. The zero Role is that of the owner.
+const (
+	Owner         Role = ""          // everything: makes the streams
+	PublisherRole Role = "publisher" // writes everybody's events, answers and asks for decisions
+	AuditorRole   Role = "auditor"
+	TrackerRole   Role = "tracker" // reads, and writes what it decides
+	MetricsRole   Role = "metrics"
+	ReaderRole    Role = "reader" // any other consumer
+	DeciderRole   Role = "decide" // a decision service of one's own
+)
+
+// Roles are all but that of the owner.
+func Roles() []Role {
+	return []Role{PublisherRole, AuditorRole, TrackerRole, MetricsRole, ReaderRole, DeciderRole}
+}
+
+// Consumes reports whether the role has a durable consumer.
+func (r Role) Consumes() bool {
+	return slices.Contains([]Role{AuditorRole, TrackerRole, MetricsRole, ReaderRole}, r)
+}
+
+// Rights are the subjects that a client may publish and subscribe to, and no
+// others.
+type Rights struct {
+	Publish   []string
+	Subscribe []string
+	Responses bool // it may answer the requests that it gets
+}
+
+// trackerKinds are what the tracker's outbox publishes.
+var trackerKinds = []events.Kind{
+	events.IssueDecided, events.IssueEdited, events.GapRecorded, events.RunSealed, events.BlobChunk,
+}
+
+// Rights returns the least that a client of a role needs. A consumer has the
+// durable that [Space.Durable] names, and no other. The client's inbox prefix is
+// inbox: nobody else may listen there.
+func (s Space) Rights(role Role, durable, inbox string) Rights {
+	r := Rights{Subscribe: []string{inbox + ".>"}}
+	ev := s.EventStream()
+	for _, stream := range []string{ev, s.DeadLetterStream(), s.AdvisoryStream()} {
+		r.Publish = append(r.Publish, "$JS.API.STREAM.INFO."+stream)
+	}
+	if role.Consumes() {
+		r.Publish = append(r.Publish,
+			"$JS.API.STREAM.MSG.GET."+ev,
+			"$JS.API.CONSUMER.CREATE."+ev+"."+durable,
+			"$JS.API.CONSUMER.DELETE."+ev+"."+durable,
+			"$JS.API.CONSUMER.RESET."+ev+"."+durable,
+			"$JS.API.CONSUMER.MSG.NEXT."+ev+"."+durable,
+			"$JS.ACK."+ev+"."+durable+".>",
+			s.prefix()+"dlq."+string(role),
+		)
+	}
+	switch role {
+	case Owner:
+		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
+	case PublisherRole:
+		r.Publish = append(r.Publish, s.PublisherRights()...)
+		r.decide(s)
+	case TrackerRole:
+		for _, kind := range trackerKinds {
+			r.Publish = append(r.Publish, s.prefix()+"ev.*.*.*."+escape(string(kind)))
+		}
+		r.Publish = append(r.Publish, s.AllChains(), s.chainLookup(s.AllChains()))
+	case DeciderRole:
+		r.Publish = nil
+		r.decide(s)
+	case AuditorRole, MetricsRole, ReaderRole:
+	}
+	return r
+}
+
+// decide adds what a decision service needs: requests, and those by which NATS's
+// own tools find services.
+func (r *Rights) decide(s Space) {
+	r.Subscribe = append(r.Subscribe, s.AllDecisions(), "$SRV.>")
+	r.Responses = true
+}
+
+// chainLookup is where the last message on a subject of chains is asked for.
+func (s Space) chainLookup(subject string) string {
+	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
+}
+
+// Route is a way out of a tenant's account: what is published to From there is
+// published to To in the account that owns the streams, with the same tokens in
+// the places of the wildcards.
+type Route struct{ From, To string }
+
+// Routes are all the ways out of a tenant's account: its events and manifests,
+// the last manifest of a chain of its own, and requests for decisions about it.
+// Each is there twice, with the tenant's token, as [Space.Event] and the like
+// make the subject, and without it: the route adds the token.
+func (s Space) Routes(tenant string) ([]Route, error) {
+	token, err := Token(tenant)
+	if err != nil {
+		return nil, fmt.Errorf("tenant id: %w", err)
+	}
+	same := func(subject string) Route { return Route{From: subject, To: subject} }
+	ev, chain, decide := s.prefix()+"ev.", s.prefix()+"chain.", s.prefix()+"decide"
+	return []Route{
+		same(ev + token + ".*.*.*"),
+		{From: ev + "*.*.*", To: ev + token + ".*.*.*"},
+		same(chain + token + ".*"),
+		{From: chain + "*", To: chain + token + ".*"},
+		same(s.chainLookup(chain + token + ".*")),
+		{From: s.chainLookup(chain + "*"), To: s.chainLookup(chain + token + ".*")},
+		same(decide + "." + token),
+		{From: decide, To: decide + "." + token},
+	}, nil
+}
+
+// TenantRights are the rights of an engine in the account of its tenant.
+func (s Space) TenantRights(tenant string) (Rights, error) {
+	routes, err := s.Routes(tenant)
+	if err != nil {
+		return Rights{}, err
+	}
+	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
+	for _, route := range routes {
+		r.Publish = append(r.Publish, route.From)
+	}
+	return r, nil
+}

@@ -78,8 +78,8 @@ func (b *build) copilotPlace() {
 	b.here.session = ident(b.in.text("sessionId", "session_id"))
 	b.here.run = b.here.session
 	agent, parent := ident(b.in.text("agentId", "agent_id")), ident(b.in.text("parentAgentId", "parent_agent_id"))
-	if agent != "" && parent != "" {
-		b.here.agent, b.here.parentAgent, b.here.parentRun = agent, b.tool.name, parent
+	if agent != "" && parent != "" { // some events name the session of the parent as theirs
+		b.here = place{run: agent, session: agent, agent: agent, parentAgent: b.tool.name, parentRun: parent}
 	}
 	t, ok := b.in.moment("timestamp")
 	if !ok {
@@ -149,7 +149,6 @@ func (b *build) copilotSubagent(agent string) {
 		return
 	}
 	sub := b.here
-	sub.run, sub.session = agent, agent
 	kind := b.in.text("agentType", "agent_type")
 	name := firstText(b.in.text("agentDisplayName", "agent_display_name"), b.in.text("agentName", "agent_name"))
 	b.here = place{run: sub.parentRun, session: sub.parentRun, agent: b.tool.name}

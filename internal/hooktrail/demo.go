@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/publisher"
+	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -216,7 +217,7 @@ func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 	}
 	for _, s := range t.Steps {
 		if s.Input != "" {
-			report.Title = oneLine(s.Input)
+			report.Title = trace.OneLine(s.Input)
 			break
 		}
 	}

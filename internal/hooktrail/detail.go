@@ -1,62 +1,13 @@
 package hooktrail
 
 import (
-	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-// telling are the arguments that say most about a call, the first that is there
-// wins.
-var telling = []string{"command", "cmd", "file_path", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name"}
-
-// detail returns one line about the arguments of a call: the one that tells
-// most, else all of them.
-func detail(args json.RawMessage, cwd string) string {
-	var named map[string]json.RawMessage
-	if json.Unmarshal(args, &named) != nil {
-		return oneLine(string(args))
-	}
-	for _, name := range telling {
-		var value string
-		if json.Unmarshal(named[name], &value) == nil && value != "" {
-			if cwd != "" {
-				value = strings.ReplaceAll(value, strings.TrimSuffix(cwd, "/")+"/", "")
-			}
-			return oneLine(value)
-		}
-	}
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		parts = append(parts, name+abbreviate(named[name]))
-	}
-	return oneLine(strings.Join(parts, " "))
-}
-
-// abbreviate returns a value that fits behind the name of its argument: "=3",
-// "[4]" for a list of four.
-func abbreviate(value json.RawMessage) string {
-	var list []json.RawMessage
-	switch {
-	case json.Unmarshal(value, &list) == nil && list != nil:
-		return "[" + strconv.Itoa(len(list)) + "]"
-	case strings.HasPrefix(string(value), "{"):
-		return "{…}"
-	}
-	return "=" + oneLine(string(value))
-}
-
 // maxDetail bounds a line before it is clipped to the width of the screen.
 const maxDetail = 500
-
-// oneLine returns s with every run of white space as one space.
-func oneLine(s string) string {
-	return clip(strings.Join(strings.Fields(clip(s, 4*maxDetail)), " "), maxDetail)
-}
 
 // clip returns at most width characters of s, the last an ellipsis if some are
 // left out.

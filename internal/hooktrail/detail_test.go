@@ -1,32 +1,11 @@
 package hooktrail
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 )
-
-func TestDetail(t *testing.T) {
-	tests := []struct{ name, args, want string }{
-		{"Command", `{"description":"d","command":"go  test\n./..."}`, "go test ./..."},
-		{"InsideCwd", `{"file_path":"/src/kettle/a/b.go"}`, "a/b.go"},
-		{"Outside", `{"file_path":"/etc/hosts"}`, "/etc/hosts"},
-		{"Nothing", `{}`, ""},
-		{"Others", `{"todos":[1,2],"n":3,"deep":{"a":1},"s":"x"}`, `deep{…} n=3 s="x" todos[2]`},
-		{"NotAnObject", `["a"]`, `["a"]`},
-		{"NotAString", `{"command":7}`, `command=7`},
-		{"Absent", ``, ``},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := detail(json.RawMessage(tt.args), "/src/kettle"); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
 
 func TestDuration(t *testing.T) {
 	for ms, want := range map[int64]string{0: "0ms", 999: "999ms", 3_449: "3.4s", 12_900: "12s", 83_000: "1m 23s", 7_500_000: "2h 5m"} {

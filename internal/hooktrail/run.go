@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -128,15 +129,27 @@ type runReport interface {
 	write(w io.Writer, paint cli.Palette)
 }
 
-// readTrace folds the events of the run that name stands for.
-func readTrace(ctx context.Context, r *ledger.Reader, name string) (Trace, error) {
+// readTrace folds the events of the run that name stands for, and of the runs
+// that its sub-agents had.
+func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
-		return Trace{}, err
+		return runTrace{}, err
 	}
-	t := newTracer(r.Tenant(), run)
-	err = eachEvent(ctx, r, run, t.add)
-	return t.result(), err
+	fold := trace.Fold{Tenant: r.Tenant()}
+	read := map[string]bool{run: true}
+	for left := []string{run}; len(left) > 0; left = left[1:] {
+		if err := eachEvent(ctx, r, left[0], fold.Add); err != nil {
+			return runTrace{}, err
+		}
+		for _, sub := range fold.Subagents(left[0]) {
+			if !read[sub] {
+				read[sub] = true
+				left = append(left, sub)
+			}
+		}
+	}
+	return runTrace{fold.Trace(run)}, nil
 }
 
 // eachEvent calls fold with the events of a run, in the order of the ledger.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -20,7 +21,7 @@ const (
 
 // waterfall writes t to w: a line for the run, one per step, and below it one
 // per tool call with a bar that shows when in the step it ran, and how long.
-func waterfall(w io.Writer, t Trace, paint cli.Palette) {
+func waterfall(w io.Writer, t trace.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
@@ -32,9 +33,12 @@ func waterfall(w io.Writer, t Trace, paint cli.Palette) {
 	}
 }
 
-func (t Trace) write(w io.Writer, paint cli.Palette) { waterfall(w, t, paint) }
+// runTrace is a trace as `run show` reports it.
+type runTrace struct{ trace.Trace }
 
-func heading(t Trace) []string {
+func (t runTrace) write(w io.Writer, paint cli.Palette) { waterfall(w, t.Trace, paint) }
+
+func heading(t trace.Trace) []string {
 	engine := t.Source
 	if t.Version != "" {
 		engine += " " + t.Version
@@ -56,10 +60,13 @@ func heading(t Trace) []string {
 	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
 }
 
-func traceTotals(t Trace) []string {
+func traceTotals(t trace.Trace) []string {
 	calls := plural(t.ToolCalls, "tool call")
 	if t.ToolErrors > 0 {
 		calls += fmt.Sprintf(", %d failed", t.ToolErrors)
+	}
+	if t.Denied > 0 {
+		calls += fmt.Sprintf(", %d denied", t.Denied)
 	}
 	if t.Unanswered > 0 {
 		calls += fmt.Sprintf(", %d without result", t.Unanswered)
@@ -76,7 +83,7 @@ func tokens(u events.Tokens) string {
 	return s
 }
 
-func writeStep(w io.Writer, n int, s *Step, t Trace, paint cli.Palette) {
+func writeStep(w io.Writer, n int, s *trace.Step, t trace.Trace, paint cli.Palette) {
 	input := s.Input
 	if input == "" {
 		input = s.ID
@@ -94,18 +101,34 @@ func writeStep(w io.Writer, n int, s *Step, t Trace, paint cli.Palette) {
 	}
 }
 
-func writeRow(w io.Writer, r *Row, s *Step, t Trace, paint cli.Palette) {
+func writeRow(w io.Writer, r *trace.Row, s *trace.Step, t trace.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "    %s %s %s %s %7s\n",
 		rowMark(r, paint),
 		pad(shown(r.Name, nameWidth), nameWidth),
 		pad(shown(r.Detail, detailWidth), detailWidth),
 		rowBar(r, s, paint), rowDuration(r))
-	if r.Run != "" {
-		fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(cli.ShellQuote(r.Run), maxDetail)+tenantFlag(t.Tenant)))
+	if r.Run == "" {
+		return
+	}
+	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(cli.ShellQuote(r.Run), maxDetail)+tenantFlag(t.Tenant)))
+	for _, child := range t.Children {
+		if child.Run == r.Run {
+			writeChild(w, child, paint)
+		}
 	}
 }
 
-func rowDuration(r *Row) string {
+// writeChild writes what a sub-agent did, a line per row.
+func writeChild(w io.Writer, t trace.Trace, paint cli.Palette) {
+	for _, s := range t.Steps {
+		for _, r := range s.Rows {
+			fmt.Fprintf(w, "      %s %s %s %7s\n",
+				rowMark(r, paint), pad(shown(r.Name, nameWidth), nameWidth), pad(shown(r.Detail, detailWidth), detailWidth), rowDuration(r))
+		}
+	}
+}
+
+func rowDuration(r *trace.Row) string {
 	switch {
 	case r.Kind != events.ToolBefore && r.Kind != events.ToolResult:
 		return ""
@@ -117,7 +140,7 @@ func rowDuration(r *Row) string {
 	return duration(r.DurationMS)
 }
 
-func rowBar(r *Row, s *Step, paint cli.Palette) string {
+func rowBar(r *trace.Row, s *trace.Step, paint cli.Palette) string {
 	bar := timeBar(r.Started.Sub(s.Started), time.Duration(r.DurationMS)*time.Millisecond, time.Duration(s.DurationMS)*time.Millisecond)
 	if r.Status == events.ToolError {
 		return paint.Bad(bar)
@@ -152,7 +175,7 @@ func stepMark(status events.StepStatus, paint cli.Palette) string {
 	return " "
 }
 
-func rowMark(r *Row, paint cli.Palette) string {
+func rowMark(r *trace.Row, paint cli.Palette) string {
 	switch r.Status {
 	case events.ToolSuccess:
 		return paint.Good("✓")
@@ -170,7 +193,7 @@ func rowMark(r *Row, paint cli.Palette) string {
 
 // shown returns s as at most width characters of one line that a terminal only
 // prints.
-func shown(s string, width int) string { return clip(cli.Printable(oneLine(s)), width) }
+func shown(s string, width int) string { return clip(cli.Printable(trace.OneLine(s)), width) }
 
 // pad fills s with spaces to width characters.
 func pad(s string, width int) string {

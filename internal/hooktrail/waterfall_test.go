@@ -1,0 +1,160 @@
+package hooktrail
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/trace"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares got with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got), -update rewrites it:\n%s", name, diff)
+	}
+}
+
+// recorded returns the fold of the built-in session.
+func recorded(t *testing.T) *trace.Fold {
+	t.Helper()
+	fold := &trace.Fold{Tenant: "default"}
+	err := fs.WalkDir(os.DirFS("session"), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		f, err := os.Open(filepath.Join("session", name))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		for e, err := range claude.Events(t.Context(), f, ingest.Options{File: name, Tenant: "default"}) {
+			if err != nil {
+				return err
+			}
+			fold.Add(e)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fold
+}
+
+func TestWaterfall(t *testing.T) {
+	fold := recorded(t)
+	for _, run := range fold.Runs() {
+		name := strings.ReplaceAll(run, "/", "_")
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			waterfall(&b, fold.Trace(run), cli.Palette{})
+			golden(t, name+".waterfall", b.Bytes())
+			data, err := json.MarshalIndent(fold.Trace(run), "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".json", append(data, '\n'))
+		})
+	}
+}
+
+// timeline builds events of one run, a second apart.
+type timeline struct {
+	t   *testing.T
+	now time.Time
+	all []events.Event
+}
+
+func (l *timeline) add(kind events.Kind, step, call string, payload any) {
+	l.t.Helper()
+	e, err := events.New(kind, "/engine", payload)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.now = l.now.Add(time.Second)
+	e.Time, e.Tenant, e.Run, e.Step, e.ToolCall = l.now, "acme", "r1", step, call
+	l.all = append(l.all, e)
+}
+
+func (l *timeline) trace() trace.Trace {
+	fold := trace.Fold{Tenant: "acme"}
+	for _, e := range l.all {
+		fold.Add(e)
+	}
+	return fold.Trace("r1")
+}
+
+func newTimeline(t *testing.T) *timeline {
+	t.Helper()
+	return &timeline{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+}
+
+func TestWaterfall_Denied(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny}})
+	var b bytes.Buffer
+	waterfall(&b, l.trace(), cli.Palette{})
+	if text := b.String(); !strings.Contains(text, "1 tool call, 1 denied ·") || strings.Count(text, "denied") != 2 {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+// TestWaterfall_Subagents: the calls of a sub-agent stand below the call that
+// started it.
+func TestWaterfall_Subagents(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Task"})
+	l.add(events.SubagentStart, "s", "c1", events.SubagentStartData{Subagent: "a1"})
+	l.add(events.ToolBefore, "s", "c2", events.ToolBeforeData{Tool: "Bash", Args: []byte(`{"command":"ls"}`)})
+	l.add(events.ToolResult, "s", "c2", events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, DurationMS: 7})
+	for i := range l.all[2:] {
+		l.all[2+i].Run, l.all[2+i].ParentRun = "r1/a1", "r1"
+	}
+	var b bytes.Buffer
+	waterfall(&b, l.trace(), cli.Palette{})
+	_, below, _ := strings.Cut(b.String(), "hooktrail run show r1/a1")
+	if !strings.Contains(below, "✓ Bash         ls") || !strings.Contains(below, "7ms") {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+func TestWaterfall_HostileText(t *testing.T) {
+	evil := "\x1b[2J\nforged\u202e"
+	l := newTimeline(t)
+	l.add(events.PromptSubmit, evil, "", events.PromptSubmitData{Prompt: evil})
+	l.add(events.ToolBefore, evil, evil, events.ToolBeforeData{Tool: evil, Args: json.RawMessage(`{"command":"\u001b[2J\u001b]0;x\u0007"}`)})
+	l.add(events.SubagentStart, evil, evil, events.SubagentStartData{Subagent: evil})
+	l.add(events.Error, evil, "", events.ErrorData{Error: events.Failure{Message: evil, Class: evil}})
+	l.add(events.StepFinished, evil, "", events.StepFinishedData{StepStatus: events.StepFailed, Error: &events.Failure{Message: evil}})
+	var b bytes.Buffer
+	waterfall(&b, l.trace(), cli.Palette{})
+	if got := b.String(); got != cli.Printable(got) || strings.Contains(got, "\nforged") {
+		t.Errorf("text of an agent moves the terminal:\n%q", got)
+	}
+}

@@ -84,8 +84,8 @@ func TestDocuments_Stops(t *testing.T) {
 	all := len(parts(t.Context(), strings.NewReader(in), ingest.Options{}))
 	for most := 1; most < all; most++ {
 		n := 0
-		for range ingest.Documents(t.Context(), strings.NewReader(in), ingest.Options{}, "steps") {
-			if n++; n == most {
+		for _, err := range ingest.Documents(t.Context(), strings.NewReader(in), ingest.Options{}, "steps") {
+			if n++; n == most || errors.Is(err, io.EOF) {
 				break
 			}
 		}

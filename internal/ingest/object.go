@@ -48,7 +48,7 @@ func JSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
+	if err := enc.Encode(v); err != nil {
 		return nil
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))

@@ -45,38 +45,14 @@ type document struct {
 	Metrics     metrics
 }
 
-// field returns where the member of that name is kept, nil where it is only kept
-// in raw.
-func (d *document) field(name string) any {
-	switch name {
-	case "instance_id":
-		return &d.Instance
-	case "issue":
-		return &d.Issue
-	case "issue_type":
-		return &d.IssueType
-	case "instruction":
-		return &d.Instruction
-	case "metadata":
-		return &d.Metadata
-	case "instance":
-		return &d.Task
-	case "base_commit":
-		return &d.Commit
-	case "git_patch":
-		return &d.Patch
-	case "test_result":
-		return &d.Test
-	case "error":
-		return &d.Error
-	case "success":
-		return &d.Success
-	case "result_explanation":
-		return &d.Explanation
-	case "metrics":
-		return &d.Metrics
+// fields returns where the members are kept that are more than raw.
+func (d *document) fields() map[string]any {
+	return map[string]any{
+		"instance_id": &d.Instance, "instance": &d.Task, "issue": &d.Issue, "issue_type": &d.IssueType,
+		"instruction": &d.Instruction, "metadata": &d.Metadata, "base_commit": &d.Commit,
+		"git_patch": &d.Patch, "test_result": &d.Test, "metrics": &d.Metrics,
+		"error": &d.Error, "success": &d.Success, "result_explanation": &d.Explanation,
 	}
-	return nil
 }
 
 // add takes in a member. It returns false where it is not of the expected shape.
@@ -86,7 +62,7 @@ func (d *document) add(name string, value json.RawMessage, begun bool) bool {
 	} else {
 		d.before.Add(name, value)
 	}
-	field := d.field(name)
+	field := d.fields()[name]
 	return field == nil || json.Unmarshal(value, field) == nil
 }
 
@@ -151,15 +127,16 @@ func (d *document) started(version string) events.RunStartedData {
 
 // end tells data how the run ended, as far as the document does.
 func (d *document) end(data *events.RunFinishedData) {
+	data.Raw = d.after.JSON()
 	data.Files = ingest.PatchedFiles(d.Patch + "\n" + d.Test.Patch)
 	if total := d.Metrics.Usage.tokens(); *data.TokensUsed == (events.Tokens{}) {
 		data.TokensUsed = &total // no answer told its own
 	}
-	about := map[string]any{}
-	if cost := json.Number(d.Metrics.Cost); len(cost) > 0 && cost != "0" && cost != "0.0" {
-		if n, err := cost.Float64(); err == nil {
-			about["cost"] = n
+	if cost := number(d.Metrics.Cost); cost > 0 {
+		if data.Metadata == nil {
+			data.Metadata = map[string]any{}
 		}
+		data.Metadata["cost"] = cost
 	}
 	if d.Explanation != "" {
 		data.OutputSummary = ingest.Clip(d.Explanation, ingest.MaxOutput)
@@ -176,11 +153,13 @@ func (d *document) end(data *events.RunFinishedData) {
 	case d.Success != nil:
 		data.Success = true
 	}
-	for name, value := range data.Metadata {
-		about[name] = value
+}
+
+// number returns raw as a number, 0 where it is none.
+func number(raw json.RawMessage) float64 {
+	var n float64
+	if json.Unmarshal(raw, &n) != nil {
+		return 0
 	}
-	data.Metadata, data.Raw = about, d.after.JSON()
-	if len(about) == 0 {
-		data.Metadata = nil
-	}
+	return n
 }

@@ -209,7 +209,8 @@ func TestEvents_Items(t *testing.T) {
 				"delegate-2 tool.before action-4 browse", "delegate-2 tool.result action-4 success",
 				"delegate-2 step.finished 3", "delegate-2 run.finished true", "subagent.stopped action-2", "tool.result action-2 success",
 				"step.finished 1", "response.completed", "tool.before action-7 finish", "step.finished 7", "run.finished true finished",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"ParallelCallsOfOneAnswer",
@@ -223,7 +224,8 @@ func TestEvents_Items(t *testing.T) {
 				"run.started", "prompt.submit", "response.completed", "tool.before a run", "tool.before b fetch", "tool.result b success",
 				"tool.result a success", "step.finished 1", "response.completed", "tool.before action-6 run", "tool.result action-6 error rejected",
 				"step.finished 6", "run.finished true",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"OldPairs",
@@ -231,7 +233,8 @@ func TestEvents_Items(t *testing.T) {
 			[]string{
 				"run.started", "prompt.submit", "custom observation.null", "response.completed", "tool.before action-item-2 run",
 				"tool.result action-item-2 error", "step.finished item-0", "run.finished false not finished",
-			}, nil,
+			},
+			nil,
 		},
 		{
 			"OddItems",
@@ -249,7 +252,8 @@ func TestEvents_Items(t *testing.T) {
 		},
 		{
 			"NoHistory", `{"instance_id":"x","instruction":"i","history":null,"error":"boom"}`,
-			[]string{"run.started", "run.finished false error"}, nil,
+			[]string{"run.started", "run.finished false error"},
+			nil,
 		},
 		{"Empty", "[]", nil, nil},
 		{

@@ -19,6 +19,7 @@ var floors = map[string]int{
 	"internal/cli":           1,
 	"internal/filelock":      1,
 	"internal/tokens":        2,
+	"internal/otlp":          3,
 	"internal/ingest/cehttp": 3,
 	"pkg/hooks/policy":       2,
 	"pkg/hooks/provider":     3,
@@ -90,6 +91,7 @@ var reserved = map[string][]string{
 	"C":                              {},
 
 	"github.com/zricethezav/gitleaks": {"pkg/redact"},
+	"go.opentelemetry.io/collector":   {"internal/otlp"},
 }
 
 // apart are imports that the floors would allow.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/otlp"
 	"github.com/hooktrail/hooktrail/internal/tokens"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -39,6 +40,9 @@ type HandlerOptions struct {
 // tenant, source and id, is accepted and adds nothing where the Appender knows it
 // ([publish.ErrDuplicate]). Bodies may be gzip.
 //
+// OpenTelemetry exporters send to POST /v1/traces and POST /v1/logs (OTLP/HTTP,
+// JSON and protobuf): package otlp says what becomes of it.
+//
 // With Decisions, it answers POST /v1/decisions too, and with Hooks
 // POST /v1/hooks/{tool}: both learn the caller's tenant by [TenantOf].
 //
@@ -60,6 +64,8 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 		mux.Handle(pattern, h.local(h.authorized(h.metered(h.limited(next)))))
 	}
 	handle("POST /v1/events", h.events)
+	handle("POST /v1/traces", h.otlp(otlp.Traces))
+	handle("POST /v1/logs", h.otlp(otlp.Logs))
 	if opts.Decisions != nil {
 		handle("POST /v1/decisions", opts.Decisions.ServeHTTP)
 	}

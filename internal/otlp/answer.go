@@ -1,0 +1,46 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"strconv"
+)
+
+// Answer returns the body of a 200 in the media type of the request: how many
+// spans or records were rejected, and why the first was. None is full success.
+func Answer(s Signal, media string, rejected int, why string) []byte {
+	if media == Protobuf {
+		if rejected == 0 {
+			return nil
+		}
+		partial := appendField(binary.AppendUvarint([]byte{1 << 3}, uint64(rejected)), 2, why)
+		return appendField(nil, 1, string(partial))
+	}
+	if rejected == 0 {
+		return []byte("{}\n")
+	}
+	name := "rejectedSpans"
+	if s == Logs {
+		name = "rejectedLogRecords"
+	}
+	return append(encode(map[string]any{
+		"partialSuccess": map[string]string{name: strconv.Itoa(rejected), "errorMessage": why},
+	}), '\n')
+}
+
+// Refusal returns the body of a refusal in the media type of the request: a
+// status of gRPC, as OTLP has it.
+func Refusal(media string, code int, why string) []byte {
+	if media == Protobuf {
+		return appendField(binary.AppendUvarint([]byte{1 << 3}, uint64(code)), 2, why)
+	}
+	return append(encode(struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}{code, why}), '\n')
+}
+
+// appendField appends a field of protobuf whose value has a length.
+func appendField(b []byte, number int, value string) []byte {
+	b = binary.AppendUvarint(b, uint64(number)<<3|2)
+	return append(binary.AppendUvarint(b, uint64(len(value))), value...)
+}

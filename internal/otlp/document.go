@@ -1,0 +1,138 @@
+package otlp
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// document is a request for traces or logs in JSON, cut into its spans or
+// records, which are not read yet.
+type document struct {
+	ResourceSpans []resource `json:"resourceSpans"`
+	ResourceLogs  []resource `json:"resourceLogs"`
+}
+
+type resource struct {
+	Resource json.RawMessage `json:"resource"`
+	Spans    []scope         `json:"scopeSpans"`
+	OldSpans []scope         `json:"instrumentationLibrarySpans"` // before OTLP 1.0
+	Logs     []scope         `json:"scopeLogs"`
+}
+
+type scope struct {
+	Scope   json.RawMessage   `json:"scope"`
+	Spans   []json.RawMessage `json:"spans"`
+	Records []json.RawMessage `json:"logRecords"`
+}
+
+// described is what a resource or a scope says of itself.
+type described struct {
+	Name       string     `json:"name"`
+	Attributes []keyValue `json:"attributes"`
+}
+
+// describe reads a resource or a scope. What cannot be read says nothing.
+func describe(raw json.RawMessage) (d described) {
+	_ = json.Unmarshal(raw, &d) // absent, or of another shape: it stays in raw
+	return d
+}
+
+// identifier is a trace or span id in lower-case hex: "" for none, which all
+// zeros are too.
+type identifier string
+
+// UnmarshalJSON reads an id as OTLP/JSON has it, in hex, and as exporters that
+// print their own objects do: {"hex":"…"}, {"type":"Buffer","data":[…]}, base64.
+func (id *identifier) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*id = normal(text)
+		return nil
+	}
+	var buffer struct {
+		Hex  string  `json:"hex"`
+		Data []uint8 `json:"-"`
+		List []int   `json:"data"`
+	}
+	if err := json.Unmarshal(data, &buffer); err != nil {
+		return errors.New("an id that is neither text nor bytes")
+	}
+	for _, b := range buffer.List {
+		buffer.Data = append(buffer.Data, byte(b))
+	}
+	if buffer.Hex == "" {
+		buffer.Hex = hex.EncodeToString(buffer.Data)
+	}
+	*id = normal(buffer.Hex)
+	return nil
+}
+
+func normal(text string) identifier {
+	if raw, err := base64.StdEncoding.DecodeString(text); err == nil && (len(text) == 24 || len(text) == 12) {
+		text = hex.EncodeToString(raw)
+	}
+	if strings.Trim(text, "0") == "" {
+		return ""
+	}
+	return identifier(strings.ToLower(text))
+}
+
+// isHex reports whether id is n bytes in hex.
+func (id identifier) isHex(n int) bool {
+	raw, err := hex.DecodeString(string(id))
+	return err == nil && len(raw) == n
+}
+
+// nanos is a time in nanoseconds since 1970, as text or as a number; the zero
+// time for none.
+type nanos struct{ time.Time }
+
+// UnmarshalJSON reads a time.
+func (t *nanos) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseInt(strings.Trim(string(data), `"`), 10, 64)
+	if err == nil && n > 0 {
+		t.Time = time.Unix(0, n).UTC()
+	}
+	return nil
+}
+
+// spanForm is a span of a document.
+type spanForm struct {
+	TraceID    identifier `json:"traceId"`
+	SpanID     identifier `json:"spanId"`
+	Parent     identifier `json:"parentSpanId"`
+	Name       string     `json:"name"`
+	Start      nanos      `json:"startTimeUnixNano"`
+	End        nanos      `json:"endTimeUnixNano"`
+	Attributes []keyValue `json:"attributes"`
+	Events     []struct {
+		Name       string     `json:"name"`
+		Attributes []keyValue `json:"attributes"`
+	} `json:"events"`
+	Status struct {
+		Code    json.RawMessage `json:"code"`
+		Message string          `json:"message"`
+	} `json:"status"`
+}
+
+// failed reports whether the status is an error: 2, or its name.
+func (f *spanForm) failed() bool {
+	code := strings.Trim(string(f.Status.Code), `"`)
+	return code == "2" || code == "STATUS_CODE_ERROR"
+}
+
+// recordForm is a log record of a document.
+type recordForm struct {
+	Time       nanos      `json:"timeUnixNano"`
+	Observed   nanos      `json:"observedTimeUnixNano"`
+	TraceID    identifier `json:"traceId"`
+	SpanID     identifier `json:"spanId"`
+	EventName  string     `json:"eventName"`
+	Body       anyValue   `json:"body"`
+	Attributes []keyValue `json:"attributes"`
+}

@@ -190,6 +190,9 @@ func (t *transcript) end() {
 	if t.runs == nil {
 		t.begin()
 	}
+	if t.opts.Open {
+		return
+	}
 	for len(t.runs) > 1 {
 		t.top().Finish(nil)
 		t.runs = t.runs[:len(t.runs)-1]

@@ -145,6 +145,9 @@ func (t *transcript) end() {
 	default:
 		t.release(nil)
 	}
+	if t.opts.Open {
+		return
+	}
 	r := t.run
 	r.CloseStep()
 	if t.repeats > 0 {

@@ -96,6 +96,12 @@ type Reply struct {
 // Parse reads a payload. It fails only for what is no JSON object; then
 // [Tool.Unreadable] tells what to record.
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
+	return t.parse(payload, c, func(*build) {})
+}
+
+// parse reads a payload. It calls known once it is known where the payload comes
+// from and what tells it from others, before any event is made.
+func (t *Tool) parse(payload []byte, c Context, known func(b *build)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
 	}
@@ -105,6 +111,7 @@ func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
 	}
 	b := t.build(c)
 	b.raw, b.p.raw, b.in = raw, raw, objectOf(raw)
+	b.known = known
 	t.read(b)
 	for i := range b.p.Events {
 		if b.p.Events[i].Validate() != nil { // attributes larger than an event may have, say

@@ -23,6 +23,8 @@ type build struct {
 	mark string    // what no other payload has; empty if there is nothing
 	here place
 	p    Payload
+
+	known func(b *build) // called before the first event is made
 }
 
 // place is where in which run something happens.
@@ -40,6 +42,7 @@ func (w place) subRun(agent string) place {
 
 // event adds an event of the payload.
 func (b *build) event(w place, kind events.Kind, call string, payload any) {
+	b.settle()
 	e := events.Event{
 		Source: b.tool.name, Type: kind.Type(), Subject: w.run, Time: b.at, Tenant: b.c.Tenant,
 		Run: w.run, Step: w.step, Session: w.session, Agent: w.agent,
@@ -53,6 +56,16 @@ func (b *build) event(w place, kind events.Kind, call string, payload any) {
 		e.Data = nil
 	}
 	b.p.Events = append(b.p.Events, e)
+}
+
+// settle ends the time in which it may still be said what the payload is known
+// by.
+func (b *build) settle() {
+	if b.known != nil {
+		known := b.known
+		b.known = nil
+		known(b)
+	}
 }
 
 // main adds the event that has the payload in its data, and says of what hooks

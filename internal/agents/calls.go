@@ -43,6 +43,7 @@ func (b *build) session() string { return b.c.Tenant + "\x00" + b.tool.name + "\
 
 // toolBefore is a call that is about to run.
 func (b *build) toolBefore(c call) {
+	b.settle()
 	id := ident(c.id)
 	switch k := b.key(c); {
 	case id == "" && b.c.Pairs != nil:
@@ -74,6 +75,7 @@ func patched(asked, now hooks.JSON) (hooks.JSON, bool) {
 
 // toolAfter is a call that has ended.
 func (b *build) toolAfter(c call, e end) {
+	b.settle()
 	id := ident(c.id)
 	switch k := b.key(c); {
 	case id == "" && b.c.Pairs != nil:

@@ -58,7 +58,8 @@ func (o object) yes(name string) bool { return string(o[name]) == "true" }
 func (o object) object(names ...string) object { return objectOf(o.raw(names...)) }
 
 // moment returns the first of the members that is there, if it is a time: text
-// as in RFC 3339, or milliseconds since 1970.
+// as in RFC 3339, which without a zone is taken for UTC, or milliseconds since
+// 1970.
 func (o object) moment(names ...string) (time.Time, bool) {
 	raw := o.raw(names...)
 	var ms int64
@@ -69,11 +70,12 @@ func (o object) moment(names ...string) (time.Time, bool) {
 	if json.Unmarshal(raw, &text) != nil {
 		return time.Time{}, false
 	}
-	t, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}, false
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return usable(t)
+		}
 	}
-	return usable(t)
+	return time.Time{}, false
 }
 
 // usable returns t in UTC, and whether it is a time that an event can have.

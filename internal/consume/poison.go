@@ -61,7 +61,7 @@ func (l *loop) bury(ctx context.Context, in *inbox, poison *Poison) error {
 		if err == nil {
 			break
 		}
-		err = fmt.Errorf("dead letter for message %d: %w", m.Sequence, err)
+		err = fmt.Errorf("dead letter for message %d: %w", m.Sequence, because(ctx, err))
 		l.log.WarnContext(ctx, "dead letter was not stored", "error", err, "failures", failures+1)
 		l.report(err)
 		if !pause(backoff(retryFirst, l.opts.RetryMax, failures), ctx.Done()) {

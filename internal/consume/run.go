@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
 )
 
 const (
@@ -53,7 +55,8 @@ type loop struct {
 // batch in hand finish and returns nil. With Drain it returns nil once all is
 // handled that was in the stream at the start, and an error if ctx ends before.
 //
-// A broker that goes away is waited for; Progress tells.
+// A broker that goes away is waited for; Progress tells. So are rights that are
+// lacking, but by a drain, which fails then.
 func Run(ctx context.Context, js jetstream.JetStream, opts Options, p Projection) error {
 	l, err := newLoop(js, opts.withDefaults(), p)
 	if err != nil {
@@ -108,6 +111,8 @@ func (l *loop) run(ctx context.Context) error {
 			return nil
 		case errors.As(err, &stop):
 			return stop.err
+		case l.opts.Drain && errors.Is(err, broker.ErrPermission):
+			return fmt.Errorf("drain %s: %w", l.durable, err)
 		case ctx.Err() != nil && l.opts.Drain:
 			return fmt.Errorf("drain %s: %w", l.durable, ctx.Err())
 		case ctx.Err() != nil:
@@ -134,6 +139,9 @@ func (l *loop) failed(ctx context.Context, err error) {
 		} else {
 			err = fmt.Errorf("%w; is another process reading the durable %s?", err, l.durable)
 		}
+	}
+	if errors.Is(err, broker.ErrPermission) {
+		level = slog.LevelError // nobody but an operator can mend it
 	}
 	if errors.Is(err, errDisconnected) {
 		level = slog.LevelInfo // who made the connection warns of it

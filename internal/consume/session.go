@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -18,7 +19,8 @@ const fetches = 4
 var errDisconnected = errors.New("broker connection lost")
 
 // session reads until something breaks. It always returns an error. Losing the
-// connection ends it at once: an answer that was on its way never comes.
+// connection, or being refused something, ends it at once: an answer that was on
+// its way never comes.
 func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	discard(status)
 	if !l.js.Conn().IsConnected() {
@@ -26,6 +28,12 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
+	before := l.js.Conn().LastError()
+	wg.Go(func() {
+		if err := l.untilRefused(ctx, before); err != nil {
+			cancel(err)
+		}
+	})
 	wg.Go(func() {
 		for {
 			select {
@@ -38,12 +46,18 @@ func (l *loop) session(ctx context.Context, status <-chan nats.Status) error {
 			}
 		}
 	})
-	err := l.read(ctx)
-	if cause := context.Cause(ctx); errors.Is(cause, errDisconnected) && errors.Is(err, context.Canceled) {
-		err = cause
-	}
+	err := because(ctx, l.read(ctx))
 	cancel(nil)
 	wg.Wait()
+	return err
+}
+
+// because returns why the session was ended, if err says only that it was.
+func because(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if errors.Is(err, context.Canceled) && (errors.Is(cause, errDisconnected) || errors.Is(cause, broker.ErrPermission)) {
+		return cause
+	}
 	return err
 }
 

@@ -27,8 +27,8 @@ const (
 var errSilent = errors.New("publisher does not answer")
 
 // ask asks a publisher: that of --publisher, else the one that serves the data
-// directory. Whether or not it decides, it has to say within a short time that
-// it is there; only where the agent waits for a decision it may take longer.
+// directory. It has to say soon that it is there, and may take longer to do so
+// only where something can be denied.
 func (h *hook) ask(ctx context.Context, d hooks.Document, decides bool) (*hooks.DocumentOutcome, error) {
 	d.Meta.Tenant = h.tenant
 	body, err := json.Marshal(wireOf(d))
@@ -36,7 +36,7 @@ func (h *hook) ask(ctx context.Context, d hooks.Document, decides bool) (*hooks.
 		return nil, fmt.Errorf("ask a publisher: %w", err)
 	}
 	patience := answerSoon
-	if decides {
+	if point, ok := hooks.PointNamed(string(d.Point)); ok && decides && point.Class == hooks.DecisionClass {
 		patience = h.timeout
 	}
 	reply, err := h.post(ctx, "/v1/hooks/"+h.tool.Name(), documentType, body, patience)

@@ -1,9 +1,7 @@
 package publisher
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -24,10 +22,12 @@ func (h *hook) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if h.publisher != "" && !h.away {
-		if h.send(ctx, list) == nil {
+		err := h.send(ctx, list)
+		if err == nil {
 			return nil
 		}
 		// It may have them all the same: with the same ids, they count once.
+		h.problem(fmt.Errorf("events stay here: %w", err))
 	}
 	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Fail, Redactor: h.redaction.Redactor()}
 	if opts.Redactor == nil {
@@ -46,17 +46,13 @@ func (h *hook) record(ctx context.Context, list []events.Event) error {
 // send posts events to the publisher elsewhere. Whose they are is said by its
 // token unless a tenant was named.
 func (h *hook) send(ctx context.Context, list []events.Event) error {
-	var b bytes.Buffer
+	body := []byte{'['}
 	for i, e := range list {
 		if e.Tenant = h.tenant; i > 0 {
-			b.WriteByte(',')
+			body = append(body, ',')
 		}
-		data, err := json.Marshal(e)
-		if err != nil {
-			return fmt.Errorf("encode event %s: %w", e.ID, err)
-		}
-		b.Write(data)
+		body = e.Append(body)
 	}
-	_, err := h.post(ctx, "/v1/events", "application/cloudevents-batch+json", fmt.Appendf(nil, "[%s]", b.Bytes()), answerSoon)
+	_, err := h.post(ctx, "/v1/events", "application/cloudevents-batch+json", append(body, ']'), answerSoon)
 	return err
 }

@@ -84,16 +84,32 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}, nil
 }
 
-// serveSocket answers on the socket of the data directory until ctx ends, and
-// returns when nothing is under way and the socket is gone. Where there can be
-// none, it says so once: hook commands then decide by themselves.
-func (s *HookService) serveSocket(ctx context.Context) error {
-	l, remove, err := listenSocket(ctx, s.opts.DataDir)
-	if err != nil {
+// Plug has the socket of the data directory answered from now on until ctx ends
+// or unplug is called, which returns when that is over and no hook is under way
+// any more. unplug has to be called, after the last payload has come. Where there
+// can be no socket, that is logged: hook commands then ask nobody here.
+func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	if l, remove, err := listenSocket(ctx, s.opts.DataDir); err != nil {
 		s.opts.Logger.WarnContext(ctx, "hook commands cannot ask this publisher", "error", err)
-		<-ctx.Done()
-		return nil
+		ended <- nil
+	} else {
+		go func() { ended <- s.serveSocket(ctx, l, remove) }()
 	}
+	return func() error {
+		cancel()
+		err := <-ended
+		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
+		defer stop()
+		s.close(closing)
+		return err
+	}
+}
+
+// serveSocket answers on l until ctx ends, and returns when nothing is under way
+// and the socket is gone.
+func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/hooks/{tool}", s)
 	srv := &http.Server{
@@ -119,21 +135,4 @@ func (s *HookService) serveSocket(ctx context.Context) error {
 		gone = errors.Join(gone, err)
 	}
 	return gone
-}
-
-// Plug has the socket of the data directory answered until ctx ends or unplug is
-// called, which returns when that is over and no hook is under way any more. It
-// has to be called, after the last payload has come.
-func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- s.serveSocket(ctx) }()
-	return func() error {
-		cancel()
-		err := <-ended
-		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
-		defer stop()
-		s.close(closing)
-		return err
-	}
 }

@@ -23,11 +23,13 @@ type Emitter struct {
 	line    int
 	untimed bool // times that the input does not tell were asked for
 	seen    map[[16]byte]int
+	runs    map[string]*Run
+	order   []*Run // as they were started
 }
 
 // NewEmitter returns the emitter of one input of a tool, which yields to yield.
 func NewEmitter(tool string, opts Options, yield func(events.Event, error) bool) *Emitter {
-	return &Emitter{opts: opts, source: tool, yield: yield, seen: map[[16]byte]int{}}
+	return &Emitter{opts: opts, source: tool, yield: yield, seen: map[[16]byte]int{}, runs: map[string]*Run{}}
 }
 
 // Lines calls read with each line of r, until the reader of the events stops.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -23,11 +24,15 @@ type Run struct {
 	Identity
 	Failure *events.Failure // how the latest step failed; nil when it did not
 	Output  string          // what the latest step answered, clipped
+	About   json.RawMessage // what the tool itself says of the run, for raw of its end
 
 	m           *Emitter
 	step        *Step // nil before the first and after the last
 	calls       map[string]*call
 	first, last time.Time
+	finished    bool
+
+	stepIDs map[string]int // how often each was asked for
 
 	steps, toolCalls, toolErrors, answered int
 	tokens                                 events.Tokens
@@ -40,12 +45,21 @@ type call struct {
 	answered bool
 }
 
-// Run starts the run of id at p, and emits run.started.
+// Run starts the run of id at p, and emits run.started. A run that was started
+// before is returned as it is: the input goes on with it.
 func (m *Emitter) Run(id Identity, p Place, started events.RunStartedData) *Run {
-	r := &Run{Identity: id, m: m, first: p.Time, last: p.Time, calls: map[string]*call{}}
+	if r := m.runs[id.Run]; r != nil {
+		return r
+	}
+	r := &Run{Identity: id, m: m, first: p.Time, last: p.Time, calls: map[string]*call{}, stepIDs: map[string]int{}}
+	m.runs[id.Run] = r
+	m.order = append(m.order, r)
 	r.Emit(p, events.RunStarted, "", started)
 	return r
 }
+
+// Started reports whether the run of that id was started.
+func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
 // Emit emits an event of the run and of its present step. Its id is derived from
 // the place and the kind: an adapter emits one event of a kind from one block.
@@ -102,6 +116,9 @@ func (r *Run) Call(p Place, id string, data events.ToolBeforeData) bool {
 // Called reports whether call id was made.
 func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 
+// Answered reports whether the result of call id came.
+func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
+
 // Result emits the tool.result of call id, which need not have been made. Where
 // data names no tool, it is that of the call; where it tells no duration, it is
 // the time since the call. A second result of a call is not emitted and not
@@ -154,6 +171,7 @@ func (r *Run) Finished() events.RunFinishedData {
 		ToolErrors:    r.toolErrors,
 		Unanswered:    r.toolCalls - r.answered,
 		Error:         r.Failure,
+		Common:        events.Common{Raw: r.About},
 	}
 }
 
@@ -169,5 +187,16 @@ func (r *Run) Finish(data *events.RunFinishedData) {
 		finished := r.Finished()
 		data = &finished
 	}
+	r.finished = true
 	r.Aggregate("", "", r.last, events.RunFinished, *data)
+}
+
+// Finish finishes all runs of the input that were not finished yet, in the order
+// in which they were started. While the input is open it does nothing.
+func (m *Emitter) Finish() {
+	for _, r := range m.order {
+		if !r.finished {
+			r.Finish(nil)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -36,10 +37,15 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one, which p names.
+// Open ends the open step and begins another one, which p names. Where an earlier
+// step has that name, it gets one of its own.
 func (r *Run) Open(p Place, input string) *Step {
 	r.CloseStep()
-	r.step = &Step{ID: p.ID, Input: Clip(input, MaxInput), first: p.Time, last: p.Time}
+	id := p.ID
+	for r.stepIDs[id]++; r.stepIDs[id] > 1; r.stepIDs[id]++ {
+		id += "-" + strconv.Itoa(r.stepIDs[id])
+	}
+	r.step = &Step{ID: id, Input: Clip(input, MaxInput), first: p.Time, last: p.Time}
 	r.steps++
 	return r.step
 }

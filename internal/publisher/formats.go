@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/ingest/codex"
+	"github.com/hooktrail/hooktrail/internal/ingest/gemini"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -31,10 +32,11 @@ type format struct {
 var formats = []format{
 	{name: claude.Source, events: claude.Events, detect: claude.Detect},
 	{name: codex.Source, events: codex.Events, detect: codex.Detect},
+	{name: gemini.Source, events: gemini.Events, detect: gemini.Detect, whole: true},
 }
 
 // laterFormats are formats that import does not read yet.
-var laterFormats = []string{"auto", "cloudevents", "copilot-cli", "gemini-cli", "openhands", "swe-agent"}
+var laterFormats = []string{"auto", "cloudevents", "copilot-cli", "openhands", "swe-agent"}
 
 // ErrFormat is wrapped by the refusal of a format.
 var ErrFormat = errors.New("format cannot be imported")

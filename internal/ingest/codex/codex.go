@@ -46,8 +46,8 @@ const Source = "codex"
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		s := &session{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
-		if s.Lines(ctx, r, s.read) && s.run != nil {
-			s.run.Finish(nil)
+		if s.Lines(ctx, r, s.read) {
+			s.Finish()
 		}
 	}
 }
@@ -188,7 +188,12 @@ func (s *session) begin(l *line, h head) {
 		started.Raw = l.Payload
 	}
 	s.ends, s.spawn, s.items = map[string]ending{}, map[string]spawn{}, map[string]streamItem{}
+	again := s.Started(id.Run)
 	s.run = s.Run(id, l.place, started)
+	if again {
+		s.custom(l, l.Type)
+		return
+	}
 	s.run.Emit(l.place, events.SessionStart, "", events.SessionStartData{})
 }
 

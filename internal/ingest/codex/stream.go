@@ -55,16 +55,16 @@ func (s *session) stream(l *line) {
 
 // thread begins a session, or goes on with one that the stream was in before.
 func (s *session) thread(l *line) {
-	if s.run != nil && s.run.Session == l.Thread {
+	if s.run != nil {
 		s.run.CloseStep()
-		s.custom(l, l.Type)
+	}
+	s.inTurn = false
+	if s.run == nil || s.run.Session != l.Thread {
+		s.total, s.model = events.Tokens{}, ""
+		s.begin(l, head{ID: l.Thread})
 		return
 	}
-	if s.run != nil {
-		s.run.Finish(nil)
-	}
-	s.total, s.model = events.Tokens{}, ""
-	s.begin(l, head{ID: l.Thread})
+	s.custom(l, l.Type)
 }
 
 // turnCompleted ends a turn with its tokens, which are those of the session so

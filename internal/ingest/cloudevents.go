@@ -27,21 +27,27 @@ func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[event
 		for in, err := range Lines(ctx, r, opts) {
 			var e events.Event
 			if err == nil {
-				if e, err = decodeEvent(bytes.Clone(in.Text)); err != nil {
-					err = asLineError(opts.File, in.Number, err)
-				}
-			}
-			if err == nil && e.Tenant == "" {
-				e.Tenant = opts.Tenant
-			}
-			if err == nil && opts.Only && e.Tenant != opts.Tenant {
-				err = &LineError{File: opts.File, Line: in.Number, Reason: "tenant: another one than is taken here"}
+				e, err = opts.event(bytes.Clone(in.Text), in.Number)
 			}
 			if !yield(e, err) {
 				return
 			}
 		}
 	}
+}
+
+// event returns the CloudEvent that text is, if it is taken.
+func (o Options) event(text []byte, line int) (events.Event, error) {
+	e, err := decodeEvent(text)
+	switch {
+	case err != nil:
+		return events.Event{}, asLineError(o.File, line, err)
+	case e.Tenant == "":
+		e.Tenant = o.Tenant
+	case o.Only && e.Tenant != o.Tenant:
+		return events.Event{}, &LineError{File: o.File, Line: line, Reason: "tenant: another one than is taken here"}
+	}
+	return e, nil
 }
 
 // ErrRecord is wrapped by the report on a record that only an outbox writes

@@ -6,15 +6,19 @@ import (
 	"strconv"
 )
 
+// Opening returns head from where its first document begins.
+func Opening(head []byte) []byte {
+	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
+}
+
 // FirstElement returns the beginning of the first element of the list that head
 // begins with, for [Members], and whether head begins with a list at all.
 func FirstElement(head []byte) (first []byte, list bool) {
-	const space = " \t\r\n"
-	rest, list := bytes.CutPrefix(bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), space), []byte("["))
+	rest, list := bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {
 		return nil, false
 	}
-	return bytes.TrimLeft(rest, space), true
+	return Opening(rest), true
 }
 
 // Object collects the members of a JSON object, which stay as they are and in

@@ -1,7 +1,6 @@
 package openhands
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -34,7 +33,7 @@ func Detect(head []byte, _ string) bool {
 	if first, list := ingest.FirstElement(head); list {
 		return isItem(ingest.Members(first))
 	}
-	members := ingest.Members(bytes.TrimSpace(head))
+	members := ingest.Members(ingest.Opening(head))
 	_, instance := members["instance_id"]
 	_, issue := members["issue"]
 	_, instruction := members["instruction"]

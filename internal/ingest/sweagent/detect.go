@@ -16,7 +16,7 @@ func Detect(head []byte, name string) bool {
 	if first, list := ingest.FirstElement(head); list {
 		return has(ingest.Members(first), "role", "content") && (named || bytes.Contains(head, []byte("mswea_bash_command")))
 	}
-	members := ingest.Members(bytes.TrimSpace(head))
+	members := ingest.Members(ingest.Opening(head))
 	if named {
 		return slices.ContainsFunc([]string{trajectory, history, attempts, "info"}, func(name string) bool { return has(members, name) })
 	}

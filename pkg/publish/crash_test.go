@@ -24,7 +24,14 @@ const childEnv = "HOOKTRAIL_PUBLISH_CHILD"
 
 func TestMain(m *testing.M) {
 	if args := os.Getenv(childEnv); args != "" {
-		if err := appendForever(strings.Split(args, "|")); err != nil {
+		child := appendForever
+		switch list := strings.Split(args, "|"); list[0] {
+		case "share":
+			child = shareSome
+		case "forward":
+			child = forwardForever
+		}
+		if err := child(strings.Split(args, "|")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -52,6 +53,18 @@ func preallocate(path string, size int) (*os.File, error) {
 
 const lockPoll = 25 * time.Millisecond
 
+// sign writes which process holds a lock into its file, for who looks.
+func sign(f *os.File) error {
+	err := f.Truncate(0)
+	if err == nil {
+		_, err = f.WriteAt(strconv.AppendInt(nil, int64(os.Getpid()), 10), 0)
+	}
+	if err = asNoRoom(err); err == nil || errors.Is(err, errNoRoom) {
+		return nil // on a full disk it is not told
+	}
+	return errors.Join(fmt.Errorf("lock: %w", err), f.Close())
+}
+
 // lockDir takes the lock of that name on an outbox, waiting for its holder until ctx ends.
 // It is held until the file is closed, or the process ends.
 func lockDir(ctx context.Context, dir, name string) (*os.File, error) {
@@ -64,7 +77,7 @@ func lockDir(ctx context.Context, dir, name string) (*os.File, error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return f, nil
+			return f, sign(f)
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			return nil, errors.Join(fmt.Errorf("lock: %w", err), f.Close())

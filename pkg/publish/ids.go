@@ -40,8 +40,10 @@ type idSet struct {
 	pending []byte // acknowledged and not yet written
 }
 
+const idsName = "ids"
+
 func openIDs(dir string) (*idSet, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "ids"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, idsName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open ids: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,6 +59,24 @@ const (
 	// manifest.
 	Shed
 )
+
+var fullPolicies = [...]string{Block: "block", Fail: "fail", Shed: "shed"}
+
+// String returns the name of the policy.
+func (p FullPolicy) String() string {
+	if p < Block || p > Shed {
+		return "policy " + strconv.Itoa(int(p))
+	}
+	return fullPolicies[p]
+}
+
+// ParseFullPolicy returns the policy of a name.
+func ParseFullPolicy(name string) (FullPolicy, error) {
+	if i := slices.Index(fullPolicies[:], name); i >= 0 {
+		return FullPolicy(i), nil
+	}
+	return 0, fmt.Errorf("no policy %q: take one of %s", name, strings.Join(fullPolicies[:], ", "))
+}
 
 // Redactor removes from events what must not be stored. It is called before
 // anything is written, from the goroutines that call Append.

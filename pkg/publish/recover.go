@@ -91,7 +91,7 @@ func (r *recovery) read() error {
 			}
 			continue
 		}
-		r.item(it)
+		r.item(rd.first, it)
 	}
 }
 
@@ -99,6 +99,9 @@ func (r *recovery) read() error {
 func (r *recovery) cut(segment uint64, at int64, size int) error {
 	r.o.opts.Logger.Warn("outbox had a torn tail", "segment", segment, "offset", at, "bytes", size)
 	s := r.o.spool
+	if segment != s.segments[len(s.segments)-1].first {
+		r.o.quarantine(segment, item{size: size}) // nobody wrote to it any more
+	}
 	if size >= recordHeader {
 		header := make([]byte, recordHeader)
 		f, err := os.Open(s.path(segment))
@@ -111,6 +114,7 @@ func (r *recovery) cut(segment uint64, at int64, size int) error {
 		}
 		if _, ok := parseHeader(header); !ok && segment == s.segments[len(s.segments)-1].first && r.ordinal+1 >= r.c.next {
 			// What was written in part has its beginning. This record was whole.
+			r.o.quarantine(segment, item{size: size})
 			r.lost++
 			r.unsure = true
 		}
@@ -127,9 +131,9 @@ func (r *recovery) cut(segment uint64, at int64, size int) error {
 }
 
 // item takes in one record, or what is in its place.
-func (r *recovery) item(it item) {
+func (r *recovery) item(segment uint64, it item) {
 	if it.fault == unreadable {
-		r.o.opts.Logger.Error("outbox is damaged", "bytes", it.size)
+		r.o.quarantine(segment, it)
 		if r.ordinal+1 >= r.c.next {
 			r.o.waiting += int64(it.size)
 		}
@@ -150,7 +154,7 @@ func (r *recovery) item(it item) {
 	}
 	if it.fault == damaged {
 		r.lost++
-		r.o.opts.Logger.Error("outbox record is damaged", "ordinal", it.ordinal, "sequence", it.sequence)
+		r.o.quarantine(segment, it)
 		if it.tenant == "" {
 			return
 		}

@@ -129,6 +129,8 @@ func (o *outbox) follow() error {
 		o.waiting += int64(it.size)
 		if it.fault != intact {
 			whole = false
+			last, _ := o.spool.last()
+			o.quarantine(last.first, it)
 		}
 		if it.ordinal > 0 {
 			o.pending++

@@ -1,0 +1,256 @@
+package publish
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// How much each process of the storm appends.
+const (
+	stormProcesses = 64
+	stormAppends   = 12
+	stormSegment   = 16 << 10
+)
+
+// shareSome is a process that appends to a shared outbox, and prints the id of
+// each event that was accepted.
+func shareSome(args []string) error {
+	dir, name := args[1], args[2]
+	opts := SharedOptions{Redactor: NoRedaction, SegmentBytes: stormSegment}
+	if name[len(name)-1] == '7' {
+		opts.Durability = DiskDurability
+	}
+	for n := range stormAppends {
+		list := make([]events.Event, 1+n%3)
+		for i := range list {
+			list[i] = newEvent(n)
+			list[i].ID = fmt.Sprintf("%s:%d:%d", name, n, i)
+			list[i].Tenant, list[i].Run = []string{"acme", "globex"}[n%2], "run-"+name
+		}
+		if n == 5 { // travels in parts
+			list[0].Type, list[0].Data = events.PromptSubmit.Type(), []byte(`{"prompt":"`+strings.Repeat("x", 1_100_000)+`"}`)
+		}
+		stored, err := AppendShared(context.Background(), dir, opts, list...)
+		if err != nil {
+			return err
+		}
+		for _, e := range stored {
+			fmt.Println(e.ID)
+		}
+	}
+	return nil
+}
+
+// forwardForever is a process that forwards a shared outbox.
+func forwardForever(args []string) error {
+	nc, err := nats.Connect(args[2], nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(5*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	_, err = OpenShared(context.Background(), nc, Options{
+		Dir: args[1], Redactor: NoRedaction, SegmentBytes: stormSegment, BatchEvents: 40, Linger: time.Millisecond,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("forwards")
+	select {} // until it is killed
+}
+
+// child begins this test binary as a process that does what args say.
+func child(tb testing.TB, args ...string) (*exec.Cmd, *bufio.Scanner) {
+	tb.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join(args, "|"))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return cmd, bufio.NewScanner(out)
+}
+
+// appender runs a process of the storm to its end, or kills it after some
+// appends, and returns what was accepted.
+func appender(tb testing.TB, dir string, number int) (accepted []string) {
+	tb.Helper()
+	cmd, lines := child(tb, "share", dir, strconv.Itoa(number))
+	killed, die := number%4 == 3, rand.N(2*stormAppends)
+	for lines.Scan() {
+		accepted = append(accepted, lines.Text())
+		if killed && len(accepted) > die {
+			time.AfterFunc(rand.N(2*time.Millisecond), func() { _ = cmd.Process.Kill() })
+			killed = false
+		}
+	}
+	if err := cmd.Wait(); err != nil && number%4 != 3 {
+		tb.Errorf("process %d: %v", number, err)
+	}
+	return accepted
+}
+
+// TestShared_Storm has many processes append at once, one in four of them killed
+// meanwhile, as are who forwards, and the server. What was accepted is there,
+// once, with numbers that have no gap.
+func TestShared_Storm(t *testing.T) {
+	srv := natstest.Listen(t, t.TempDir(), natstest.Options{MaxBytes: 512 << 20})
+	dir := t.TempDir()
+	accepted := make([][]string, stormProcesses)
+	var appenders sync.WaitGroup
+	for n := range stormProcesses {
+		appenders.Go(func() { accepted[n] = appender(t, dir, n) })
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		appenders.Wait()
+	}()
+	restarts := 0
+	for ; !isClosed(over); restarts++ {
+		cmd, lines := child(t, "forward", dir, srv.URL())
+		if !lines.Scan() {
+			t.Errorf("who forwards did not begin: %v", lines.Err())
+		}
+		if restarts%3 == 1 {
+			srv.Stop()
+			srv.Restart(t)
+		}
+		select {
+		case <-over:
+		case <-time.After(rand.N(300 * time.Millisecond)):
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	}
+	mustClose(t, mustOpenShared(t, srv, dir))
+
+	h := checkStream(t, srv)
+	_, list := assembleAll(t, h.events)
+	seen, count := map[string]int{}, 0
+	for _, e := range list {
+		seen[e.ID]++
+	}
+	for _, ids := range accepted {
+		count += len(ids)
+		for _, id := range ids {
+			if seen[id] != 1 {
+				t.Errorf("%s was accepted and is there %d times", id, seen[id])
+			}
+		}
+	}
+	for id, times := range seen {
+		if times > 1 {
+			t.Errorf("%s is there %d times", id, times)
+		}
+	}
+	if len(h.manifests) != 2 || len(h.gaps) > 0 {
+		t.Errorf("%d chains, want one per tenant; gaps %+v", len(h.manifests), h.gaps)
+	}
+	if more := len(list) - count; more > 3*stormProcesses/4 { // of the call in which each was killed
+		t.Errorf("%d events that were not accepted are there", more)
+	}
+	t.Logf("%d events accepted, %d more are there; who forwards was killed %d times; %d repeats", count, len(list)-count, restarts, h.repeats)
+}
+
+// Of the losses of all processes nothing is silent: the exact gap is recorded.
+func TestShared_Shed(t *testing.T) {
+	for name, forwards := range map[string]bool{"ForwardedLater": false, "ForwardedMeanwhile": true} {
+		t.Run(name, func(t *testing.T) {
+			srv := natstest.Listen(t, t.TempDir())
+			dir := t.TempDir()
+			opts := testOptions(t, dir)
+			opts.Quota = 16 << 10
+			shared := sharedOptions()
+			shared.Quota, shared.Full = opts.Quota, Shed
+			if forwards {
+				nc := srv.Connect(t)
+				srv.Stop()
+				p, err := OpenShared(t.Context(), nc, opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer mustClose(t, p)
+			}
+			var taken, shed []uint64
+			for n := range 100 {
+				list, err := AppendShared(t.Context(), dir, shared, newEvent(n))
+				switch {
+				case err == nil:
+					taken = append(taken, list[0].Sequence)
+				case errors.Is(err, ErrShed):
+					shed = append(shed, list[0].Sequence)
+				default:
+					t.Fatal(err)
+				}
+			}
+			first, last := shed[0], shed[len(shed)-1]
+			state, err := Inspect(dir)
+			if err != nil || len(state.Gaps) != 1 || state.Gaps[0].First != first || state.Gaps[0].Last != last {
+				t.Errorf("state %+v, error %v; want the gap %d–%d", state, err, first, last)
+			}
+			if forwards {
+				srv.Restart(t)
+			} else {
+				mustClose(t, mustOpenSharedWith(t, srv, opts))
+			}
+			until(t, "all arrived", func() bool { s, err := Inspect(dir); return err == nil && s.Waiting == 0 && len(s.Gaps) == 0 })
+			h := checkStream(t, srv)
+			if len(h.events) != len(taken) || len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != reasonShed {
+				t.Errorf("%d events, gaps %+v; want %d and %d–%d", len(h.events), h.gaps, len(taken), first, last)
+			}
+		})
+	}
+}
+
+// Block waits for the room that another process makes, and Fail does not wait.
+func TestShared_Full(t *testing.T) {
+	srv := natstest.Start(t)
+	dir := t.TempDir()
+	opts := sharedOptions()
+	opts.Quota, opts.Full = 16<<10, Fail
+	taken := 0
+	for ; ; taken++ {
+		_, err := AppendShared(t.Context(), dir, opts, newEvent(taken))
+		if errors.Is(err, ErrFull) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	opts.Full = Block
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := AppendShared(short, dir, opts, newEvent(taken)); !errors.Is(err, ErrFull) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without room: got %v, want %v", err, context.DeadlineExceeded)
+	}
+	waited := make(chan error, 1)
+	go func() {
+		_, err := AppendShared(t.Context(), dir, opts, newEvent(taken))
+		waited <- err
+	}()
+	p := mustOpenShared(t, srv, dir)
+	if err := <-waited; err != nil {
+		t.Errorf("once there is room: %v", err)
+	}
+	mustClose(t, p)
+	checkShared(t, srv, taken+1)
+}

@@ -81,9 +81,6 @@ func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome)
 	after := ToolResult.Dispatch(ctx, e.registry, meta, done, out)
 	e.recorded(ctx, ToolResult.Kind(), after.RecordErr)
 	out = after.Value
-	if after.Prevented {
-		out = ToolOutcome{Status: events.ToolError, Error: "result withheld: a hook that checks it has failed"}
-	}
 	e.at(ctx).sums.each(func(s *sums) {
 		s.open--
 		if out.Status == events.ToolError {

@@ -35,14 +35,18 @@ func (f *flight) invokeLater(c *call, invoke func(*call) (bool, error)) {
 		patience += Grace
 	}
 	var told atomic.Bool
+	recorded := make(chan struct{})
 	timer := time.AfterFunc(patience, func() {
+		defer close(recorded)
 		if told.CompareAndSwap(false, true) {
 			f.over(c, ErrTimedOut, false)
 		}
 	})
 	ran, err := true, error(ErrExited)
 	defer func() { // also if the hook ends its goroutine
-		timer.Stop()
+		if !timer.Stop() {
+			<-recorded // that its time was over, before that it has ended
+		}
 		late := !told.CompareAndSwap(false, true)
 		if f.clock() >= c.deadline {
 			err = ErrTimedOut

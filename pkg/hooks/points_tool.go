@@ -88,6 +88,9 @@ var toolResultRules = transformRules[ToolDone, ToolOutcome]{
 		a.ExitCode, b.ExitCode = nil, nil
 		return exits && a == b
 	},
+	instead: func(ToolOutcome) ToolOutcome {
+		return ToolOutcome{Status: events.ToolError, Error: "result withheld: a hook that checks it has failed"}
+	},
 	payload: func(d ToolDone, _ ToolOutcome, out *Transformed[ToolOutcome]) any {
 		o := out.Value
 		data := events.ToolResultData{
@@ -114,6 +117,7 @@ var toolResultStoreRules = transformRules[ToolCall, JSON]{
 	check:   checkJSON,
 	same:    sameJSON,
 	instead: func(JSON) JSON { return RedactionFailed },
+	goesOn:  true,
 	payload: func(c ToolCall, _ JSON, out *Transformed[JSON]) any {
 		return events.ToolResultStoreData{Tool: c.Tool, Result: rawOf(out.Value), Outcome: transformedOf(out)}
 	},

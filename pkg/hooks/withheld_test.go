@@ -1,0 +1,77 @@
+package hooks
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// A result that a hook fails to clean is neither shown, whoever asks, nor
+// recorded.
+func TestWithheld_Result(t *testing.T) {
+	r, k := recorded(t)
+	ToolResult.On(r, func(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) { return nil, errTest },
+		Name("scrub"), OnFailure(Block))
+	out := ToolResult.Dispatch(t.Context(), r, somewhere, ToolDone{Call: ToolCall{Tool: "Bash"}},
+		ToolOutcome{Status: events.ToolSuccess, Result: `"hunter2"`, Error: "hunter2", Stack: "hunter2", Context: "hunter2"})
+	if !out.Prevented || out.Value.Status != events.ToolError || strings.Contains(out.Value.Error+out.Value.Stack+string(out.Value.Result), "hunter2") {
+		t.Errorf("got %+v", out.Value)
+	}
+	if e, data := only[events.ToolResultData](t, k, events.ToolResult); strings.Contains(string(e.Data), "hunter2") || data.Verdict != Deny {
+		t.Errorf("recorded %s", e.Data)
+	}
+	shown, err := r.DispatchDocument(t.Context(), Document{Point: events.ToolResult, Meta: somewhere, Tool: "Bash", Result: `"hunter2"`})
+	if err != nil || shown.Verdict != Deny || strings.Contains(string(shown.Value)+shown.Context, "hunter2") {
+		t.Errorf("shown %+v, %v", shown, err)
+	}
+}
+
+// slowKeeper keeps events; the first append waits until it is released.
+type slowKeeper struct {
+	keeper
+
+	held    atomic.Bool
+	release chan struct{}
+}
+
+func (k *slowKeeper) Append(ctx context.Context, e events.Event) (events.Event, error) {
+	if e.Kind() == events.HookExecuted && k.held.CompareAndSwap(false, true) {
+		<-k.release
+	}
+	return k.keeper.Append(ctx, e)
+}
+
+// Close waits until the last execution is recorded, also where a hook returns
+// while it is being recorded that its time was over.
+func TestClose_WaitsForRecords(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &slowKeeper{keeper: keeper{t: t}, release: make(chan struct{})}
+		r := NewRegistry(Options{Appender: k})
+		block, unblock := forever(t)
+		RunStarted.On(r, func(context.Context, Meta, events.RunStartedData) error { block(); return nil }, Async())
+		RunStarted.Dispatch(t.Context(), r, somewhere, events.RunStartedData{})
+		time.Sleep(DefaultTimeout) // now the timeout is being recorded
+		unblock()
+		var closed atomic.Bool
+		go func() {
+			if err := r.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			closed.Store(true)
+		}()
+		synctest.Wait()
+		if closed.Load() {
+			t.Error("closed before the timeout was recorded")
+		}
+		close(k.release)
+		synctest.Wait()
+		if !closed.Load() || len(k.events()) != 3 {
+			t.Errorf("closed: %t, %d events, want 3", closed.Load(), len(k.events()))
+		}
+	})
+}

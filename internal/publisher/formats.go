@@ -9,10 +9,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/agents"
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/ingest/amplifier"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/ingest/codex"
 	"github.com/hooktrail/hooktrail/internal/ingest/gemini"
+	"github.com/hooktrail/hooktrail/internal/ingest/openhands"
+	"github.com/hooktrail/hooktrail/internal/ingest/sweagent"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -33,10 +37,16 @@ var formats = []format{
 	{name: claude.Source, events: claude.Events, detect: claude.Detect},
 	{name: codex.Source, events: codex.Events, detect: codex.Detect},
 	{name: gemini.Source, events: gemini.Events, detect: gemini.Detect, whole: true},
+	{name: "copilot-cli", events: agents.CopilotEvents, detect: agents.DetectCopilotEvents},
+	{name: openhands.Source, events: openhands.Events, detect: openhands.Detect, whole: true},
+	{name: sweagent.Source, events: sweagent.Events, detect: sweagent.Detect, whole: true},
+	{name: amplifier.Source, events: amplifier.Events, detect: amplifier.Detect},
+	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, whole: true},
+	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents},
 }
 
 // laterFormats are formats that import does not read yet.
-var laterFormats = []string{"auto", "cloudevents", "copilot-cli", "openhands", "swe-agent"}
+var laterFormats = []string{"auto"}
 
 // ErrFormat is wrapped by the refusal of a format.
 var ErrFormat = errors.New("format cannot be imported")

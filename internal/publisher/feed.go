@@ -84,7 +84,9 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	default:
 		return err
 	}
-	f.runs[e.Run] = struct{}{}
+	if e.Run != "" {
+		f.runs[e.Run] = struct{}{}
+	}
 	return nil
 }
 

@@ -130,14 +130,21 @@ func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// tool returns the name of the tool: the action's, or that of the MCP server's
-// tool.
+// asModelsCall are the names by which models call the tools of actions that have
+// others, so that a rule for the shell holds for them.
+var asModelsCall = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
+
+// tool returns the name of the tool that an action calls: the action's own, which
+// tells reading from editing where models have one tool for both, or that of an
+// MCP server's tool.
 func (i *item) tool() string {
-	var mcp struct {
-		Name string `json:"name"`
+	if i.Action == "call_tool_mcp" {
+		if name := i.text("name"); name != "" {
+			return name
+		}
 	}
-	if i.Action == "call_tool_mcp" && json.Unmarshal(i.Args, &mcp) == nil && mcp.Name != "" {
-		return mcp.Name
+	if name := asModelsCall[i.Action]; name != "" {
+		return name
 	}
 	return i.Action
 }

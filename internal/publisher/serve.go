@@ -17,6 +17,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
+// uniqueLast is how many of the latest events are known when they are sent again:
+// up to 80 MiB of memory.
+const uniqueLast = 500_000
+
 // DefaultListen is where serve listens.
 const DefaultListen = "127.0.0.1:8080"
 
@@ -32,6 +36,7 @@ type Options struct {
 	Access      Access // who may send, and how much
 	Durability  publish.Durability
 	Quota       int64            // bytes that may wait in the outbox; the publisher's default when 0
+	Full        FullPolicy       // what happens when so many wait; [publish.Fail] when empty
 	Redactor    publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
 	Hooks       *hookconfig.File // what decides; nil: nothing is decided
 
@@ -80,8 +85,8 @@ const (
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
-		Name: "serve", Tenant: opts.Tenant, Full: publish.Fail, Durability: opts.Durability, Quota: opts.Quota,
-		Redactor: opts.Redactor, Unique: true,
+		Name: "serve", Tenant: opts.Tenant, Full: opts.Full.policy(), Durability: opts.Durability, Quota: opts.Quota,
+		Redactor: opts.Redactor, Unique: true, UniqueLast: uniqueLast,
 	}, opts.Logger)
 }
 
@@ -100,6 +105,8 @@ func Run(ctx context.Context, opts Options) error {
 	case err != nil:
 		return err
 	}
+	endShared := shareBeside(ctx, opts)
+	defer endShared() // what it has to send, it sends while the server drains
 	err = serveAll(ctx, opts, p)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOutbox)
 	defer cancel()

@@ -64,7 +64,7 @@
 // into the outbox together. Ids of tenants, producers and runs have at most 256
 // bytes. The outbox takes up to [Options.Quota] and two segments of disk, and
 // under [Options.Unique] 16 bytes of disk and some 40 bytes of memory for each
-// id that it has taken. What the stream does not take of one tenant, for want of
+// id that it remembers, which are all without [Options.UniqueLast]. What the stream does not take of one tenant, for want of
 // permission for example, waits and is tried again now and then; while others
 // send, that makes the outbox take up to four times what waits.
 //

@@ -10,6 +10,49 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+// With a bound, the latest ids are known, also after a restart, and the oldest
+// are forgotten, on disk too.
+func TestUnique_Last(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	opts.Unique, opts.UniqueLast, opts.SegmentBytes = true, 100, 2<<10
+	p := mustOpen(t, srv.Connect(t), opts)
+	for n := range 350 {
+		if _, err := p.Append(t.Context(), newEvent(n)); err != nil {
+			t.Fatal(err)
+		}
+		if n%10 == 0 {
+			mustFlush(t, p)
+		}
+	}
+	mustFlush(t, p)
+	known := func(n int) bool {
+		t.Helper()
+		_, err := p.Append(t.Context(), newEvent(n))
+		return errors.Is(err, ErrDuplicate)
+	}
+	for n := 250; n < 350; n++ {
+		if !known(n) {
+			t.Fatalf("event %d was taken again", n)
+		}
+	}
+	mustClose(t, p)
+	p = mustOpen(t, srv.Connect(t), opts)
+	if !known(250) || !known(349) {
+		t.Error("a late event was taken again after a restart")
+	}
+	if known(0) {
+		t.Error("the first event is still known")
+	}
+	mustClose(t, p)
+	for _, name := range []string{idsName, asideName} {
+		info, err := os.Stat(filepath.Join(opts.Dir, name))
+		if err != nil || info.Size() > 110*16 {
+			t.Errorf("%s: got %v, %v, want some hundred ids", name, info, err)
+		}
+	}
+}
+
 func TestUnique(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

@@ -107,6 +107,7 @@ type Options struct {
 	Full         FullPolicy // when that many wait, or the disk is full
 	SegmentBytes int64      // size of an outbox file; default 16 MiB, at most an eighth of Quota
 	Unique       bool       // refuse events whose source and id this outbox has taken before
+	UniqueLast   int        // under Unique: remember this many ids at least, and twice as many at most; default all
 
 	BatchEvents int           // events per batch; default 500, at most 900
 	BatchBytes  int           // bytes per batch; default 4 MiB

@@ -40,7 +40,7 @@ func openOutbox(opts Options, id identity) (*outbox, *cursor, error) {
 		return nil, nil, err
 	}
 	if opts.Unique {
-		if o.ids, err = openIDs(opts.Dir); err != nil {
+		if o.ids, err = openIDs(opts.Dir, opts.UniqueLast); err != nil {
 			return nil, nil, errors.Join(err, o.losses.close())
 		}
 	}

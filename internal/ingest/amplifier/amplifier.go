@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,6 +57,7 @@ type log struct {
 type run struct {
 	*ingest.Run
 	answered  bool      // the open step has its answer
+	turns     int       // steps that no prompt began
 	responses int       // so far
 	waiting   []waiting // calls without a result, oldest first
 	ended     bool      // the session is, for now
@@ -158,7 +160,8 @@ func (r *run) end() {
 // prompt belongs to the step of the prompt.
 func (r *run) turn(p ingest.Place) {
 	if r.Step() == nil || r.answered {
-		r.Open(p, "")
+		r.turns++
+		r.Open(ingest.Place{ID: "turn-" + strconv.Itoa(r.turns), Time: p.Time}, "")
 	} else {
 		r.Within(p)
 	}

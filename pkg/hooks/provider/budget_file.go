@@ -78,7 +78,8 @@ func settle(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile puts data in the place of a file.
+// replaceFile puts data in the place of a file. It fails only if it has not: what
+// a caller wrote again would count twice.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -96,12 +97,13 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// The new name is on disk only once the folder is.
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
+	// The new name is on disk only once the folder is. Where that cannot be synced,
+	// a power cut may bring the old file back, and nothing else.
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = dir.Sync()
+		_ = dir.Close()
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return nil
 }
 
 // lockEvery is how often a lock that somebody else has is tried again.

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -57,13 +58,13 @@ type firstNonNil []any
 func (f firstNonNil) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	inner := make([]*hooks.Registry, len(f))
 	for i, p := range f {
-		inner[i] = hooks.NewRegistry(hooks.Options{})
-		if _, err := inner[i].Use(p); err != nil {
+		var err error
+		if inner[i], err = nested(p, hooks.Options{}); err != nil {
 			return nil, fmt.Errorf("provider %d of a composite: %w", i+1, err)
 		}
 	}
 	return r.Use(&nest{
 		name:  "first non-nil",
-		route: func(hooks.Meta) ([]*hooks.Registry, error) { return inner, nil },
+		route: func(context.Context, hooks.Meta) ([]*hooks.Registry, error) { return inner, nil },
 	}, opts...)
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -94,8 +96,16 @@ func (c *Context) keep(meta hooks.Meta, directives []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	known, err := dir.ReadFile(decisionsFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	f, err := dir.OpenFile(decisionsFile, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o644) // a pipe would block
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(errNoFile, err)
+	}
+	known, err := io.ReadAll(f)
+	if err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -108,13 +118,12 @@ func (c *Context) keep(meta hooks.Meta, directives []string) (err error) {
 	if b.Len() == 0 {
 		return nil
 	}
-	f, err := dir.OpenFile(decisionsFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
 	_, err = f.WriteString(b.String()) // one write: lines of several processes stay whole
-	return errors.Join(err, f.Close())
+	return err
 }
+
+// errNoFile is why decisions cannot be kept.
+var errNoFile = errors.New(decisionsFile + " is no file")
 
 // authorOf returns who has given an order.
 func authorOf(meta hooks.Meta) string {

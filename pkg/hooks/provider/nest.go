@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -13,7 +14,28 @@ import (
 // that has something to say counts.
 type nest struct {
 	name  string
-	route func(hooks.Meta) ([]*hooks.Registry, error)
+	route func(context.Context, hooks.Meta) ([]*hooks.Registry, error)
+}
+
+// reached are the points that a nest asks at.
+var reached = []events.Kind{
+	events.ToolBefore, events.PromptSubmit, events.SessionStart, events.SubagentStart, events.CompactBefore, events.Error,
+	events.ToolResult, events.RunStarted, events.StepFinished, events.RunFinished, events.SessionEnded, events.SubagentStopped,
+}
+
+// nested returns a registry with the hooks of provider, for a nest. One that it
+// would never ask is an error.
+func nested(provider any, opts hooks.Options) (*hooks.Registry, error) {
+	r := hooks.NewRegistry(opts)
+	if _, err := r.Use(provider); err != nil {
+		return nil, err
+	}
+	for _, h := range r.List() {
+		if !slices.Contains(reached, h.Point) {
+			return nil, fmt.Errorf("hook %q at %s: only hooks at points of providers are asked", h.Name, h.Point)
+		}
+	}
+	return r, nil
 }
 
 // Name names the hooks of the nest.
@@ -21,7 +43,7 @@ func (n *nest) Name() string { return n.name }
 
 // decide asks the hooks of a decision point.
 func decide[In, P any](ctx context.Context, n *nest, point *hooks.DecisionPoint[In, P], meta hooks.Meta, in In) (*hooks.Decision[P], error) {
-	inner, err := n.route(meta)
+	inner, err := n.route(ctx, meta)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +68,7 @@ func decide[In, P any](ctx context.Context, n *nest, point *hooks.DecisionPoint[
 
 // tell tells the hooks of a notification point of all registries.
 func tell[E any](ctx context.Context, n *nest, point *hooks.NotificationPoint[E], meta hooks.Meta, data E) error {
-	inner, err := n.route(meta)
+	inner, err := n.route(ctx, meta)
 	if err != nil {
 		return err
 	}
@@ -96,7 +118,7 @@ func (n *nest) PreCompact(ctx context.Context, meta hooks.Meta, compaction hooks
 
 // ErrorOccurred asks how to go on.
 func (n *nest) ErrorOccurred(ctx context.Context, meta hooks.Meta, failure hooks.Failure) (*hooks.Recovery, error) {
-	inner, err := n.route(meta)
+	inner, err := n.route(ctx, meta)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +136,7 @@ func (n *nest) ErrorOccurred(ctx context.Context, meta hooks.Meta, failure hooks
 
 // PostToolUse lets the result of a call be changed.
 func (n *nest) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, outcome hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
-	inner, err := n.route(meta)
+	inner, err := n.route(ctx, meta)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -18,21 +19,29 @@ import (
 // outer registry together.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records
-	return &tenants{rules: rules, opts: opts, known: map[string]*hooks.Registry{}}
+	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
 }
 
 type tenants struct {
 	rules func(tenant string) (any, error)
 	opts  hooks.Options
 
-	mu    sync.Mutex // guards known; held while rules makes a tenant's, so that it is made once
-	known map[string]*hooks.Registry
+	mu    sync.Mutex // guards known
+	known map[string]*tenant
+}
+
+// tenant is one whose rules are there, or being made by the first who asked. What
+// follows made is set before that is closed.
+type tenant struct {
+	made     chan struct{}
+	registry *hooks.Registry
+	err      error
 }
 
 // Register registers the tenants' hooks, which block when they fail.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
-	n := &nest{name: "tenants", route: func(meta hooks.Meta) ([]*hooks.Registry, error) {
-		own, err := t.of(meta.Tenant)
+	n := &nest{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
+		own, err := t.of(ctx, meta.Tenant)
 		return []*hooks.Registry{own}, err
 	}}
 	return r.Use(n, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
@@ -44,26 +53,48 @@ const ErrNoTenant = hooks.Fault("no tenant")
 // errNoRules hides the text of what rules returned from the record.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of a tenant.
-func (t *tenants) of(tenant string) (*hooks.Registry, error) {
-	if tenant == "" {
+// of returns the registry of a tenant. Who comes while its rules are being made
+// waits for them, and no longer than ctx.
+func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
+	if name == "" {
 		return nil, ErrNoTenant
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if r, ok := t.known[tenant]; ok {
-		return r, nil
+	own, ok := t.known[name]
+	if !ok {
+		own = &tenant{made: make(chan struct{}), err: errNoRules} // of rules that panic
+		t.known[name] = own
 	}
-	own, err := t.rules(tenant)
-	if err != nil {
-		return nil, fmt.Errorf("rules of tenant %s: %w: %w", tenant, errNoRules, err)
+	t.mu.Unlock()
+	if !ok {
+		t.make(name, own)
 	}
-	r := hooks.NewRegistry(t.opts)
-	if own != nil {
-		if _, err := r.Use(own); err != nil {
-			return nil, fmt.Errorf("rules of tenant %s: %w: %w", tenant, errNoRules, err)
+	select {
+	case <-own.made:
+		return own.registry, own.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// make makes the rules of a tenant, which is forgotten if that fails.
+func (t *tenants) make(name string, own *tenant) {
+	defer func() {
+		if own.err != nil {
+			t.mu.Lock()
+			delete(t.known, name)
+			t.mu.Unlock()
 		}
+		close(own.made)
+	}()
+	rules, err := t.rules(name)
+	if err == nil && rules != nil {
+		own.registry, err = nested(rules, t.opts)
+	} else if err == nil {
+		own.registry = hooks.NewRegistry(t.opts)
 	}
-	t.known[tenant] = r
-	return r, nil
+	own.err = nil
+	if err != nil {
+		own.err = fmt.Errorf("rules of tenant %s: %w: %w", name, errNoRules, err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/cbroglie/mustache"
 	"go.yaml.in/yaml/v4"
@@ -59,19 +60,30 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render fills in what is known of d. Arguments and payload are JSON: quotes and
-// line feeds in them cannot end what stands around them in the prompt.
+// render fills in what is known of d. Arguments and payload are JSON, and names
+// are one line each: quotes and line feeds in them cannot end what stands around
+// them in the prompt.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{
-		"event": event, "tool": d.Tool, "args": orNull(d.Args), "payload": orNull(d.Payload), "session_id": m.Session,
-		"agent": m.Agent, "agent_role": m.AgentRole, "run": m.Run, "run_type": m.RunType, "step": m.Step,
-		"tenant": m.Tenant, "user": m.User,
+		"event": event, "tool": oneLine(d.Tool), "args": orNull(d.Args), "payload": orNull(d.Payload), "session_id": oneLine(m.Session),
+		"agent": oneLine(m.Agent), "agent_role": oneLine(m.AgentRole), "run": oneLine(m.Run), "run_type": oneLine(m.RunType),
+		"step": oneLine(m.Step), "tenant": oneLine(m.Tenant), "user": oneLine(m.User),
 	})
 	if err != nil {
 		return "", hooks.Fault("prompt cannot be made")
 	}
 	return text, nil
+}
+
+// oneLine returns a name without what would begin another line.
+func oneLine(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, name)
 }
 
 func orNull(j hooks.JSON) string {

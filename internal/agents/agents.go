@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -105,18 +104,21 @@ func (t *Tool) parse(payload []byte, c Context, known func(b *build)) (Payload, 
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
 	}
-	raw, ok := storable(payload)
-	if !ok {
-		return t.Unreadable(payload, c), nil
-	}
 	b := t.build(c)
-	b.raw, b.p.raw, b.in = raw, raw, objectOf(raw)
-	b.known = known
-	t.read(b)
-	for i := range b.p.Events {
-		if b.p.Events[i].Validate() != nil { // attributes larger than an event may have, say
+	raw, ok := storable(payload)
+	if !ok { // what is nested too deep for an event is cut off, so that the rest can be judged
+		if raw, _ = storable(pruned(payload)); raw == nil {
 			return t.Unreadable(payload, c), nil
 		}
+	}
+	b.raw, b.p.raw, b.in, b.known = raw, raw, objectOf(raw), known
+	t.read(b)
+	valid := !slices.ContainsFunc(b.p.Events, func(e events.Event) bool { return e.Validate() != nil })
+	if !valid { // no reason not to judge it
+		b.p.Events, b.p.again, b.here = nil, nil, place{agent: t.name}
+	}
+	if !ok || !valid {
+		b.whole(payload)
 	}
 	return b.p, nil
 }
@@ -130,26 +132,13 @@ func (t *Tool) build(c Context) *build {
 	return b
 }
 
-// maxUnreadable bounds what is kept of a payload that cannot be read.
-const maxUnreadable = 16 << 20
-
 // Unreadable returns the custom event that keeps a payload which cannot be
 // read: its text, or its bytes in base64, or the first part of them where they
 // are too many. There is nothing to decide about it.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
-	kept := struct {
-		Bytes  int    `json:"bytes"`
-		Text   string `json:"text,omitempty"`
-		Base64 []byte `json:"base64,omitempty"`
-	}{Bytes: len(payload)}
-	if payload = payload[:min(len(payload), maxUnreadable)]; utf8.Valid(payload) {
-		kept.Text = string(payload)
-	} else {
-		kept.Base64 = payload
-	}
 	b := t.build(c)
 	b.p.Event = clip(c.Event, maxID)
-	b.event(b.here, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(kept).Raw()})
+	b.event(b.here, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(textKept(payload)).Raw()})
 	return b.p
 }
 

@@ -43,6 +43,9 @@ func (w place) subRun(agent string) place {
 // event adds an event of the payload.
 func (b *build) event(w place, kind events.Kind, call string, payload any) {
 	b.settle()
+	if w.run == "" && kind != events.Custom {
+		w.run = unknownRun
+	}
 	e := events.Event{
 		Source: b.tool.name, Type: kind.Type(), Subject: w.run, Time: b.at, Tenant: b.c.Tenant,
 		Run: w.run, Step: w.step, Session: w.session, Agent: w.agent,
@@ -56,6 +59,38 @@ func (b *build) event(w place, kind events.Kind, call string, payload any) {
 		e.Data = nil
 	}
 	b.p.Events = append(b.p.Events, e)
+}
+
+// unknownRun is the run of what does not say of which session it is.
+const unknownRun = "unknown"
+
+// whole adds the event that keeps the text of a payload which no event can hold
+// as it is.
+func (b *build) whole(payload []byte) {
+	b.event(b.here, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(textKept(payload)).Raw()})
+	if e := &b.p.Events[len(b.p.Events)-1]; b.mark != "" {
+		e.ID = events.DeriveID(b.c.Tenant, "hook", b.tool.name, b.mark, "whole")
+	}
+}
+
+// kept is what is kept of a payload that is not kept as JSON.
+type kept struct {
+	Bytes  int    `json:"bytes"`
+	Text   string `json:"text,omitempty"`
+	Base64 []byte `json:"base64,omitempty"`
+}
+
+// maxKeptText bounds what is kept of a payload that cannot be read.
+const maxKeptText = 16 << 20
+
+func textKept(payload []byte) kept {
+	k := kept{Bytes: len(payload)}
+	if payload = payload[:min(len(payload), maxKeptText)]; utf8.Valid(payload) {
+		k.Text = string(payload)
+	} else {
+		k.Base64 = payload
+	}
+	return k
 }
 
 // settle ends the time in which it may still be said what the payload is known

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -15,14 +17,11 @@ const (
 	maxJudgedLines   = 2000
 )
 
-// systemErrors are what the operating system says of an argument, as programs
+// systemError is what the operating system says of an argument, as programs
 // repeat it at the end of their complaint.
-var systemErrors = []string{
-	"No such file or directory", "Permission denied", "Is a directory", "Not a directory", "File exists",
-	"Directory not empty", "Operation not permitted", "No space left on device", "Read-only file system",
-	"Device or resource busy", "Invalid argument", "Too many levels of symbolic links", "File name too long",
-	"Text file busy", "No such device or address", "Input/output error",
-}
+var systemError = regexp.MustCompile(`: (?:\[Errno \d+\] )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|` +
+	`File exists|Directory not empty|Operation not permitted|No space left on device|Read-only file system|Device or resource busy|` +
+	`Invalid argument|Too many levels of symbolic links|File name too long|Text file busy|No such device or address|Input/output error)$`)
 
 // Exit statuses that shells give commands which they cannot run.
 const (
@@ -62,7 +61,7 @@ type program struct {
 }
 
 // shellPrefix stands before what a shell says itself.
-var shellPrefix = regexp.MustCompile(`^(?:\S*/)?(?:ba|da|k|z)?sh: ?(?:line )?(?:\d+: ?)?`)
+var shellPrefix = regexp.MustCompile(`^(?:\(eval\)|(?:\S*/)?(?:ba|da|k|z)?sh): ?(?:line )?(?:\d+: ?)?`)
 
 // complains tells whether line is a complaint of p, and the exit status if the
 // line settles it.
@@ -81,10 +80,33 @@ func (p program) complains(line string) (*int, bool) {
 	if !ok {
 		about, ok = strings.CutPrefix(said, p.name+": ")
 	}
-	if !ok || !slices.ContainsFunc(systemErrors, func(e string) bool { return strings.HasSuffix(about, ": "+e) }) {
-		return nil, false
+	if m := systemError.FindStringIndex(about); ok && m != nil {
+		return nil, slices.ContainsFunc(p.args, func(arg string) bool { return mentions(about[:m[0]], arg) })
 	}
-	return nil, slices.ContainsFunc(p.args, func(arg string) bool { return strings.Contains(about, arg) })
+	return nil, false
+}
+
+// mentions tells whether arg stands in text, and not only as a part of another
+// word. A file may be named with the folder that it is in, or a part of it.
+func mentions(text, arg string) bool {
+	for rest, at := text, 0; ; {
+		i := strings.Index(rest, arg)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[at+len(arg):])
+		if !partOfWord(before) && !partOfWord(after) {
+			return true
+		}
+		at++
+		rest = text[at:]
+	}
+}
+
+func partOfWord(r rune) bool {
+	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 // decidingPrograms returns the programs whose failure is that of the command:

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -22,14 +23,19 @@ type command struct {
 	failed       bool
 }
 
+// recordings returns the folder of recorded runs.
+func recordings() string {
+	if dir := os.Getenv("HOOKTRAIL_DATA"); dir != "" {
+		return dir
+	}
+	return filepath.Join("..", "..", "..", "shared", "data")
+}
+
 // recordedCommands returns the shell commands of the recorded sessions of Claude
 // Code, which tells the exit status of each.
 func recordedCommands(t *testing.T) []command {
 	t.Helper()
-	root := os.Getenv("HOOKTRAIL_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
+	root := recordings()
 	var list []command
 	err := filepath.WalkDir(filepath.Join(root, "claude-code"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") {
@@ -84,11 +90,37 @@ func ended(e events.Event, calls map[string]string) []command {
 	return nil
 }
 
+// codexCommands returns the commands of recorded `codex exec --json` streams.
+func codexCommands(t *testing.T) []command {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(recordings(), "codex", "*", "exec-json-stream", "*.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []command
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			item := objectOf(line).object("item")
+			if status := item.raw("exit_code"); status != nil {
+				list = append(list, command{item.text("command"), item.text("aggregated_output"), string(status) != "0"})
+			}
+		}
+	}
+	return list
+}
+
 // TestComplaint_Measured holds what the evidence is worth: it never takes a
 // command for failed that succeeded.
 func TestComplaint_Measured(t *testing.T) {
 	var succeeded, failed, found int
-	for _, c := range recordedCommands(t) {
+	for _, c := range append(recordedCommands(t), codexCommands(t)...) {
+		if strings.HasPrefix(c.text, "find ") {
+			continue // Claude Code takes its status 1 for no failure
+		}
 		line, _ := complaintOf(c.text, c.output)
 		switch {
 		case c.failed && line != "":
@@ -102,6 +134,9 @@ func TestComplaint_Measured(t *testing.T) {
 				t.Errorf("taken for failed: %q because of %q", c.text, line)
 			}
 		}
+	}
+	if succeeded < 300 || found == 0 {
+		t.Errorf("measured on %d and %d commands", succeeded, failed)
 	}
 	t.Logf("%d commands succeeded, %d failed, of which %d are known to have by their output", succeeded, failed, found)
 }

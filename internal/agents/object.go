@@ -114,6 +114,44 @@ func storable(payload []byte) (json.RawMessage, bool) {
 	return e.Data, true
 }
 
+// maxDepth is how deep a payload is read that is nested too deep for an event.
+const maxDepth = 64
+
+// pruned returns payload with null in the place of what is nested too deep.
+func pruned(payload []byte) []byte {
+	dec := json.NewDecoder(bytes.NewReader(payload))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil
+	}
+	text, err := json.Marshal(prune(v, maxDepth))
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func prune(v any, depth int) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if depth == 0 {
+			return nil
+		}
+		for key, value := range v {
+			v[key] = prune(value, depth-1)
+		}
+	case []any:
+		if depth == 0 {
+			return nil
+		}
+		for i, value := range v {
+			v[i] = prune(value, depth-1)
+		}
+	}
+	return v
+}
+
 // withinData returns raw as deep as it will be nested in an event.
 func withinData(raw json.RawMessage) json.RawMessage {
 	return append(append([]byte(`{"raw":`), raw...), '}')

@@ -67,6 +67,8 @@ func openCodeGuess(in object) string {
 		return "tool.execute.after"
 	case output.raw("message") != nil:
 		return "chat.message"
+	case output.raw("status") != nil:
+		return "permission.ask"
 	}
 	return ""
 }

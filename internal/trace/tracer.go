@@ -3,7 +3,6 @@ package trace
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -162,96 +161,6 @@ func (t *tracer) stepFinished(x *fact) {
 	}
 }
 
-func (t *tracer) called(x *fact) {
-	p, _ := x.data.(call)
-	if row := t.calls[x.call]; row != nil && x.call != "" {
-		if rank(p.verdict) > rank(row.Verdict) {
-			row.Verdict, row.Reason = p.verdict, reasonOf(p)
-		}
-		return
-	}
-	row := t.row(x, Row{Name: p.name, Detail: t.within(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
-	if x.call != "" {
-		t.calls[x.call] = row
-	}
-}
-
-// reasonOf returns the reason of a denial.
-func reasonOf(c call) string {
-	if c.verdict == events.VerdictDeny {
-		return c.reason
-	}
-	return ""
-}
-
-// within returns the detail of a call without the folder of the run.
-func (t *tracer) within(detail string) string {
-	if t.trace.Cwd == "" {
-		return detail
-	}
-	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
-}
-
-// approved takes in how a question about a call was answered. What a hook asked
-// about and nothing allowed is denied, and no result comes. A question that a
-// tool puts to a person has no verdict, and the result tells the answer.
-func (t *tracer) approved(x *fact) {
-	p, ok := x.data.(call)
-	row := t.calls[x.call]
-	if !ok || row == nil || p.verdict == "" || p.verdict == events.VerdictAllow {
-		return
-	}
-	if p.verdict == events.VerdictDeny || row.Verdict == events.VerdictAsk {
-		row.Verdict, row.Reason = events.VerdictDeny, p.reason
-	}
-}
-
-func (t *tracer) answered(x *fact) {
-	p, ok := x.data.(answer)
-	if !ok {
-		return
-	}
-	row := t.calls[x.call]
-	if row == nil { // a result whose call was never seen
-		row = t.row(x, Row{Name: p.name})
-		if x.call != "" {
-			t.calls[x.call] = row
-		}
-	}
-	row.Status, row.Failure, row.DurationMS, row.ExitCode = p.status, p.failure, p.durationMS, p.exit
-	if row.DurationMS == 0 {
-		row.DurationMS = max(0, x.at.Sub(row.Started).Milliseconds())
-	}
-	if run := t.subRun(x, p.subagent); p.subagent != "" && t.all.runs[run] != nil {
-		row.Run = run
-	}
-}
-
-// delegated names the run of a sub-agent at the call that started it.
-func (t *tracer) delegated(x *fact) {
-	p, _ := x.data.(subagent)
-	row := t.calls[x.call]
-	switch {
-	case row != nil && x.call != "":
-	case x.kind == events.SubagentStopped:
-		return
-	default:
-		row = t.row(x, Row{Name: p.kind, Detail: p.name})
-		t.starts = append(t.starts, row)
-	}
-	row.Run = t.subRun(x, p.id)
-}
-
-// subRun returns the run of a sub-agent: its own where there is one, else the
-// one below the session.
-func (t *tracer) subRun(x *fact, id string) string {
-	below := x.session + "/" + id
-	if t.all.runs[below] == nil && t.all.runs[id] != nil {
-		return id
-	}
-	return below
-}
-
 func (t *tracer) responded(x *fact) {
 	p, ok := x.data.(response)
 	if !ok {
@@ -278,66 +187,4 @@ func (t *tracer) failed(x *fact) {
 func (t *tracer) compacted(x *fact) {
 	p, _ := x.data.(plain)
 	t.row(x, Row{Name: "compaction", Detail: p.text})
-}
-
-// finish brings everything into its order, and counts.
-func (t *tracer) finish() {
-	t.dropStarts()
-	t.countResponses()
-	tr := &t.trace
-	slices.SortFunc(tr.Steps, func(a, b *Step) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.n, b.n)) })
-	var sum events.Tokens
-	for _, s := range tr.Steps {
-		slices.SortFunc(s.Rows, func(a, b *Row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.n, b.n)) })
-		sum = sum.Plus(s.Tokens)
-		for _, row := range s.Rows {
-			t.count(row)
-		}
-	}
-	tr.Tokens = sum
-	if t.told != nil {
-		tr.Tokens = *t.told
-	}
-}
-
-func (t *tracer) count(row *Row) {
-	tr := &t.trace
-	if row.Kind != events.ToolBefore && row.Kind != events.ToolResult {
-		return
-	}
-	if row.Status == events.ToolError {
-		tr.ToolErrors++
-	}
-	if row.Kind != events.ToolBefore {
-		return
-	}
-	tr.ToolCalls++
-	tr.Tools[row.Name]++
-	switch {
-	case row.Denied():
-		tr.Denied++
-	case row.Status == "":
-		tr.Unanswered++
-	}
-}
-
-// dropStarts takes out the starts of sub-agents whose call is known after all.
-func (t *tracer) dropStarts() {
-	linked := map[string]bool{}
-	for _, row := range t.calls {
-		linked[row.Run] = row.Run != ""
-	}
-	for _, s := range t.trace.Steps {
-		s.Rows = slices.DeleteFunc(s.Rows, func(row *Row) bool { return slices.Contains(t.starts, row) && linked[row.Run] })
-	}
-}
-
-// countResponses sums up the tokens of the steps that nothing else tells of.
-func (t *tracer) countResponses() {
-	for _, x := range t.responses {
-		s := t.steps[t.stepOf(x)]
-		if p, ok := x.data.(response); ok && s != nil && !s.counts {
-			s.Tokens = s.Tokens.Plus(*p.tokens)
-		}
-	}
 }

@@ -41,6 +41,7 @@ type consumer struct {
 // The names of the parts.
 const (
 	publisherName = "publisher"
+	outboxName    = "outbox"
 	auditorName   = "auditor"
 	trackerName   = "tracker"
 	metricsName   = "metrics"

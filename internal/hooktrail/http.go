@@ -138,6 +138,18 @@ func (g *gate) shut() (deadline time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.handler = nil
+	return g.endsBy()
+}
+
+// until returns the time at which who sends has to have ended.
+func (g *gate) until() (deadline time.Time) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.endsBy()
+}
+
+// endsBy returns the deadline. g.mu is held.
+func (g *gate) endsBy() time.Time {
 	if g.deadline.IsZero() {
 		return time.Now().Add(closeTimeout)
 	}

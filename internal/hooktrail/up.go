@@ -151,7 +151,7 @@ func newUp(opts UpOptions, b *broker.Broker) *up {
 	u := &up{opts: opts, house: &house{
 		broker: b, dataDir: opts.DataDir, tenant: opts.Tenant, log: opts.Logger, registry: registry,
 	}}
-	u.parts = append(u.parts, newPart(publisherName, u.publish))
+	u.parts = append(u.parts, newPart(publisherName, u.publish), newPart(outboxName, u.share))
 	for _, group := range u.house.consumers() {
 		for _, c := range group {
 			u.parts = append(u.parts, newPart(c.name, func(ctx context.Context, report report) error {
@@ -270,4 +270,12 @@ func (u *up) publish(ctx context.Context, report report) error {
 		closed = nil
 	}
 	return errors.Join(err, closed)
+}
+
+// share is the part that forwards what hooks append while no publisher answers.
+func (u *up) share(ctx context.Context, report report) error {
+	report(nil, 0) // also while another process forwards
+	return publisher.RunShared(ctx, publisher.Options{
+		Broker: u.house.broker, DataDir: u.opts.DataDir, Logger: u.opts.Logger.With("part", outboxName),
+	}, func() {}, u.gate.until)
 }

@@ -17,7 +17,7 @@ import (
 func Command() *cobra.Command {
 	shared := &cli.Shared{}
 	cmd := cli.Group("publisher", "Take events in and bring them to the stream",
-		hookCommand(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared))
+		hookCommand(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared), outboxCommand(shared))
 	cmd.Long = "publisher takes events in and brings them to the stream: once, in order, and even if\nthe broker is away for a while. It keeps them in an outbox until they are there."
 	shared.Register(cmd)
 	return cmd
@@ -151,6 +151,7 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	flags.Int64Var(&opts.MaxBody, "max-body", DefaultMaxBody, "`bytes` that a request may have, inflated; one event has 16 MiB at most")
 	opts.Access.Register(cmd)
 	flags.Int64Var(&opts.Quota, "quota", 0, "`bytes` that may wait in the outbox; 0 is 1 GiB")
+	flags.Var(&opts.Full, "full", "what happens to an event when the outbox is full: block waits for room, fail refuses it, shed loses it and records the gap")
 	flags.BoolVar(&disk, "durable", false, "sync each event to disk before it is acknowledged: it survives a power cut")
 	redaction.Register(cmd)
 	hookFile.Register(cmd)

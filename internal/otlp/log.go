@@ -199,24 +199,33 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 	paired := func(e *events.Event) { e.ToolCall = call }
 	args := c.a.content("function_args", "arguments", "tool_input", "tool_parameters")
-	if before := (events.ToolBeforeData{Tool: name, Args: args}); c.name != "tool_result" {
-		before.Verdict = verdict
-		if denied || c.name == "tool_decision" {
+	// A denied call has no result.
+	isResult := c.name == "tool_result" || c.name == "tool_call" && !denied
+	if c.name != "tool_result" {
+		before := events.ToolBeforeData{Tool: name, Args: args, Outcome: events.Outcome{Verdict: verdict}}
+		if !isResult {
 			before.Raw = c.raw
 		}
 		m.emit(r, c, events.ToolBefore, before, paired)
+		args = nil
 	}
-	if c.name == "tool_decision" || c.name == "tool_call" && denied {
-		return // a denied call has no result
+	if isResult {
+		m.emit(r, c, events.ToolResult, c.result(name, args), paired)
 	}
-	result := events.ToolResultData{Tool: name, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw}}
-	result.DurationMS, _ = c.a.number("duration_ms")
-	if c.name == "tool_result" {
-		result.Args = args
+}
+
+// result returns what a record tells of the result of a tool call. Arguments are
+// those that no tool.before has.
+func (c *record) result(name string, args json.RawMessage) events.ToolResultData {
+	data := events.ToolResultData{
+		Tool: name, Args: args, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw},
 	}
+	data.DurationMS, _ = c.a.number("duration_ms")
 	if ok, told := c.a.truth("success"); told && !ok {
-		result.Status = events.ToolError
-		result.Error = &events.Failure{Message: ingest.Clip(c.a.text("error", "error.message"), ingest.MaxMessage), Class: c.a.text("error_type", "error.type")}
+		data.Status = events.ToolError
+		data.Error = &events.Failure{
+			Message: ingest.Clip(c.a.text("error", "error.message"), ingest.MaxMessage), Class: c.a.text("error_type", "error.type"),
+		}
 	}
-	m.emit(r, c, events.ToolResult, result, paired)
+	return data
 }

@@ -58,6 +58,7 @@ func (r *reader) ofSpan(s *span) ([]events.Event, error) {
 		r.toolCall(&m, s)
 	case model:
 		r.step(&m, s)
+	case unknown, chain, agent: // nothing but a run
 	}
 	if isRun {
 		end := events.RunFinishedData{

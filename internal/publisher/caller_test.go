@@ -1,7 +1,7 @@
 package publisher
 
 import (
-	"io"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -21,7 +21,7 @@ const (
 // What answers hook payloads learns the tool and whose payload it is.
 func TestHandler_Hooks(t *testing.T) {
 	hooks := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, r.PathValue("tool")+" of "+TenantOf(r.Context()))
+		fmt.Fprint(w, r.PathValue("tool"), " of ", TenantOf(r.Context()))
 	})
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/v1/hooks/codex", http.NoBody)
 	w := httptest.NewRecorder()
@@ -52,7 +52,7 @@ func withTokens(tb testing.TB, to Appender, opts HandlerOptions) (h http.Handler
 
 // A token is needed once there are tokens, and makes its owner one tenant.
 func TestHandler_Tokens(t *testing.T) {
-	whose := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, TenantOf(r.Context())) })
+	whose := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, TenantOf(r.Context())) })
 	to := &recorder{}
 	h, acme, other := withTokens(t, to, HandlerOptions{Hooks: whose, Decisions: whose})
 	named := func(tenant string) string {

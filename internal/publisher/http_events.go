@@ -27,7 +27,7 @@ type accepted struct {
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
-	for got, err := range cehttp.Read(r, maxEvent) {
+	for got, err := range cehttp.Read(r, maxEvent) { //nolint:contextcheck // the request has it
 		if err == nil {
 			err = h.take(r.Context(), got.Event, &done)
 		}

@@ -99,7 +99,7 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, status int, cont
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil {
+	if _, err := w.Write(body); err != nil { //nolint:gosec // JSON or protobuf, and said to be
 		h.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
 	}
 }

@@ -216,7 +216,7 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a answer
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
 	}
-	return srv, opts.Access.Secure(srv, opts.Logger)
+	return srv, opts.Access.Secure(srv, opts.Logger) //nolint:contextcheck // each connection has its own
 }
 
 // ready tells whether events are taken. A broker that is away is no reason not

@@ -101,19 +101,19 @@ func readOne(r *http.Request, media string, maxEvent int) (events.Event, error) 
 
 // checkMedia refuses what is in none of the content modes.
 func checkMedia(header http.Header, media string, params map[string]string) error {
-	isEvent := strings.HasPrefix(media, anyEventType)
-	isLines := slices.Contains(lineTypes, media)
+	isOurs := media == structuredType || media == batchType || slices.Contains(lineTypes, media)
 	encoding := strings.Join(header.Values("Content-Encoding"), ", ")
 	switch {
 	case len(header.Values("Content-Type")) > 1:
 		return refuse(http.StatusBadRequest, "content type occurs twice")
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		return refuse(http.StatusUnsupportedMediaType, "content encoding %q is not supported", encoding)
-	case isEvent && media != structuredType && media != batchType && !isLines:
-		return refuse(http.StatusUnsupportedMediaType, "media type %q is not supported: %s and %s are", media, structuredType, batchType)
-	case (isEvent || isLines) && !isUTF8(params):
+	case isOurs && !isUTF8(params):
 		return refuse(http.StatusUnsupportedMediaType, "charset %q is not supported: utf-8 is", params["charset"])
-	case !isEvent && !isLines && !hasHeaders(header):
+	case isOurs:
+	case strings.HasPrefix(media, anyEventType):
+		return refuse(http.StatusUnsupportedMediaType, "media type %q is not supported: %s and %s are", media, structuredType, batchType)
+	case !hasHeaders(header):
 		return refuse(http.StatusUnsupportedMediaType, "neither %s nor %s nor %s nor ce- headers", structuredType, batchType, lineTypes[0])
 	}
 	return nil

@@ -109,8 +109,7 @@ func (s *scanner) value(before error) (piece, error) {
 		return piece{}, before
 	}
 	p := piece{offset: s.offset, line: s.line}
-	var depth int
-	var quoted, escaped bool
+	var at nesting
 	for {
 		c, err := s.peek()
 		switch {
@@ -118,26 +117,47 @@ func (s *scanner) value(before error) (piece, error) {
 			return p, errCut
 		case err != nil:
 			return p, err
+		case at.endsBefore(c):
+			return p, nil
 		case len(p.text) >= s.limit:
 			return p, errTooLarge
-		case quoted:
-			quoted = escaped || c != '"'
-			escaped = !escaped && c == '\\'
-		case c == '"':
-			quoted = true
-		case c == '{' || c == '[':
-			depth++
-		case depth == 0 && (c == ',' || c == ']' || isSpace(c)):
-			return p, nil
-		case c == '}' || c == ']':
-			depth--
 		}
 		p.text = append(p.text, c)
 		s.take()
-		if depth <= 0 && (c == '}' || c == ']') && !quoted {
+		if at.endsWith(c) {
 			return p, nil
 		}
 	}
+}
+
+// nesting is where in a value a byte is.
+type nesting struct {
+	depth           int
+	quoted, escaped bool
+}
+
+// endsBefore reports whether c is behind the value.
+func (n *nesting) endsBefore(c byte) bool {
+	return n.depth == 0 && !n.quoted && (c == ',' || c == ']' || isSpace(c))
+}
+
+// endsWith takes c in, and reports whether it closes the value.
+func (n *nesting) endsWith(c byte) bool {
+	if n.quoted {
+		n.quoted = n.escaped || c != '"'
+		n.escaped = !n.escaped && c == '\\'
+		return false
+	}
+	switch c {
+	case '"':
+		n.quoted = true
+	case '{', '[':
+		n.depth++
+	case '}', ']':
+		n.depth--
+		return n.depth <= 0
+	}
+	return false
 }
 
 // row returns the next line that is not blank, io.EOF behind the last.

@@ -1,6 +1,7 @@
 // Package openhands turns what OpenHands wrote about its runs into events:
 // results of an evaluation (one JSON object per instance, also many behind each
-// other), output of the resolver, and trajectories, which are lists.
+// other), output of the resolver, and trajectories, which are lists, or one item
+// per line. Since version 1 items are events with a kind; they tell the same.
 //
 // A run is a document. It is named by the instance or the issue that it works on,
 // and by what the agent did first: of two attempts at one instance each is a run

@@ -37,6 +37,10 @@ type item struct {
 	} `json:"tool_call_metadata"`
 	Metrics *metrics `json:"llm_metrics"` // of the run up to here
 
+	kind     string         // since version 1
+	thoughts string         // likewise
+	total    *events.Tokens // likewise: what the run used up to here
+
 	id   string // names the item in its run
 	line int
 	time time.Time
@@ -85,8 +89,16 @@ func (u *usage) tokens() events.Tokens {
 // parse reads an item. What is no object, or not of the expected shape, is
 // returned as far as it could be read, with an error that says where it is not.
 func parse(raw json.RawMessage, line int) (*item, error) {
-	i := &item{raw: raw, line: line}
-	err := json.Unmarshal(raw, i)
+	i := &item{}
+	var err error
+	if isEvent(ingest.Members(raw)) {
+		var e event
+		err = json.Unmarshal(raw, &e)
+		i = e.item()
+	} else {
+		err = json.Unmarshal(raw, i)
+	}
+	i.raw, i.line = raw, line
 	if err == nil && (!ingest.Usable(i.Call.ID) || !ingest.Usable(i.Call.Response.ID)) {
 		i.Call.ID, i.Call.Response.ID = "", ""
 		err = ingest.ShapeError("tool_call_metadata: an id cannot be used as one")
@@ -111,12 +123,26 @@ func (i *item) place() ingest.Place { return ingest.Place{ID: i.id, Time: i.time
 // name is the item's own, as its custom events have it.
 func (i *item) name() string {
 	switch {
+	case i.kind != "":
+		return i.kind
 	case i.Action != "":
 		return "action." + i.Action
 	case i.Observation != "":
 		return "observation." + i.Observation
 	}
 	return "item"
+}
+
+// idOf returns an id as a text: old items are numbered.
+func idOf(raw json.RawMessage) string {
+	if text := ingest.Text(raw); text != "" {
+		return text
+	}
+	var number json.Number
+	if json.Unmarshal(raw, &number) != nil {
+		return ""
+	}
+	return number.String()
 }
 
 // idle are actions by which nobody calls a tool.
@@ -154,7 +180,10 @@ var about = []string{"action", "thought", "source", "message", "timestamp", "id"
 
 // args returns the arguments of an action, and what else there is of it.
 func (i *item) args() (args, rest json.RawMessage) {
-	if len(i.Args) > 0 {
+	switch {
+	case i.kind != "":
+		return i.Args, ingest.Rest(i.raw, "action")
+	case len(i.Args) > 0:
 		return i.Args, ingest.Rest(i.raw, "args")
 	}
 	var own []string
@@ -181,6 +210,9 @@ func (i *item) text(names ...string) string {
 
 // thought returns what the agent thought when it decided on an action.
 func (i *item) thought() string {
+	if i.kind != "" {
+		return i.thoughts
+	}
 	if len(i.Args) == 0 {
 		var old struct {
 			Thought string `json:"thought"`

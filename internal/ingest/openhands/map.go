@@ -24,6 +24,9 @@ func (t *transcript) translate(i *item) {
 	t.At(i.line)
 	r := t.top()
 	r.Touch(i.time)
+	if i.total != nil {
+		t.total = i.total
+	}
 	switch {
 	case i.Action == "message":
 		t.message(r, i)
@@ -101,11 +104,17 @@ func (t *transcript) answered(r *run, i *item, text string) {
 // used returns what the answer that i is from used: what the run had used with
 // it and not before, else what the answer itself says.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
-	if i.Metrics == nil || i.Metrics.Usage == nil {
+	now := t.total // told in front of the answer
+	t.total = nil
+	if i.Metrics != nil && i.Metrics.Usage != nil {
+		tokens := i.Metrics.Usage.tokens()
+		now = &tokens
+	}
+	if now == nil {
 		return i.Call.Response.Usage.tokens(), i.Call.Response.Usage != nil
 	}
-	now, before := i.Metrics.Usage.tokens(), t.spent
-	t.spent = now
+	before := t.spent
+	t.spent = *now
 	return events.Tokens{
 		Input: max(0, now.Input-before.Input), Output: max(0, now.Output-before.Output),
 		CacheRead: max(0, now.CacheRead-before.CacheRead), CacheCreation: max(0, now.CacheCreation-before.CacheCreation),
@@ -123,14 +132,13 @@ func (t *transcript) call(r *run, i *item) {
 	c := call{id: id, action: i.id, name: i.Action}
 	args, rest := i.args()
 	r.Call(i.place(), id, events.ToolBeforeData{Tool: i.tool(), Args: args, Common: events.Common{Raw: rest}})
-	switch i.Action {
-	case "finish", "reject":
+	r.calls = append(r.calls, c)
+	switch {
+	case i.Action == "finish", i.Action == "reject":
 		t.finish(r, i)
-		return // nothing answers it
-	case "delegate":
+	case i.Action == "delegate" && i.kind == "": // later delegates have conversations of their own
 		t.delegate(r, i, c)
 	}
-	r.calls = append(r.calls, c)
 }
 
 // finish takes in that the agent says it is done. That of a delegate is not the
@@ -170,7 +178,9 @@ func (t *transcript) observation(r *run, i *item) {
 	c, ok := r.answers(i)
 	switch {
 	case ok:
-		t.result(r, i, c)
+		t.result(r, i, c.id)
+	case i.kind == "ObservationEvent" && i.Call.ID != "":
+		t.result(r, i, i.Call.ID) // the call is not in the file
 	case i.Observation == "error":
 		message := ingest.Clip(ingest.Flatten(i.Content), ingest.MaxMessage)
 		r.Emit(i.place(), events.Error, "", events.ErrorData{
@@ -195,14 +205,17 @@ func (t *transcript) delegated(i *item) {
 	})
 }
 
-// answers returns the call that an observation is about: that of its cause, and
-// in files of the old shape, which name none, the oldest of its kind.
+// answers returns the call that an observation is about: that of its cause, or
+// that of its call's id; and in files of the old shape, which name neither, the
+// oldest of its kind.
 func (r *run) answers(i *item) (call, bool) {
-	var cause json.Number
-	named := json.Unmarshal(i.Cause, &cause) == nil && cause != ""
+	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {
-		if named {
-			return c.action == cause.String()
+		switch {
+		case cause != "":
+			return c.action == cause
+		case i.Call.ID != "":
+			return c.id == i.Call.ID
 		}
 		return len(i.Number) == 0 && (c.name == i.Observation || i.Observation == "error" || i.Observation == "user_rejected")
 	})
@@ -214,7 +227,7 @@ func (r *run) answers(i *item) (call, bool) {
 	return c, true
 }
 
-func (t *transcript) result(r *run, i *item, c call) {
+func (t *transcript) result(r *run, i *item, call string) {
 	data := events.ToolResultData{
 		Status: events.ToolSuccess, Result: i.Content, ExitCode: i.exitCode(),
 		Common: events.Common{Raw: ingest.Rest(i.raw, "content")},
@@ -223,7 +236,12 @@ func (t *transcript) result(r *run, i *item, c call) {
 		data.Status = events.ToolError
 		data.Error, data.Result = i.failure()
 	}
-	r.Result(i.place(), c.id, data)
+	if !r.Called(call) {
+		data.Tool = i.Call.Tool
+	}
+	if !r.Result(i.place(), call, data) {
+		t.custom(r, i)
+	}
 }
 
 // custom keeps an item that has no kind of its own.

@@ -1,11 +1,16 @@
 package openhands
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
@@ -22,7 +27,26 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
 		t.reset()
-		t.Documents(ctx, r, t.read, history)
+		in := bufio.NewReaderSize(r, ingest.HeadBytes)
+		head, err := in.Peek(ingest.HeadBytes)
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			t.Report(fmt.Errorf("read %s: %w", opts.File, err))
+		case !isEntry(ingest.Members(ingest.Opening(head))):
+			t.Documents(ctx, in, t.read, history)
+		case t.Lines(ctx, in, t.entry):
+			t.end()
+		}
+	}
+}
+
+// entry takes in a line that is an entry of the history.
+func (t *transcript) entry(l ingest.Line) {
+	if text := bytes.TrimSpace(l.Text); json.Valid(text) {
+		t.item(bytes.Clone(text), l.Number)
+	} else {
+		var value json.RawMessage
+		t.NotJSON(l, json.Unmarshal(text, &value), false)
 	}
 }
 
@@ -31,23 +55,29 @@ const history = "history"
 // Detect reports whether an input that begins with head is one of OpenHands.
 func Detect(head []byte, _ string) bool {
 	if first, list := ingest.FirstElement(head); list {
-		return isItem(ingest.Members(first))
+		return isEntry(ingest.Members(first))
 	}
 	members := ingest.Members(ingest.Opening(head))
+	if isEntry(members) {
+		return true
+	}
 	_, instance := members["instance_id"]
 	_, issue := members["issue"]
 	_, instruction := members["instruction"]
 	return (instance || issue) && instruction
 }
 
-func isItem(members map[string]json.RawMessage) bool {
+// isEntry reports whether the members of an object are those of an entry of a
+// history.
+func isEntry(members map[string]json.RawMessage) bool {
+	if isEvent(members) {
+		return true
+	}
 	_, source := members["source"]
 	_, action := members["action"]
 	_, observation := members["observation"]
 	_, time := members["timestamp"]
-	_, args := members["args"]
-	_, extras := members["extras"]
-	return source && time && (action && args || observation && extras || action || observation)
+	return source && time && (action || observation)
 }
 
 // transcript is the state of one input.
@@ -63,6 +93,7 @@ type transcript struct {
 	version  string
 	last     time.Time       // of the latest item that has one
 	seen     map[string]bool // ids of items
+	total    *events.Tokens  // told for the next answer
 	spent    events.Tokens   // up to the latest item that tells
 	items    int             // of the history, so far
 	latest   string          // what the item before was: "", user, agent or observation
@@ -78,7 +109,7 @@ type finish struct {
 func (t *transcript) reset() {
 	t.document, t.held, t.heldSize, t.runs, t.version = document{}, nil, 0, nil, ""
 	t.last, t.seen, t.spent, t.items = time.Time{}, map[string]bool{}, events.Tokens{}, 0
-	t.latest, t.finished = "", nil
+	t.latest, t.finished, t.total = "", nil, nil
 }
 
 // read takes in one part of a document.
@@ -136,10 +167,9 @@ const maxHead = 1 << 20
 // name gives the item its id and its time.
 func (t *transcript) name(i *item) {
 	i.id = "item-" + strconv.Itoa(t.items)
-	var number json.Number
-	if json.Unmarshal(i.Number, &number) == nil && number != "" && !t.seen[number.String()] && ingest.Usable(number.String()) {
-		i.id = number.String()
-		t.seen[i.id] = true
+	if id := idOf(i.Number); id != "" && !t.seen[id] && !strings.HasPrefix(id, "item-") && ingest.Usable(id) {
+		i.id = id
+		t.seen[id] = true
 	}
 	t.items++
 	if at, ok := i.when(); ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -136,6 +137,7 @@ func TestDocuments_Limit(t *testing.T) {
 	}
 	element := `"` + strings.Repeat("x", 1<<20) + `",`
 	n, list := 0, &endless{text: element}
+	var most uint64
 	for _, err := range ingest.Documents(t.Context(), io.MultiReader(strings.NewReader("["), list), ingest.Options{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -143,5 +145,14 @@ func TestDocuments_Limit(t *testing.T) {
 		if n++; n*len(element) > ingest.MaxLine+(8<<20) {
 			break
 		}
+		if n%16 == 0 {
+			var stats runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&stats)
+			most = max(most, stats.HeapAlloc)
+		}
+	}
+	if most > 32<<20 {
+		t.Errorf("a list of elements of 1 MiB takes %d MiB of memory", most>>20)
 	}
 }

@@ -75,23 +75,30 @@ func (e *event) item() *item {
 		if (len(e.Action) == 0 || e.Action[0] != '{') && json.Valid([]byte(e.Call.Arguments)) {
 			i.Args = json.RawMessage(e.Call.Arguments) // what could not be executed
 		}
+	case "Condensation":
+		i.Action = "condensation"
+	case "ConversationStateUpdateEvent":
+		i.total = e.total()
+	default:
+		e.observed(i)
+	}
+	return i
+}
+
+// observed fills in what an event tells of the outcome of an action.
+func (e *event) observed(i *item) {
+	switch e.Kind {
 	case "ObservationEvent":
 		i.Observation, i.Cause, i.Content = e.Tool, e.ActionID, e.Observation.Content
 		i.ExitCode, i.Extras.ExitCode = e.Observation.ExitCode, e.Observation.Metadata.ExitCode
-		i.Success = new(bool)
-		*i.Success = !e.Observation.IsError
+		i.Success = new(!e.Observation.IsError)
 	case "UserRejectObservation":
 		i.Observation, i.Cause, i.Content = "user_rejected", e.ActionID, ingest.JSON(e.Reason)
 	case "AgentErrorEvent":
 		i.Observation, i.Content = "error", ingest.JSON(e.Error)
 	case "ConversationErrorEvent":
 		i.Observation, i.Content = "error", ingest.JSON(e.Detail)
-	case "Condensation":
-		i.Action = "condensation"
-	case "ConversationStateUpdateEvent":
-		i.total = e.total()
 	}
-	return i
 }
 
 // isEvent reports whether the members of an object are those of an event.

@@ -135,7 +135,7 @@ func (d *doorman) account(tenant string) (*server.Account, error) {
 		return a, nil
 	}
 	owner := d.server.GlobalAccount()
-	a, _ := d.server.LookupOrRegisterAccount("tenant " + tenant)
+	a, _ := d.server.LookupOrRegisterAccount(tenantAccount(tenant))
 	for _, r := range routes {
 		err := owner.AddServiceExport(r.To, []*server.Account{a})
 		if err == nil {

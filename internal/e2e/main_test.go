@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hooktrail"
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/publisher"
 	"github.com/hooktrail/hooktrail/internal/tracker"
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 		"auditor":   auditor.Command,
 		"tracker":   tracker.Command,
 		"metrics":   metrics.Command,
+		"hooktrail": hooktrail.Command,
 		"server":    serverCommand,
 	}
 	name := os.Getenv(commandEnv)

@@ -23,7 +23,7 @@ import (
 func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("hooktrail", "Record what agents do so that it can be proved",
-		demoCommand(shared), hooksCommand(shared), upCommand(shared),
+		demoCommand(shared), hooksCommand(shared), natsCommand(shared), tenantCommand(shared), upCommand(shared),
 		cli.Group("run", "Look at the runs in the ledger", runListCommand(shared), runShowCommand(shared)))
 	shared.Register(cmd)
 	return cmd

@@ -52,6 +52,9 @@ func outcomeOf(err error) outcome {
 	case codeWrongLast, codeWrongLastConstant:
 		return outcomeConflict
 	case codeIncompleteBatch:
+		if errors.Is(err, ErrPermission) {
+			return outcomeWait // not the event's fault: no right, no loss
+		}
 		return outcomeObscure
 	case codeTooLargeBatch:
 		return outcomeTooLarge

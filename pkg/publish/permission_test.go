@@ -31,6 +31,21 @@ func TestPermission_Refused(t *testing.T) {
 	}
 }
 
+// A right that is lacking for one event alone does not cost the event either.
+func TestPermission_OneKind(t *testing.T) {
+	p := openAs(t, natstest.User{
+		Publish:   append([]string{"hooktrail.ev.*.*.*.gap=2Erecorded"}, rights[1:]...),
+		Subscribe: []string{"_INBOX.>"},
+	})
+	mustAppend(t, p, newEvent(0))
+	wantRefusal(t, p, "hooktrail.ev.")
+	// Often enough for an event that the stream does not take to be given up.
+	until(t, "some attempts", func() bool { return p.fwd.nc.Stats().OutMsgs > 16 })
+	if s := p.Stats(); s.Pending != 1 || s.Refused != 0 {
+		t.Errorf("got %d events waiting and %d given up, want 1 and none", s.Pending, s.Refused)
+	}
+}
+
 // A user that may not hear the answers is told so too.
 func TestPermission_NoInbox(t *testing.T) {
 	p := openAs(t, natstest.User{Publish: rights, Subscribe: []string{"unused"}})

@@ -1,0 +1,204 @@
+package broker
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// OwnerAccount is the account of a server elsewhere that has the streams.
+const OwnerAccount = "HOOKTRAIL"
+
+// ConfUser is a user for the configuration of a nats-server: the owner, a
+// service, or with EngineOf an engine of that tenant. It has a key or a name.
+type ConfUser struct {
+	Role     subjects.Role
+	Durable  string // of a service that consumes
+	EngineOf string
+	Key      string // public
+	Name     string
+	Password string // the name of a variable of the server's environment
+}
+
+// ConfUsers returns the users that a data directory has keys for, and makes
+// those of the services that are missing. With a tenant the consumers are those
+// that read it alone.
+func ConfUsers(dataDir string, space subjects.Space, tenant string) ([]ConfUser, error) {
+	dir := filepath.Join(dataDir, "nats")
+	names := map[subjects.Role]string{subjects.Owner: ownerKey}
+	for _, role := range subjects.Roles() {
+		name, err := keyName(space, role, tenant)
+		if err != nil {
+			return nil, err
+		}
+		names[role] = name
+	}
+	var users []ConfUser
+	for _, role := range append([]subjects.Role{subjects.Owner}, subjects.Roles()...) {
+		file, err := loadKey(dir, names[role])
+		if err != nil {
+			return nil, err
+		}
+		public, err := publicKey(file)
+		if err != nil {
+			return nil, err
+		}
+		users = append(users, ConfUser{Role: role, Durable: names[role], Key: public})
+	}
+	tenants, err := Tenants(dataDir)
+	for _, k := range tenants {
+		users = append(users, ConfUser{EngineOf: k.Tenant, Key: k.Key})
+	}
+	return users, err
+}
+
+// ownerKey names the key of who makes the streams at a server elsewhere.
+const ownerKey = "owner"
+
+// WriteConf writes the part of a nats-server's configuration that gives users
+// the rights that they have at the embedded server, and no others.
+func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
+	c := conf{w: bufio.NewWriter(out), space: space}
+	var tenants []string
+	engines := map[string][]ConfUser{}
+	c.line(0, "accounts {")
+	c.line(1, "%s {", OwnerAccount)
+	c.line(2, "jetstream: enabled")
+	c.line(2, "users: [")
+	for _, u := range users {
+		switch {
+		case u.EngineOf == "":
+			c.user(u, space.Rights(u.Role, u.Durable, InboxElsewhere(u.Role)))
+		case engines[u.EngineOf] == nil:
+			tenants = append(tenants, u.EngineOf)
+			fallthrough
+		default:
+			engines[u.EngineOf] = append(engines[u.EngineOf], u)
+		}
+	}
+	c.line(2, "]")
+	if err := c.exports(tenants); err != nil {
+		return err
+	}
+	c.line(1, "}")
+	for _, tenant := range tenants {
+		if err := c.tenant(tenant, engines[tenant]); err != nil {
+			return err
+		}
+	}
+	c.line(0, "}")
+	if err := c.w.Flush(); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// conf writes a configuration. The writer remembers what goes wrong.
+type conf struct {
+	w     *bufio.Writer
+	space subjects.Space
+}
+
+func (c *conf) line(depth int, format string, args ...any) {
+	fmt.Fprintf(c.w, "%*s"+format+"\n", append([]any{2 * depth, ""}, args...)...)
+}
+
+// user writes a user. Who may do everything has no list.
+func (c *conf) user(u ConfUser, r subjects.Rights) {
+	what := string(u.Role)
+	switch {
+	case u.EngineOf != "":
+		what = "engine of " + strconv.Quote(u.EngineOf)
+	case u.Role == subjects.Owner:
+		what = "owner: makes the streams"
+	}
+	c.line(3, "{ # %s", what)
+	if u.Key != "" {
+		c.line(4, "nkey: %s", u.Key)
+	} else {
+		c.line(4, "user: %q, password: $%s", u.Name, u.Password)
+	}
+	if u.EngineOf == "" && u.Role == subjects.Owner {
+		c.line(3, "}")
+		return
+	}
+	c.line(4, "permissions {")
+	if len(r.Publish) == 0 {
+		c.line(5, `publish: {deny: ">"}`)
+	} else {
+		c.list("publish", r.Publish)
+	}
+	c.list("subscribe", r.Subscribe)
+	if r.Responses {
+		c.line(5, "allow_responses: {max: 1, expires: %q}", responseTime)
+	}
+	c.line(4, "}")
+	c.line(3, "}")
+}
+
+func (c *conf) list(what string, subjects []string) {
+	c.line(5, "%s: {allow: [", what)
+	for _, s := range subjects {
+		c.line(6, "%q", s)
+	}
+	c.line(5, "]}")
+}
+
+func (c *conf) exports(tenants []string) error {
+	if len(tenants) == 0 {
+		return nil
+	}
+	c.line(2, "exports: [")
+	for _, tenant := range tenants {
+		routes, err := c.space.Routes(tenant)
+		if err != nil {
+			return err
+		}
+		seen := map[string]bool{}
+		for _, r := range routes {
+			if !seen[r.To] {
+				c.line(3, "{service: %q, accounts: [%q]}", r.To, tenantAccount(tenant))
+			}
+			seen[r.To] = true
+		}
+	}
+	c.line(2, "]")
+	return nil
+}
+
+func (c *conf) tenant(tenant string, engines []ConfUser) error {
+	rights, err := c.space.TenantRights(tenant)
+	if err != nil {
+		return err
+	}
+	routes, err := c.space.Routes(tenant)
+	if err != nil {
+		return err
+	}
+	c.line(1, "%q {", tenantAccount(tenant))
+	c.line(2, "users: [")
+	for _, u := range engines {
+		c.user(u, rights)
+	}
+	c.line(2, "]")
+	c.line(2, "imports: [")
+	for _, r := range routes {
+		c.line(3, "{service: {account: %s, subject: %q}, to: %q}", OwnerAccount, r.To, r.From)
+	}
+	c.line(2, "]")
+	c.line(1, "}")
+	return nil
+}
+
+// tenantAccount names the account of a tenant's engines.
+func tenantAccount(tenant string) string {
+	token, err := subjects.Token(tenant)
+	if err != nil {
+		return "TENANT" // not reached: its routes could not be named either
+	}
+	return "TENANT_" + token
+}

@@ -1,0 +1,124 @@
+package broker_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+var update = flag.Bool("update", false, "rewrite what deploy has")
+
+const confHeader = `# deploy/nats.conf with accounts and users: each service has the rights that it
+# needs, and no others. Passwords come from the environment of the server; keys
+# do as well, see "hooktrail nats conf". acme stands for a tenant whose engines
+# connect to NATS themselves.
+include "nats.conf"
+
+`
+
+// deployed are the users of deploy/nats-auth.conf.
+func deployed() []broker.ConfUser {
+	users := []broker.ConfUser{{Name: "owner", Password: "OWNER_PASSWORD"}}
+	for _, role := range subjects.Roles() {
+		users = append(users, broker.ConfUser{
+			Role: role, Durable: string(role), Name: string(role), Password: strings.ToUpper(string(role)) + "_PASSWORD",
+		})
+	}
+	return append(users, broker.ConfUser{EngineOf: "acme", Name: "acme", Password: "ACME_PASSWORD"})
+}
+
+func TestConf_Deployed(t *testing.T) {
+	var want bytes.Buffer
+	want.WriteString(confHeader)
+	if err := broker.WriteConf(&want, subjects.Space{}, deployed()); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("..", "..", "deploy", "nats-auth.conf")
+	if *update {
+		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.String(), string(got)); diff != "" {
+		t.Errorf("deploy/nats-auth.conf (-want +got), go test -update rewrites it:\n%s", diff)
+	}
+}
+
+// What is printed for the keys of a data directory is what a server takes: who
+// has a key there may do there what it may do at the embedded one.
+func TestConf_Keys(t *testing.T) {
+	dir := t.TempDir()
+	_, seed, err := broker.AddTenant(dir, "a b.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	users, err := broker.ConfUsers(dir, subjects.Space{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conf bytes.Buffer
+	if err := broker.WriteConf(&conf, subjects.Space{}, users); err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, conf.Bytes())
+	key := func(name string) broker.Login {
+		return broker.Login{NKey: filepath.Join(dir, "nats", "keys", name+".nk")}
+	}
+	owner := open(t, broker.Options{URL: url, Login: key("owner")})
+	for _, role := range []subjects.Role{subjects.PublisherRole, subjects.AuditorRole, subjects.TrackerRole, subjects.MetricsRole, subjects.ReaderRole} {
+		open(t, broker.Options{URL: url, Login: key(string(role)), Role: role})
+	}
+	file := filepath.Join(t.TempDir(), "engine.nk")
+	if err := os.WriteFile(file, seed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	option, err := nats.NkeyOptionFromSeed(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(url, option)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	wantStored(t, owner, nc, "hooktrail.ev.p.r.custom", "hooktrail.ev.a=20b=2E=2A.p.r.custom")
+}
+
+// serve runs a server with a configuration and JetStream.
+func serve(t *testing.T, conf []byte) (url string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(path, conf, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts, err := server.ProcessConfigFile(path)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, conf)
+	}
+	opts.Host, opts.Port, opts.NoSigs, opts.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
+	opts.JetStream, opts.StoreDir = true, t.TempDir()
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	return srv.ClientURL()
+}

@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// session is the one that the demo shows: the tracker makes issues of it.
+var session = filepath.Join("..", "hooktrail", "session", "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71.jsonl")
+
+// deployed runs the server of deploy/nats-auth.conf, changed where a test wants
+// it, and returns its address.
+func deployed(t *testing.T, change func(*server.Options)) (address string) {
+	t.Helper()
+	for _, name := range []string{"OWNER", "PUBLISHER", "AUDITOR", "TRACKER", "METRICS", "READER", "DECIDE", "ACME"} {
+		t.Setenv(name+"_PASSWORD", strings.ToLower(name)+"-secret")
+	}
+	opts, err := server.ProcessConfigFile(filepath.Join("..", "..", "deploy", "nats-auth.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Host, opts.Port, opts.HTTPPort, opts.NoSigs, opts.NoLog, opts.StoreDir = "127.0.0.1", server.RANDOM_PORT, 0, true, true, t.TempDir()
+	change(opts)
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	})
+	if !srv.ReadyForConnections(10 * time.Second) {
+		t.Fatal("the server did not start")
+	}
+	return srv.Addr().String()
+}
+
+// as is the URL of a user of the deployed server.
+func as(user, address string) string { return "nats://" + user + ":" + user + "-secret@" + address }
+
+// TestRights_Deployed runs every service with exactly the rights of
+// deploy/nats-auth.conf, and an engine in its tenant's account.
+func TestRights_Deployed(t *testing.T) {
+	address := deployed(t, func(*server.Options) {})
+	dir := t.TempDir()
+	at := func(user string, args ...string) []string {
+		return append(args, "--data-dir", filepath.Join(dir, user), "--nats-url", as(user, address))
+	}
+	p := start(t, nil, "auditor", at("auditor", "serve", "--drain")...)
+	if status := p.status(t); status != 1 || !strings.Contains(p.stderr.String(), "hooktrail nats init") {
+		t.Errorf("without streams: status %d, %s", status, p.stderr.String())
+	}
+	run(t, 0, "hooktrail", at("owner", "nats", "init")...)
+	run(t, 0, "publisher", at("publisher", "import", "--format", "claude-code", "--tenant", "acme", session)...)
+	engineOf(t, as("acme", address), filepath.Join(dir, "engine"))
+	run(t, 0, "tracker", at("tracker", "serve", "--drain")...)
+	run(t, 0, "metrics", at("metrics", "serve", "--drain")...)
+	run(t, 0, "auditor", at("auditor", "serve", "--drain")...)
+	verdict := run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", filepath.Join(dir, "auditor"))
+	if !strings.Contains(verdict, "VERIFIED") || !strings.Contains(verdict, "COMPLETE") {
+		t.Errorf("got %s", verdict)
+	}
+	if _, err := read(t, filepath.Join(dir, "auditor"), "acme").Summary(t.Context(), "engine-run"); err != nil {
+		t.Errorf("what the engine wrote: %v", err)
+	}
+	if issues := run(t, 0, "tracker", "list", "--tenant", "acme", "--data-dir", filepath.Join(dir, "tracker")); !strings.Contains(issues, "followup") {
+		t.Errorf("got issues %s", issues)
+	}
+}
+
+// engineOf publishes a run as an engine of acme.
+func engineOf(t *testing.T, url, dir string) {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	writeRun(t, nc, dir, "acme")
+}
+
+func writeRun(t *testing.T, nc *nats.Conn, dir, tenant string) {
+	t.Helper()
+	p, err := publish.Open(t.Context(), nc, publish.Options{Dir: dir, Name: "engine", Tenant: tenant, Redactor: publish.NoRedaction})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []events.Kind{events.RunStarted, events.Custom, events.RunFinished} {
+		e := events.Event{Source: "/engine", Type: kind.Type(), Run: "engine-run", Subject: "engine-run"}
+		if kind == events.RunFinished {
+			if err := e.SetData(events.RunFinishedData{Success: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := p.Append(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := p.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRights_OneLess takes single rights from services: each says which, and
+// does not time out. What a service needs of the stream is held to that, right
+// by right, in internal/consume and pkg/publish.
+func TestRights_OneLess(t *testing.T) {
+	for _, tt := range []struct {
+		user, missing string
+		args          []string
+	}{
+		{"auditor", "$JS.API.STREAM.INFO.HOOKTRAIL_ADV", []string{"serve", "--drain"}},
+		{"auditor", "$JS.API.CONSUMER.RESET.HOOKTRAIL_EV.auditor", []string{"serve", "--drain"}},
+		{"metrics", "$JS.API.CONSUMER.MSG.NEXT.HOOKTRAIL_EV.metrics", []string{"serve", "--drain"}},
+		{"tracker", "$JS.API.STREAM.MSG.GET.HOOKTRAIL_EV", []string{"serve", "--drain"}},
+		{"tracker", "hooktrail.ev.*.*.*.issue=2Edecided", []string{"serve", "--drain"}},
+		{"publisher", "$JS.API.STREAM.INFO.HOOKTRAIL_EV", []string{"import", "--format", "claude-code", session}},
+	} {
+		t.Run(tt.user+" "+tt.missing, func(t *testing.T) {
+			address := deployed(t, func(o *server.Options) {
+				for _, u := range o.Users {
+					if u.Username == tt.user {
+						u.Permissions.Publish.Allow = slices.DeleteFunc(u.Permissions.Publish.Allow, func(s string) bool { return s == tt.missing })
+					}
+				}
+			})
+			dir := t.TempDir()
+			run(t, 0, "hooktrail", "nats", "init", "--data-dir", dir, "--nats-url", as("owner", address))
+			run(t, 0, "publisher", "import", "--format", "claude-code", "--data-dir", filepath.Join(dir, "owner"), "--nats-url", as("owner", address), session)
+			p := start(t, nil, tt.user, append(tt.args, "--data-dir", dir, "--nats-url", as(tt.user, address))...)
+			p.says(t, tt.missing)
+		})
+	}
+}
+
+// says waits for the end of the process, which has to have told of a refusal of
+// subject.
+func (p *process) says(t *testing.T, subject string) {
+	t.Helper()
+	if p.status(t) == 0 {
+		t.Error("it ended as if all were well")
+	}
+	end := subject[strings.LastIndex(subject, "*.")+1:] // the tokens behind the wildcards
+	if out := p.stderr.String(); !strings.Contains(out, broker.ErrPermission.Error()) || !strings.Contains(out, end) {
+		t.Errorf("it does not say that %s is refused:\n%s", subject, out)
+	}
+}
+
+// TestRights_Embedded lets every service join an embedded server with a key of
+// its own, and an engine with a key that the tenant was given.
+func TestRights_Embedded(t *testing.T) {
+	dir := t.TempDir()
+	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, Auth: broker.AuthRequired, StreamMaxBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if nc, err := nats.Connect(b.URL()); !errors.Is(err, nats.ErrAuthorization) {
+		nc.Close()
+		t.Errorf("without credentials: %v", err)
+	}
+	seed := filepath.Join(t.TempDir(), "acme.nk")
+	run(t, 0, "hooktrail", "tenant", "add", "acme", "--out", seed, "--data-dir", dir)
+	key, err := nats.NkeyOptionFromSeed(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := nats.Connect(b.URL(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	writeRun(t, nc, t.TempDir(), "acme")
+	run(t, 0, "publisher", "import", "--format", "claude-code", "--data-dir", dir, "--tenant", "acme", session)
+	run(t, 0, "tracker", "serve", "--drain", "--data-dir", dir)
+	run(t, 0, "metrics", "serve", "--drain", "--data-dir", dir)
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir, "--tenant", "acme") // another durable, another key
+	run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", dir)
+	run(t, 0, "hooktrail", "tenant", "remove", "acme", "--data-dir", dir)
+}

@@ -1,0 +1,77 @@
+package hooktrail
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+func natsCommand(shared *cli.Shared) *cobra.Command {
+	return cli.Group("nats", "Prepare a NATS server of one's own", natsConfCommand(shared), natsInitCommand(shared))
+}
+
+func natsConfCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "conf",
+		Short: "Print accounts and users for the configuration of a nats-server",
+		Long: `Print the accounts block of a nats-server's configuration: the owner, who makes the
+streams, each service, with the rights that it needs and no others, and the tenants
+of "hooktrail tenant add". They are known by keys, whose seeds lie in DATA/nats/keys;
+those that are missing are made. --tenant gives the consumers the durables of services
+that are run for that tenant alone.`,
+		Example: `  hooktrail nats conf > accounts.conf
+  auditor serve --nats-url nats://nats:4222 --nats-nkey DATA/nats/keys/auditor.nk`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			users, err := broker.ConfUsers(shared.DataDir, subjects.Space{}, shared.Tenant)
+			if err != nil {
+				return err
+			}
+			return broker.WriteConf(cmd.OutOrStdout(), subjects.Space{}, users)
+		},
+	}
+}
+
+// initialized is what nats init says.
+type initialized struct {
+	URL     string   `json:"url"`
+	Streams []string `json:"streams"`
+	Drift   []string `json:"drift"` // settings of streams that were there and are others
+}
+
+func natsInitCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Make the streams",
+		Long: `Make the streams that are missing, with the rights of the owner. The services need
+not have the right to, then. A stream that is there is left as it is; what is
+different about it is printed.`,
+		Example: `  hooktrail nats init --nats-url nats://nats:4222 --nats-nkey DATA/nats/keys/owner.nk`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return broker.Use(cmd.Context(), broker.Options{
+				DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login),
+				Auth: broker.AuthMode(shared.Auth), Name: "hooktrail nats init", Logger: shared.Logger(cmd),
+			}, func(b *broker.Broker) error {
+				space := b.Space()
+				out := initialized{
+					URL:     b.URL(),
+					Streams: []string{space.EventStream(), space.DeadLetterStream(), space.AdvisoryStream()},
+					Drift:   append([]string{}, b.Drift()...),
+				}
+				if shared.JSON {
+					return cli.PrintJSON(cmd, out)
+				}
+				for _, s := range out.Streams {
+					fmt.Fprintln(cmd.OutOrStdout(), s)
+				}
+				for _, d := range out.Drift {
+					fmt.Fprintf(cmd.OutOrStdout(), "differs: %s\n", cli.Printable(d))
+				}
+				return nil
+			})
+		},
+	}
+}

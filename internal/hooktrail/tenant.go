@@ -1,0 +1,141 @@
+package hooktrail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+)
+
+func tenantCommand(shared *cli.Shared) *cobra.Command {
+	return cli.Group("tenant", "Let engines of a tenant connect to NATS themselves",
+		tenantAddCommand(shared), tenantListCommand(shared), tenantRemoveCommand(shared))
+}
+
+// added is what tenant add prints for machines.
+type added struct {
+	broker.TenantKey
+
+	Seed string `json:"seed,omitempty"` // absent when it is in File
+	File string `json:"file,omitempty"`
+}
+
+func tenantAddCommand(shared *cli.Shared) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "add TENANT",
+		Short: "Make a key with which engines of a tenant connect",
+		Long: `Make a key with which engines of a tenant connect to NATS, in an account of the
+tenant's own: they may write the tenant's events and manifests, look up the last
+manifest of a chain of their own, and ask for decisions, and nothing else. The
+seed is printed, or written to --out, and kept nowhere: it is the only copy. A
+tenant may have several keys.
+
+The embedded server of the data directory knows the key at once. A server of your
+own knows it from what "hooktrail nats conf" prints.`,
+		Example: `  hooktrail tenant add acme --out acme.nk
+  hooktrail tenant add acme --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, seed, err := broker.AddTenant(shared.DataDir, args[0])
+			if err != nil {
+				return err
+			}
+			out := added{TenantKey: k, Seed: string(seed)}
+			if file != "" {
+				out.Seed, out.File = "", file
+				if err := writeSeed(file, seed); err != nil {
+					_, undone := broker.RemoveTenant(shared.DataDir, k.Tenant, k.Key)
+					return errors.Join(err, undone)
+				}
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, out)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, cli.Printable(k.Tenant))
+			if file == "" {
+				fmt.Fprintln(cmd.OutOrStdout(), out.Seed)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&file, "out", "", "new `file` for the seed, readable by nobody else; without it the seed goes to stdout")
+	return cmd
+}
+
+// writeSeed writes a seed to a file that is not there yet.
+func writeSeed(path string, seed []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	_, err = f.Write(append(seed, '\n'))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("--out: %w", err), os.Remove(path))
+	}
+	return nil
+}
+
+func tenantListCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the keys of tenants",
+		Example: `  hooktrail tenant list`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			keys, err := broker.Tenants(shared.DataDir)
+			if shared.Tenant != "" {
+				keys = ofTenant(keys, shared.Tenant)
+			}
+			return errors.Join(printKeys(cmd, shared, keys), err)
+		},
+	}
+}
+
+func ofTenant(keys []broker.TenantKey, tenant string) []broker.TenantKey {
+	var own []broker.TenantKey
+	for _, k := range keys {
+		if k.Tenant == tenant {
+			own = append(own, k)
+		}
+	}
+	return own
+}
+
+func printKeys(cmd *cobra.Command, shared *cli.Shared, keys []broker.TenantKey) error {
+	if shared.JSON {
+		return cli.PrintJSON(cmd, append([]broker.TenantKey{}, keys...))
+	}
+	rows := [][]string{{"TENANT", "KEY", "CREATED"}}
+	for _, k := range keys {
+		rows = append(rows, []string{cli.Printable(k.Tenant), k.Key, k.Created.Format(time.RFC3339)})
+	}
+	writeTable(cmd.OutOrStdout(), rows)
+	return nil
+}
+
+func tenantRemoveCommand(shared *cli.Shared) *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use:   "remove TENANT",
+		Short: "Take back the keys of a tenant",
+		Long: `Take back all keys of a tenant, or the one of --key. The embedded server cuts off
+who is connected with one within a second or two. What was written stays.`,
+		Example: `  hooktrail tenant remove acme
+  hooktrail tenant remove acme --key UABC…`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			removed, err := broker.RemoveTenant(shared.DataDir, args[0], key)
+			if err != nil && len(removed) == 0 {
+				return err
+			}
+			return errors.Join(printKeys(cmd, shared, removed), err)
+		},
+	}
+	cmd.Flags().StringVar(&key, "key", "", "public `key` to take back; without it all of the tenant")
+	return cmd
+}

@@ -39,45 +39,6 @@ func (s *strictness) verdict(malformed int) error {
 	return nil
 }
 
-func importCommand(shared *cli.Shared) *cobra.Command {
-	var (
-		format    string
-		lines     strictness
-		redaction Redaction
-	)
-	cmd := &cobra.Command{
-		Use:   "import --format FORMAT FILE…",
-		Short: "Import transcripts of runs that took place already",
-		Long: "import reads the transcripts that agents write. Of a folder it takes all .jsonl files,\n" +
-			"those of sub-agents included. Importing a transcript again adds nothing; importing it\n" +
-			"after it has grown adds what is new.",
-		Example: "  publisher import --format claude-code ~/.claude/projects/my-project\n" +
-			"  publisher import --format claude-code --strict --json session.jsonl",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkFormat(format); err != nil {
-				return cli.Usage("%w", err)
-			}
-			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
-				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
-				sum, err := Import(ctx, ImportOptions{
-					Broker: b, DataDir: shared.DataDir, Tenant: shared.TenantOrDefault(), Format: format,
-					Paths: args, Redactor: redaction.Redactor(), Progress: bar.Set, Logger: shared.Logger(cmd),
-				})
-				bar.Finish()
-				if len(sum.Files) > 0 || err == nil {
-					err = errors.Join(err, printImport(cmd, shared.JSON, sum))
-				}
-				return firstError(err, lines.verdict(sum.Malformed))
-			})
-		},
-	}
-	cmd.Flags().StringVar(&format, "format", "", "`format` of the transcripts: claude-code")
-	lines.register(cmd)
-	redaction.Register(cmd)
-	return cmd
-}
-
 func pipeCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		lines     strictness

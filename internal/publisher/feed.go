@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -22,6 +23,30 @@ type Counts struct {
 	New     int `json:"new"`               // taken into the outbox
 	Known   int `json:"known"`             // taken before: nothing was added
 	Records int `json:"records,omitempty"` // another outbox's records about its own numbering, left out
+}
+
+// Contents say what the events of an input are about.
+type Contents struct {
+	ToolCalls  int `json:"tool_calls"`
+	ToolErrors int `json:"tool_errors"` // tool calls that failed
+	Errors     int `json:"errors"`      // other failures: of models, of the tool itself
+}
+
+// count adds e.
+func (c *Contents) count(e events.Event) {
+	switch e.Kind() { //nolint:exhaustive // the others are not counted
+	case events.ToolBefore:
+		c.ToolCalls++
+	case events.Error:
+		c.Errors++
+	case events.ToolResult:
+		var told struct {
+			Status events.ToolStatus `json:"status"`
+		}
+		if json.Unmarshal(e.Data, &told) == nil && told.Status == events.ToolError {
+			c.ToolErrors++
+		}
+	}
 }
 
 // Malformed says what is wrong with one line. It holds no text of it.
@@ -50,6 +75,7 @@ type sink interface {
 type feed struct {
 	sink      sink
 	counts    Counts
+	contents  Contents
 	malformed int         // lines
 	list      []Malformed // the first of them
 	last      Malformed   // the latest of them
@@ -87,6 +113,7 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	if e.Run != "" {
 		f.runs[e.Run] = struct{}{}
 	}
+	f.contents.count(e)
 	return nil
 }
 

@@ -27,26 +27,28 @@ type format struct {
 	// detect tells from the first bytes of a file (64 KiB, or all of a shorter
 	// one) and from its path whether it is of this format. No input is of two.
 	detect func(head []byte, path string) bool
-	// whole says that the tool writes its file anew each time, and does not
-	// append lines to it.
-	whole bool
+	// exts are the ends of the names of its files, by which those are found that
+	// are looked at in a folder.
+	exts []string
 }
+
+var lineExts = []string{".jsonl"}
+
+// auto is the format that stands for whichever an input is of.
+const auto = "auto"
 
 // formats are all of them, in the order in which help lists them.
 var formats = []format{
-	{name: claude.Source, events: claude.Events, detect: claude.Detect},
-	{name: codex.Source, events: codex.Events, detect: codex.Detect},
-	{name: gemini.Source, events: gemini.Events, detect: gemini.Detect, whole: true},
-	{name: "copilot-cli", events: agents.CopilotEvents, detect: agents.DetectCopilotEvents},
-	{name: openhands.Source, events: openhands.Events, detect: openhands.Detect, whole: true},
-	{name: sweagent.Source, events: sweagent.Events, detect: sweagent.Detect, whole: true},
-	{name: amplifier.Source, events: amplifier.Events, detect: amplifier.Detect},
-	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, whole: true},
-	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents},
+	{name: claude.Source, events: claude.Events, detect: claude.Detect, exts: lineExts},
+	{name: codex.Source, events: codex.Events, detect: codex.Detect, exts: lineExts},
+	{name: gemini.Source, events: gemini.Events, detect: gemini.Detect, exts: []string{".json", ".jsonl", ".responses"}},
+	{name: "copilot-cli", events: agents.CopilotEvents, detect: agents.DetectCopilotEvents, exts: lineExts},
+	{name: openhands.Source, events: openhands.Events, detect: openhands.Detect, exts: []string{".json", ".jsonl"}},
+	{name: sweagent.Source, events: sweagent.Events, detect: sweagent.Detect, exts: []string{".traj", ".json"}},
+	{name: amplifier.Source, events: amplifier.Events, detect: amplifier.Detect, exts: lineExts},
+	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, exts: []string{".json"}},
+	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents, exts: []string{".json", ".jsonl", ".ndjson"}},
 }
-
-// laterFormats are formats that import does not read yet.
-var laterFormats = []string{"auto"}
 
 // ErrFormat is wrapped by the refusal of a format.
 var ErrFormat = errors.New("format cannot be imported")
@@ -71,13 +73,32 @@ func formatNames() string {
 
 // checkFormat refuses what is not in formats.
 func checkFormat(name string) error {
-	switch {
-	case formatNamed(name) != nil:
+	if name == auto || formatNamed(name) != nil {
 		return nil
-	case name == "":
-		return fmt.Errorf("%w: none is given; there is %s", ErrFormat, formatNames())
-	case slices.Contains(laterFormats, name):
-		return fmt.Errorf("%w: %q is not supported yet; there is %s", ErrFormat, name, formatNames())
 	}
-	return fmt.Errorf("%w: %q is unknown; there is %s", ErrFormat, name, formatNames())
+	return fmt.Errorf("%w: %q is unknown; there is %s, and %s, which tells them apart", ErrFormat, name, formatNames(), auto)
+}
+
+// detect returns the format of an input that begins with head, nil where it is
+// of none.
+func detect(head []byte, path string) *format {
+	for i := range formats {
+		if formats[i].detect(head, path) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// extsOf returns the ends of the names of files of a format, or of any.
+func extsOf(name string) []string {
+	if f := formatNamed(name); f != nil {
+		return f.exts
+	}
+	var all []string
+	for _, f := range formats {
+		all = append(all, f.exts...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -7,8 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/ingest"
@@ -18,10 +19,17 @@ import (
 // ImportOptions say what to import and where to.
 type ImportOptions struct {
 	Broker  *broker.Broker
-	DataDir string   // the outbox is DataDir/outbox/import
-	Tenant  string   // whose the runs are; "default" when empty
-	Format  string   // "claude-code"
-	Paths   []string // files, and folders in which transcripts are looked for
+	DataDir string    // the outbox is DataDir/outbox/import
+	Tenant  string    // whose the runs are; "default" when empty
+	Format  string    // of the inputs; empty and "auto" tell it from each of them
+	Paths   []string  // files, patterns, folders in which transcripts are looked for, and "-"
+	Stdin   io.Reader // what "-" reads
+
+	// Follow goes on with what is added to the files, and with new files of the
+	// folders, until ctx ends, which is no error then.
+	Follow bool
+	Poll   time.Duration // how often it looks; default 250 ms
+	Rest   time.Duration // after which time without a change a file's runs are finished; default 1 minute
 
 	Redactor publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
 
@@ -29,20 +37,57 @@ type ImportOptions struct {
 	Logger   *slog.Logger
 }
 
+func (o ImportOptions) withDefaults() ImportOptions {
+	if o.Tenant == "" {
+		o.Tenant = "default"
+	}
+	if o.Format == "" {
+		o.Format = auto
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Poll <= 0 {
+		o.Poll = 250 * time.Millisecond
+	}
+	if o.Rest <= 0 {
+		o.Rest = DefaultRest
+	}
+	return o
+}
+
+// DefaultRest is the time without a change after which the runs of a file that is
+// followed are finished.
+const DefaultRest = time.Minute
+
+// ErrFollowStdin is the refusal to follow stdin, which ends by itself.
+var ErrFollowStdin = errors.New("stdin cannot be followed: without --follow it is read as it comes, until it ends")
+
+// Validate returns what is wrong with the options.
+func (o ImportOptions) Validate() error {
+	if o.Follow && slices.Contains(o.Paths, stdinPath) {
+		return ErrFollowStdin
+	}
+	return checkFormat(o.withDefaults().Format)
+}
+
 // ImportSummary says what an import did.
 type ImportSummary struct {
 	Counts
-	Files     []FileSummary `json:"files"`
-	Runs      []string      `json:"runs"`
-	Malformed int           `json:"malformed"`         // lines
-	Lines     []Malformed   `json:"malformed_lines"`   // the first thousand of them
-	Skipped   []string      `json:"skipped,omitempty"` // files of sub-agents beside the given ones
+	Files        []FileSummary `json:"files"`
+	Runs         []string      `json:"runs"`
+	Malformed    int           `json:"malformed"`              // lines
+	Lines        []Malformed   `json:"malformed_lines"`        // the first thousand of them
+	Skipped      []string      `json:"skipped,omitempty"`      // files of sub-agents beside the given ones
+	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders that are of no format, the first thousand of them
 }
 
 // FileSummary says what one file held.
 type FileSummary struct {
-	File string `json:"file"`
+	File   string `json:"file"`
+	Format string `json:"format,omitempty"` // empty for an empty file
 	Counts
+	Contents
 	Malformed int `json:"malformed"`
 }
 
@@ -51,17 +96,13 @@ type FileSummary struct {
 // it then tells how far the import came. What was taken and not sent stays in
 // the outbox.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
-	if opts.Tenant == "" {
-		opts.Tenant = "default"
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if err := checkFormat(opts.Format); err != nil {
+	opts = opts.withDefaults()
+	if err := opts.Validate(); err != nil {
 		return sum, err
 	}
-	found, err := findTranscripts(opts.Paths)
-	if err != nil {
+	found, err := findTranscripts(opts.Paths, extsOf(opts.Format))
+	isEmpty := errors.Is(err, errNoTranscripts) || errors.Is(err, errNoMatch) // and can have something later
+	if err != nil && (!opts.Follow || !isEmpty) {
 		return sum, err
 	}
 	sum.Skipped = found.skipped
@@ -70,80 +111,176 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	if err != nil {
 		return sum, err
 	}
-	im := &importer{opts: opts, feed: feed{sink: p, runs: map[string]struct{}{}}, total: found.bytes}
-	err = im.files(ctx, found.files)
+	im := &importer{opts: opts, sink: p, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
+	// What is under way when ctx ends has some time to come to its end.
+	work, stop := lingering(ctx)
+	defer stop()
+	if opts.Follow {
+		err = im.follow(ctx, work)
+	} else {
+		err = im.all(ctx, work, found.inputs)
+	}
 	im.summarise(&sum)
+	if opts.Follow {
+		ctx = work
+	}
 	return sum, errors.Join(err, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
+}
+
+// lingerFor is how long an interrupted import goes on with what it has begun.
+const lingerFor = 10 * time.Second
+
+// lingering returns a context that ends some time after ctx has ended, or with
+// stop.
+func lingering(ctx context.Context) (work context.Context, stop context.CancelFunc) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	release := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(lingerFor, cancel)
+		context.AfterFunc(work, func() { timer.Stop() })
+	})
+	return work, func() {
+		release()
+		cancel()
+	}
 }
 
 // importer is the state of one import.
 type importer struct {
 	opts        ImportOptions
-	feed        feed
-	list        []FileSummary
-	done, total uint64 // bytes
+	sink        sink
+	runs        map[string]struct{}
+	files       map[string]*file // by path
+	order       []*file
+	unknown     []string // files in folders that are of no format
+	done, total uint64   // bytes
+	here        uint64   // of the present input
 }
 
-// files imports one file after the other. One that cannot be read is told at
-// the end; the others are imported all the same.
-func (im *importer) files(ctx context.Context, files []string) error {
+// file is what is known of one input.
+type file struct {
+	input
+	format string
+	feed   feed // of its latest reading
+	fresh  int  // events that were new, in all readings
+
+	recorded bool // in the report
+	state    followed
+}
+
+// all imports one input after the other. One that cannot be read is told at the
+// end; the others are imported all the same.
+func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	var unread error
-	for _, file := range files {
-		before, malformed := im.feed.counts, im.feed.malformed
-		err := im.file(ctx, file)
-		after := im.feed.counts
-		if err == nil || after != before {
-			im.list = append(im.list, FileSummary{
-				File: file, Malformed: im.feed.malformed - malformed,
-				Counts: Counts{Events: after.Events - before.Events, New: after.New - before.New, Known: after.Known - before.Known},
-			})
+	for _, in := range inputs {
+		until := ctx
+		if in.path == stdinPath {
+			until = work // what came from it cannot be read again
 		}
+		err := im.read(ctx, until, in, false)
 		broken, isPath := errors.AsType[*fs.PathError](err)
 		switch {
-		case ctx.Err() != nil:
-			return errors.Join(unread, fmt.Errorf("interrupted in %s: %w", file, ctx.Err()))
-		case isPath && broken.Path == file:
-			unread = errors.Join(unread, fmt.Errorf("import %s: %w", file, err))
+		case err != nil && ctx.Err() != nil:
+			return errors.Join(unread, fmt.Errorf("interrupted in %s: %w", in.path, ctx.Err()))
+		case errors.Is(err, errUnrecognised), isPath && broken.Path == in.path:
+			unread = errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
 		case err != nil:
-			return errors.Join(unread, fmt.Errorf("import %s: %w", file, err))
+			return errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
 		}
+	}
+	if len(im.order) == 0 && len(im.unknown) > 0 && unread == nil {
+		return fmt.Errorf("none of %s is of a format that import reads: %w", count(len(im.unknown), "file", "files"), errUnrecognised)
 	}
 	return unread
 }
 
-func (im *importer) file(ctx context.Context, name string) (err error) {
-	f, err := openInput(ctx, name)
+// errUnrecognised is the refusal of a file that is of no format.
+var errUnrecognised = errors.New("its format is not known; --format names it")
+
+// read imports an input: from ctx, which ends the reading, until work ends, which
+// ends the appending too. An input that is open is still being written.
+func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
+	o, err := im.open(ctx, in)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	read := formatNamed(im.opts.Format)
-	return im.feed.take(ctx, name, read.events(ctx, im.counted(f), ingest.Options{File: name, Tenant: im.opts.Tenant}))
+	defer func() { err = errors.Join(err, o.close()) }()
+	defer im.passed(in)
+	format, name := formatNamed(im.opts.Format), im.opts.Format
+	if format == nil || !in.given {
+		begins, head := o.detect(in)
+		switch {
+		case len(head) == 0:
+			im.record(in, "", feed{})
+			return nil
+		case begins == nil:
+			return im.unrecognised(in)
+		case format != nil && format != begins:
+			return nil // of a folder only those of one format are asked for
+		}
+		format, name = begins, begins.name
+	}
+	feed := feed{sink: im.sink, runs: im.runs}
+	err = feed.take(work, in.path, format.events(work, im.counted(o), ingest.Options{
+		File: inputName(in.path), Tenant: im.opts.Tenant, Now: o.now, Open: open,
+	}))
+	if err == nil || feed.counts.Events > 0 {
+		im.record(in, name, feed)
+	}
+	return err
 }
 
-// openInput opens a file. What is no regular one, a pipe for example, can keep
-// its opener and its reader waiting: the end of ctx ends both.
-func openInput(ctx context.Context, name string) (io.ReadCloser, error) {
-	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
-		return os.Open(name)
+// inputName names an input in reports.
+func inputName(path string) string {
+	if path == stdinPath {
+		return "stdin"
 	}
-	return interruptible(ctx, func(w io.Writer) error {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(w, f)
-		return errors.Join(err, f.Close())
-	}), nil
+	return path
+}
+
+// unrecognised notes a file in a folder that is of no format, and refuses one
+// that was given.
+func (im *importer) unrecognised(in input) error {
+	if in.given {
+		return errUnrecognised
+	}
+	if !slices.Contains(im.unknown, in.path) && len(im.unknown) < maxMalformed {
+		im.unknown = append(im.unknown, in.path)
+	}
+	return nil
+}
+
+// record keeps what a reading of an input gave: the latest counts.
+func (im *importer) record(in input, format string, read feed) {
+	f := im.files[in.path]
+	if f == nil {
+		f = &file{}
+		im.files[in.path] = f
+	}
+	if !f.recorded {
+		f.recorded = true
+		im.order = append(im.order, f)
+	}
+	f.input, f.format, f.feed = in, format, read
+	f.fresh += read.counts.New
 }
 
 func (im *importer) summarise(sum *ImportSummary) {
-	sum.Counts, sum.Files = im.feed.counts, im.list
-	sum.Malformed, sum.Lines = im.feed.malformed, im.feed.list
-	for run := range im.feed.runs {
-		sum.Runs = append(sum.Runs, run)
+	for _, f := range im.order {
+		s := FileSummary{
+			File: inputName(f.path), Format: f.format, Counts: f.feed.counts, Contents: f.feed.contents, Malformed: f.feed.malformed,
+		}
+		s.New, s.Known = f.fresh, max(0, s.Known+s.New-f.fresh)
+		sum.Events, sum.New, sum.Known, sum.Records = sum.Events+s.Events, sum.New+s.New, sum.Known+s.Known, sum.Records+s.Records
+		sum.Malformed += s.Malformed
+		sum.Files = append(sum.Files, s)
+		sum.Lines = append(sum.Lines, f.feed.list[:min(len(f.feed.list), maxMalformed-len(sum.Lines))]...)
 	}
-	slices.Sort(sum.Runs)
+	for _, path := range im.unknown {
+		if f := im.files[path]; f == nil || !f.recorded { // it was not when its first line was incomplete
+			sum.Unrecognised = append(sum.Unrecognised, path)
+		}
+	}
+	sum.Runs = slices.Sorted(maps.Keys(im.runs))
 }
 
 // counted returns r, whose bytes count as progress.
@@ -153,10 +290,26 @@ func (im *importer) counted(r io.Reader) io.Reader {
 	}
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
-		im.done += uint64(n)
-		im.opts.Progress(im.done, max(im.total, im.done))
+		im.here += uint64(n)
+		im.progress()
 		return n, err
 	})
+}
+
+// passed counts an input as done, however much of it was read.
+func (im *importer) passed(in input) {
+	if in.info != nil {
+		im.here = uint64(in.info.Size())
+	}
+	im.done += im.here
+	im.here = 0
+	im.progress()
+}
+
+func (im *importer) progress() {
+	if im.opts.Progress != nil {
+		im.opts.Progress(im.done+im.here, max(im.total, im.done+im.here))
+	}
 }
 
 type readerFunc func([]byte) (int, error)

@@ -62,9 +62,13 @@ func TestFindTranscripts_Links(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	found, err := findTranscripts([]string{link})
-	if want := []string{filepath.Join(link, "linked.jsonl"), filepath.Join(link, "own.jsonl")}; err != nil || !slices.Equal(found.files, want) {
-		t.Errorf("got %q, %v, want %q", found.files, err, want)
+	found, err := findTranscripts([]string{link}, lineExts)
+	var files []string
+	for _, in := range found.inputs {
+		files = append(files, in.path)
+	}
+	if want := []string{filepath.Join(link, "linked.jsonl"), filepath.Join(link, "own.jsonl")}; err != nil || !slices.Equal(files, want) {
+		t.Errorf("got %q, %v, want %q", files, err, want)
 	}
 }
 

@@ -22,12 +22,34 @@ func printImport(cmd *cobra.Command, asJSON bool, sum ImportSummary) error {
 	fmt.Fprintf(w, "imported %s, %s: %s (%d new, %d already known)\n",
 		count(len(sum.Files), "file", "files"), count(len(sum.Runs), "run", "runs"),
 		count(sum.Events, "event", "events"), sum.New, sum.Known)
+	printFiles(w, sum.Files)
 	printMalformed(w, sum.Malformed, sum.Lines)
+	if n := len(sum.Unrecognised); n > 0 {
+		fmt.Fprintf(w, "not imported: %s of no format that import reads, %s first; --json lists them\n",
+			count(n, "file", "files"), cli.Printable(sum.Unrecognised[0]))
+	}
 	if len(sum.Skipped) > 0 {
 		fmt.Fprintf(w, "not imported: %s of sub-agents beside a given file; import the folder %s as well\n",
 			count(len(sum.Skipped), "file", "files"), cli.Printable(cli.ShellQuote(filepath.Dir(sum.Skipped[0]))))
 	}
 	return nil
+}
+
+// printFiles prints a line per file, and of many the first of them.
+func printFiles(w io.Writer, files []FileSummary) {
+	for i, f := range files {
+		if i == maxPrinted {
+			fmt.Fprintf(w, "  … and %d more; --json lists them\n", len(files)-i)
+			return
+		}
+		format := f.Format
+		if format == "" {
+			format = "empty"
+		}
+		fmt.Fprintf(w, "  %s (%s): %s, %s (%d failed), %s, %s\n", cli.Printable(f.File), format,
+			count(f.Events, "event", "events"), count(f.ToolCalls, "tool call", "tool calls"), f.ToolErrors,
+			count(f.Errors, "error", "errors"), count(f.Malformed, "bad line", "bad lines"))
+	}
 }
 
 func printPipe(cmd *cobra.Command, asJSON bool, sum PipeSummary) error {

@@ -1,0 +1,62 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+)
+
+func importCommand(shared *cli.Shared) *cobra.Command {
+	var (
+		opts      ImportOptions
+		lines     strictness
+		redaction Redaction
+	)
+	cmd := &cobra.Command{
+		Use:   "import [--format FORMAT] FILE…",
+		Short: "Import transcripts of runs that took place already",
+		Long: "import reads the transcripts that agents write: files, patterns, folders with all that lies\n" +
+			"below them, and stdin where a file is \"-\". Files may be packed with gzip. Importing a\n" +
+			"transcript again adds nothing; importing it after it has grown adds what is new.\n\n" +
+			"With --follow it goes on with what is added to the files, and with new files in the\n" +
+			"folders, until it is interrupted. A run is told as finished once its file has not\n" +
+			"changed for --rest.\n\n" +
+			"Formats: " + formatNames() + ".",
+		Example: "  publisher import ~/.claude/projects ~/.codex/sessions\n" +
+			"  publisher import --format claude-code --strict --json session.jsonl\n" +
+			"  publisher import --follow ~/.claude/projects/my-project\n" +
+			"  codex exec --json \"fix the tests\" | publisher import -",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Paths, opts.Stdin = args, cmd.InOrStdin()
+			if err := opts.Validate(); err != nil {
+				return cli.Usage("%w", err)
+			}
+			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
+				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
+				if opts.Follow {
+					bar = nil // there is no end to come nearer to
+				}
+				opts.Broker, opts.DataDir, opts.Tenant = b, shared.DataDir, shared.TenantOrDefault()
+				opts.Redactor, opts.Progress, opts.Logger = redaction.Redactor(), bar.Set, shared.Logger(cmd)
+				sum, err := Import(ctx, opts)
+				bar.Finish()
+				if len(sum.Files) > 0 || err == nil {
+					err = errors.Join(err, printImport(cmd, shared.JSON, sum))
+				}
+				return firstError(err, lines.verdict(sum.Malformed))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.Format, "format", auto, "`format` of the transcripts; auto tells it from each of them")
+	flags.BoolVar(&opts.Follow, "follow", false, "go on with what is added to the files, and with new files in the folders")
+	flags.DurationVar(&opts.Rest, "rest", DefaultRest, "with --follow: `time` without a change after which the runs of a file are finished")
+	lines.register(cmd)
+	redaction.Register(cmd)
+	return cmd
+}

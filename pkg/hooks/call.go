@@ -153,16 +153,18 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard, deferred, makes an error of a panic. The stack goes to the log, what
-// was thrown does not: it may quote a payload.
+// guard, deferred, makes an error of a panic, and looks through the one that the
+// hook has returned. The stack goes to the log, what was thrown does not: it may
+// quote a payload.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {
+		*err = causeOf(*err)
 		return
 	}
 	*ran, *err = true, ErrPanicked
-	if cause, ok := thrown.(error); ok {
-		*err = fmt.Errorf("%w: %w", ErrPanicked, cause)
+	if thrown, ok := thrown.(error); ok {
+		*err = &cause{error: fmt.Errorf("%w: %w", ErrPanicked, thrown), fault: ErrPanicked}
 	}
 	if c.hook.onFailure == Ignore {
 		return

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -63,20 +62,3 @@ func (e *HookExecutionError) Error() string {
 
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
-
-// faultOf returns what may be told of err.
-func faultOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	fault, ok := errors.AsType[Fault](err)
-	switch {
-	case ok:
-		return string(fault)
-	case errors.Is(err, context.DeadlineExceeded):
-		return string(ErrTimedOut)
-	case errors.Is(err, context.Canceled):
-		return string(ErrCancelled)
-	}
-	return "failed"
-}

@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -212,7 +211,7 @@ func (c *call) reportIn(x *Execution, now time.Duration, what said, err error) {
 	x.Verdict, x.Modified = what.verdict, what.modified
 	x.Success = err == nil
 	if err != nil {
-		x.Error, x.TimedOut = faultOf(err), errors.Is(err, context.DeadlineExceeded)
+		x.Error, x.TimedOut = faultOf(err), looked(err).timedOut
 	}
 }
 
@@ -226,7 +225,8 @@ func (f *flight) failed(c *call, err error) {
 // log tells of a failure.
 func (f *flight) log(c *call, err error) {
 	h := c.hook
-	if h.onFailure == Ignore || errors.Is(err, ErrCancelled) {
+	fault, _ := err.(Fault) //nolint:errorlint // of the dispatch itself
+	if h.onFailure == Ignore || fault == ErrCancelled {
 		return
 	}
 	f.registry.opts.Logger.LogAttrs(f.ctx, slog.LevelWarn, "hook failed",

@@ -75,3 +75,47 @@ func TestClose_WaitsForRecords(t *testing.T) {
 		}
 	})
 }
+
+// circular is an error that is its own cause; hostileIs panics when it is compared.
+type circular struct{}
+
+func (circular) Error() string   { return "hunter2" }
+func (e circular) Unwrap() error { return e }
+
+type hostileIs struct{}
+
+func (hostileIs) Error() string   { return "hunter2" }
+func (hostileIs) Is(error) bool   { panic("hunter2") }
+func (hostileIs) As(any) bool     { panic("hunter2") }
+func (e hostileIs) Unwrap() error { panic("hunter2") }
+
+// What a hook returns as an error is code of the hook too: it stalls nobody and
+// brings nobody down.
+func TestFailure_ErrorsWithCode(t *testing.T) {
+	for name, err := range map[string]error{"Circular": circular{}, "Panics": hostileIs{}} {
+		t.Run(name, func(t *testing.T) {
+			r := NewRegistry(Options{})
+			ToolBefore.On(r, fails(err), Name("bad"), OnFailure(Block), Timeout(50*time.Millisecond))
+			StepOutput.On(r, func(context.Context, Meta, StepState, JSON) (*JSON, error) { return nil, err }, OnFailure(Block), Timeout(50*time.Millisecond))
+			RunStarted.On(r, func(context.Context, Meta, events.RunStartedData) error { return err }, Timeout(50*time.Millisecond))
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if out := ToolBefore.Dispatch(context.Background(), r, somewhere, ToolCall{}); out.Verdict != Deny {
+					t.Errorf("got %+v", out)
+				}
+				if out := StepOutput.Dispatch(context.Background(), r, somewhere, StepState{}, `{}`); !out.Prevented || strings.Contains(out.Err.Error(), "hunter2") {
+					t.Errorf("got %+v", out)
+				}
+				if out := RunStarted.Dispatch(context.Background(), r, somewhere, events.RunStartedData{}); len(out.Errors) != 1 {
+					t.Errorf("got %+v", out)
+				}
+			}()
+			select {
+			case <-done:
+			case <-time.After(5 * time.Second):
+				t.Fatal("stalled")
+			}
+		})
+	}
+}

@@ -35,13 +35,8 @@ type Part struct {
 // While opts.Open, one that is not complete is no fault and is not ended.
 func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Part, error] {
 	return func(yield func(Part, error) bool) {
-		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield, source: newLocated(r)}
-		in.dec = json.NewDecoder(in.source)
-		in.dec.UseNumber()
-		in.source.taken = in.dec.InputOffset
-		for in.document() {
-			in.number++
-		}
+		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
+		in.read(r, MaxLine)
 	}
 }
 
@@ -55,6 +50,17 @@ type documents struct {
 	source *located
 	number int  // of the present document
 	inside bool // a value is being read
+}
+
+// read reads all documents, whose values are no longer than limit.
+func (in *documents) read(r io.Reader, limit int64) {
+	in.source = newLocated(r, limit)
+	in.dec = json.NewDecoder(in.source)
+	in.dec.UseNumber()
+	in.source.taken = in.dec.InputOffset
+	for in.document() {
+		in.number++
+	}
 }
 
 // errStopped says that whoever takes the parts wants no more.
@@ -195,7 +201,7 @@ func (in *documents) fail(err error) bool {
 	case early:
 		at, report.Reason = in.source.read, "not JSON: the document ends early"
 	case errors.Is(err, errTooLong):
-		report.Reason = fmt.Sprintf("a value longer than %d MiB; what follows is not read", MaxLine>>20)
+		report.Reason = fmt.Sprintf("a value longer than %d bytes; what follows is not read", in.source.limit)
 	case isSyntax:
 		at += in.broken(syntax)
 		report.Reason = JSONError("", Line{}, syntax).Reason + "; what follows is not read"

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -110,49 +109,5 @@ func TestDocuments_ReaderFails(t *testing.T) {
 	}
 	if !errors.Is(last, broken) {
 		t.Errorf("got %v, want %v", last, broken)
-	}
-}
-
-// endless is a list of numbers that never ends, or one string in it.
-type endless struct {
-	text string
-	read int
-}
-
-func (e *endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = e.text[(e.read+i)%len(e.text)]
-	}
-	e.read += len(p)
-	return len(p), nil
-}
-
-// A value that does not end is refused once it is longer than a line may be,
-// and a document may be longer.
-func TestDocuments_Limit(t *testing.T) {
-	got := parts(t.Context(), io.MultiReader(strings.NewReader(`{"a":"`), &endless{text: "x"}), ingest.Options{File: "f"})
-	want := []string{"error f:1:6: a value longer than 64 MiB; what follows is not read", "0 end, line 1"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	element := `"` + strings.Repeat("x", 1<<20) + `",`
-	n, list := 0, &endless{text: element}
-	var most uint64
-	for _, err := range ingest.Documents(t.Context(), io.MultiReader(strings.NewReader("["), list), ingest.Options{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n++; n*len(element) > ingest.MaxLine+(8<<20) {
-			break
-		}
-		if n%16 == 0 {
-			var stats runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&stats)
-			most = max(most, stats.HeapAlloc)
-		}
-	}
-	if most > 32<<20 {
-		t.Errorf("a list of elements of 1 MiB takes %d MiB of memory", most>>20)
 	}
 }

@@ -11,6 +11,7 @@ import (
 type located struct {
 	r     *bufio.Reader
 	taken func() int64 // how many bytes belong to values that were read
+	limit int64        // of one value
 	read  int64
 
 	ends  []int64 // where the lines begin that were read and not asked for yet
@@ -19,17 +20,17 @@ type located struct {
 }
 
 // newLocated returns a reader of r without the mark of UTF-8 at its beginning.
-func newLocated(r io.Reader) *located {
-	p := &located{r: bufio.NewReaderSize(r, 64<<10), line: 1, taken: func() int64 { return 0 }}
+func newLocated(r io.Reader, limit int64) *located {
+	p := &located{limit: limit, r: bufio.NewReaderSize(r, 64<<10), line: 1, taken: func() int64 { return 0 }}
 	if mark, err := p.r.Peek(3); err == nil && string(mark) == "\uFEFF" {
 		_, _ = p.r.Discard(3) // it was just peeked at
 	}
 	return p
 }
 
-// Read reads on. Behind [MaxLine] bytes of one value it returns errTooLong.
+// Read reads on. Behind limit bytes of one value it returns errTooLong.
 func (p *located) Read(b []byte) (int, error) {
-	if p.read-p.taken() > MaxLine {
+	if p.read-p.taken() > p.limit {
 		return 0, errTooLong
 	}
 	n, err := p.r.Read(b)

@@ -190,6 +190,7 @@ func TestEngine_Ask(t *testing.T) {
 	}{
 		{"Unresolved", nil, "not approved: sure?"},
 		{"Allowed", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "allow"}}, ""},
+		{"AllowedButSelectedDeny", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "deny"}}, "not approved: sure?"},
 		{"Denied", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Deny, Reason: "not today"}, "not today"},
 		{"DeniedWithoutReason", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Deny}, "not approved: sure?"},
 		{"AskedAgain", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Ask, Reason: "hm"}, "not approved: sure?"},

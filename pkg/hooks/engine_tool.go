@@ -139,7 +139,7 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 		ApprovalRequest{Call: call, Prompt: r.reason, Options: approvalOptions})
 	e.recorded(ctx, Approval.Kind(), answer.RecordErr)
 	switch {
-	case answer.Verdict == Allow:
+	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // one hook may allow, another one select
 		return ctx.Err()
 	case answer.Verdict == Deny && answer.Reason != "":
 		denied.Reason, denied.By = answer.Reason, answer.By

@@ -24,7 +24,8 @@ type build struct {
 	here place
 	p    Payload
 
-	known func(b *build) // called before the first event is made
+	known func(b *build)             // called before the first event is made
+	ended func(b *build, c call) end // how a call ended that Claude Code or Codex reports
 }
 
 // place is where in which run something happens.

@@ -104,8 +104,8 @@ func displaced(rt *rapid.T, list []payload) []payload {
 	}
 	var all []placed
 	for i, p := range list {
-		for copy := range 2 {
-			all = append(all, placed{(i+rapid.IntRange(-3, 3).Draw(rt, "displaced"))*4 + copy, p})
+		for nth := range 2 {
+			all = append(all, placed{(i+rapid.IntRange(-3, 3).Draw(rt, "displaced"))*4 + nth, p})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b placed) int { return a.at - b.at })

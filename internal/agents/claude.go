@@ -25,6 +25,23 @@ func readClaude(b *build) {
 	b.claudeEvent(claudeEnd)
 }
 
+// claudeEvents are the events that stand for something, by their names.
+var claudeEvents = map[string]func(b *build){
+	"SessionStart":       (*build).sessionStarted,
+	"SessionEnd":         (*build).sessionEnded,
+	"UserPromptSubmit":   func(b *build) { b.prompted(b.in.text("prompt")) },
+	"PreToolUse":         func(b *build) { b.toolBefore(b.claudeCall()) },
+	"PostToolUse":        func(b *build) { b.toolAfter(b.claudeCall(), b.ended(b, b.claudeCall())) },
+	"PostToolUseFailure": func(b *build) { b.toolAfter(b.claudeCall(), claudeFailure(b)) },
+	"PermissionRequest":  func(b *build) { b.approvalAsked(b.claudeCall(), "") },
+	"PermissionDenied":   func(b *build) { b.toolDenied(b.claudeCall(), b.in.text("reason")) },
+	"Stop":               func(b *build) { b.stopped(b.in.text("last_assistant_message")) },
+	"StopFailure":        (*build).claudeStopFailure,
+	"PreCompact":         (*build).compacts,
+	"SubagentStart":      (*build).claudeSubagent,
+	"SubagentStop":       (*build).claudeSubagent,
+}
+
 // claudePlace reads what all payloads of Claude Code and Codex have.
 func (b *build) claudePlace(step string) {
 	b.name = clip(b.in.text("hook_event_name"), maxID)
@@ -58,58 +75,40 @@ func (b *build) claudeCall() call {
 
 // claudeEvent maps an event. ended tells how a call ended that did not fail.
 func (b *build) claudeEvent(ended func(b *build, c call) end) {
-	outer, agent := b.here, ident(b.in.text("agent_id"))
-	inner := outer
-	if agent != "" {
-		inner = outer.subRun(agent)
+	b.ended = ended
+	if agent := ident(b.in.text("agent_id")); agent != "" {
+		b.here = b.here.subRun(agent)
 	}
-	b.here = inner
-	c := b.claudeCall()
-	switch b.name {
-	case "SessionStart":
-		b.sessionStarted()
-	case "SessionEnd":
-		b.sessionEnded()
-	case "UserPromptSubmit":
-		b.prompted(b.in.text("prompt"))
-	case "PreToolUse":
-		b.toolBefore(c)
-	case "PostToolUse":
-		b.toolAfter(c, ended(b, c))
-	case "PostToolUseFailure":
-		b.toolAfter(c, claudeFailure(b))
-	case "PermissionRequest":
-		b.approvalAsked(c, "")
-	case "PermissionDenied":
-		b.toolDenied(c, b.in.text("reason"))
-	case "Stop":
-		b.stopped(b.in.text("last_assistant_message"))
-	case "StopFailure":
-		b.failed(firstText(b.in.text("error_details"), b.in.text("last_assistant_message"), b.in.text("error")), b.in.text("error"), "model")
-	case "PreCompact":
-		b.compacts()
-	case "SubagentStart", "SubagentStop":
-		b.here = outer
-		b.claudeSubagent(inner, agent)
-	default:
+	if do, ok := claudeEvents[b.name]; ok {
+		do(b)
+	} else {
 		b.custom()
 	}
 }
 
-func (b *build) claudeSubagent(sub place, agent string) {
-	kind := b.in.text("agent_type")
-	switch {
-	case agent == "":
+func (b *build) claudeStopFailure() {
+	failure := b.in.text("error")
+	b.failed(firstText(b.in.text("error_details"), b.in.text("last_assistant_message"), failure), failure, "model")
+}
+
+// claudeSubagent is the start or the end of a sub-agent, told in its own name.
+func (b *build) claudeSubagent() {
+	sub := b.here
+	if sub.parentRun == "" {
 		b.custom()
-	case b.name == "SubagentStart":
-		b.subagentStarted(sub, events.SubagentStartData{Subagent: agent, Name: kind, TaskType: kind, Model: b.in.text("model")})
-	default:
-		said := b.in.text("last_assistant_message")
-		b.subagentStopped(sub, events.SubagentStoppedData{Subagent: agent, Name: kind, Status: string(events.ToolSuccess)}, said)
-		b.event(sub, events.StepFinished, "", events.StepFinishedData{
-			StepStatus: events.StepCompleted, OutputSummary: clip(said, maxSummary),
-		})
+		return
 	}
+	b.here = place{run: sub.session, session: sub.session, step: sub.step, agent: sub.parentAgent}
+	kind := b.in.text("agent_type")
+	if b.name == "SubagentStart" {
+		b.subagentStarted(sub, events.SubagentStartData{Subagent: sub.agent, Name: kind, TaskType: kind, Model: b.in.text("model")})
+		return
+	}
+	said := b.in.text("last_assistant_message")
+	b.subagentStopped(sub, events.SubagentStoppedData{Subagent: sub.agent, Name: kind, Status: string(events.ToolSuccess)}, said)
+	b.event(sub, events.StepFinished, "", events.StepFinishedData{
+		StepStatus: events.StepCompleted, OutputSummary: clip(said, maxSummary),
+	})
 }
 
 // firstText returns the first text that is not empty.
@@ -162,37 +161,33 @@ func exitCode(digits string) *int {
 // replyClaude answers as Claude Code reads it: what is special to an event
 // stands in hookSpecificOutput, and updatedInput is the whole input.
 func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
-	special := answer{}
-	special.set("hookEventName", p.Event)
-	top := answer{}
+	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
 	case events.ToolBefore:
-		if o.Verdict != hooks.None && o.Verdict != "" {
-			special.set("permissionDecision", o.Verdict)
-			special.text("permissionDecisionReason", o.Reason)
-		}
-		if args, changed := patched(p.Document.Args, o.Args); changed && o.Verdict != hooks.Deny {
+		special.decide(o)
+		if args, changed := p.newArgs(o); changed {
 			special.set("updatedInput", args)
 		}
 	case events.Approval:
-		if d := decisionOf(o); d != nil {
-			special.set("decision", d)
-		}
+		special.decideFor(o)
 	case events.PromptSubmit, events.CompactBefore:
 		top.block(o)
 	case events.ToolResult:
 		if now, changed := p.newResult(o); changed && p.Event == "PostToolUse" {
 			special.set("updatedToolOutput", now)
 		}
+		if p.suppresses(o) {
+			top.set("suppressOutput", true)
+		}
 	}
-	if p.Document.Point != events.Approval && p.Document.Point != events.CompactBefore {
+	if claudeContext[p.Document.Point] {
 		special.text("additionalContext", o.Context)
 	}
-	if p.suppresses(o) {
-		top.set("suppressOutput", true)
-	}
-	if len(special) > 1 {
-		top.set("hookSpecificOutput", special)
-	}
+	top.special(p.Event, special)
 	return top.reply()
+}
+
+// claudeContext are the points at which Claude Code and Codex take a context.
+var claudeContext = map[events.Kind]bool{
+	events.ToolBefore: true, events.ToolResult: true, events.PromptSubmit: true, events.SessionStart: true, events.SubagentStart: true,
 }

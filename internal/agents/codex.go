@@ -88,22 +88,17 @@ func codexExit(text string) (*int, string) {
 // it does not know, an ask, or an allow that changes nothing for a failure of
 // the hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
-	special := answer{}
-	special.set("hookEventName", p.Event)
-	top := answer{}
+	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
 	case events.ToolBefore:
-		if o.Verdict == hooks.Deny {
-			special.set("permissionDecision", hooks.Deny)
-			special.text("permissionDecisionReason", o.Reason)
-		} else if args, changed := patched(p.Document.Args, o.Args); changed {
+		if args, changed := p.newArgs(o); changed {
 			special.set("permissionDecision", hooks.Allow)
 			special.set("updatedInput", args)
+		} else if o.Verdict == hooks.Deny {
+			special.decide(o)
 		}
 	case events.Approval:
-		if d := decisionOf(o); d != nil {
-			special.set("decision", d)
-		}
+		special.decideFor(o)
 	case events.PromptSubmit:
 		top.block(o)
 	case events.CompactBefore:
@@ -116,11 +111,9 @@ func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 			top.block(hooks.DocumentOutcome{Verdict: hooks.Deny, Reason: plain(now)})
 		}
 	}
-	if p.Document.Point != events.Approval && p.Document.Point != events.CompactBefore {
+	if claudeContext[p.Document.Point] {
 		special.text("additionalContext", o.Context)
 	}
-	if len(special) > 1 {
-		top.set("hookSpecificOutput", special)
-	}
+	top.special(p.Event, special)
 	return top.reply()
 }

@@ -162,29 +162,42 @@ var wrappers = []string{"sudo", "env", "command", "exec", "nice", "nohup", "time
 
 // called returns the program that a simple command runs.
 func called(c *syntax.CallExpr, depth int) []program {
-	var words []string
-	for _, w := range c.Args {
-		words = append(words, literal(w))
+	words := make([]string, len(c.Args))
+	for i, w := range c.Args {
+		words[i] = literal(w)
 	}
+	words = unwrapped(words)
+	if len(words) == 0 || words[0] == "" {
+		return nil
+	}
+	if isShell(words[0]) {
+		if code := codeOf(words[1:]); code != "" {
+			return inner(code, depth)
+		}
+	}
+	isNone := func(w string) bool { return w == "" || strings.HasPrefix(w, "-") }
+	return []program{{name: words[0], args: slices.DeleteFunc(words[1:], isNone)}}
+}
+
+// unwrapped returns the words of the program that wrappers run.
+func unwrapped(words []string) []string {
 	for len(words) > 0 && slices.Contains(wrappers, path.Base(words[0])) {
 		words = words[1:]
 		for len(words) > 0 && (strings.HasPrefix(words[0], "-") || strings.Contains(words[0], "=")) {
 			words = words[1:]
 		}
 	}
-	if len(words) == 0 || words[0] == "" {
-		return nil
-	}
-	p := program{name: words[0]}
-	for i, w := range words[1:] {
-		if isShell(p.name) && strings.HasPrefix(w, "-") && strings.HasSuffix(w, "c") && i+2 < len(words) {
-			return inner(words[i+2], depth)
-		}
-		if w != "" && !strings.HasPrefix(w, "-") {
-			p.args = append(p.args, w)
+	return words
+}
+
+// codeOf returns the command among the arguments of a shell.
+func codeOf(args []string) string {
+	for i, w := range args {
+		if strings.HasPrefix(w, "-") && strings.HasSuffix(w, "c") && i+1 < len(args) {
+			return args[i+1]
 		}
 	}
-	return []program{p}
+	return ""
 }
 
 func isShell(name string) bool {

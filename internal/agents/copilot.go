@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -38,35 +39,46 @@ func readCopilot(b *build) {
 	}
 	b.p.Cwd = b.in.text("cwd")
 	b.copilotPlace()
-	agent := b.here.agent
-	c := call{tool: b.in.text("toolName", "tool_name"), args: copilotArgs(b.in)}
-	switch b.name {
-	case "sessionstart":
-		b.sessionStarted()
-	case "sessionend":
-		b.sessionEnded()
-	case "userpromptsubmit":
-		b.here.step = b.stepOf()
-		b.prompted(b.in.text("prompt"))
-	case "pretooluse":
-		b.toolBefore(c)
-	case "posttooluse":
-		b.toolAfter(c, copilotEnd(b, c))
-	case "posttoolusefailure":
-		b.toolAfter(c, end{failure: &events.Failure{Message: clip(copilotError(b.in), maxSummary)}})
-	case "permissionrequest":
-		b.approvalAsked(c, "")
-	case "stop":
-		b.stopped("")
-	case "precompact":
-		b.compacts()
-	case "erroroccurred":
-		b.failed(copilotError(b.in), b.in.object("error").text("name"), copilotErrors[b.in.text("errorContext", "error_context")])
-	case "subagentstart", "subagentstop":
-		b.copilotSubagent(agent)
-	default:
+	if do, ok := copilotEvents[b.name]; ok {
+		do(b)
+	} else {
 		b.custom()
 	}
+}
+
+// copilotEvents are the events that stand for something, by their names without
+// case.
+var copilotEvents = map[string]func(b *build){
+	"sessionstart":       (*build).sessionStarted,
+	"sessionend":         (*build).sessionEnded,
+	"userpromptsubmit":   (*build).copilotPrompt,
+	"pretooluse":         func(b *build) { b.toolBefore(b.copilotCall()) },
+	"posttooluse":        func(b *build) { b.toolAfter(b.copilotCall(), copilotEnd(b, b.copilotCall())) },
+	"posttoolusefailure": (*build).copilotFailure,
+	"permissionrequest":  func(b *build) { b.approvalAsked(b.copilotCall(), "") },
+	"stop":               func(b *build) { b.stopped("") },
+	"precompact":         (*build).compacts,
+	"erroroccurred":      (*build).copilotErrorOccurred,
+	"subagentstart":      (*build).copilotSubagent,
+	"subagentstop":       (*build).copilotSubagent,
+}
+
+func (b *build) copilotCall() call {
+	return call{tool: b.in.text("toolName", "tool_name"), args: copilotArgs(b.in)}
+}
+
+func (b *build) copilotPrompt() {
+	b.here.step = b.stepOf()
+	b.prompted(b.in.text("prompt"))
+}
+
+func (b *build) copilotFailure() {
+	b.toolAfter(b.copilotCall(), end{failure: &events.Failure{Message: clip(copilotError(b.in), maxSummary)}})
+}
+
+func (b *build) copilotErrorOccurred() {
+	where := copilotErrors[b.in.text("errorContext", "error_context")]
+	b.failed(copilotError(b.in), b.in.object("error").text("name"), where)
 }
 
 // copilotErrors are where errors come from.
@@ -112,43 +124,42 @@ func copilotError(in object) string {
 // copilotGuess returns the name of the event of a payload that has none, as of
 // one whose configuration does not hand it on.
 func copilotGuess(in object) string {
-	has := func(name string) bool { return in.raw(name) != nil }
-	switch {
-	case has("toolResult"):
-		return "postToolUse"
-	case has("toolName") && has("error"):
-		return "postToolUseFailure"
-	case has("toolArgs"):
-		return "preToolUse"
-	case has("transformedPrompt"):
-		return "userPromptTransformed"
-	case has("errorContext"):
-		return "errorOccurred"
-	case has("trigger"):
-		return "preCompact"
-	case has("agentName") && has("stopReason"):
-		return "subagentStop"
-	case has("agentName"):
-		return "subagentStart"
-	case has("stopReason"):
-		return "agentStop"
-	case has("source"):
-		return "sessionStart"
-	case has("prompt"):
-		return "userPromptSubmitted"
-	case has("reason"):
-		return "sessionEnd"
+	for _, guess := range copilotGuesses {
+		if !slices.ContainsFunc(guess.members, func(name string) bool { return in.raw(name) == nil }) {
+			return guess.event
+		}
 	}
 	return ""
 }
 
+// copilotGuesses are the members that only payloads of one event have. The first
+// that fits counts.
+var copilotGuesses = []struct {
+	event   string
+	members []string
+}{
+	{"postToolUse", []string{"toolResult"}},
+	{"postToolUseFailure", []string{"toolName", "error"}},
+	{"preToolUse", []string{"toolArgs"}},
+	{"userPromptTransformed", []string{"transformedPrompt"}},
+	{"errorOccurred", []string{"errorContext"}},
+	{"preCompact", []string{"trigger"}},
+	{"subagentStop", []string{"agentName", "stopReason"}},
+	{"subagentStart", []string{"agentName"}},
+	{"agentStop", []string{"stopReason"}},
+	{"sessionStart", []string{"source"}},
+	{"userPromptSubmitted", []string{"prompt"}},
+	{"sessionEnd", []string{"reason"}},
+}
+
 // copilotSubagent is the start or the end of a sub-agent, as its parent tells.
-func (b *build) copilotSubagent(agent string) {
+func (b *build) copilotSubagent() {
 	if b.here.parentRun == "" {
 		b.custom()
 		return
 	}
 	sub := b.here
+	agent := sub.agent
 	kind := b.in.text("agentType", "agent_type")
 	name := firstText(b.in.text("agentDisplayName", "agent_display_name"), b.in.text("agentName", "agent_name"))
 	b.here = place{run: sub.parentRun, session: sub.parentRun, agent: b.tool.name}
@@ -190,27 +201,20 @@ func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
 	case events.ToolBefore:
-		if o.Verdict != hooks.None && o.Verdict != "" {
-			top.set("permissionDecision", o.Verdict)
-			top.text("permissionDecisionReason", o.Reason)
-			special.set("permissionDecision", o.Verdict)
-			special.text("permissionDecisionReason", o.Reason)
-		}
-		if args, changed := patched(p.Document.Args, o.Args); changed && o.Verdict != hooks.Deny {
+		top.decide(o)
+		special.decide(o)
+		if args, changed := p.newArgs(o); changed {
 			top.set("modifiedArgs", args)
 			special.set("updatedInput", args)
 		}
 	case events.Approval:
-		if d := decisionOf(o); d != nil {
-			top = d
-		}
+		top = decisionOf(o)
 	case events.SessionStart, events.SubagentStart, events.PromptSubmit, events.ToolResult:
 		top.text("additionalContext", o.Context)
 		special.text("additionalContext", o.Context)
 	}
-	if p.shape == shapeSnake && len(special) > 0 {
-		special.set("hookEventName", p.Event)
-		top.set("hookSpecificOutput", special)
+	if p.shape == shapeSnake {
+		top.special(p.Event, special)
 	}
 	return top.reply()
 }

@@ -146,39 +146,57 @@ func (c *copilotLog) parent(l copilotLine) *ingest.Run {
 }
 
 func (c *copilotLog) translate(r *ingest.Run, l copilotLine) {
-	switch l.typ {
-	case "session.start", "session.resume":
-		from := strings.TrimPrefix(l.typ, "session.")
-		r.Emit(l.at, events.SessionStart, "", events.SessionStartData{From: from, Model: l.data.text("selectedModel"), Common: l.common()})
-	case "user.message":
-		r.Prompt(l.at, events.PromptSubmitData{Prompt: l.data.text("content"), Common: l.common()})
-	case "assistant.message":
-		c.answer(r, l)
-	case "session.usage_record":
-		c.usage(r, l)
-	case "tool.execution_start":
-		data := events.ToolBeforeData{Tool: l.data.text("toolName"), Args: l.data.raw("arguments"), Common: l.common()}
-		if id := ident(l.data.text("toolCallId")); id == "" || !r.Call(l.at, id, data) {
-			c.custom(r, l)
-		}
-	case "tool.execution_complete":
-		c.result(r, l)
-	case "subagent.started", "subagent.completed", "subagent.failed":
-		c.subagent(r, l)
-	case "session.model_change":
-		r.Emit(l.at, events.ModelSwitched, "", events.ModelSwitchedData{
-			From: l.data.text("previousModel"), To: l.data.text("newModel"), Reason: l.data.text("source"), Common: l.common(),
-		})
-	case "session.error":
-		message := firstText(l.data.text("message"), copilotError(l.data))
-		r.Emit(l.at, events.Error, "", events.ErrorData{
-			Error: events.Failure{Message: clip(message, maxSummary)}, ErrorType: l.data.text("errorType"), Common: l.common(),
-		})
-	case "session.shutdown":
-		c.shutdown(r, l)
-	default:
+	if do, ok := copilotLines[l.typ]; ok {
+		do(c, r, l)
+	} else {
 		c.custom(r, l)
 	}
+}
+
+// copilotLines are the types of lines that stand for something.
+var copilotLines = map[string]func(c *copilotLog, r *ingest.Run, l copilotLine){
+	"session.start":           (*copilotLog).start,
+	"session.resume":          (*copilotLog).start,
+	"user.message":            (*copilotLog).prompt,
+	"assistant.message":       (*copilotLog).answer,
+	"session.usage_record":    (*copilotLog).usage,
+	"tool.execution_start":    (*copilotLog).called,
+	"tool.execution_complete": (*copilotLog).result,
+	"subagent.started":        (*copilotLog).subagent,
+	"subagent.completed":      (*copilotLog).subagent,
+	"subagent.failed":         (*copilotLog).subagent,
+	"session.model_change":    (*copilotLog).switched,
+	"session.error":           (*copilotLog).failed,
+	"session.shutdown":        (*copilotLog).shutdown,
+}
+
+func (c *copilotLog) start(r *ingest.Run, l copilotLine) {
+	from := strings.TrimPrefix(l.typ, "session.")
+	r.Emit(l.at, events.SessionStart, "", events.SessionStartData{From: from, Model: l.data.text("selectedModel"), Common: l.common()})
+}
+
+func (c *copilotLog) prompt(r *ingest.Run, l copilotLine) {
+	r.Prompt(l.at, events.PromptSubmitData{Prompt: l.data.text("content"), Common: l.common()})
+}
+
+func (c *copilotLog) called(r *ingest.Run, l copilotLine) {
+	data := events.ToolBeforeData{Tool: l.data.text("toolName"), Args: l.data.raw("arguments"), Common: l.common()}
+	if id := ident(l.data.text("toolCallId")); id == "" || !r.Call(l.at, id, data) {
+		c.custom(r, l)
+	}
+}
+
+func (c *copilotLog) switched(r *ingest.Run, l copilotLine) {
+	r.Emit(l.at, events.ModelSwitched, "", events.ModelSwitchedData{
+		From: l.data.text("previousModel"), To: l.data.text("newModel"), Reason: l.data.text("source"), Common: l.common(),
+	})
+}
+
+func (c *copilotLog) failed(r *ingest.Run, l copilotLine) {
+	message := firstText(l.data.text("message"), copilotError(l.data))
+	r.Emit(l.at, events.Error, "", events.ErrorData{
+		Error: events.Failure{Message: clip(message, maxSummary)}, ErrorType: l.data.text("errorType"), Common: l.common(),
+	})
 }
 
 func (l copilotLine) common() events.Common { return events.Common{Raw: l.raw} }

@@ -154,34 +154,37 @@ func geminiShell(text string) (*int, string) {
 // replyGemini answers as Gemini CLI reads it. What is denied of a result is its
 // text, in the place of which the reason goes to the model.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
-	special := answer{}
-	special.set("hookEventName", p.Event)
-	top := answer{}
+	top, special := answer{}, answer{}
 	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
-	case events.ToolBefore, events.PromptSubmit:
-		if o.Verdict == hooks.Deny {
-			top.set("decision", hooks.Deny)
-			top.text("reason", o.Reason)
-		}
-		if args, changed := patched(p.Document.Args, o.Args); changed && o.Verdict != hooks.Deny {
+	case events.ToolBefore:
+		if args, changed := p.newArgs(o); changed {
 			special.set("tool_input", args)
 		}
+		top.deny(o)
+	case events.PromptSubmit:
+		top.deny(o)
+		special.text("additionalContext", o.Context)
+	case events.SessionStart:
+		special.text("additionalContext", o.Context)
 	case events.ToolResult:
 		if now, changed := p.newResult(o); changed {
-			top.set("decision", hooks.Deny)
-			top.text("reason", geminiPlain(now))
+			top.deny(hooks.DocumentOutcome{Verdict: hooks.Deny, Reason: geminiPlain(now)})
 		}
-	}
-	if p.Document.Point != events.ToolBefore && p.Document.Point != events.CompactBefore {
+		if p.suppresses(o) {
+			top.set("suppressOutput", true)
+		}
 		special.text("additionalContext", o.Context)
 	}
-	if p.suppresses(o) {
-		top.set("suppressOutput", true)
-	}
-	if len(special) > 1 {
-		top.set("hookSpecificOutput", special)
-	}
+	top.special(p.Event, special)
 	return top.reply()
+}
+
+// deny sets what Gemini CLI knows a denial by.
+func (a answer) deny(o hooks.DocumentOutcome) {
+	if o.Verdict == hooks.Deny {
+		a.set("decision", hooks.Deny)
+		a.text("reason", o.Reason)
+	}
 }
 
 // geminiPlain returns the text of a result for the model.

@@ -64,7 +64,7 @@ var exitStatus = regexp.MustCompile(`^(?:Error: )?Exit code \d+\n?`)
 
 // ended returns the command that e is the result of.
 func ended(e events.Event, calls map[string]string) []command {
-	switch e.Kind() { //nolint:exhaustive // calls and their results
+	switch e.Kind() {
 	case events.ToolBefore:
 		p, err := events.Payload[events.ToolBeforeData](e)
 		if text, ok := hooks.FromRaw(p.Args).Text("command"); ok && err == nil && policy.CanonicalTool(p.Tool) == policy.ToolShell {
@@ -79,7 +79,10 @@ func ended(e events.Event, calls map[string]string) []command {
 		var output string
 		if p.Error != nil {
 			output = p.Error.Message
-			if json.Unmarshal(p.Result, &output); !exitStatus.MatchString(output) {
+			if text, ok := textOf(p.Result); ok {
+				output = text
+			}
+			if !exitStatus.MatchString(output) {
 				return nil // denied, interrupted: it did not end
 			}
 		} else if json.Unmarshal(p.Result, &output) != nil {

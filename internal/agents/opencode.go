@@ -230,7 +230,7 @@ func replyOpenCode(p Payload, o hooks.DocumentOutcome) Reply {
 	case events.ToolBefore:
 		if o.Verdict == hooks.Deny {
 			top.set("deny", o.Reason)
-		} else if args, changed := patched(p.Document.Args, o.Args); changed {
+		} else if args, changed := p.newArgs(o); changed {
 			output.set("args", args)
 		}
 	case events.Approval:

@@ -26,22 +26,26 @@ const (
 	lockPoll = time.Millisecond
 )
 
+// Call implements [Pairs].
 func (f *folder) Call(k Key, mark string) string {
 	var n int
 	f.change(k, func(c *calls) { n = c.call(mark) })
 	return callID(k, n)
 }
 
+// Result implements [Pairs].
 func (f *folder) Result(k Key, mark string) string {
 	var n int
 	f.change(k, func(c *calls) { n = c.result(mark) })
 	return callID(k, n)
 }
 
+// Denied implements [Pairs].
 func (f *folder) Denied(k Key, id string) {
 	f.change(k, func(c *calls) { c.denied(k, id) })
 }
 
+// IsDenied implements [Pairs].
 func (f *folder) IsDenied(k Key) bool {
 	var c calls
 	data, err := os.ReadFile(f.path(k))
@@ -109,10 +113,22 @@ func (f *folder) sweep() {
 // lockSoon takes the lock on path, waiting for other payloads but not for a
 // process that was stopped.
 func lockSoon(path string) (*filelock.Lock, error) {
-	for end := time.Now().Add(lockWait); ; time.Sleep(lockPoll) {
-		lock, err := filelock.Try(path)
-		if !errors.Is(err, filelock.ErrHeld) || time.Now().After(end) {
-			return lock, err
+	lock, err := filelock.Try(path)
+	if !errors.Is(err, filelock.ErrHeld) {
+		return lock, err
+	}
+	end := time.NewTimer(lockWait)
+	defer end.Stop()
+	poll := time.NewTicker(lockPoll)
+	defer poll.Stop()
+	for {
+		select {
+		case <-end.C:
+			return nil, err
+		case <-poll.C:
+			if lock, err = filelock.Try(path); !errors.Is(err, filelock.ErrHeld) {
+				return lock, err
+			}
 		}
 	}
 }

@@ -24,6 +24,7 @@ func everyPairs(t *testing.T, test func(t *testing.T, pairs agents.Pairs)) {
 func TestPairs(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	everyPairs(t, func(t *testing.T, pairs agents.Pairs) {
+		t.Helper()
 		first, second := pairs.Call(k, "b1"), pairs.Call(k, "b2")
 		if first == second || first == "" || pairs.Call(k, "b1") != first {
 			t.Errorf("calls %q and %q", first, second)
@@ -44,7 +45,7 @@ func TestPairs(t *testing.T) {
 		if got := pairs.Result(k, "a5"); got != allowed || !pairs.IsDenied(k) {
 			t.Errorf("the result is of %q, want %q and not the denied %q", got, allowed, denied)
 		}
-		if pairs.Call(k, "") == pairs.Call(k, "") {
+		if unmarked := pairs.Call(k, ""); unmarked == pairs.Call(k, "") {
 			t.Error("two calls without a mark are one")
 		}
 		other := agents.Key{Session: "t", Call: k.Call}
@@ -91,6 +92,7 @@ func TestPairs_Together(t *testing.T) {
 	const calls = 16
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	everyPairs(t, func(t *testing.T, pairs agents.Pairs) {
+		t.Helper()
 		ids := make([]string, calls)
 		var wg sync.WaitGroup
 		for i := range calls {

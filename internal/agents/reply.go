@@ -36,6 +36,30 @@ func (a answer) reply() Reply {
 	return Reply{Stdout: append(document(a).Raw(), '\n')}
 }
 
+// decide sets the decision about a call, if there is one.
+func (a answer) decide(o hooks.DocumentOutcome) {
+	if o.Verdict != hooks.None && o.Verdict != "" {
+		a.set("permissionDecision", o.Verdict)
+		a.text("permissionDecisionReason", o.Reason)
+	}
+}
+
+// decideFor sets the decision in the place of a person, unless that is to be
+// asked.
+func (a answer) decideFor(o hooks.DocumentOutcome) {
+	if d := decisionOf(o); d != nil {
+		a.set("decision", d)
+	}
+}
+
+// special sets what is special to an event, if anything is.
+func (a answer) special(event string, special answer) {
+	if len(special) > 0 {
+		special.set("hookEventName", event)
+		a.set("hookSpecificOutput", special)
+	}
+}
+
 // decisionOf returns the decision about a question to a person, nil if that is
 // to be asked.
 func decisionOf(o hooks.DocumentOutcome) answer {
@@ -47,6 +71,15 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 	case hooks.Ask, hooks.None:
 	}
 	return nil
+}
+
+// newArgs returns the arguments that hooks have put in the place of the call's,
+// and whether they have. Those of a denied call do not change what it is told.
+func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
+	if o.Verdict == hooks.Deny {
+		return "", false
+	}
+	return patched(p.Document.Args, o.Args)
 }
 
 // suppresses tells whether hooks said that a result is not to be shown.

@@ -1,7 +1,9 @@
 package publish
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,12 +33,14 @@ func TestRecover_Damage(t *testing.T) {
 			appendMany(t, p, 0, 10)
 			producer := p.Stats().Producer
 			kill(p)
+			var damaged []byte
 			rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
 				from, to := recordAt(t, b, tt.record)
 				if tt.offset < 0 {
 					from = to
 				}
 				b[from+tt.offset] ^= 0x10
+				damaged = b
 				return b
 			})
 			for range 2 { // what was found once is not reported again
@@ -54,6 +58,13 @@ func TestRecover_Damage(t *testing.T) {
 			want := events.GapRecordedData{First: number, Last: number, Reason: reasonDamaged}
 			if len(h.gaps) != 1 || h.gaps[0].First != want.First || h.gaps[0].Last != want.Last || h.gaps[0].Reason != want.Reason {
 				t.Errorf("gaps %+v, want %+v", h.gaps, want)
+			}
+			state, err := Inspect(opts.Dir)
+			if err != nil || len(state.Quarantine) != 1 {
+				t.Fatalf("state %+v, error %v; want one copy of the segment", state, err)
+			}
+			if kept, err := os.ReadFile(state.Quarantine[0]); err != nil || !bytes.Equal(kept, damaged) {
+				t.Errorf("what was kept is not the segment: %v", err)
 			}
 			if got := p.Stats().Producer != producer; got != tt.renumbered {
 				t.Errorf("took a new producer id: %t", got)

@@ -49,6 +49,21 @@
 // but not this one), "damaged". If it is only named, the producer lost the
 // record of the loss as well; if neither, the stream lost the event.
 //
+// A segment in which something is damaged is kept aside, as a copy in the folder
+// "quarantine" of the outbox, with a message that says where and what to do.
+//
+// # Sharing
+//
+// [AppendShared] appends to an outbox that many processes share, each of them
+// for as long as one call takes. It needs no server and no process that runs.
+// They take turns by a lock that ends with its holder; where one is killed while
+// it writes, the next one goes on behind what is whole. One process, with
+// [OpenShared], forwards what is there and what the others append, and appends
+// as well. When it ends, another one takes over.
+//
+// The first OpenShared after a power cut gives what waits new numbers only if
+// somebody forwarded when it happened: nobody else can have sent a number.
+//
 // # Runs
 //
 // Behind the run.finished of a run follows a run.sealed with the count and a
@@ -64,9 +79,12 @@
 // into the outbox together. Ids of tenants, producers and runs have at most 256
 // bytes. The outbox takes up to [Options.Quota] and two segments of disk, and
 // under [Options.Unique] 16 bytes of disk and some 40 bytes of memory for each
-// id that it remembers, which are all without [Options.UniqueLast]. What the stream does not take of one tenant, for want of
-// permission for example, waits and is tried again now and then; while others
-// send, that makes the outbox take up to four times what waits.
+// id that it remembers, which are all without [Options.UniqueLast].
+//
+// What the stream does not take of one tenant, for want of permission for
+// example, is set aside and tried again every few seconds, and others are sent
+// meanwhile. It counts as waiting, and makes the outbox take up to four times
+// that.
 //
 // Values of [Publisher] are safe for concurrent use.
 package publish

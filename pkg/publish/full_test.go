@@ -137,6 +137,19 @@ func TestFull_Shed(t *testing.T) {
 	}
 }
 
+func TestParseFullPolicy(t *testing.T) {
+	for _, p := range []FullPolicy{Block, Fail, Shed} {
+		if got, err := ParseFullPolicy(p.String()); err != nil || got != p {
+			t.Errorf("%s: got %v, error %v", p, got, err)
+		}
+	}
+	for _, name := range []string{"", "Block", "never"} {
+		if _, err := ParseFullPolicy(name); err == nil {
+			t.Errorf("%q is taken", name)
+		}
+	}
+}
+
 // tinyDisk mounts a file system of a few hundred KiB, or skips the test.
 func tinyDisk(tb testing.TB, size string) string {
 	tb.Helper()

@@ -41,6 +41,7 @@ func ensureIdentity(opts Options) (identity, error) {
 	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
+	openSpare(opts.Dir) // who forwards needs it on a full disk
 	return id, id.save(opts.Dir)
 }
 

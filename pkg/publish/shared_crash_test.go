@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -253,4 +254,43 @@ func TestShared_Full(t *testing.T) {
 	}
 	mustClose(t, p)
 	checkShared(t, srv, taken+1)
+}
+
+// A full disk is like a full outbox for every process, and nothing accepted is
+// lost.
+func TestShared_Disk(t *testing.T) {
+	srv := natstest.Start(t)
+	dir := filepath.Join(tinyDisk(t, "768k"), "shared")
+	opts := sharedOptions()
+	opts.SegmentBytes, opts.Full = 32<<10, Fail
+	taken := 0
+	for ; ; taken++ {
+		_, err := AppendShared(t.Context(), dir, opts, newEvent(taken))
+		if errors.Is(err, ErrFull) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	opts.Full = Shed
+	lost, err := AppendShared(t.Context(), dir, opts, newEvent(taken))
+	if !errors.Is(err, ErrShed) || len(lost) != 1 || lost[0].Sequence != uint64(taken+1) {
+		t.Fatalf("on a full disk: %d events, error %v; want the one that is lost, and %v", len(lost), err, ErrShed)
+	}
+	o := testOptions(t, dir)
+	o.SegmentBytes = opts.SegmentBytes
+	p := mustOpenSharedWith(t, srv, o)
+	mustFlush(t, p)
+	for n := range 100 {
+		if _, err := AppendShared(t.Context(), dir, opts, newEvent(taken+1+n)); err != nil {
+			t.Fatalf("event %d once there is room: %v", n, err)
+		}
+	}
+	mustClose(t, p)
+	h := checkStream(t, srv)
+	if len(h.events) != taken+100 || len(h.gaps) != 1 || h.gaps[0].First != lost[0].Sequence || h.gaps[0].Last != lost[0].Sequence {
+		t.Errorf("%d events, gaps %+v; want %d and #%d", len(h.events), h.gaps, taken+100, lost[0].Sequence)
+	}
+	t.Logf("%d events filled the disk", taken)
 }

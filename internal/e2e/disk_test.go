@@ -125,7 +125,7 @@ func held(t *testing.T, dir string) []string {
 }
 
 // waitUntil waits for a condition that another process brings about.
-func waitUntil(t *testing.T, what string, condition func() bool) {
+func waitUntil(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -28,7 +28,7 @@ hooks:
 // write is a call that noEnv denies.
 const write = `{"event":"PreToolUse","tool":"write_file","args":{"path":"a/.env"},"session_id":"s1"}`
 
-func parseHooks(t *testing.T, text string) *hookconfig.File {
+func parseHooks(t testing.TB, text string) *hookconfig.File {
 	t.Helper()
 	f, err := hookconfig.Parse("hooks.yaml", []byte(text))
 	if err != nil {

@@ -2,6 +2,7 @@ package publisher
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTime bounds how long an event may take to be recorded. The agent waits.
-const recordTime = 2 * time.Second
+// recordTime bounds how long the outbox may take to be had. The agent waits.
+const recordTime = 500 * time.Millisecond
 
 // record brings events to a publisher elsewhere, if there is one, else into the
 // outbox of the data directory, from where the publisher that serves it, now or
@@ -19,8 +20,7 @@ const recordTime = 2 * time.Second
 // comes once, whoever is killed meanwhile. It goes on after ctx has ended: what
 // happened has happened.
 func (h *hook) record(ctx context.Context, list []events.Event) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	if h.publisher != "" && !h.away {
 		err := h.send(ctx, list)
 		if err == nil {
@@ -29,15 +29,32 @@ func (h *hook) record(ctx context.Context, list []events.Event) error {
 		// It may have them all the same: with the same ids, they count once.
 		h.problem(fmt.Errorf("events stay here: %w", err))
 	}
-	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Fail, Redactor: h.redaction.Redactor()}
-	if opts.Redactor == nil {
-		r, err := redact.New(redact.Options{})
-		if err != nil {
+	redactor := h.redaction.Redactor()
+	if redactor == nil {
+		var err error
+		if redactor, err = redact.New(redact.Options{}); err != nil {
 			return fmt.Errorf("record: %w", err)
 		}
-		opts.Redactor = r
 	}
-	if _, err := publish.AppendShared(ctx, outboxDir(h.dataDir, "shared"), opts, list...); err != nil {
+	for i := range list {
+		if err := redactor.Redact(&list[i]); err != nil {
+			return fmt.Errorf("redact event %s: %w", list[i].ID, err)
+		}
+	}
+	appending, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Fail, Redactor: publish.NoRedaction} // they are redacted
+	_, err := publish.AppendShared(appending, outboxDir(h.dataDir, sharedName), opts, list...)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = spool(h.dataDir, list)
+	case err == nil:
+		err = sweep(appending, h.dataDir)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil // the next one goes on
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	return nil
@@ -46,6 +63,8 @@ func (h *hook) record(ctx context.Context, list []events.Event) error {
 // send posts events to the publisher elsewhere. Whose they are is said by its
 // token unless a tenant was named.
 func (h *hook) send(ctx context.Context, list []events.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
 	body := []byte{'['}
 	for i, e := range list {
 		if e.Tenant = h.tenant; i > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -369,6 +370,43 @@ func TestHook_Elsewhere(t *testing.T) {
 	}
 	if got := recorded(t, dir); len(got) == 0 {
 		t.Error("nothing was kept")
+	}
+}
+
+// While somebody holds the shared outbox and does not let go, events are kept
+// beside it, redacted, and the next command brings them in.
+func TestHook_StoppedWriter(t *testing.T) {
+	dir := t.TempDir()
+	const secret = "ghp_" + "R4nd0mL00k1ngT0k3nV4lu3abcdefghij012"
+	payload := strings.Replace(removals[0].payload, "rm -rf build/x", "echo "+secret, 1)
+	if got := hookSays(t, dir, removals[1].payload, "codex"); got != (said{}) {
+		t.Fatalf("got %+v", got)
+	}
+	held, err := filelock.Try(filepath.Join(outboxDir(dir, sharedName), "append.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := hookSays(t, dir, payload, "claude-code"); got != (said{}) {
+		t.Errorf("got %+v", got)
+	}
+	files, err := filepath.Glob(filepath.Join(spoolDir(dir), "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("spooled %v, %v", files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || bytes.Contains(text, []byte(secret)) {
+		t.Errorf("spooled as it came: %v", err)
+	}
+	if err := held.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if got := hookSays(t, dir, removals[2].payload, "gemini-cli"); got != (said{}) {
+		t.Errorf("got %+v", got)
+	}
+	if calls := callsIn(t, recorded(t, dir)); len(calls) != 3 {
+		t.Errorf("recorded %+v, want three calls", calls)
+	}
+	if left, err := os.ReadDir(spoolDir(dir)); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -69,7 +70,9 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) //nolint:forcetypeassert // a unix socket
+	if unix, ok := l.(*net.UnixListener); ok {
+		unix.SetUnlinkOnClose(false)
+	}
 	own, name := filepath.Join(dataDir, fresh), filepath.Join(dataDir, socketName)
 	mine, err := os.Lstat(own)
 	err = errors.Join(err, os.Chmod(own, 0o600), os.Rename(own, name))
@@ -97,8 +100,11 @@ func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
 	} else {
 		go func() { ended <- s.serveSocket(ctx, l, remove) }()
 	}
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { sweepAlways(ctx, s.opts.DataDir, s.opts.Logger) })
 	return func() error {
 		cancel()
+		sweeping.Wait()
 		err := <-ended
 		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
 		defer stop()

@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// hookRuns is how often each command of the benchmark runs in a round.
+const hookRuns = 7
+
+// BenchmarkHook measures publisher hook from start to exit, as agents see it: with
+// nothing of ours running, and with a publisher whose hooks are asked; beside what
+// starting a process costs at all (/bin/true) and what a hook in Python costs
+// before its first line (python3 -c pass).
+func BenchmarkHook(b *testing.B) {
+	// The interpreter itself, not a shell script that looks for it.
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
+	if err != nil {
+		b.Skipf("python3 is not here: %v", err)
+	}
+	binary := filepath.Join(b.TempDir(), "publisher")
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/publisher").CombinedOutput(); err != nil {
+		b.Fatalf("build: %v\n%s", err, out)
+	}
+	down, up := b.TempDir(), b.TempDir()
+	serving(b, up, "--hooks", hooksFile(b))
+	payload := call("PreToolUse", 1)
+	variants := []struct {
+		name string
+		argv []string
+	}{
+		{"true", []string{"/bin/true"}},
+		{"python3", []string{string(python), "-c", "pass"}},
+		{"down", []string{binary, "hook", "claude-code", "--data-dir", down}},
+		{"decided", []string{binary, "hook", "claude-code", "--data-dir", up}},
+	}
+	took := map[string][]float64{}
+	for b.Loop() {
+		for range hookRuns {
+			for _, v := range variants {
+				took[v.name] = append(took[v.name], float64(spawn(b, payload, v.argv))/float64(time.Millisecond))
+			}
+		}
+	}
+	median := func(name string) float64 {
+		slices.Sort(took[name])
+		return took[name][len(took[name])/2]
+	}
+	for _, v := range variants {
+		b.ReportMetric(median(v.name), v.name+"-ms")
+	}
+	b.ReportMetric(median("down")/median("python3"), "down/python3")
+	b.ReportMetric(median("decided")/median("python3"), "decided/python3")
+	b.ReportMetric(0, "ns/op")
+}
+
+// spawn runs a command to its end and returns how long that took.
+func spawn(b *testing.B, stdin []byte, argv []string) time.Duration {
+	b.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), os.Stderr
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatalf("%v: %v", argv, err)
+	}
+	return time.Since(began)
+}

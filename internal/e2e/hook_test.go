@@ -1,0 +1,273 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// atOnce is what a hook command may take with everything of ours down.
+const atOnce = 50 * time.Millisecond
+
+// captures are where each tool's recorded payloads are, and what its hook command
+// is called with. {} stands for the name of the event.
+var captures = map[string][]string{
+	"claude-code/captured-2.1.329":               {"claude-code"},
+	"codex/captured-0.169.0":                     {"codex"},
+	"gemini-cli/captured-0.61.0":                 {"gemini-cli"},
+	"copilot-cli/captured-1.0.102/camelCase":     {"copilot-cli", "{}"},
+	"copilot-cli/captured-1.0.102/vscode-PascalCase": {"copilot-cli", "{}"},
+	"opencode/captured-1.18.33":                  {"opencode", "{}"},
+}
+
+// payloads returns the recorded payloads of a tool in their order, and the names
+// of their events.
+func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
+	t.Helper()
+	dir := filepath.Join(dataDir(t), "hook-payloads", capture)
+	order, err := os.ReadFile(filepath.Join(dir, "_order.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(order)) {
+		fields := strings.Fields(line)
+		file := fields[2]
+		body, err := os.ReadFile(filepath.Join(dir, file+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, file[:strings.LastIndexByte(file, '.')])
+		bodies = append(bodies, body)
+	}
+	return names, bodies
+}
+
+// hookArgs returns the command line of a hook.
+func hookArgs(dir, event string, tool []string, more ...string) []string {
+	args := append([]string{"hook"}, tool...)
+	if i := slices.Index(args, "{}"); i >= 0 {
+		args[i] = event
+	}
+	return append(append(args, "--data-dir", dir), more...)
+}
+
+// serving starts a publisher on a data directory and waits until hook commands
+// can ask it.
+func serving(t testing.TB, dir string, args ...string) *process {
+	t.Helper()
+	p := start(t, nil, "publisher", append([]string{"serve", "--listen", "127.0.0.1:0", "--data-dir", dir}, args...)...)
+	waitUntil(t, "the publisher serves its socket", func() bool {
+		conn, err := net.Dial("unix", filepath.Join(dir, "publisher.sock"))
+		if err != nil {
+			return false
+		}
+		return conn.Close() == nil
+	})
+	return p
+}
+
+// told tells the process to stop, and waits for a clean end.
+func (p *process) told(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status := p.status(t); status != 0 {
+		t.Fatalf("%v: exit status %d; stderr:\n%s", p.cmd.Args[1:], status, p.stderr.String())
+	}
+}
+
+// inLedger returns how often each event is in the ledger of a data directory, by
+// kind and id; what the outbox records about itself is left out.
+func inLedger(t testing.TB, dir string) map[events.Kind]map[string]int {
+	t.Helper()
+	run(t, 0, "publisher", "outbox", "flush", "--data-dir", dir)
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
+	r := read(t, dir, "default")
+	runs, err := r.Runs(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[events.Kind]map[string]int{}
+	for _, name := range runs {
+		for entry, err := range r.Run(context.Background(), name.Run) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := events.Decode(entry.Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all[e.Kind()] == nil {
+				all[e.Kind()] = map[string]int{}
+			}
+			all[e.Kind()][e.ID]++
+		}
+	}
+	delete(all, events.RunSealed)
+	return all
+}
+
+// once requires that no event is in the ledger twice, and returns how many are.
+func once(t testing.TB, all map[events.Kind]map[string]int) (count int) {
+	t.Helper()
+	for kind, ids := range all {
+		for id, n := range ids {
+			if n != 1 {
+				t.Errorf("%s %s is in the ledger %d times", kind, id, n)
+			}
+			count++
+		}
+	}
+	return count
+}
+
+// TestHook_EverythingDown runs each tool's recorded payloads through hook commands
+// while nothing of ours runs: each ends at once and denies nothing. Later every
+// event is in the ledger, once.
+func TestHook_EverythingDown(t *testing.T) {
+	for capture, tool := range captures {
+		t.Run(strings.ReplaceAll(capture, "/", "_"), func(t *testing.T) {
+			dir := t.TempDir()
+			names, bodies := payloads(t, capture)
+			var took []time.Duration
+			for i, body := range bodies {
+				began := time.Now()
+				if out := feed(t, body, 0, "publisher", hookArgs(dir, names[i], tool)...); out != "" {
+					t.Errorf("%s: got %s", names[i], out)
+				}
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			if best := took[0]; best > atOnce && !raceEnabled {
+				t.Errorf("a hook command took %v at best, want at most %v", best, atOnce)
+			}
+			t.Logf("hook commands took %v at best, %v at the median of %d", took[0], took[len(took)/2], len(took))
+			all := inLedger(t, dir)
+			if got := once(t, all); got < len(bodies) {
+				t.Errorf("%d events in the ledger, want one for each of %d payloads at least", got, len(bodies))
+			}
+			if len(all[events.ToolBefore]) == 0 {
+				t.Error("no tool call is in the ledger")
+			}
+		})
+	}
+}
+
+// noRemoval is a hooks.yaml that denies to remove anything.
+const noRemoval = `
+hooks:
+  PreToolUse:
+    - {type: matcher, name: no-rm, match: {tool: Bash, args: {command: "rm *"}}, action: block, message: Nothing is removed here}
+`
+
+// hooksFile writes noRemoval and returns its path.
+func hooksFile(t testing.TB) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "hooks.yaml")
+	if err := os.WriteFile(file, []byte(noRemoval), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// call returns the payload of a tool call, or of its result.
+func call(event string, n int) []byte {
+	return fmt.Appendf(nil, `{"session_id":"s1","cwd":"/p","hook_event_name":%q,"tool_name":"Bash",`+
+		`"tool_input":{"command":"rm -rf build/x"},"tool_response":{"stdout":"ok"},"tool_use_id":"t%d"}`, event, n)
+}
+
+// TestHook_KilledServer has hook commands called, several at a time, while the
+// publisher is killed and started again: whatever they meet, each call is in the
+// ledger, once.
+func TestHook_KilledServer(t *testing.T) {
+	const calls, atATime, lives = 60, 6, 5
+	dir, hooks := t.TempDir(), hooksFile(t)
+	p := serving(t, dir, "--hooks", hooks)
+	next := make(chan int)
+	denied := make(chan int, calls)
+	var wg sync.WaitGroup
+	for range atATime {
+		wg.Go(func() {
+			for n := range next {
+				hook := start(t, call("PreToolUse", n), "publisher", hookArgs(dir, "", []string{"claude-code"})...)
+				<-hook.done
+				if status := hook.cmd.ProcessState.ExitCode(); status != 0 {
+					t.Errorf("call %d: exit status %d, %s", n, status, hook.stderr.String())
+				}
+				if strings.Contains(hook.stdout.String(), "Nothing is removed here") {
+					denied <- n
+				}
+			}
+		})
+	}
+	for n := range calls {
+		next <- n
+		if n%(calls/lives) == calls/lives/2 {
+			p.kill()
+			if n < calls-calls/lives { // the last of them stays away
+				p = serving(t, dir, "--hooks", hooks)
+			}
+		}
+	}
+	close(next)
+	wg.Wait()
+	all := inLedger(t, dir)
+	once(t, all)
+	if got := len(all[events.ToolBefore]); got != calls {
+		t.Errorf("%d calls in the ledger, want %d", got, calls)
+	}
+	if len(denied) == 0 || len(denied) == calls {
+		t.Errorf("%d of %d calls were denied, want some: with a publisher, and without", len(denied), calls)
+	}
+}
+
+// TestHook_HungServer stops the publisher without ending it: what cannot be denied
+// goes on soon, a decision after --timeout, and each is in the ledger, once, when
+// the publisher goes on.
+func TestHook_HungServer(t *testing.T) {
+	dir := t.TempDir()
+	p := serving(t, dir, "--hooks", hooksFile(t))
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	timed := func(event, timeout string, limit time.Duration, more ...string) string {
+		began := time.Now()
+		hook := start(t, call(event, 1), "publisher", hookArgs(dir, "", []string{"claude-code"}, append(more, "--timeout", timeout)...)...)
+		if status := hook.status(t); status != 0 || strings.Contains(hook.stderr.String(), "record:") {
+			t.Errorf("%s: exit status %d, %s", event, status, hook.stderr.String())
+		}
+		if took := time.Since(began); took > limit+3*time.Second { // of this machine, which may be busy
+			t.Errorf("%s took %v, want some %v", event, took, limit)
+		}
+		return hook.stdout.String()
+	}
+	if out := timed("PostToolUse", "1m", 250*time.Millisecond); out != "" {
+		t.Errorf("got %s", out)
+	}
+	if out := timed("PreToolUse", "400ms", 400*time.Millisecond); out != "" {
+		t.Errorf("got %s", out)
+	}
+	if out := timed("Stop", "1m", 250*time.Millisecond, "--fail-closed"); out != "" {
+		t.Errorf("got %s", out)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	p.told(t)
+	all := inLedger(t, dir)
+	once(t, all)
+	if len(all[events.ToolBefore]) != 1 || len(all[events.ToolResult]) != 1 {
+		t.Errorf("in the ledger: %v", all)
+	}
+}

@@ -1,0 +1,113 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// A process that is stopped, not ended, while it appends to the shared outbox
+// keeps everybody else from it: an agent that its user suspends takes its hooks
+// with it. Events then go into files of their own, one for each payload, and from
+// there into the outbox as soon as that can be had.
+
+// spoolDir is where these files are.
+func spoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
+
+const (
+	spoolSuffix = ".jsonl"
+	// sweepEvery is how often a publisher looks for files that no later hook
+	// command has taken.
+	sweepEvery = 30 * time.Second
+)
+
+// spool keeps events, which have been redacted, in a file.
+func spool(dataDir string, list []events.Event) error {
+	dir := spoolDir(dataDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	var text []byte
+	for _, e := range list {
+		text = append(e.Append(text), '\n')
+	}
+	file := filepath.Join(dir, events.NewID())
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return fmt.Errorf("spool: %w", errors.Join(err, os.Remove(file)))
+	}
+	return os.Rename(file, file+spoolSuffix)
+}
+
+// sweep brings spooled events into the shared outbox. It goes on with the other
+// files after one that it cannot take, and returns the first error.
+func sweep(ctx context.Context, dataDir string) error {
+	entries, err := os.ReadDir(spoolDir(dataDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), spoolSuffix) {
+			continue
+		}
+		if e := sweepFile(ctx, dataDir, filepath.Join(spoolDir(dataDir), entry.Name())); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// sweepFile takes one file, unless another process does.
+func sweepFile(ctx context.Context, dataDir, path string) (err error) {
+	lock, err := filelock.Try(path)
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	var list []events.Event
+	for line := range bytes.Lines(text) {
+		e, err := events.Decode(bytes.TrimSpace(line))
+		if err != nil {
+			return fmt.Errorf("sweep %s: %w", path, err)
+		}
+		list = append(list, e)
+	}
+	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction} // they are redacted
+	if _, err := publish.AppendShared(ctx, outboxDir(dataDir, sharedName), opts, list...); err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	return os.Remove(path)
+}
+
+// sweepAlways sweeps until ctx ends.
+func sweepAlways(ctx context.Context, dataDir string, logger *slog.Logger) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		if err := sweep(ctx, dataDir); err != nil && ctx.Err() == nil {
+			logger.WarnContext(ctx, "events of hooks stay in files", "folder", spoolDir(dataDir), "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

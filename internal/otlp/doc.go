@@ -19,6 +19,7 @@
 //
 // Each span and record is looked at alone: what comes of it does not depend on
 // what else came, before or in the same request. It is whole, with its resource
-// and scope, in data.raw of the last of its events. Ids are derived from tenant,
+// and scope, in data.raw of the last of its events; a resource or a scope that is
+// longer than 4 KiB has an event of its own, which raw names. Ids are derived from tenant,
 // place and content, so that what an exporter sends again gives the same events.
 package otlp

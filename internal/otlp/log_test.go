@@ -124,6 +124,27 @@ func TestEvents_ToolLogs(t *testing.T) {
 	}
 }
 
+// A long resource is told once, and each of its records names it.
+func TestEvents_LongResource(t *testing.T) {
+	long := strings.Repeat("r", 10_000)
+	list, rejected := read(t, otlp.Logs, otlp.JSON, logs(long, record("a"), record("b"), record("c")))
+	if len(list) != 4 || len(rejected) > 0 || !strings.Contains(string(list[0].Data), long) {
+		t.Fatalf("got %d events, rejected %v", len(list), rejected)
+	}
+	var resource struct{ Raw struct{ ID string } }
+	if err := json.Unmarshal(list[0].Data, &resource); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list[1:] {
+		if text := string(e.Data); len(text) > 1000 || !strings.Contains(text, `"resource":{"id":"`+resource.Raw.ID+`"}`) {
+			t.Errorf("got %s", text)
+		}
+	}
+	for range otlp.Events(otlp.Logs, otlp.JSON, logs(long, record("a")), otlp.Options{Tenant: "acme", Now: now}) {
+		break
+	}
+}
+
 // Records without a time that are the same are several, and the same request
 // again gives the same.
 func TestEvents_UntimedLogs(t *testing.T) {

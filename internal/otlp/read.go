@@ -69,6 +69,9 @@ func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.
 					return
 				}
 			}
+			if r.stopped {
+				return
+			}
 		}
 	}
 }
@@ -113,11 +116,34 @@ func fromProtobuf(s Signal, body []byte) ([]byte, error) {
 
 // reader makes the events of one request.
 type reader struct {
-	opts  Options
-	yield func(events.Event, error) bool
-	index int            // of the next span or record
-	seen  map[string]int // how often a record without a time came
-	where                // of what is read now
+	opts    Options
+	yield   func(events.Event, error) bool
+	index   int            // of the next span or record
+	seen    map[string]int // how often a record without a time came
+	where                  // of what is read now
+	stopped bool
+}
+
+// maxAround is how long a resource or a scope may be to stand in the raw of each
+// of its spans: a request must not become many times as long.
+const maxAround = 4 << 10
+
+// around returns what stands for a resource or a scope in raw: itself, or where
+// it is long a name of it. It has an event of its own then.
+func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
+	if len(text) <= maxAround || r.stopped {
+		return text
+	}
+	id := digest(text)
+	e := events.Event{
+		ID: events.DeriveID(r.opts.Tenant, "otlp", name, id), Source: r.source(), Type: events.Custom.Type(), Time: r.opts.Now, Tenant: r.opts.Tenant,
+	}
+	data := events.CustomData{Name: "otlp." + name, Common: events.Common{Raw: encode(map[string]any{"id": id, name: text})}}
+	if e.SetData(data) != nil || e.Normalize() != nil {
+		return text
+	}
+	r.stopped = !r.yield(e, nil)
+	return encode(map[string]string{"id": id})
 }
 
 // where is the resource and the scope of a span or record.
@@ -129,7 +155,8 @@ type where struct {
 
 // scopes returns the scopes of a resource, and notes the latter.
 func (r *reader) scopes(s Signal, in resource) []scope {
-	r.resource, r.attributes = in.Resource, asAttributes(describe(in.Resource).Attributes)
+	r.attributes = asAttributes(describe(in.Resource).Attributes)
+	r.resource = r.around("resource", in.Resource)
 	if s == Logs {
 		return in.Logs
 	}
@@ -138,7 +165,11 @@ func (r *reader) scopes(s Signal, in resource) []scope {
 
 // scope reads the spans or records of a scope, and reports whether to go on.
 func (r *reader) scope(s Signal, in scope) bool {
-	r.scopeOf, r.scopeName = in.Scope, describe(in.Scope).Name
+	r.scopeName = describe(in.Scope).Name
+	r.scopeOf = r.around("scope", in.Scope)
+	if r.stopped {
+		return false
+	}
 	list, read := in.Spans, r.span
 	if s == Logs {
 		list, read = in.Records, r.record

@@ -140,8 +140,11 @@ func TestEvents_LongResource(t *testing.T) {
 			t.Errorf("got %s", text)
 		}
 	}
-	for range otlp.Events(otlp.Logs, otlp.JSON, logs(long, record("a")), otlp.Options{Tenant: "acme", Now: now}) {
-		break
+	for _, err := range otlp.Events(otlp.Logs, otlp.JSON, logs(long, record("a")), otlp.Options{Tenant: "acme", Now: now}) {
+		if err != nil {
+			t.Error(err)
+		}
+		break // nothing comes behind it: that would end the test
 	}
 }
 

@@ -32,7 +32,8 @@
 // or answers what cannot be used has failed. What follows is its [FailureMode]:
 // by default the dispatch goes on as if it had no opinion, but a message that a
 // hook fails to change is not written, and a result that a hook fails to redact
-// is replaced by [RedactionFailed]. A dispatch itself never fails. Only a fatal
+// is replaced by [RedactionFailed]. A [ToolResult] whose hook blocks is withheld,
+// from its event too. A dispatch itself never fails. Only a fatal
 // error of the runtime, such as a concurrent write of a map, cannot be caught.
 //
 // Errors, reasons and logs name hooks, points and a [Fault], never a payload.
@@ -66,9 +67,9 @@
 //
 // # Limits
 //
-// Of one hook 64 executions may be abandoned and still running, and 1,024 be
-// asynchronous; one more fails at once with [ErrBusy]. Values that nest deeper
-// than 512 are cut off there in copies.
+// A hook of which 64 executions are abandoned and still running, or 1,024
+// asynchronous, is not started again: it fails at once with [ErrBusy]. Values that
+// nest deeper than 512 are cut off there in copies.
 //
 // A registry has workers that go when they have been idle for a moment. [Registry.Close]
 // waits for what has been abandoned or is asynchronous, and sends the workers

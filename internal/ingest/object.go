@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strconv"
 )
@@ -19,6 +21,18 @@ func FirstElement(head []byte) (first []byte, list bool) {
 		return nil, false
 	}
 	return Opening(rest), true
+}
+
+// Hash returns 8 hexadecimal digits that tell a JSON value from others, however it
+// is laid out.
+func Hash(value json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		b.Reset()
+		b.Write(value)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(sum[:4])
 }
 
 // Object collects the members of a JSON object, which stay as they are and in

@@ -1,8 +1,6 @@
 package openhands
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -66,11 +64,10 @@ func (d *document) add(name string, value json.RawMessage, begun bool) bool {
 	return field == nil || json.Unmarshal(value, field) == nil
 }
 
-// runID names the run: by what it works on, else by the file, and by the bytes
-// of what the agent did first.
-func (d *document) runID(file string, first []byte) string {
-	sum := sha256.Sum256(first)
-	return d.subject(file) + "-" + hex.EncodeToString(sum[:4])
+// runID names the run: by what it works on, else by the file, and by what the
+// agent did first.
+func (d *document) runID(file string, first json.RawMessage) string {
+	return d.subject(file) + "-" + ingest.Hash(first)
 }
 
 func (d *document) subject(file string) string {

@@ -190,7 +190,7 @@ func (t *transcript) present() time.Time {
 
 // begin starts the run, which the latest item that is held names.
 func (t *transcript) begin() {
-	var first []byte
+	var first json.RawMessage
 	at := t.present()
 	if len(t.held) > 0 {
 		first, at = t.held[len(t.held)-1].raw, t.held[0].time

@@ -306,7 +306,7 @@ func TestEvents_RunsOfOneInstance(t *testing.T) {
 	attempt := func(command string) string {
 		return `{"instance_id":"x","instruction":"i","history":[{"action":"message","content":"go"},{"action":"run","command":"` + command + `"}]}` + "\n"
 	}
-	in := attempt("ls") + attempt("pwd") + attempt("ls")
+	in := attempt("ls") + attempt("pwd") + strings.ReplaceAll(attempt("ls"), ":", " : ")
 	list, _ := ingesttest.Read(t, openhands.Events, []byte(in), ingest.Options{File: "output.jsonl"})
 	ingesttest.Check(t, list)
 	var runs []string

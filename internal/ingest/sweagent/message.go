@@ -122,7 +122,7 @@ func (t *transcript) message(p ingest.Part) {
 const maxHeld = 100
 
 // release starts the run and tells what was held back for its name.
-func (t *transcript) release(first []byte) {
+func (t *transcript) release(first json.RawMessage) {
 	for _, m := range slices.Backward(t.held) {
 		if at, ok := m.when(); ok {
 			t.time = at

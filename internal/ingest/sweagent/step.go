@@ -55,7 +55,7 @@ func (t *transcript) attempt(p ingest.Part) {
 		t.Fault("attempts: not what was expected of it", true)
 	}
 	if t.run == nil {
-		var first []byte
+		var first json.RawMessage
 		if len(a.Trajectory) > 0 {
 			first = a.Trajectory[0]
 		}

@@ -124,11 +124,10 @@ func (r *run) turn(p ingest.Place) {
 	r.answers++
 }
 
-// begin starts the run, which the bytes of the first answer name.
-func (t *transcript) begin(first []byte, at time.Time) {
-	sum := sha256.Sum256(first)
+// begin starts the run, which the first answer names.
+func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
-	id := t.named.Own(name + "-" + hex.EncodeToString(sum[:4]))
+	id := t.named.Own(name + "-" + ingest.Hash(first))
 	started := events.RunStartedData{
 		Title: name, Model: t.info.Config.Model.Name, Cwd: t.info.Config.Environment.Cwd, Version: t.info.version(),
 		Common: events.Common{Raw: t.before.JSON()},

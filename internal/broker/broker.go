@@ -219,7 +219,7 @@ func (b *Broker) Warnings() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := append([]string(nil), b.drift...)
-	for _, name := range [...]string{warnRefused, warnDisk, warnStore, warnSubjects} {
+	for _, name := range [...]string{warnAway, warnRefused, warnDisk, warnStore, warnSubjects} {
 		if w, ok := b.warnings[name]; ok {
 			all = append(all, w)
 		}

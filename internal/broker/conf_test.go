@@ -109,16 +109,5 @@ func serve(t *testing.T, conf []byte) (url string) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, conf)
 	}
-	opts.Host, opts.Port, opts.NoSigs, opts.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
-	opts.JetStream, opts.StoreDir = true, t.TempDir()
-	srv, err := server.NewServer(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() {
-		srv.Shutdown()
-		srv.WaitForShutdown()
-	})
-	return srv.ClientURL()
+	return running(t, opts)
 }

@@ -41,6 +41,8 @@ func (b *Broker) connOptions() []nats.Option {
 				log.Warn("broker connection lost", "error", err)
 			}
 		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { b.away(err) }),
+		nats.ConnectHandler(func(*nats.Conn) { b.forgetRefusals() }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			b.forgetRefusals()
 			log.Info("broker connected again", "url", nc.ConnectedUrlRedacted())

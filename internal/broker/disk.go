@@ -22,6 +22,7 @@ const (
 	warnStore    = "store"
 	warnSubjects = "subjects"
 	warnRefused  = "permissions"
+	warnAway     = "connection"
 )
 
 // ErrDiskSmall is wrapped when the disk has no room for the streams.

@@ -35,10 +35,17 @@ func (l Login) validate() error {
 // used is named.
 func (l Login) options() ([]nats.Option, error) {
 	var options []nats.Option
-	if l.Creds != "" {
-		if _, err := os.Stat(l.Creds); err != nil {
-			return nil, fmt.Errorf("--nats-creds: %w", err)
+	for _, f := range []struct{ flag, file string }{
+		{"--nats-creds", l.Creds}, {"--nats-nkey", l.NKey}, {"--nats-ca", l.CA}, {"--nats-cert", l.Cert}, {"--nats-key", l.Key},
+	} {
+		if f.file == "" {
+			continue
 		}
+		if _, err := os.Stat(f.file); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.flag, err)
+		}
+	}
+	if l.Creds != "" {
 		options = append(options, nats.UserCredentials(l.Creds))
 	}
 	if l.NKey != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 )
@@ -51,12 +52,29 @@ func (b *Broker) reported(err error) {
 	}
 }
 
+// away handles a failed attempt to connect again. That nobody is there was said
+// when the connection was lost; why somebody turns us away has to be said.
+func (b *Broker) away(err error) {
+	if b.opts.URL == "" || errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNREFUSED) {
+		return
+	}
+	text := fmt.Sprintf("connect to %s: %v", redactURL(b.opts.URL), err)
+	b.mu.Lock()
+	known := b.warnings[warnAway] == text
+	b.warnings[warnAway] = text
+	b.mu.Unlock()
+	if !known {
+		b.opts.Logger.Error("broker turned the connection away", "error", text)
+	}
+}
+
 // forgetRefusals begins anew: who connects again may have other rights.
 func (b *Broker) forgetRefusals() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.refused)
 	delete(b.warnings, warnRefused)
+	delete(b.warnings, warnAway)
 }
 
 // unlessRefused calls do, which asks about streams. Its context ends when the

@@ -116,6 +116,10 @@ func (s *Service) respond(ctx context.Context, nc *nats.Conn, req micro.Request,
 	if answer.Subject = req.Reply(); answer.Subject == "" {
 		return // nobody waits for it
 	}
+	if err := s.opts.Space.CheckReply(answer.Subject); err != nil {
+		s.opts.Logger.WarnContext(ctx, "decision not answered", "error", err)
+		return
+	}
 	if err := nc.PublishMsg(answer); err != nil {
 		s.opts.Logger.WarnContext(ctx, "decision not answered", "error", err)
 	}

@@ -229,6 +229,6 @@ func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	}
 	fmt.Fprintf(w, "ok\nwaiting %d\nacknowledged %d\n", s.Pending, s.Acked)
 	if s.LastError != nil {
-		fmt.Fprintln(w, "the broker does not take events at present")
+		fmt.Fprintf(w, "the broker does not take events at present: %v\n", s.LastError)
 	}
 }

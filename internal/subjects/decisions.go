@@ -47,6 +47,15 @@ func (s Space) DecisionTenant(subject string) (string, error) {
 	return tenant, nil
 }
 
+// CheckReply refuses to answer on subjects that mean something to the server or
+// to us: who asks would have us write there, with our rights.
+func (s Space) CheckReply(subject string) error {
+	if strings.HasPrefix(subject, "$") || strings.HasPrefix(subject, s.prefix()) {
+		return fmt.Errorf("%w: %q is no place for an answer", ErrSubject, clip(subject))
+	}
+	return nil
+}
+
 // SetTimeout says in the headers of a request how long it is waited for. A
 // header has one value or none.
 func SetTimeout(header map[string][]string, d time.Duration) {

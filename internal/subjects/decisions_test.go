@@ -1,6 +1,7 @@
 package subjects
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -68,5 +69,21 @@ func TestTimeout(t *testing.T) {
 	SetTimeout(header, 10*time.Microsecond)
 	if got := Timeout(header, most); got != time.Millisecond {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Whoever asks for a decision names where the answer goes, and the service has
+// rights there that he has not.
+func TestCheckReply(t *testing.T) {
+	for subject, ok := range map[string]bool{
+		"_INBOX.x.y": true, "_HTINBOX.auditor.x": true, "_R_.abc.def": true, "mine.answers": true,
+		"$JS.API.STREAM.DELETE.HOOKTRAIL_EV": false, "$SYS.REQ": false, "hooktrail.ev.b.p.r.custom": false, "hooktrail.chain.b.p": false,
+	} {
+		if err := (Space{}).CheckReply(subject); (err == nil) != ok {
+			t.Errorf("%s: got %v", subject, err)
+		}
+	}
+	if err := (Space{Prefix: "own."}).CheckReply("own.ev.a"); !errors.Is(err, ErrSubject) {
+		t.Errorf("in a space of one's own: got %v", err)
 	}
 }

@@ -125,12 +125,11 @@ func (im *importer) again(work context.Context, f *file, in input, open bool) er
 		err = nil
 	}
 	f.state = followed{info: in.info, ended: time.Now(), took: time.Since(began), done: !open}
-	broken, isPath := errors.AsType[*fs.PathError](err)
-	switch {
-	case isPath && broken.Path == in.path:
+	if broken, ok := errors.AsType[*fs.PathError](err); ok && broken.Path == in.path {
 		im.opts.Logger.WarnContext(work, "transcript could not be read", "file", in.path, "error", err)
-		return nil
-	case err != nil:
+		err = nil // it is tried again when it changes
+	}
+	if err != nil {
 		return fmt.Errorf("follow %s: %w", in.path, err)
 	}
 	if added := f.fresh - before; added > 0 {

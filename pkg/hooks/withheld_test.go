@@ -76,23 +76,23 @@ func TestClose_WaitsForRecords(t *testing.T) {
 	})
 }
 
-// circular is an error that is its own cause; hostileIs panics when it is compared.
-type circular struct{}
+// circularError is an error that is its own cause; panickyError panics when it is compared.
+type circularError struct{}
 
-func (circular) Error() string   { return "hunter2" }
-func (e circular) Unwrap() error { return e }
+func (circularError) Error() string   { return "hunter2" }
+func (e circularError) Unwrap() error { return e }
 
-type hostileIs struct{}
+type panickyError struct{}
 
-func (hostileIs) Error() string   { return "hunter2" }
-func (hostileIs) Is(error) bool   { panic("hunter2") }
-func (hostileIs) As(any) bool     { panic("hunter2") }
-func (e hostileIs) Unwrap() error { panic("hunter2") }
+func (panickyError) Error() string   { return "hunter2" }
+func (panickyError) Is(error) bool   { panic("hunter2") }
+func (panickyError) As(any) bool     { panic("hunter2") }
+func (e panickyError) Unwrap() error { panic("hunter2") }
 
 // What a hook returns as an error is code of the hook too: it stalls nobody and
 // brings nobody down.
 func TestFailure_ErrorsWithCode(t *testing.T) {
-	for name, err := range map[string]error{"Circular": circular{}, "Panics": hostileIs{}} {
+	for name, err := range map[string]error{"Circular": circularError{}, "Panics": panickyError{}} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRegistry(Options{})
 			ToolBefore.On(r, fails(err), Name("bad"), OnFailure(Block), Timeout(50*time.Millisecond))

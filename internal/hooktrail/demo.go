@@ -36,9 +36,6 @@ type DemoReport struct {
 	DataDir  string                  `json:"data_dir,omitempty"` // where it was kept
 }
 
-// demoFormat is what sessions for the demo are written in.
-const demoFormat = "claude-code"
-
 func demoCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		session   string
@@ -62,7 +59,7 @@ complete, else as auditor verify does.`,
 			return runDemo(cmd, shared, demo{session: session, redactor: redaction.Redactor()}, keep)
 		},
 	}
-	cmd.Flags().StringVar(&session, "session", "", "`FILE` of a Claude Code session, or a folder of them, instead of the recorded one")
+	cmd.Flags().StringVar(&session, "session", "", "`FILE` of a session in any format that publisher import reads, or a folder of them, instead of the recorded one")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory, and say where it is")
 	redaction.Register(cmd)
 	return cmd
@@ -136,14 +133,14 @@ func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 	}
 	err = broker.Use(ctx, broker.Options{DataDir: d.dir, Name: "demo", Logger: d.log}, func(b *broker.Broker) error {
 		report.Imported, err = publisher.Import(ctx, publisher.ImportOptions{
-			Broker: b, DataDir: d.dir, Tenant: d.tenant, Format: demoFormat, Paths: files,
+			Broker: b, DataDir: d.dir, Tenant: d.tenant, Paths: files,
 			Redactor: d.redactor, Progress: d.progress, Logger: d.log,
 		})
 		if err != nil {
 			return err
 		}
 		if len(report.Imported.Runs) == 0 {
-			return fmt.Errorf("%s holds no run: the demo takes Claude Code transcripts", report.Session)
+			return fmt.Errorf("%s holds no run: the demo takes what publisher import does", report.Session)
 		}
 		h := &house{broker: b, dataDir: d.dir, tenant: d.tenant, log: d.log}
 		return h.drain(ctx)

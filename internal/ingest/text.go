@@ -24,8 +24,9 @@ func Usable(s string) bool {
 }
 
 // SessionOf names the session of a file that does not say: by its own name,
-// without the extension.
+// without the extension, and without that of gzip.
 func SessionOf(file string) string {
+	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if name == "" || !Usable(name) {
 		return "transcript"

@@ -121,7 +121,7 @@ func (im *importer) complete(work context.Context) error {
 func (im *importer) again(work context.Context, f *file, in input, open bool) error {
 	began, before := time.Now(), f.fresh
 	err := im.read(work, work, in, open)
-	if open && errors.Is(err, errUnrecognised) { // what tells may still be written
+	if open && errors.Is(err, ErrUnrecognised) { // what tells may still be written
 		err = nil
 	}
 	f.state = followed{info: in.info, ended: time.Now(), took: time.Since(began), done: !open}

@@ -181,20 +181,20 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return errors.Join(unread, fmt.Errorf("interrupted in %s: %w", in.path, ctx.Err()))
-		case errors.Is(err, errUnrecognised), isPath && broken.Path == in.path:
+		case errors.Is(err, ErrUnrecognised), isPath && broken.Path == in.path:
 			unread = errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
 		case err != nil:
 			return errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
 		}
 	}
 	if len(im.order) == 0 && len(im.unknown) > 0 && unread == nil {
-		return fmt.Errorf("none of %s is of a format that import reads: %w", count(len(im.unknown), "file", "files"), errUnrecognised)
+		return fmt.Errorf("none of %s is of a format that import reads: %w", count(len(im.unknown), "file", "files"), ErrUnrecognised)
 	}
 	return unread
 }
 
-// errUnrecognised is the refusal of a file that is of no format.
-var errUnrecognised = errors.New("its format is not known; --format names it")
+// ErrUnrecognised is the refusal of a file that is of no format.
+var ErrUnrecognised = errors.New("its format is not known")
 
 // read imports an input: from ctx, which ends the reading, until work ends, which
 // ends the appending too. An input that is open is still being written.
@@ -241,7 +241,7 @@ func inputName(path string) string {
 // that was given.
 func (im *importer) unrecognised(in input) error {
 	if in.given {
-		return errUnrecognised
+		return ErrUnrecognised
 	}
 	if !slices.Contains(im.unknown, in.path) && len(im.unknown) < maxMalformed {
 		im.unknown = append(im.unknown, in.path)

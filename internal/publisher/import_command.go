@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +46,9 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 				opts.Redactor, opts.Progress, opts.Logger = redaction.Redactor(), bar.Set, shared.Logger(cmd)
 				sum, err := Import(ctx, opts)
 				bar.Finish()
+				if errors.Is(err, ErrUnrecognised) {
+					err = fmt.Errorf("%w; --format names it", err)
+				}
 				if len(sum.Files) > 0 || err == nil {
 					err = errors.Join(err, printImport(cmd, shared.JSON, sum))
 				}

@@ -1,8 +1,6 @@
 package claude
 
-import (
-	"github.com/hooktrail/hooktrail/internal/ingest"
-)
+import "github.com/hooktrail/hooktrail/internal/ingest"
 
 // Detect tells whether an input that begins with head is a Claude Code
 // transcript: lines with a type that belong to a session, a chain or a message.
@@ -16,7 +14,8 @@ func Detect(head []byte, _ string) bool {
 		_, parent := o["parentUuid"]
 		_, leaf := o["leafUuid"]
 		_, snapshot := o["snapshot"]
-		if (session || uuid) && (parent || uuid || o["operation"] != nil) || leaf || snapshot && o["messageId"] != nil {
+		_, message := o["message"]
+		if session && (message || o["operation"] != nil) || uuid && (session || parent) || leaf || snapshot && o["messageId"] != nil {
 			return true
 		}
 	}

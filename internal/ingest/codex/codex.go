@@ -207,4 +207,8 @@ func sessionOf(file string) string {
 	return ingest.SessionOf(file)
 }
 
-func base(file string) string { return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) }
+// base returns the name of a file without its extension.
+func base(file string) string {
+	file = strings.TrimSuffix(file, ".gz")
+	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+}

@@ -46,7 +46,7 @@ var formats = []format{
 	{name: openhands.Source, events: openhands.Events, detect: openhands.Detect, exts: []string{".json", ".jsonl"}},
 	{name: sweagent.Source, events: sweagent.Events, detect: sweagent.Detect, exts: []string{".traj", ".json"}},
 	{name: amplifier.Source, events: amplifier.Events, detect: amplifier.Detect, exts: lineExts},
-	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, exts: []string{".json"}},
+	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, exts: []string{".json", ".jsonl"}},
 	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents, exts: []string{".json", ".jsonl", ".ndjson"}},
 }
 

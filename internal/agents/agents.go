@@ -171,7 +171,7 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 // rawAfter returns the payload as it is to be recorded: where a hook has
 // changed the result of a call, the one that it has changed is not kept.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
-	if _, changed := p.newResult(o); !changed {
+	if !p.changesEnd(o) {
 		return p.raw
 	}
 	rest := objectOf(p.raw)

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -94,9 +95,14 @@ func (b *build) toolAfter(c call, e end) {
 	}
 	b.decides(d, func(o events.Outcome, out hooks.DocumentOutcome) any {
 		data.Outcome = o
-		var now hooks.ToolOutcome
-		if out.Value.Decode(&now) == nil {
-			data.Suppress = now.Suppress
+		if now, ok := ended(out); ok {
+			data.Suppress, data.Status = now.Suppress, now.Status
+			if now.Error != d.Error {
+				data.Error = &events.Failure{Message: clip(now.Error, maxSummary)}
+			}
+			if now.Status == events.ToolSuccess {
+				data.Error = nil
+			}
 		}
 		if now, changed := b.p.newResult(out); changed {
 			data.Result = now.Raw()
@@ -106,19 +112,34 @@ func (b *build) toolAfter(c call, e end) {
 }
 
 // resultMembers are the members of payloads that hold the result of a call.
-var resultMembers = []string{"tool_response", "tool_result", "toolResult", "output"}
+var resultMembers = []string{"tool_response", "tool_result", "toolResult", "output", "error"}
+
+// ended returns how a call ended after hooks have looked at it.
+func ended(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
+	var now hooks.ToolOutcome
+	err := o.Value.Decode(&now)
+	return now, err == nil && now.Status != ""
+}
 
 // newResult returns the result that hooks have put in the place of the call's,
-// and whether they have.
+// and whether they have. One that they withhold is the text that says so.
 func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
-	if p.Document.Point != events.ToolResult || o.Value == "" {
+	now, ok := ended(o)
+	if p.Document.Point != events.ToolResult || !ok {
 		return "", false
 	}
-	var now hooks.ToolOutcome
-	if o.Value.Decode(&now) != nil || now.Result == "" {
-		return "", false
+	if now.Result == "" && p.Document.Result != "" {
+		return document(cmp.Or(now.Error, "result withheld")), true
 	}
 	return patched(p.Document.Result, now.Result)
+}
+
+// changesEnd tells whether hooks have put anything in the place of how a call
+// ended.
+func (p Payload) changesEnd(o hooks.DocumentOutcome) bool {
+	now, ok := ended(o)
+	_, changed := p.newResult(o)
+	return changed || ok && p.Document.Point == events.ToolResult && now.Error != p.Document.Error
 }
 
 // approvalAsked is a question to a person about a call.

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -132,7 +131,7 @@ func claudeEnd(b *build, _ call) end {
 }
 
 // exitLine begins the error of a command that failed.
-var exitLine = regexp.MustCompile(`^Exit code (\d{1,9})(?:\n|$)`)
+var exitLine = pattern(`^Exit code (\d{1,9})(?:\n|$)`)
 
 func claudeFailure(b *build) end {
 	text := b.in.text("error")
@@ -143,7 +142,7 @@ func claudeFailure(b *build) end {
 	if b.in.yes("is_interrupt") {
 		e.failure.Class = "interrupted"
 	}
-	if m := exitLine.FindStringSubmatch(text); m != nil {
+	if m := exitLine().FindStringSubmatch(text); m != nil {
 		e.exit = exitCode(m[1])
 	}
 	return e
@@ -174,7 +173,7 @@ func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 		top.block(o)
 	case events.ToolResult:
 		if now, changed := p.newResult(o); changed && p.Event == "PostToolUse" {
-			special.set("updatedToolOutput", now)
+			special.set("updatedToolOutput", shaped(p.Document.Result, now))
 		}
 		if p.suppresses(o) {
 			top.set("suppressOutput", true)

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -36,7 +35,7 @@ func readCodex(b *build) {
 }
 
 // codexExits are the lines in which versions of Codex say how a command ended.
-var codexExits = regexp.MustCompile(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$`)
+var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$`)
 
 // codexHeader are how many lines stand before the output of a command at most.
 const codexHeader = 6
@@ -77,7 +76,7 @@ func codexExit(text string) (*int, string) {
 		return nil, text
 	}
 	for line := range strings.Lines(head) {
-		if m := codexExits.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+		if m := codexExits().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
 			return exitCode(m[1]), output
 		}
 	}

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,7 +18,7 @@ const (
 
 // systemError is what the operating system says of an argument, as programs
 // repeat it at the end of their complaint.
-var systemError = regexp.MustCompile(`: (?:\[Errno \d+\] )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|` +
+var systemError = pattern(`: (?:\[Errno \d+\] )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|` +
 	`File exists|Directory not empty|Operation not permitted|No space left on device|Read-only file system|Device or resource busy|` +
 	`Invalid argument|Too many levels of symbolic links|File name too long|Text file busy|No such device or address|Input/output error)$`)
 
@@ -61,12 +60,12 @@ type program struct {
 }
 
 // shellPrefix stands before what a shell says itself.
-var shellPrefix = regexp.MustCompile(`^(?:\(eval\)|(?:\S*/)?(?:ba|da|k|z)?sh): ?(?:line )?(?:\d+: ?)?`)
+var shellPrefix = pattern(`^(?:\(eval\)|(?:\S*/)?(?:ba|da|k|z)?sh): ?(?:line )?(?:\d+: ?)?`)
 
 // complains tells whether line is a complaint of p, and the exit status if the
 // line settles it.
 func (p program) complains(line string) (*int, bool) {
-	said := shellPrefix.ReplaceAllString(line, "")
+	said := shellPrefix().ReplaceAllString(line, "")
 	if said != line && slices.Contains([]string{p.name + ": command not found", p.name + ": not found", "command not found: " + p.name}, said) {
 		exit := exitNotFound
 		return &exit, true
@@ -80,7 +79,7 @@ func (p program) complains(line string) (*int, bool) {
 	if !ok {
 		about, ok = strings.CutPrefix(said, p.name+": ")
 	}
-	if m := systemError.FindStringIndex(about); ok && m != nil {
+	if m := systemError().FindStringIndex(about); ok && m != nil {
 		return nil, slices.ContainsFunc(p.args, func(arg string) bool { return mentions(about[:m[0]], arg) })
 	}
 	return nil, false

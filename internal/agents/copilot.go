@@ -2,7 +2,6 @@ package agents
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -172,7 +171,7 @@ func (b *build) copilotSubagent() {
 }
 
 // copilotExit ends the result of a command that ran to its end.
-var copilotExit = regexp.MustCompile(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
+var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
 // copilotEnd reads the result of a call. A command that failed is a success of
 // the tool, whose last line tells the exit status.
@@ -182,7 +181,7 @@ func copilotEnd(b *build, c call) end {
 	text := strings.TrimRight(result.text("textResultForLlm", "text_result_for_llm"), " \r\n")
 	typ := result.text("resultType", "result_type")
 	if policy.CanonicalTool(c.tool) == policy.ToolShell {
-		if m := copilotExit.FindStringSubmatch(text); m != nil {
+		if m := copilotExit().FindStringSubmatch(text); m != nil {
 			e.exit = exitCode(m[1])
 			text = strings.TrimSuffix(text, m[0])
 		}

@@ -244,7 +244,7 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 		}
 	case data.ExitCode != nil && *data.ExitCode != 0:
 		data.Status = events.ToolError
-		text := copilotExit.ReplaceAllString(strings.TrimRight(content, " \r\n"), "")
+		text := copilotExit().ReplaceAllString(strings.TrimRight(content, " \r\n"), "")
 		data.Error = &events.Failure{Message: clip(strings.TrimSpace(text), maxSummary)}
 	}
 	if id := ident(l.data.text("toolCallId")); id == "" || !r.Result(l.at, id, data) {

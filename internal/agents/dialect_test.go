@@ -53,7 +53,9 @@ var (
 	told    = hooks.DocumentOutcome{Verdict: hooks.None, Context: "mind the gap"}
 	patched = hooks.DocumentOutcome{Verdict: hooks.None, Args: `{"command":"ls"}`}
 	changed = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"[gone]"}`}
-	hidden  = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","suppress_output":true}`}
+	hidden  = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"secret","suppress_output":true}`}
+	// withheld is what a result becomes that a hook has failed to check.
+	withheld = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"error","error":"withheld"}`}
 )
 
 // TestReply holds the dialects: what each tool is told, and what is recorded
@@ -79,8 +81,9 @@ func TestReply(t *testing.T) {
 		{"Approved", "claude-code", "", claudeAsk, allowed, `{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}`, hooks.Allow},
 		{"Refused", "claude-code", "", claudeAsk, denied, `{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"no"},"hookEventName":"PermissionRequest"}}`, hooks.Deny},
 		{"LeftToThePerson", "claude-code", "", claudeAsk, outcome(hooks.None, ""), ``, hooks.None},
-		{"Result", "claude-code", "", claudePost, changed, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":"[gone]"}}`, hooks.None},
-		{"Suppress", "claude-code", "", claudePost, hidden, `{"suppressOutput":true}`, hooks.None},
+		{"Result", "claude-code", "", claudePost, changed, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"stdout":"[gone]"}}}`, hooks.None},
+		{"Withheld", "claude-code", "", claudePost, withheld, `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"stdout":"withheld"}}}`, hooks.None},
+		{"Suppress", "claude-code", "", strings.Replace(claudePost, `{"stdout":"secret"}`, `"secret"`, 1), hidden, `{"suppressOutput":true}`, hooks.None},
 		{"FailureContext", "claude-code", "", claudeFailed, told, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"PostToolUseFailure"}}`, hooks.None},
 		{"Compaction", "claude-code", "", claudeCompact, denied, `{"decision":"block","reason":"no"}`, hooks.Deny},
 		{"SubagentCannotBeDenied", "claude-code", "", claudeSub, denied, ``, hooks.None},
@@ -93,6 +96,7 @@ func TestReply(t *testing.T) {
 		{"Prompt", "codex", "", claudePrompt, denied, `{"decision":"block","reason":"no"}`, hooks.Deny},
 		{"Refused", "codex", "", claudeAsk, denied, `{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"no"},"hookEventName":"PermissionRequest"}}`, hooks.Deny},
 		{"Result", "codex", "", codexPost, changed, `{"decision":"block","reason":"[gone]"}`, hooks.None},
+		{"Withheld", "codex", "", codexPost, withheld, `{"decision":"block","reason":"withheld"}`, hooks.None},
 		{"SuppressUnknown", "codex", "", codexPost, hidden, ``, hooks.None},
 		{"Compaction", "codex", "", claudeCompact, denied, `{"continue":false,"stopReason":"no"}`, hooks.Deny},
 
@@ -103,6 +107,8 @@ func TestReply(t *testing.T) {
 		{"Prompt", "gemini-cli", "", geminiPrompt, denied, `{"decision":"deny","reason":"no"}`, hooks.Deny},
 		{"PromptContext", "gemini-cli", "", geminiPrompt, told, `{"hookSpecificOutput":{"additionalContext":"mind the gap","hookEventName":"BeforeAgent"}}`, hooks.None},
 		{"Result", "gemini-cli", "", geminiPost, changed, `{"decision":"deny","reason":"[gone]"}`, hooks.None},
+
+		{"Withheld", "gemini-cli", "", geminiPost, withheld, `{"decision":"deny","reason":"withheld"}`, hooks.None},
 
 		{"Deny", "copilot-cli", "preToolUse", copilotPre, denied, `{"permissionDecision":"deny","permissionDecisionReason":"no"}`, hooks.Deny},
 		{"Ask", "copilot-cli", "preToolUse", copilotPre, asked, `{"permissionDecision":"ask","permissionDecisionReason":"sure?"}`, hooks.Ask},
@@ -118,6 +124,7 @@ func TestReply(t *testing.T) {
 		{"AskIsDeny", "opencode", "", openCodePre, asked, `{"deny":"sure?"}`, hooks.Deny},
 		{"Patch", "opencode", "tool.execute.before", openCodePre, patched, `{"output":{"args":{"command":"ls"}}}`, hooks.None},
 		{"Result", "opencode", "tool.execute.after", openCodePost, changed, `{"output":{"output":"[gone]"}}`, hooks.None},
+		{"Withheld", "opencode", "tool.execute.after", openCodePost, withheld, `{"output":{"output":"withheld"}}`, hooks.None},
 		{"Context", "opencode", "tool.execute.after", openCodePost, told, `{"output":{"output":"secret\n\nmind the gap"}}`, hooks.None},
 		{"Ask", "opencode", "permission.ask", openCodeAsk, asked, `{"output":{"status":"ask"}}`, hooks.Ask},
 	}

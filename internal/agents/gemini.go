@@ -2,7 +2,6 @@ package agents
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -102,9 +101,9 @@ func (b *build) geminiResponse() {
 // geminiTrailer are the lines behind the output of a command: the last of them
 // first. The exit status is left out where it is zero.
 var (
-	geminiTrailer = regexp.MustCompile(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
-	geminiExit    = regexp.MustCompile(`^Exit Code: (\d{1,9})$`)
-	geminiOutput  = regexp.MustCompile(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
+	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
+	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
+	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
 // geminiEnd reads the result of a call: whatever went wrong stands in
@@ -133,7 +132,7 @@ func geminiEnd(b *build, c call) end {
 
 // geminiShell returns the exit status of a command and its output.
 func geminiShell(text string) (*int, string) {
-	m := geminiOutput.FindStringSubmatch(text)
+	m := geminiOutput().FindStringSubmatch(text)
 	if m == nil {
 		return nil, text
 	}
@@ -141,10 +140,10 @@ func geminiShell(text string) (*int, string) {
 	for {
 		i := strings.LastIndexByte(output, '\n')
 		last := output[i+1:]
-		if exit := geminiExit.FindStringSubmatch(last); exit != nil && i >= 0 {
+		if exit := geminiExit().FindStringSubmatch(last); exit != nil && i >= 0 {
 			return exitCode(exit[1]), output[:i]
 		}
-		if i < 0 || !geminiTrailer.MatchString(last) {
+		if i < 0 || !geminiTrailer().MatchString(last) {
 			return nil, output
 		}
 		output = output[:i]

@@ -49,7 +49,7 @@ func recordedCommands(t *testing.T) []command {
 		calls := map[string]string{}
 		for e, err := range claude.Events(t.Context(), f, ingest.Options{File: path, Tenant: "t"}) {
 			if err == nil {
-				list = append(list, ended(e, calls)...)
+				list = append(list, commandOf(e, calls)...)
 			}
 		}
 		return nil
@@ -62,8 +62,8 @@ func recordedCommands(t *testing.T) []command {
 
 var exitStatus = regexp.MustCompile(`^(?:Error: )?Exit code \d+\n?`)
 
-// ended returns the command that e is the result of.
-func ended(e events.Event, calls map[string]string) []command {
+// commandOf returns the command that e is the result of.
+func commandOf(e events.Event, calls map[string]string) []command {
 	switch e.Kind() {
 	case events.ToolBefore:
 		p, err := events.Payload[events.ToolBeforeData](e)

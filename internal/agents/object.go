@@ -3,6 +3,8 @@ package agents
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
+	"sync"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -179,4 +181,10 @@ func listOf(raw json.RawMessage) []json.RawMessage {
 		return nil
 	}
 	return list
+}
+
+// pattern returns a regular expression that is compiled when it is first needed:
+// a hook command lives for milliseconds and needs few.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

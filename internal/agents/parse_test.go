@@ -66,7 +66,7 @@ func TestDecided_Points(t *testing.T) {
 		{"Subagent", "claude-code", claudeSub, ``, `"subagent":"a"`},
 		{"Compaction", "claude-code", claudeCompact, `{"preserve":["x"]}`, `"preserve":["x"]`},
 		{"Approval", "opencode", openCodeAsk, `{"selected":"once"}`, `"selected":"once"`},
-		{"Suppressed", "claude-code", claudePost, `{"status":"success","suppress_output":true}`, `"suppress_output":true`},
+		{"Suppressed", "claude-code", claudePost, `{"status":"success","result":{},"suppress_output":true}`, `"suppress_output":true`},
 		{"Notification", "claude-code", claudeStop, ``, `"step_status":"completed"`},
 	}
 	for _, tt := range tests {
@@ -95,10 +95,43 @@ func TestDecided_ChangedResult(t *testing.T) {
 		"copilot-cli": `{"sessionId":"s","timestamp":1,"toolName":"bash","toolArgs":{},"toolResult":{"resultType":"success","textResultForLlm":"secret"}}`,
 	} {
 		p := parse(t, tool, "", payload)
-		before, after := string(p.Events[0].Data), string(p.Decided(changed)[0].Data)
-		if !strings.Contains(before, "secret") || strings.Contains(after, "secret") || !strings.Contains(after, "[gone]") || !strings.Contains(after, `"raw":{`) {
-			t.Errorf("%s: recorded as %s", tool, after)
+		for text, o := range map[string]hooks.DocumentOutcome{"[gone]": changed, "withheld": withheld} {
+			before, after := string(p.Events[0].Data), string(p.Decided(o)[0].Data)
+			if !strings.Contains(before, "secret") || strings.Contains(after, "secret") || !strings.Contains(after, text) || !strings.Contains(after, `"raw":{`) {
+				t.Errorf("%s: recorded as %s", tool, after)
+			}
 		}
+	}
+	p := parse(t, "claude-code", "", strings.Replace(claudeFailed, "Exit code 2", "secret", 1))
+	o := hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"error","error":"[gone]"}`}
+	if after := string(p.Decided(o)[0].Data); strings.Contains(after, "secret") || !strings.Contains(after, `"error":{"message":"[gone]"}`) {
+		t.Errorf("a failure is recorded as %s", after)
+	}
+}
+
+// TestDecided_Registry: a registry that says nothing of a result changes nothing
+// of it, in the record or in the answer.
+func TestDecided_Registry(t *testing.T) {
+	for tool, payload := range map[string]string{
+		"claude-code": claudePost, "codex": codexPost, "gemini-cli": geminiPost, "opencode": openCodePost,
+	} {
+		p := parse(t, tool, "", payload)
+		out, err := hooks.NewRegistry(hooks.Options{}).DispatchDocument(t.Context(), p.Document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reply := named(t, tool).Reply(p, out); len(reply.Stdout) > 0 {
+			t.Errorf("%s: answered by %s", tool, reply.Stdout)
+		}
+		before := strings.Replace(string(p.Events[0].Data), `"raw":`, `"verdict":"none","raw":`, 1)
+		if diff := cmp.Diff(before, string(p.Decided(out)[0].Data)); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", tool, diff)
+		}
+	}
+	failed := parse(t, "claude-code", "", claudeFailed)
+	out, err := hooks.NewRegistry(hooks.Options{}).DispatchDocument(t.Context(), failed.Document)
+	if err != nil || !strings.Contains(string(failed.Decided(out)[0].Data), `"raw":`+claudeFailed) {
+		t.Errorf("a failure is recorded as %s, %v", failed.Decided(out)[0].Data, err)
 	}
 }
 

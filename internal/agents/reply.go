@@ -2,8 +2,9 @@ package agents
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 
-	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
@@ -84,8 +85,63 @@ func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 
 // suppresses tells whether hooks said that a result is not to be shown.
 func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
-	var now hooks.ToolOutcome
-	return p.Document.Point == events.ToolResult && o.Value.Decode(&now) == nil && now.Suppress
+	now, ok := ended(o)
+	return ok && now.Suppress
+}
+
+// shaped returns now in the shape of like, for a tool that takes a result of
+// another shape for none: where now is text and like is not, the longest text in
+// like becomes now, and the others empty.
+func shaped(like, now hooks.JSON) hooks.JSON {
+	text, isText := textOf(now.Raw())
+	if _, same := textOf(like.Raw()); !isText || same {
+		return now
+	}
+	var v any
+	if like.Decode(&v) != nil {
+		return now
+	}
+	longest := longestText(v)
+	filled := false
+	return document(replaceTexts(v, func(s string) string {
+		if s != longest || filled {
+			return ""
+		}
+		filled = true
+		return text
+	}))
+}
+
+// longestText returns the longest text in v, less what says of which type
+// something is.
+func longestText(v any) string {
+	var longest string
+	replaceTexts(v, func(s string) string {
+		if len(s) > len(longest) {
+			longest = s
+		}
+		return s
+	})
+	return longest
+}
+
+// replaceTexts replaces the texts in v, in the order of their members.
+func replaceTexts(v any, by func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return by(v)
+	case []any:
+		for i := range v {
+			v[i] = replaceTexts(v[i], by)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if name != "type" {
+				v[name] = replaceTexts(v[name], by)
+			}
+		}
+	}
+	return v
 }
 
 // plain returns a result as text: a string as it is, anything else as JSON.

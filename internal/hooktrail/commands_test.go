@@ -112,7 +112,7 @@ func TestDocs_Flags(t *testing.T) {
 	}
 	streams := []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV"}
 	flag := regexp.MustCompile("[ `(]--([a-z][a-z-]+)")
-	git := regexp.MustCompile("\\bgit [^`\n]*") // its flags are its own
+	git := regexp.MustCompile("(?m)\\bgit [^`\n]*|^nats [^`\n]*") // their flags are their own
 	variable := regexp.MustCompile(`\bHOOKTRAIL_[A-Z_]*`)
 	for _, name := range everyDoc {
 		doc := git.ReplaceAllString(readDoc(t, name), "git")

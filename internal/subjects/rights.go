@@ -39,10 +39,9 @@ type Rights struct {
 	Responses bool // it may answer the requests that it gets
 }
 
-// trackerKinds are what the tracker's outbox publishes.
-var trackerKinds = []events.Kind{
-	events.IssueDecided, events.IssueEdited, events.GapRecorded, events.RunSealed, events.BlobChunk,
-}
+// trackerKinds are what the tracker's outbox publishes: its own, and the
+// outbox's.
+var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.GapRecorded, events.BlobChunk}
 
 // Rights returns the least that a client of a role needs. A consumer has the
 // durable that [Space.Durable] names, and no other. The client's inbox prefix is
@@ -61,8 +60,10 @@ func (s Space) Rights(role Role, durable, inbox string) Rights {
 			"$JS.API.CONSUMER.RESET."+ev+"."+durable,
 			"$JS.API.CONSUMER.MSG.NEXT."+ev+"."+durable,
 			"$JS.ACK."+ev+"."+durable+".>",
-			s.prefix()+"dlq."+string(role),
 		)
+	}
+	if role.Consumes() && role != AuditorRole { // which sets aside, and buries nothing
+		r.Publish = append(r.Publish, s.prefix()+"dlq."+string(role))
 	}
 	switch role {
 	case Owner:

@@ -28,7 +28,7 @@ func Usable(s string) bool {
 func SessionOf(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	if name == "" || !Usable(name) {
+	if name == "" || name == "." || !Usable(name) {
 		return "transcript"
 	}
 	return name

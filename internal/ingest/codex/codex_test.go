@@ -153,5 +153,8 @@ func FuzzEvents(f *testing.F) {
 	for _, lines := range samples {
 		f.Add([]byte(strings.Join(lines, "\n")))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { ingesttest.Stable(t, codex.Events, data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		codex.Detect(data, "f.jsonl")
+		ingesttest.Stable(t, codex.Events, data)
+	})
 }

@@ -168,5 +168,8 @@ func FuzzEvents(f *testing.F) {
 	for _, lines := range samples {
 		f.Add([]byte(strings.Join(lines, "\n")))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) { ingesttest.Stable(t, gemini.Events, data) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		gemini.Detect(data, "f.json")
+		ingesttest.Stable(t, gemini.Events, data)
+	})
 }

@@ -60,6 +60,7 @@ func (f *forwarder) restart(producer string, s *spool) {
 		f.reader.close()
 	}
 	f.producer, f.held, f.peak = producer, map[string]*hold{}, 0
+	f.noteHeld()
 	f.reader, f.read = s.reader(f.cursor.next), f.cursor.next-1
 	f.due = map[runKey]time.Time{}
 	for key, t := range f.cursor.runs {

@@ -51,8 +51,9 @@ func (o SharedOptions) Validate() error { return o.options("-").Validate() }
 // All events of a call are of one tenant and lie next to each other. When it
 // returns nil each of them will reach the stream, once, if what
 // [SharedOptions.Durability] says holds. After an error, an end of ctx among
-// them, none was stored; with [ErrShed] the events come back with the numbers
-// that they lost.
+// them, none was stored; only an error of the disk, from a sync or at the end of
+// the call, leaves that open. With [ErrShed] the events come back with the
+// numbers that they lost.
 func AppendShared(ctx context.Context, dir string, opts SharedOptions, list ...events.Event) ([]events.Event, error) {
 	o := opts.options(dir)
 	if err := o.Validate(); err != nil {

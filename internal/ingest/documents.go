@@ -123,25 +123,34 @@ func (in *documents) listed(name string) error {
 	case json.Delim('['):
 		return in.list(name)
 	case json.Delim('{'):
-		members := map[string]json.RawMessage{}
-		for in.dec.More() {
-			key, err := in.dec.Token()
-			if err != nil {
-				return err
-			}
-			var value json.RawMessage
-			if err := in.dec.Decode(&value); err != nil {
-				return err
-			}
-			text, _ := key.(string)
-			members[text] = value
-		}
-		if _, err := in.dec.Token(); err != nil {
-			return err
-		}
-		token = members
+		return in.rest(name)
 	}
 	return in.give(name, -1, JSON(token))
+}
+
+// rest reads an object that has begun already, and yields it as a whole.
+func (in *documents) rest(name string) error {
+	var whole Object
+	for in.dec.More() {
+		token, err := in.dec.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := in.dec.Decode(&value); err != nil {
+			return err
+		}
+		key, _ := token.(string)
+		whole.Add(key, value)
+	}
+	if _, err := in.dec.Token(); err != nil {
+		return err
+	}
+	text := whole.JSON()
+	if text == nil {
+		text = json.RawMessage("{}")
+	}
+	return in.give(name, -1, text)
 }
 
 // list reads the elements of a list up to its end.

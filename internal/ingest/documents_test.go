@@ -44,9 +44,10 @@ func TestDocuments(t *testing.T) {
 		{name: "List", in: "\uFEFF[{},\n{}]", want: []string{"0 [0] line 1: {}", "0 [1] line 2: {}", "0 end, line 2"}},
 		{name: "Lines", in: "{\"a\":1}\n{\"a\":2}\n", want: []string{"0 a[-1] line 1: 1", "0 end, line 1", "1 a[-1] line 2: 2", "1 end, line 2"}},
 		{
-			name: "ListsThatAreNone", in: `{"steps":"x"} {"steps":{"a":[1]}} {"steps":null}`,
+			name: "ListsThatAreNone", in: `{"steps":"x"} {"steps":{"b":2,"a":[1]}} {"steps":null} {"steps":{}}`,
 			want: []string{
-				`0 steps[-1] line 1: "x"`, "0 end, line 1", `1 steps[-1] line 1: {"a":[1]}`, "1 end, line 1", "2 steps[-1] line 1: null", "2 end, line 1",
+				`0 steps[-1] line 1: "x"`, "0 end, line 1", `1 steps[-1] line 1: {"b":2,"a":[1]}`, "1 end, line 1", "2 steps[-1] line 1: null", "2 end, line 1",
+				"3 steps[-1] line 1: {}", "3 end, line 1",
 			},
 		},
 		{name: "Scalar", in: "7\n{}", want: []string{"error f:1: neither a JSON object nor a list", "1 end, line 2"}},

@@ -7,12 +7,19 @@
 //	lock       held by the process that runs the server
 //	url        the server's address, while it runs
 //	port       the port that it had last, kept so that clients find it again
-//	secret     the password of our own commands, made once
+//	name       what the server calls itself, so that clients know it
+//	secret     the password of the owner, made once
+//	keys       the seeds of services, a file for each durable
+//	tenants    the public keys of tenants' engines, a file for each
+//	auth       whether clients without credentials are taken
 //	jetstream  the store
 //
-// The embedded server syncs every write to disk before it acknowledges it,
-// listens on the loopback only, and takes from strangers there nothing but what
-// a publisher may do. Streams have limits whose sum is below the server's,
+// The embedded server syncs every write to disk before it acknowledges it, and
+// listens on the loopback only. Each service has the rights of its role and no
+// others, engines of a tenant have an account of their own, and strangers, if
+// they are taken at all, may do what a publisher may. [WriteConf] says the same
+// to a server elsewhere. A right that is lacking ends what needs it at once, and
+// is among [Broker.Warnings]. Streams have limits whose sum is below the server's,
 // which is below what the disk can hold.
 //
 // A connection reconnects for ever. One that joined a data directory asks for

@@ -58,8 +58,8 @@ func openDoor(dir, secret string, opts Options) (*doorman, error) {
 	}, nil
 }
 
-// doorOf reads the mode of dir. One that cannot be understood requires
-// credentials of nobody by mistake: it is an error.
+// doorOf reads the mode of dir. One that cannot be understood is an error: taken
+// for open it would let in whom somebody wanted to keep out.
 func doorOf(dir string) (AuthMode, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "auth"))
 	if errors.Is(err, fs.ErrNotExist) {

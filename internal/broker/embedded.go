@@ -77,7 +77,7 @@ func startEmbedded(ctx context.Context, dir, secret string, opts Options) (*embe
 }
 
 func serverOptions(dir, secret string, door *doorman) *server.Options {
-	return &server.Options{
+	o := &server.Options{
 		ServerName: serverName(secret),
 		NoSigs:     true,
 		MaxConn:    maxClients,
@@ -96,6 +96,12 @@ func serverOptions(dir, secret string, door *doorman) *server.Options {
 		StoreDir:               dir,
 		SyncAlways:             true,
 	}
+	if door != nil && !door.closed {
+		// Only so that clients are not told that they need credentials: the doorman
+		// says who they are.
+		o.NoAuthUser, o.Users = loopbackUser, []*server.User{{Username: loopbackUser}}
+	}
+	return o
 }
 
 // runServer starts a server and waits until it takes connections.

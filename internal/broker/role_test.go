@@ -145,6 +145,9 @@ func strangers(t *testing.T, b *broker.Broker, taken bool) {
 		t.Errorf("without credentials: got %v", err)
 	}
 	if err == nil {
+		if nc.AuthRequired() {
+			t.Error("clients without credentials are told that they need some")
+		}
 		nc.Close()
 	}
 	for name, option := range map[string]nats.Option{

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -22,12 +23,12 @@ const atOnce = 50 * time.Millisecond
 // captures are where each tool's recorded payloads are, and what its hook command
 // is called with. {} stands for the name of the event.
 var captures = map[string][]string{
-	"claude-code/captured-2.1.329":               {"claude-code"},
-	"codex/captured-0.169.0":                     {"codex"},
-	"gemini-cli/captured-0.61.0":                 {"gemini-cli"},
-	"copilot-cli/captured-1.0.102/camelCase":     {"copilot-cli", "{}"},
+	"claude-code/captured-2.1.329":                   {"claude-code"},
+	"codex/captured-0.169.0":                         {"codex"},
+	"gemini-cli/captured-0.61.0":                     {"gemini-cli"},
+	"copilot-cli/captured-1.0.102/camelCase":         {"copilot-cli", "{}"},
 	"copilot-cli/captured-1.0.102/vscode-PascalCase": {"copilot-cli", "{}"},
-	"opencode/captured-1.18.33":                  {"opencode", "{}"},
+	"opencode/captured-1.18.33":                      {"opencode", "{}"},
 }
 
 // payloads returns the recorded payloads of a tool in their order, and the names
@@ -40,14 +41,14 @@ func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(order)) {
-		fields := strings.Fields(line)
-		file := fields[2]
-		body, err := os.ReadFile(filepath.Join(dir, file+".json"))
-		if err != nil {
-			t.Fatal(err)
+		for file := range strings.FieldsSeq(line) { // one of them, not always the same
+			if body, err := os.ReadFile(filepath.Join(dir, file+".json")); err == nil {
+				names, bodies = append(names, file[:strings.LastIndexByte(file, '.')]), append(bodies, body)
+			}
 		}
-		names = append(names, file[:strings.LastIndexByte(file, '.')])
-		bodies = append(bodies, body)
+	}
+	if len(bodies) == 0 {
+		t.Fatalf("%s names no payload", dir)
 	}
 	return names, bodies
 }
@@ -93,26 +94,21 @@ func inLedger(t testing.TB, dir string) map[events.Kind]map[string]int {
 	t.Helper()
 	run(t, 0, "publisher", "outbox", "flush", "--data-dir", dir)
 	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
-	r := read(t, dir, "default")
-	runs, err := r.Runs(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[events.Kind]map[string]int{}
-	for _, name := range runs {
-		for entry, err := range r.Run(context.Background(), name.Run) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := events.Decode(entry.Bytes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if all[e.Kind()] == nil {
-				all[e.Kind()] = map[string]int{}
-			}
-			all[e.Kind()][e.ID]++
+	for entry, err := range read(t, dir, "default").After(context.Background(), -1) {
+		if err != nil {
+			t.Fatal(err)
 		}
+		if entry.Manifest() {
+			continue
+		}
+		if entry.Class != ledger.ClassEvent {
+			t.Errorf("%s %s: class %s, finding %s", entry.Kind, entry.ID, entry.Class, entry.Finding)
+		}
+		if all[entry.Kind] == nil {
+			all[entry.Kind] = map[string]int{}
+		}
+		all[entry.Kind][entry.ID]++
 	}
 	delete(all, events.RunSealed)
 	return all
@@ -149,8 +145,8 @@ func TestHook_EverythingDown(t *testing.T) {
 				took = append(took, time.Since(began))
 			}
 			slices.Sort(took)
-			if best := took[0]; best > atOnce && !raceEnabled {
-				t.Errorf("a hook command took %v at best, want at most %v", best, atOnce)
+			if median := took[len(took)/2]; median > atOnce && !raceEnabled {
+				t.Errorf("a hook command took %v at the median, want at most %v", median, atOnce)
 			}
 			t.Logf("hook commands took %v at best, %v at the median of %d", took[0], took[len(took)/2], len(took))
 			all := inLedger(t, dir)

@@ -2,6 +2,7 @@ package install
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -61,33 +62,48 @@ func compare(a, b []string) []edit {
 
 // compareRest compares by the longest common sequence of lines.
 func compareRest(a, b []string) (edits []edit) {
-	var common [][]int32
-	if len(a)*len(b) <= maxCompared {
-		common = make([][]int32, len(a)+1)
-		for i := range common {
-			common[i] = make([]int32, len(b)+1)
-		}
-		for i := len(a) - 1; i >= 0; i-- {
-			for j := len(b) - 1; j >= 0; j-- {
-				common[i][j] = max(common[i+1][j], common[i][j+1])
-				if a[i] == b[j] {
-					common[i][j] = common[i+1][j+1] + 1
-				}
-			}
-		}
-	}
+	common := commonLines(a, b)
 	i, j := 0, 0
-	for i < len(a) || j < len(b) {
+	for i < len(a) && j < len(b) {
 		switch {
-		case common != nil && i < len(a) && j < len(b) && a[i] == b[j]:
+		case a[i] == b[j]:
 			edits, i, j = append(edits, edit{' ', a[i]}), i+1, j+1
-		case i < len(a) && (j == len(b) || common == nil || common[i+1][j] >= common[i][j+1]):
+		case common[i+1][j] >= common[i][j+1]:
 			edits, i = append(edits, edit{'-', a[i]}), i+1
 		default:
 			edits, j = append(edits, edit{'+', b[j]}), j+1
 		}
 	}
+	for ; i < len(a); i++ {
+		edits = append(edits, edit{'-', a[i]})
+	}
+	for ; j < len(b); j++ {
+		edits = append(edits, edit{'+', b[j]})
+	}
 	return edits
+}
+
+// commonLines returns how many lines the rests of a and b, from each place on,
+// have in common. Where that is too much work it is none.
+func commonLines(a, b []string) [][]int32 {
+	row := make([]int32, len(b)+1)
+	common := make([][]int32, len(a)+1)
+	for i := range common {
+		common[i] = row
+	}
+	if len(a)*len(b) > maxCompared {
+		return common
+	}
+	for i := range slices.Backward(a) {
+		common[i] = make([]int32, len(b)+1)
+		for j := range slices.Backward(b) {
+			common[i][j] = max(common[i+1][j], common[i][j+1])
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	return common
 }
 
 // hunk returns the next changes from start on with the lines around them; -1 if

@@ -125,30 +125,38 @@ func (c *Change) planHooks(t *tool, opts Options) error {
 	if opts.Uninstall {
 		return c.planRemoval(t, e)
 	}
+	if err := e.fill(t, opts); err != nil {
+		return err
+	}
+	c.after = e.doc.data
+	return nil
+}
+
+// fill has the hooks of a tool in the document, and those alone.
+func (e *editor) fill(t *tool, opts Options) (err error) {
 	if err := e.clear(t.events); err != nil {
 		return err
 	}
 	for _, m := range t.top {
-		if e.doc.root.member(m.key) == nil {
-			if e.doc, err = e.doc.added(e.doc.root, m.key, m.value); err != nil {
-				return err
-			}
+		if e.doc.root.member(m.key) != nil {
+			continue
 		}
-	}
-	by := caller{command: strings.TrimSpace(opts.Program + " hook " + t.name), timeout: opts.Timeout}
-	for _, event := range t.events {
-		call := by
-		if t.eventArgument {
-			call.command += " " + event
-		}
-		if opts.Flags != "" {
-			call.command += " " + opts.Flags
-		}
-		if err := e.put(event, t.entry(call)); err != nil {
+		if e.doc, err = e.doc.added(e.doc.root, m.key, m.value); err != nil {
 			return err
 		}
 	}
-	c.after = e.doc.data
+	for _, event := range t.events {
+		words := []string{opts.Program, "hook", t.name}
+		if t.eventArgument {
+			words = append(words, event)
+		}
+		if opts.Flags != "" {
+			words = append(words, opts.Flags)
+		}
+		if err := e.put(event, t.entry(caller{strings.Join(words, " "), opts.Timeout})); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

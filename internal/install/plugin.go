@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -24,16 +26,13 @@ func (c *Change) planPlugin(opts Options) error {
 		return nil
 	}
 	quoted := func(s string) string {
-		text, _ := json.Marshal(s) // a text can always be written
+		text, err := json.Marshal(s)
+		if err != nil {
+			return "null" // not reached: a text can be written
+		}
 		return string(text)
 	}
-	flags := strings.Fields(opts.Flags)
-	failClosed := "false"
-	for _, f := range flags {
-		if f == "--fail-closed" {
-			failClosed = "true"
-		}
-	}
+	failClosed := strconv.FormatBool(slices.Contains(strings.Fields(opts.Flags), "--fail-closed"))
 	c.after = []byte(strings.NewReplacer(
 		"{{HOOK}}", quoted(opts.Program+" hook "+c.Tool), "{{FLAGS}}", quoted(opts.Flags),
 		"{{PATIENCE}}", fmt.Sprint(milliseconds(opts.Timeout)), "{{FAIL_CLOSED}}", failClosed,

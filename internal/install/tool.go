@@ -11,12 +11,12 @@ import (
 // tool is what is known of an agent's configuration.
 type tool struct {
 	name    string
-	project string                                          // the file below a project
+	project string                                            // the file below a project
 	user    func(home string, env func(string) string) string // the file of the user
-	events  []string                                        // that are reported
-	entry   func(c caller) any                              // what is added to the list of an event
-	top     []member                                        // what the file has to say besides
-	note    string                                          // what is to be done besides; may be empty
+	events  []string                                          // that are reported
+	entry   func(c caller) any                                // what is added to the list of an event
+	top     []member                                          // what the file has to say besides
+	note    string                                            // what is to be done besides; may be empty
 
 	eventArgument bool // payloads do not say which event they are of
 	plugin        bool // the file is a program of ours
@@ -61,7 +61,9 @@ var tools = []tool{
 	},
 	{
 		name: "gemini-cli", project: ".gemini/settings.json",
-		user: func(home string, _ func(string) string) string { return filepath.Join(home, ".gemini", "settings.json") },
+		user: func(home string, _ func(string) string) string {
+			return filepath.Join(home, ".gemini", "settings.json")
+		},
 		// The events of the model are left out: they come with each piece of an
 		// answer, and hold the whole conversation each time.
 		events: []string{

@@ -41,7 +41,7 @@ func (c *Change) Apply() error {
 	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
 	if err := replace(file, c.after, mode); err != nil {

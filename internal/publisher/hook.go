@@ -36,7 +36,7 @@ func (f *hookFlags) register(flags *pflag.FlagSet) {
 
 // tokenVariable holds the token for a publisher elsewhere. There is no flag: a
 // command line is not secret.
-const tokenVariable = "HOOKTRAIL_TOKEN" //nolint:gosec // the name, not the token
+const tokenVariable = "HOOKTRAIL_TOKEN"
 
 func hookCommand(shared *cli.Shared) *cobra.Command {
 	var flags hookFlags

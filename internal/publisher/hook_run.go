@@ -79,22 +79,8 @@ func (h *hook) run(ctx context.Context) agents.Reply {
 		}
 		return agents.Reply{}
 	}
-	c := agents.Context{Tenant: h.tenantOr(), Now: time.Now().UTC(), Event: h.event, Pairs: callPairs(h.dataDir)}
-	p, err := h.tool.Parse(payload, c)
-	if err != nil {
-		h.problem(err)
-		p = h.tool.Unreadable(payload, c)
-	}
-	out, err := h.decide(ctx, p)
-	if err == nil {
-		err = h.wrong
-	} else if !errors.Is(err, errNobody) {
-		h.problem(err)
-	}
-	refused := h.failClosed && p.Decides && err != nil
-	if refused {
-		out = &hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: closedReason(err)}
-	}
+	p := h.parse(payload)
+	out, refused := h.decision(ctx, p)
 	list := p.Events
 	if out != nil {
 		list = p.Decided(*out)
@@ -115,6 +101,32 @@ func (h *hook) run(ctx context.Context) agents.Reply {
 		return h.tool.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None})
 	}
 	return h.tool.Reply(p, *out)
+}
+
+// parse reads a payload, whatever it is.
+func (h *hook) parse(payload []byte) agents.Payload {
+	c := agents.Context{Tenant: h.tenantOr(), Now: time.Now().UTC(), Event: h.event, Pairs: callPairs(h.dataDir)}
+	p, err := h.tool.Parse(payload, c)
+	if err != nil {
+		h.problem(err)
+		return h.tool.Unreadable(payload, c)
+	}
+	return p
+}
+
+// decision returns what was decided, nil if nobody said anything. It is refused
+// where somebody should have, and that is to deny.
+func (h *hook) decision(ctx context.Context, p agents.Payload) (out *hooks.DocumentOutcome, refused bool) {
+	out, err := h.decide(ctx, p)
+	if err == nil {
+		err = h.wrong
+	} else if !errors.Is(err, errNobody) {
+		h.problem(err)
+	}
+	if err == nil || !h.failClosed || !p.Decides {
+		return out, false
+	}
+	return &hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: closedReason(err)}, true
 }
 
 // closedReason is what an agent reads that is stopped because of err.

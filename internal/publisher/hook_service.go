@@ -125,7 +125,7 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Write(reply.Stdout) //nolint:gosec // JSON, and said to be
+	w.Write(reply.Stdout)
 }
 
 // document answers what publisher hook asks. It says at once that it is there,
@@ -171,5 +171,8 @@ func (s *HookService) refuse(w http.ResponseWriter, r *http.Request, status int,
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: err.Error()}) // its reader may be gone
+	p := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: err.Error()}
+	if err := json.NewEncoder(w).Encode(p); err != nil {
+		s.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
+	}
 }

@@ -35,6 +35,9 @@ const (
 // were. An outbox that another process has open is left to that process, and
 // waited for.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
+	if err := sweep(ctx, opts.DataDir); err != nil {
+		return 0, err
+	}
 	list, err := Outboxes(opts.DataDir, opts.Names...)
 	if err != nil {
 		return 0, err

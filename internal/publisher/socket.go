@@ -109,6 +109,9 @@ func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
 		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
 		defer stop()
 		s.close(closing)
+		if left := sweep(closing, s.opts.DataDir); left != nil {
+			s.opts.Logger.WarnContext(ctx, "events of hooks stay in files", "error", left)
+		}
 		return err
 	}
 }

@@ -279,14 +279,21 @@ func runServer(t *testing.T, opts Options) *running {
 	r := &running{stop: cancel, done: make(chan error, 1)}
 	address := make(chan string, 1)
 	opts.Listen, opts.Ready = "127.0.0.1:0", func(a string) { address <- a }
-	go func() { r.done <- Run(ctx, opts) }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.done <- Run(ctx, opts)
+	}()
 	select {
 	case a := <-address:
 		r.url = "http://" + a
 	case err := <-r.done:
 		t.Fatalf("run: %v", err)
 	}
-	t.Cleanup(cancel)
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
 	return r
 }
 

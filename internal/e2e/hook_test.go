@@ -94,6 +94,7 @@ func inLedger(t testing.TB, dir string) map[events.Kind]map[string]int {
 	t.Helper()
 	run(t, 0, "publisher", "outbox", "flush", "--data-dir", dir)
 	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
+	run(t, 0, "auditor", "verify", "--data-dir", dir)
 	all := map[events.Kind]map[string]int{}
 	for entry, err := range read(t, dir, "default").After(context.Background(), -1) {
 		if err != nil {
@@ -145,8 +146,9 @@ func TestHook_EverythingDown(t *testing.T) {
 				took = append(took, time.Since(began))
 			}
 			slices.Sort(took)
-			if median := took[len(took)/2]; median > atOnce && !raceEnabled {
-				t.Errorf("a hook command took %v at the median, want at most %v", median, atOnce)
+			// At best, because other tests may be running: a wait would be in all of them.
+			if best := took[0]; best > atOnce && !raceEnabled {
+				t.Errorf("a hook command took %v at best, want at most %v", best, atOnce)
 			}
 			t.Logf("hook commands took %v at best, %v at the median of %d", took[0], took[len(took)/2], len(took))
 			all := inLedger(t, dir)

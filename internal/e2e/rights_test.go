@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -197,4 +198,64 @@ func TestRights_Embedded(t *testing.T) {
 	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir, "--tenant", "acme") // another durable, another key
 	run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", dir)
 	run(t, 0, "hooktrail", "tenant", "remove", "acme", "--data-dir", dir)
+}
+
+// TestRights_Decisions asks the decision service, which runs with the rights of a
+// publisher: as a local client, and as an engine in its tenant's account.
+func TestRights_Decisions(t *testing.T) {
+	dir := t.TempDir()
+	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, StreamMaxBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	hooks := filepath.Join(t.TempDir(), "hooks.yaml")
+	if err := os.WriteFile(hooks, []byte("hooks:\n  PreToolUse:\n    - {type: matcher, name: no-env, match: {tool: Write, args: {path: \"**/.env*\"}}, action: block}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seed := filepath.Join(t.TempDir(), "acme.nk")
+	run(t, 0, "hooktrail", "tenant", "add", "acme", "--out", seed, "--data-dir", dir)
+	key, err := nats.NkeyOptionFromSeed(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving := start(t, nil, "publisher", "serve", "--listen", "127.0.0.1:0", "--hooks", hooks, "--data-dir", dir)
+	for _, who := range []struct {
+		name    string
+		options []nats.Option
+		subject string
+	}{
+		{"local", nil, "hooktrail.decide.acme"},
+		{"engine", []nats.Option{key}, "hooktrail.decide.acme"},
+		{"engine that does not know its tenant", []nats.Option{key}, "hooktrail.decide"},
+	} {
+		nc, err := nats.Connect(b.URL(), who.options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		if answer := ask(t, serving, nc, who.subject); !strings.Contains(answer, `"verdict":"deny"`) {
+			t.Errorf("%s: got %s", who.name, answer)
+		}
+	}
+}
+
+// ask asks for a decision until the service is there to decide.
+func ask(t *testing.T, service *process, nc *nats.Conn, subject string) string {
+	t.Helper()
+	for {
+		msg, err := nc.Request(subject, []byte(`{"event":"PreToolUse","tool":"write_file","args":{"path":"a/.env"},"session_id":"s1"}`), 5*time.Second)
+		if err == nil {
+			return string(msg.Data) + msg.Header.Get("Nats-Service-Error")
+		}
+		select {
+		case <-service.done:
+			t.Fatalf("ask on %s: %v; the service ended:\n%s", subject, err, service.stderr.String())
+		default:
+		}
+	}
 }

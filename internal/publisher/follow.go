@@ -37,7 +37,10 @@ func (im *importer) follow(ctx, work context.Context) error {
 		}
 		looked := time.Since(began)
 		for _, in := range inputs {
-			if err := im.goOn(ctx, work, in); err != nil {
+			if ctx.Err() != nil {
+				break
+			}
+			if err := im.goOn(work, in); err != nil {
 				return err
 			}
 		}
@@ -83,13 +86,11 @@ func (im *importer) state(in input) (f *file, changed bool) {
 }
 
 // goOn reads a file that changed, or that has rested.
-func (im *importer) goOn(ctx, work context.Context, in input) error {
+func (im *importer) goOn(work context.Context, in input) error {
 	f, changed := im.state(in)
 	now := time.Now()
 	rested := now.Sub(in.info.ModTime()) >= im.opts.Rest
 	switch {
-	case ctx.Err() != nil:
-		return nil
 	case changed && now.Sub(f.state.ended) < pause*f.state.took:
 		return nil // later
 	case !changed && (f.state.done || !rested):

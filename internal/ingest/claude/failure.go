@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
@@ -16,6 +17,17 @@ func apiFailure(message string, class json.RawMessage) *events.Failure {
 		f.Class = "api_error"
 	}
 	return f
+}
+
+// exitCode returns the exit code of a command, with which the text of its failure
+// begins: "Exit code 1".
+func exitCode(content json.RawMessage) *int {
+	first, _, _ := strings.Cut(ingest.Flatten(content), "\n")
+	told, ok := strings.CutPrefix(first, "Exit code ")
+	if code, err := strconv.Atoi(told); ok && err == nil {
+		return &code
+	}
+	return nil
 }
 
 // toolFailure returns the failure of a tool call, and the result where the

@@ -151,6 +151,7 @@ func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 	if b.IsError {
 		data.Status = events.ToolError
 		data.Error, data.Result = toolFailure(b.Content)
+		data.ExitCode = exitCode(b.Content)
 	}
 	if !r.Result(l.at(i), id, data) {
 		r.Emit(l.at(i), events.Custom, id, events.CustomData{Name: "tool_result.repeated", Common: events.Common{Raw: b.raw}})

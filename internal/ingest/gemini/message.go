@@ -45,7 +45,7 @@ func (c *chat) message(text json.RawMessage) {
 	}
 	m.place = ingest.Place{ID: m.ID, Time: c.when(m.Timestamp)}
 	c.run.Touch(m.place.Time)
-	key := c.run.Identity.Run + "\x00" + m.ID
+	key := c.run.Run + "\x00" + m.ID
 	k := c.known[key]
 	isNew := k == nil
 	if isNew {

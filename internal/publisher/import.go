@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -69,26 +68,6 @@ func (o ImportOptions) Validate() error {
 		return ErrFollowStdin
 	}
 	return checkFormat(o.withDefaults().Format)
-}
-
-// ImportSummary says what an import did.
-type ImportSummary struct {
-	Counts
-	Files        []FileSummary `json:"files"`
-	Runs         []string      `json:"runs"`
-	Malformed    int           `json:"malformed"`              // lines
-	Lines        []Malformed   `json:"malformed_lines"`        // the first thousand of them
-	Skipped      []string      `json:"skipped,omitempty"`      // files of sub-agents beside the given ones
-	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders that are of no format, the first thousand of them
-}
-
-// FileSummary says what one file held.
-type FileSummary struct {
-	File   string `json:"file"`
-	Format string `json:"format,omitempty"` // empty for an empty file
-	Counts
-	Contents
-	Malformed int `json:"malformed"`
 }
 
 // Import reads transcripts and returns once all their events are in the stream.
@@ -262,25 +241,6 @@ func (im *importer) record(in input, format string, read feed) {
 	}
 	f.input, f.format, f.feed = in, format, read
 	f.fresh += read.counts.New
-}
-
-func (im *importer) summarise(sum *ImportSummary) {
-	for _, f := range im.order {
-		s := FileSummary{
-			File: inputName(f.path), Format: f.format, Counts: f.feed.counts, Contents: f.feed.contents, Malformed: f.feed.malformed,
-		}
-		s.New, s.Known = f.fresh, max(0, s.Known+s.New-f.fresh)
-		sum.Events, sum.New, sum.Known, sum.Records = sum.Events+s.Events, sum.New+s.New, sum.Known+s.Known, sum.Records+s.Records
-		sum.Malformed += s.Malformed
-		sum.Files = append(sum.Files, s)
-		sum.Lines = append(sum.Lines, f.feed.list[:min(len(f.feed.list), maxMalformed-len(sum.Lines))]...)
-	}
-	for _, path := range im.unknown {
-		if f := im.files[path]; f == nil || !f.recorded { // it was not when its first line was incomplete
-			sum.Unrecognised = append(sum.Unrecognised, path)
-		}
-	}
-	sum.Runs = slices.Sorted(maps.Keys(im.runs))
 }
 
 // counted returns r, whose bytes count as progress.

@@ -11,8 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the size of the largest leaf.
-const MaxLeafBytes = 64 << 10
+// MaxLeafBytes is the size of the largest leaf: what fits behind the length that
+// tlog-tiles gives an entry.
+const MaxLeafBytes = 64<<10 - 1
 
 // leafHeader is the first line of every leaf.
 const leafHeader = "hooktrail/leaf/v1\n"

@@ -74,7 +74,7 @@ func (l *Ledger) loadTree(s *state) error {
 	}
 	count := tlog.StoredHashCount(s.newest.Size)
 	if count%hashesPerRow > 0 {
-		s.tail, err = l.hashRow(count / hashesPerRow)
+		s.tail, err = hashRow(l.conn, count/hashesPerRow)
 	}
 	if err == nil && int64(len(s.tail)) != count%hashesPerRow*tlog.HashSize {
 		return fmt.Errorf("%w: hashes are missing", ErrDamaged)
@@ -83,21 +83,16 @@ func (l *Ledger) loadTree(s *state) error {
 }
 
 // storedHash reads one of the tree's hashes.
-func (l *Ledger) storedHash(index int64) (h tlog.Hash, err error) {
-	row, err := l.hashRow(index / hashesPerRow)
+func (l *Ledger) storedHash(index int64) (tlog.Hash, error) {
+	hashes, err := storedTree{l.conn}.ReadHashes([]int64{index})
 	if err != nil {
-		return h, err
+		return tlog.Hash{}, err
 	}
-	at := int(index % hashesPerRow * tlog.HashSize)
-	if len(row) < at+tlog.HashSize {
-		return h, fmt.Errorf("%w: hashes are missing", ErrDamaged)
-	}
-	copy(h[:], row[at:])
-	return h, nil
+	return hashes[0], nil
 }
 
-func (l *Ledger) hashRow(chunk int64) (row []byte, err error) {
-	err = sqlitex.Execute(l.conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
+func hashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
+	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
 		Args:       []any{chunk},
 		ResultFunc: func(stmt *sqlite.Stmt) error { row = columnBytes(stmt, 0); return nil },
 	})

@@ -30,6 +30,8 @@ type Entry struct {
 	Sequence       uint64 // the producer's; of a manifest, the last one that it lists
 	Run            string
 	Kind           events.Kind
+	Time           time.Time // of the event, UTC; zero when its leaf has none
+	Epoch          uint64    // of the stream that it came from; see [Position]
 	StreamSequence uint64
 	Stored         time.Time   // when the server stored the message
 	Hash           events.Hash // of Bytes
@@ -114,13 +116,11 @@ func (r *Reader) reopen() error {
 
 // newest returns the newest checkpoint, its signature unchecked.
 func newest(conn *sqlite.Conn) (Checkpoint, error) {
-	var text string
-	err := sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { text = stmt.ColumnText(0); return nil }})
+	signed, err := newestNote(conn)
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	return ReadCheckpoint([]byte(text))
+	return ReadCheckpoint(signed)
 }
 
 // Close closes the file.
@@ -163,7 +163,7 @@ func (r *Reader) Newest(ctx context.Context) (c Checkpoint, err error) {
 // After yields the records behind leaf in the order of the tree; those behind -1
 // are all. No transaction is open while the caller has the entry.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
-	return r.pages(ctx, leaf, "", nil)
+	return r.pages(ctx, leaf, "")
 }
 
 // Run yields the events of a run in the order of the tree: not the manifests,
@@ -181,10 +181,10 @@ func (r *Reader) Has(ctx context.Context, run string) (bool, error) {
 }
 
 // pages reads page by page.
-func (r *Reader) pages(ctx context.Context, after int64, where string, argument any) iter.Seq2[Entry, error] {
+func (r *Reader) pages(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {
-			page, err := r.page(ctx, after, where, argument)
+			page, err := r.page(ctx, after, where, args...)
 			if err != nil {
 				yield(Entry{}, err)
 				return
@@ -202,9 +202,11 @@ func (r *Reader) pages(ctx context.Context, after int64, where string, argument 
 	}
 }
 
-func (r *Reader) page(ctx context.Context, after int64, where string, argument any) (page []Entry, err error) {
+// page reads the next records behind after. Of args the first is parameter ?4
+// of where, and so on.
+func (r *Reader) page(ctx context.Context, after int64, where string, args ...any) (page []Entry, err error) {
 	query := `SELECT l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash, ` +
-		`p.bytes, p.cut, b.content FROM leaves l JOIN payloads p ON p.leaf = l.leaf
+		`l.time, l.epoch, p.bytes, p.cut, b.content FROM leaves l JOIN payloads p ON p.leaf = l.leaf
 		LEFT JOIN blobs b ON b.blob = p.blob LEFT JOIN producers pr ON pr.producer = l.producer
 		LEFT JOIN runs r ON r.run = l.run WHERE l.leaf > ?1` + where + ` ORDER BY l.leaf LIMIT ?2`
 	err = r.view(ctx, func(conn *sqlite.Conn) (err error) {
@@ -215,8 +217,13 @@ func (r *Reader) page(ctx context.Context, after int64, where string, argument a
 		defer func() { err = errors.Join(err, stmt.Reset()) }()
 		stmt.BindInt64(1, after)
 		stmt.BindInt64(2, entriesPerPage)
-		if text, ok := argument.(string); ok {
-			stmt.BindText(4, text)
+		for i, a := range args {
+			switch a := a.(type) {
+			case string:
+				stmt.BindText(4+i, a)
+			case int64:
+				stmt.BindInt64(4+i, a)
+			}
 		}
 		for size := 0; size < bytesPerPage; {
 			row, err := stmt.Step()
@@ -249,8 +256,14 @@ func scanEntry(stmt *sqlite.Stmt) (Entry, error) {
 		return e, errors.New("it has no hash")
 	}
 	stmt.ColumnBytes(10, e.Hash[:])
+	e.Epoch = uint64(stmt.ColumnInt64(12))
 	var err error
-	e.Bytes, err = joinPayload(stmt, 11)
+	if text := stmt.ColumnText(11); text != "" {
+		if e.Time, err = time.Parse(timeLayout, text); err != nil {
+			return e, errors.New("its time is none")
+		}
+	}
+	e.Bytes, err = joinPayload(stmt, 13)
 	return e, err
 }
 

@@ -1,0 +1,124 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Proof is what proves that one record is in a ledger.
+type Proof struct {
+	Leaf       []byte      // as the tree hashes it; see [ParseLeaf]
+	Index      int64       // of the leaf, from 0
+	Path       []tlog.Hash // from the leaf's sibling to the child of the root
+	Checkpoint []byte      // the newest one, signed
+}
+
+// ErrNoLeaf is wrapped by what is asked about a record that a ledger has not.
+var ErrNoLeaf = errors.New("it is not in the ledger")
+
+// Prove returns the proof that a leaf is in the tree of the newest checkpoint,
+// whose signature it does not check. It wraps [ErrNoLeaf] when there is no such
+// leaf, and [ErrDamaged] when what the ledger has proves nothing.
+func (r *Reader) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		p, err = prove(conn, leaf)
+		return err
+	})
+	if err != nil {
+		return Proof{}, fmt.Errorf("prove leaf %d: %w", leaf, err)
+	}
+	return p, nil
+}
+
+func prove(conn *sqlite.Conn, leaf int64) (Proof, error) {
+	signed, err := newestNote(conn)
+	if err != nil {
+		return Proof{}, err
+	}
+	c, err := ReadCheckpoint(signed)
+	if err != nil {
+		return Proof{}, err
+	}
+	p := Proof{Index: leaf, Checkpoint: signed}
+	if p.Leaf, err = leafBytes(conn, leaf); err != nil {
+		return Proof{}, err
+	}
+	if leaf < 0 || leaf >= c.Size {
+		return Proof{}, fmt.Errorf("%w: the newest checkpoint signs %d leaves", ErrDamaged, c.Size)
+	}
+	if p.Path, err = tlog.ProveRecord(c.Size, leaf, storedTree{conn}); err != nil {
+		return Proof{}, err
+	}
+	// Nobody is handed a proof that fails.
+	if err := tlog.CheckRecord(p.Path, c.Size, c.Root, leaf, tlog.RecordHash(p.Leaf)); err != nil {
+		return Proof{}, fmt.Errorf("%w: its hashes do not lead to the root", ErrDamaged)
+	}
+	return p, nil
+}
+
+// newestNote returns the newest checkpoint as it was signed.
+func newestNote(conn *sqlite.Conn) (signed []byte, err error) {
+	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = columnBytes(stmt, 0); return nil }})
+	return signed, err
+}
+
+// leafBytes returns a leaf as the tree hashes it.
+func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
+	err = leavesFrom(conn, leaf, 1, func(_ int64, leaf []byte) error { data = leaf; return nil })
+	if err == nil && data == nil {
+		err = ErrNoLeaf
+	}
+	return data, err
+}
+
+// leavesFrom calls each with up to count leaves, from the one with number first
+// on, as the tree hashes them. They are the caller's to keep.
+func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
+	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
+		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer
+		LEFT JOIN runs r ON r.run = l.run WHERE l.leaf >= ? AND l.leaf < ? ORDER BY l.leaf`,
+		&sqlitex.ExecOptions{
+			Args: []any{first, first + int64(count)},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				var hash events.Hash
+				if stmt.ColumnLen(9) != len(hash) {
+					return fmt.Errorf("%w: leaf %d has no hash", ErrDamaged, stmt.ColumnInt64(0))
+				}
+				stmt.ColumnBytes(9, hash[:])
+				f := leafFields[string]{
+					class: stmt.ColumnText(1), id: stmt.ColumnText(2), producer: stmt.ColumnText(3),
+					sequence: uint64(stmt.ColumnInt64(4)), run: stmt.ColumnText(5), kind: stmt.ColumnText(6),
+					time: stmt.ColumnText(7), finding: stmt.ColumnText(8),
+				}
+				return each(stmt.ColumnInt64(0), appendLeaf(nil, f, hash[:]))
+			},
+		})
+}
+
+// storedTree reads the tree's hashes where they are stored.
+type storedTree struct{ conn *sqlite.Conn }
+
+// ReadHashes implements [tlog.HashReader].
+func (t storedTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for i, index := range indexes {
+		row, err := hashRow(t.conn, index/hashesPerRow)
+		if err != nil {
+			return nil, err
+		}
+		at := int(index % hashesPerRow * tlog.HashSize)
+		if len(row) < at+tlog.HashSize {
+			return nil, fmt.Errorf("%w: hashes are missing", ErrDamaged)
+		}
+		copy(hashes[i][:], row[at:])
+	}
+	return hashes, nil
+}

@@ -82,6 +82,7 @@ type Payload struct {
 	main   int             // the index of that event
 	again  func(o events.Outcome, out hooks.DocumentOutcome) any
 	shape  string // which of several shapes of one dialect the payload has
+	known  bool   // its events have the same ids whenever it comes
 	denied func() // tells Pairs that the call waits for no result; may be nil
 }
 
@@ -146,7 +147,9 @@ func (t *Tool) Unreadable(payload []byte, c Context) Payload {
 // the one of the decision with the verdict, the reason, the patched arguments
 // and the executions. A question that the tool cannot ask is recorded as the
 // denial that it is answered with, a denial that it does not heed as none, with
-// the reason. A denied call waits for no result any more.
+// the reason. A denied call waits for no result any more. The event of a
+// decision that says something has an id of its own: where the payload also came
+// to hooks that said something else, neither event hides the other.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 	if p.again == nil {
 		return p.Events
@@ -165,7 +168,25 @@ func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
 		}
 	}
 	e.Data = withRaw(e.Data, p.rawAfter(o))
+	if said := p.said(o); said != "" && p.known {
+		e.ID = events.DeriveID(e.ID, said)
+	}
 	return list
+}
+
+// said returns what the tool is told of a decision, empty without an opinion.
+func (p Payload) said(o hooks.DocumentOutcome) string {
+	var args hooks.JSON
+	if o.Verdict == hooks.None {
+		o.Verdict, o.Reason = "", ""
+	}
+	if now, changed := p.newArgs(o); changed {
+		args = now
+	}
+	if o.Verdict == "" && args == "" && o.Context == "" {
+		return ""
+	}
+	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
 // rawAfter returns the payload as it is to be recorded: where a hook has

@@ -54,7 +54,7 @@ func (b *build) event(w place, kind events.Kind, call string, payload any) {
 	}
 	e.ID = events.NewID()
 	if b.mark != "" {
-		e.ID = events.DeriveID(b.c.Tenant, "hook", b.tool.name, b.mark, string(kind), w.run)
+		e.ID, b.p.known = events.DeriveID(b.c.Tenant, "hook", b.tool.name, b.mark, string(kind), w.run), true
 	}
 	if e.SetData(payload) != nil { // not reached: payloads are plain data
 		e.Data = nil

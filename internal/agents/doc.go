@@ -14,7 +14,8 @@
 // that is a JSON object, whatever is in it.
 //
 // Events of the same payload have the same ids, so that a payload that comes
-// twice is recorded once. Where a payload has nothing that tells it from a
+// twice is recorded once; hooks that judge it differently are recorded each, as
+// events of the same call. Where a payload has nothing that tells it from a
 // later, equal one (neither a call nor a turn nor a time), its events have fresh
 // ids: two equal payloads are then two events, and the run tree that
 // internal/trace makes of them is that of one.

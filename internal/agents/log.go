@@ -18,8 +18,8 @@ import (
 // them, or one behind the other. Each is read as of the tool that it looks like.
 //
 // A payload that nothing tells from an equal one is known by how often it came
-// before, others as they are where a hook sends them: importing again, or what
-// was recorded live, adds nothing. Where a payload tells no time, that is the
+// before, others as they are where a hook sends them: importing again adds
+// nothing, and what was recorded live stays one thing in the run. Where a payload tells no time, that is the
 // input's; where a call has no id, calls and results with equal arguments pair
 // in their order, from one file to the other too. What cannot be read is
 // reported as an [ingest.LineError], and the rest goes on.

@@ -106,7 +106,7 @@ func writeNext(line func(label, format string, args ...any), r DemoReport) {
 	if r.DataDir == "" {
 		line("Took", "%.1f s, and left nothing behind; --keep keeps it to look around in", took)
 		line("Next", "hooktrail up                      the same for your agents, until Ctrl-C")
-		line("", "hooktrail demo --session FILE     with a Claude Code session of yours")
+		line("", "hooktrail demo --session FILE     with a session of yours, of any agent")
 		return
 	}
 	dir := " --data-dir " + cli.Printable(cli.ShellQuote(r.DataDir))

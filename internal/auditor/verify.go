@@ -21,6 +21,9 @@ type verification struct {
 	trusted        string
 	requireTrusted bool
 	silence        time.Duration
+
+	proof string
+	event string
 }
 
 func verifyCommand(shared *cli.Shared) *cobra.Command {
@@ -37,6 +40,9 @@ neither a server nor the auditor, only the ledger's file and the public key.
 A thief of the signing key can sign another history. Compare with a checkpoint
 that was kept elsewhere: verify --json prints the newest one as checkpoint.note.
 
+With --proof check the proof of one event instead, which auditor proof printed,
+and with --event that this is the event: 0 when it holds, 40 when it does not.
+
 Exit status:
    0  verified and complete
   11  intact, but not complete
@@ -45,9 +51,18 @@ Exit status:
   40  invalid`,
 		Example: `  auditor verify --tenant acme
   auditor verify --json | jq -r .checkpoint.note > /safe/acme.checkpoint
-  auditor verify --ledger copy/ledger.db --key ledger.pub --trusted /safe/acme.checkpoint`,
+  auditor verify --ledger copy/ledger.db --key ledger.pub --trusted /safe/acme.checkpoint
+  auditor verify --proof e.tlog-proof --event e.json --key ledger.pub`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd, shared) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case v.proof != "":
+				return v.runProof(cmd, shared)
+			case v.event != "":
+				return cli.Usage("--event goes with --proof")
+			}
+			return v.run(cmd, shared)
+		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
@@ -55,6 +70,11 @@ Exit status:
 	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was kept elsewhere")
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without a trusted checkpoint")
 	flags.DurationVar(&v.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
+	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
+	flags.StringVar(&v.event, "event", "", "`file` with the event that --proof is to prove")
+	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
+	cmd.MarkFlagsMutuallyExclusive("proof", "trusted")
+	cmd.MarkFlagsMutuallyExclusive("proof", "require-trusted")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package c2sp
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,7 +86,7 @@ func TestProof_CheckRefuses(t *testing.T) {
 		"AnotherIndex":   func(p *Proof) { p.Index = 4 },
 		"BehindTheTree":  func(p *Proof) { p.Index = 9 },
 		"HashMissing":    func(p *Proof) { p.Path = p.Path[1:] },
-		"HashTooMany":    func(p *Proof) { p.Path = append(p.Path[:len(p.Path):len(p.Path)], root) },
+		"HashTooMany":    func(p *Proof) { p.Path = append(slices.Clip(p.Path), root) },
 		"HashesSwapped":  func(p *Proof) { p.Path = []tlog.Hash{p.Path[1], p.Path[0], p.Path[2], p.Path[3]} },
 		"NoHashesAtAll":  func(p *Proof) { p.Path = nil },
 		"AnotherSibling": func(p *Proof) { p.Path = append([]tlog.Hash{root}, p.Path[1:]...) },
@@ -115,7 +116,7 @@ func TestParseProof_Refuses(t *testing.T) {
 		"Carriage":      strings.ReplaceAll(good, "\n", "\r\n"),
 		"ExtraNoBase64": strings.Replace(good, "extra ", "extra !", 1),
 		"ExtraTwice":    strings.Replace(good, "index 2", "extra AAAA\nindex 2", 1),
-		"ExtraEmpty":    strings.Replace(good, string(good[strings.Index(good, "extra "):strings.Index(good, "index")]), "extra \n", 1),
+		"ExtraEmpty":    strings.Replace(good, good[strings.Index(good, "extra "):strings.Index(good, "index")], "extra \n", 1),
 		"NoEmptyLine":   strings.Replace(good, "\n\n", "\n", 1),
 		"TooLarge":      good + strings.Repeat("x", maxProofBytes),
 		"TooManyHashes": strings.Replace(good, "index 2\n", "index 2\n"+strings.Repeat(tlog.Hash{}.String()+"\n", 64), 1),

@@ -1,0 +1,76 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/c2sp"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+func proofCommand(shared *cli.Shared) *cobra.Command {
+	var file, out string
+	cmd := &cobra.Command{
+		Use:   "proof EVENT",
+		Short: "Prove that one event is in the ledger",
+		Long: `Print the proof that an event is in the ledger: a C2SP tlog-proof, text of about
+a kilobyte. It holds the event's leaf (who recorded what kind of event when, and
+the SHA-256 of its bytes), the hashes that lead from it to the root, and the
+signed checkpoint. It does not hold what the event says.
+
+Who has the public key can check it: with auditor verify --proof, or with any
+tool that knows the format. Proof reads the ledger and nothing else.`,
+		Example: `  auditor proof 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 > e.tlog-proof
+  auditor verify --proof e.tlog-proof --key ledger.pub --event e.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			proof, err := proveEvent(cmd.Context(), shared, file, args[0])
+			if err != nil {
+				return err
+			}
+			if out != "" {
+				return os.WriteFile(out, proof.Encode(), 0o600)
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, map[string]any{"leaf": proof.Index, "proof": string(proof.Encode())})
+			}
+			_, err = cmd.OutOrStdout().Write(proof.Encode())
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	cmd.Flags().StringVar(&out, "out", "", "`file` to write the proof to; default is stdout")
+	return cmd
+}
+
+// proveEvent returns the proof of the event with that id.
+func proveEvent(ctx context.Context, shared *cli.Shared, file, id string) (p c2sp.Proof, err error) {
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	e, ok, err := r.Find(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	if !ok {
+		return p, fmt.Errorf("event %q is not in the ledger of tenant %q", id, r.Tenant())
+	}
+	return ProveLeaf(ctx, r, e.Leaf)
+}
+
+// ProveLeaf returns the proof of one leaf of a ledger, which has the leaf's bytes
+// with it.
+func ProveLeaf(ctx context.Context, r *ledger.Reader, leaf int64) (c2sp.Proof, error) {
+	p, err := r.Prove(ctx, leaf)
+	if errors.Is(err, ledger.ErrDamaged) {
+		err = fmt.Errorf("%w (auditor verify tells what is wrong)", err)
+	}
+	return c2sp.Proof{Extra: p.Leaf, Index: p.Index, Path: p.Path, Checkpoint: p.Checkpoint}, err
+}

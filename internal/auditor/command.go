@@ -1,11 +1,8 @@
 package auditor
 
 import (
-	"bufio"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"text/tabwriter"
 	"time"
@@ -112,54 +109,6 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 			cli.Printable(h.Tenant), h.Leaves, h.Root, h.Checkpoint.Format(time.RFC3339))
 	}
 	w.Flush()
-	return nil
-}
-
-func replayCommand(shared *cli.Shared) *cobra.Command {
-	var run, file string
-	cmd := &cobra.Command{
-		Use:   "replay --run RUN",
-		Short: "Print the events of a run, as they were",
-		Long: `Print the original bytes of a run's events, one per line, in the order of the
-ledger. Manifests are left out. Replay reads the ledger and nothing else.`,
-		Example: `  auditor replay --run 6f9c2b51-0d1e-4f1a-9a35-0a4c1d6f2b77 > run.jsonl
-  auditor replay --tenant acme --run r-42 | publisher pipe --data-dir /tmp/copy`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
-			if err != nil {
-				return err
-			}
-			return errors.Join(replay(cmd.Context(), cmd.OutOrStdout(), r, run), r.Close())
-		},
-	}
-	cmd.Flags().StringVar(&run, "run", "", "`run` to print")
-	cmd.Flags().StringVar(&file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
-	if err := cmd.MarkFlagRequired("run"); err != nil {
-		cmd.RunE = func(*cobra.Command, []string) error { return err }
-	}
-	return cmd
-}
-
-// replay writes the events of a run to out.
-func replay(ctx context.Context, out io.Writer, r *ledger.Reader, run string) error {
-	w := bufio.NewWriter(out)
-	found := false
-	for e, err := range r.Run(ctx, run) {
-		if err != nil {
-			return errors.Join(err, w.Flush())
-		}
-		found = true
-		if _, err := w.Write(append(e.Bytes, '\n')); err != nil {
-			return fmt.Errorf("write event: %w", err)
-		}
-	}
-	if !found {
-		return fmt.Errorf("run %q is not in the ledger of tenant %q", run, r.Tenant())
-	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write events: %w", err)
-	}
 	return nil
 }
 

@@ -21,46 +21,70 @@ type keyValue struct {
 // anyValue is a value as OTLP/JSON has it: {"stringValue":"x"}.
 type anyValue struct{ value any }
 
-// UnmarshalJSON reads a value; what is none of OTLP's is kept as it is.
+// UnmarshalJSON reads a value; what is none of OTLP's is kept as it is. The text
+// is read once, however deep values in it are nested.
 func (v *anyValue) UnmarshalJSON(data []byte) error {
-	var form struct {
-		String *string         `json:"stringValue"`
-		Bool   *bool           `json:"boolValue"`
-		Int    json.RawMessage `json:"intValue"`
-		Double json.RawMessage `json:"doubleValue"`
-		Bytes  *string         `json:"bytesValue"`
-		Array  *struct {
-			Values []anyValue `json:"values"`
-		} `json:"arrayValue"`
-		Map *struct {
-			Values []keyValue `json:"values"`
-		} `json:"kvlistValue"`
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var form any
+	if err := d.Decode(&form); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(data, &form); err != nil {
-		v.value = json.RawMessage(bytes.Clone(data))
-		return nil //nolint:nilerr // kept as it is: one odd value costs no span
+	v.value = plain(form)
+	return nil
+}
+
+// valueNames are the members of which a value has one.
+var valueNames = []string{"stringValue", "boolValue", "intValue", "doubleValue", "bytesValue", "arrayValue", "kvlistValue"}
+
+// plain returns what a value stands for.
+func plain(form any) any {
+	object, ok := form.(map[string]any)
+	if !ok {
+		return form
 	}
-	switch {
-	case form.String != nil:
-		v.value = *form.String
-	case form.Bool != nil:
-		v.value = *form.Bool
-	case form.Int != nil:
-		v.value = json.Number(strings.Trim(string(form.Int), `"`))
-	case form.Double != nil:
-		v.value = json.Number(strings.Trim(string(form.Double), `"`))
-	case form.Bytes != nil:
-		v.value = *form.Bytes
-	case form.Array != nil:
-		list := make([]any, len(form.Array.Values))
-		for i, element := range form.Array.Values {
-			list[i] = element.value
+	for _, name := range valueNames {
+		switch v := object[name].(type) {
+		case string:
+			if (name == "intValue" || name == "doubleValue") && isNumber(v) {
+				return json.Number(v)
+			}
+			return v // what JSON has no number for, NaN for one, stays text
+		case bool, json.Number:
+			return v
+		case map[string]any:
+			if name == "kvlistValue" {
+				return plainMap(v["values"])
+			}
+			return plainList(v["values"])
 		}
-		v.value = list
-	case form.Map != nil:
-		v.value = map[string]any(asAttributes(form.Map.Values))
 	}
 	return nil
+}
+
+func isNumber(text string) bool {
+	return strings.Trim(text, "+-.0123456789Ee") == "" && json.Valid([]byte(text))
+}
+
+func plainList(values any) []any {
+	forms, _ := values.([]any)
+	list := make([]any, len(forms))
+	for i, form := range forms {
+		list[i] = plain(form)
+	}
+	return list
+}
+
+func plainMap(values any) map[string]any {
+	forms, _ := values.([]any)
+	m := make(map[string]any, len(forms))
+	for _, form := range forms {
+		pair, _ := form.(map[string]any)
+		if key, ok := pair["key"].(string); ok {
+			m[key] = plain(pair["value"])
+		}
+	}
+	return m
 }
 
 func asAttributes(list []keyValue) attributes {

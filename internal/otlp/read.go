@@ -82,7 +82,7 @@ func parse(s Signal, media string, body []byte) (document, error) {
 	var err error
 	if media == Protobuf {
 		if body, err = fromProtobuf(s, body); err != nil {
-			return document{}, fmt.Errorf("%w: not protobuf", ErrDocument)
+			return document{}, err
 		}
 	}
 	var d document
@@ -99,14 +99,31 @@ func parse(s Signal, media string, body []byte) (document, error) {
 	return d, nil
 }
 
+// fromProtobuf returns a request in JSON.
 func fromProtobuf(s Signal, body []byte) ([]byte, error) {
+	of, convert := tracesRequest, tracesAsJSON
 	if s == Logs {
-		logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
-		if err != nil {
-			return nil, err
-		}
-		return (&plog.JSONMarshaler{}).MarshalLogs(logs)
+		of, convert = logsRequest, logsAsJSON
 	}
+	if err := checkNesting(of, body, 0); err != nil {
+		return nil, err
+	}
+	text, err := convert(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: not protobuf", ErrDocument)
+	}
+	return text, nil
+}
+
+func logsAsJSON(body []byte) ([]byte, error) {
+	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
+	if err != nil {
+		return nil, err
+	}
+	return (&plog.JSONMarshaler{}).MarshalLogs(logs)
+}
+
+func tracesAsJSON(body []byte) ([]byte, error) {
 	traces, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,110 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// message is a message of OTLP's protobuf that values can be in.
+type message int
+
+const (
+	tracesRequest message = iota
+	logsRequest
+	resourceSpans
+	resourceLogs
+	scopeSpans
+	scopeLogs
+	aboutResource
+	aboutScope
+	spanMessage
+	spanEvent
+	spanLink
+	logRecord
+	attribute
+	value
+	listValue
+	mapValue
+)
+
+// inside are the fields of a message that can hold values, and what they are.
+var inside = map[message]map[uint64]message{
+	tracesRequest: {1: resourceSpans},
+	logsRequest:   {1: resourceLogs},
+	resourceSpans: {1: aboutResource, 2: scopeSpans, 1000: scopeSpans}, // 1000: before OTLP 1.0
+	resourceLogs:  {1: aboutResource, 2: scopeLogs, 1000: scopeLogs},
+	scopeSpans:    {1: aboutScope, 2: spanMessage},
+	scopeLogs:     {1: aboutScope, 2: logRecord},
+	aboutResource: {1: attribute},
+	aboutScope:    {3: attribute},
+	spanMessage:   {9: attribute, 11: spanEvent, 13: spanLink},
+	spanEvent:     {3: attribute},
+	spanLink:      {4: attribute},
+	logRecord:     {5: value, 6: attribute},
+	attribute:     {2: value},
+	value:         {5: listValue, 6: mapValue},
+	listValue:     {1: value},
+	mapValue:      {1: attribute},
+}
+
+// maxMessages is how deep messages may be nested: far more than an event may.
+const maxMessages = 512
+
+// checkNesting refuses messages that are nested too deep. The decoder of protobuf
+// goes as deep as a request does, which ends the process where its stack is full.
+// What cannot be read here, or is of no use, is refused too: what is let through
+// is read by the decoder in the same way.
+func checkNesting(m message, body []byte, depth int) error {
+	if depth > maxMessages {
+		return fmt.Errorf("%w: values nested too deep", ErrDocument)
+	}
+	for len(body) > 0 {
+		number, content, rest, ok := nextField(body)
+		if !ok {
+			return fmt.Errorf("%w: not protobuf", ErrDocument)
+		}
+		body = rest
+		if in, ok := inside[m][number]; ok {
+			if err := checkNesting(in, content, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxField is the highest number that a field can have.
+const maxField = 1<<29 - 1
+
+// nextField cuts the first field off b: its number, and its content where that is
+// a message, text or bytes.
+func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
+	tag, n := binary.Uvarint(b)
+	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {
+		return 0, nil, nil, false
+	}
+	number, b = tag>>3, b[n:]
+	var size uint64
+	switch tag & 7 {
+	case 0: // a number
+		_, n = binary.Uvarint(b)
+		size = uint64(max(n, 0))
+		ok = n > 0
+	case 1: // 64 bits
+		size, ok = 8, true
+	case 2: // with its length in front
+		size, n = binary.Uvarint(b)
+		if ok = n > 0; ok {
+			b = b[n:]
+		}
+	case 5: // 32 bits
+		size, ok = 4, true
+	}
+	if !ok || size > uint64(len(b)) {
+		return 0, nil, nil, false
+	}
+	if tag&7 == 2 {
+		content = b[:size]
+	}
+	return number, content, b[size:], true
+}

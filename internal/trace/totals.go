@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -59,11 +60,16 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses sums up the tokens of the steps that nothing else tells of.
+// countResponses sums up the tokens of the steps that nothing else tells of. Of
+// a step nothing may be known but what the model answered in it.
 func (t *tracer) countResponses() {
-	for _, x := range t.responses {
+	inOrder := func(a, b *fact) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.n, b.n)) }
+	for _, x := range slices.SortedFunc(maps.Values(t.responses), inOrder) {
 		s := t.steps[t.stepOf(x)]
-		if p, ok := x.data.(response); ok && s != nil && !s.counts {
+		if s == nil {
+			s = t.step(x)
+		}
+		if p, ok := x.data.(response); ok && !s.counts {
 			s.Tokens = s.Tokens.Plus(*p.tokens)
 		}
 	}

@@ -137,6 +137,18 @@ func TestFold_StepsOfPrompts(t *testing.T) {
 	}
 }
 
+// TestFold_AnswersAlone: tokens count too where nothing else is known of a step,
+// or an answer has no id.
+func TestFold_AnswersAlone(t *testing.T) {
+	l := newTimeline(t)
+	for _, message := range []string{"m1", "", "", "m1"} {
+		l.add(events.ResponseCompleted, "s", "", events.ResponseCompletedData{Message: message, TokensUsed: &events.Tokens{Input: 1, Output: 2}})
+	}
+	if got := l.trace(); got.Tokens.Input != 3 || got.Tokens.Output != 6 || len(got.Steps) != 1 || got.Steps[0].ID != "s" {
+		t.Errorf("got %+v in %d steps", got.Tokens, len(got.Steps))
+	}
+}
+
 func TestFold_Subagents(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Task"})

@@ -3,6 +3,7 @@ package trace
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -169,8 +170,8 @@ func (t *tracer) responded(x *fact) {
 	if p.model != "" && p.model != syntheticModel {
 		t.trace.Model = p.model
 	}
-	if p.message != "" && p.tokens != nil {
-		t.responses[p.message] = x
+	if p.tokens != nil {
+		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x // one without an id is one of its own
 	}
 }
 

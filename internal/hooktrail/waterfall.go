@@ -28,8 +28,20 @@ func waterfall(w io.Writer, t trace.Trace, paint cli.Palette) {
 	if t.ParentRun != "" {
 		fmt.Fprintf(w, "started by %s\n", shown(t.ParentRun, maxDetail))
 	}
+	named := map[string]bool{}
 	for i, s := range t.Steps {
 		writeStep(w, i+1, s, t, paint)
+		for _, r := range s.Rows {
+			named[r.Run] = true
+		}
+	}
+	title := "\nsub-agents that nothing tells the start of\n"
+	for _, child := range t.Children {
+		if !named[child.Run] {
+			fmt.Fprint(w, title)
+			title = ""
+			writeChild(w, child, paint)
+		}
 	}
 }
 
@@ -107,19 +119,29 @@ func writeRow(w io.Writer, r *trace.Row, s *trace.Step, t trace.Trace, paint cli
 		pad(shown(r.Name, nameWidth), nameWidth),
 		pad(shown(r.Detail, detailWidth), detailWidth),
 		rowBar(r, s, paint), rowDuration(r))
+	if r.Denied() && r.Reason != "" {
+		fmt.Fprintf(w, "      %s\n", paint.Bad(shown(r.Reason, nameWidth+detailWidth+barWidth)))
+	}
 	if r.Run == "" {
 		return
 	}
-	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(cli.ShellQuote(r.Run), maxDetail)+tenantFlag(t.Tenant)))
 	for _, child := range t.Children {
 		if child.Run == r.Run {
 			writeChild(w, child, paint)
+			return
 		}
 	}
+	writeLink(w, r.Run, t.Tenant, paint)
+}
+
+// writeLink writes the command that shows a run.
+func writeLink(w io.Writer, run, tenant string, paint cli.Palette) {
+	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(cli.ShellQuote(run), maxDetail)+tenantFlag(tenant)))
 }
 
 // writeChild writes what a sub-agent did, a line per row.
 func writeChild(w io.Writer, t trace.Trace, paint cli.Palette) {
+	writeLink(w, t.Run, t.Tenant, paint)
 	for _, s := range t.Steps {
 		for _, r := range s.Rows {
 			fmt.Fprintf(w, "      %s %s %s %7s\n",

@@ -117,10 +117,12 @@ func newTimeline(t *testing.T) *timeline {
 
 func TestWaterfall_Denied(t *testing.T) {
 	l := newTimeline(t)
-	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny}})
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{
+		Tool: "Bash", Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: "not on a Friday"},
+	})
 	var b bytes.Buffer
 	waterfall(&b, l.trace(), cli.Palette{})
-	if text := b.String(); !strings.Contains(text, "1 tool call, 1 denied ·") || strings.Count(text, "denied") != 2 {
+	if text := b.String(); !strings.Contains(text, "1 tool call, 1 denied ·") || strings.Count(text, "denied") != 2 || !strings.Contains(text, "not on a Friday") {
 		t.Errorf("got\n%s", text)
 	}
 }
@@ -140,6 +142,20 @@ func TestWaterfall_Subagents(t *testing.T) {
 	waterfall(&b, l.trace(), cli.Palette{})
 	_, below, _ := strings.Cut(b.String(), "hooktrail run show r1/a1")
 	if !strings.Contains(below, "✓ Bash         ls") || !strings.Contains(below, "7ms") {
+		t.Errorf("got\n%s", b.String())
+	}
+}
+
+// TestWaterfall_SubagentWithoutStart: a sub-agent of which only the end was told
+// is shown all the same.
+func TestWaterfall_SubagentWithoutStart(t *testing.T) {
+	l := newTimeline(t)
+	l.add(events.SubagentStopped, "s", "", events.SubagentStoppedData{Subagent: "a1"})
+	l.add(events.RunFinished, "", "", events.RunFinishedData{Success: true})
+	l.all[1].Run, l.all[1].ParentRun = "r1/a1", "r1"
+	var b bytes.Buffer
+	waterfall(&b, l.trace(), cli.Palette{})
+	if !strings.Contains(b.String(), "\nsub-agents that nothing tells the start of\n      ↳ hooktrail run show r1/a1 --tenant acme\n") {
 		t.Errorf("got\n%s", b.String())
 	}
 }

@@ -115,7 +115,7 @@ func TestHandler(t *testing.T) {
 		{name: "BadPayload", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.step.finished","time":"2026-01-01T00:00:00Z","runid":"r","data":{"step_status":"odd"}}]`, status: 400, want: `"index":1,"attribute":"data.step_status"`, ids: []string{"1"}},
 		{name: "LongSubject", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"hooktrail.custom","time":"2026-01-01T00:00:00Z","subject":"` + strings.Repeat("s", 300) + `"}]`, status: 400, want: `"index":1`, ids: []string{"1"}},
 		{name: "TooLarge", headers: map[string]string{"Content-Type": structured}, body: strings.Repeat(" ", 2000) + one("1"), status: 413, want: `"detail":"body is larger than 1000 bytes"`},
-		{name: "OtherType", headers: map[string]string{"Content-Type": "application/json"}, body: one("1"), status: 415, want: `"status":415`},
+		{name: "OtherType", headers: map[string]string{"Content-Type": "application/json"}, body: one("1"), status: 415, want: `nor ce- headers"}`},
 		{name: "Full", headers: map[string]string{"Content-Type": structured}, body: one("full"), status: 503, want: `"detail":"the outbox is full"`},
 		{name: "FullInBatch", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("full") + "]", status: 503, want: `"index":1,"line":1,"offset":56,"accepted":1,"ids":["1"]`, ids: []string{"1"}},
 		{name: "Closed", headers: map[string]string{"Content-Type": structured}, body: one("closed"), status: 503, want: `shutting down`},

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"sync"
-	"time"
 )
 
 // File is a file of tokens that is read again when it changes. Its methods may
@@ -14,23 +13,16 @@ import (
 type File struct {
 	path string
 
-	mu       sync.RWMutex // guards what follows
-	seen     stamp
+	mu       sync.RWMutex     // guards what follows
+	seen     os.FileInfo      // of what was read; nil when there is none, or it could not be
 	tokens   map[string]Token // by id
 	required bool             // there was a file at some time
-	broken   error            // why the file cannot be read
 }
 
-// stamp tells versions of the file apart. A file that is replaced by another of
-// the same size within a clock tick has another inode.
-type stamp struct {
-	info    os.FileInfo
-	changed time.Time
-	size    int64
-}
-
-func (s stamp) is(info os.FileInfo) bool {
-	return s.info != nil && os.SameFile(s.info, info) && s.size == info.Size() && s.changed.Equal(info.ModTime())
+// isSame reports whether two stats are of the same version of a file. One that is
+// replaced by another of the same size within a clock tick has another inode.
+func isSame(a, b os.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
 
 // Open returns the tokens in the file at path, which need not be there yet. It
@@ -79,20 +71,20 @@ func (f *File) Required() bool {
 	return f.required
 }
 
-// refresh reads the file if it has changed.
+// refresh reads the file if it has changed, or could not be read before.
 func (f *File) refresh() error {
 	info, err := os.Stat(f.path)
+	gone := errors.Is(err, fs.ErrNotExist)
 	f.mu.RLock()
-	same := err == nil && f.seen.is(info) || errors.Is(err, fs.ErrNotExist) && f.seen.info == nil
-	broken := f.broken
+	same := err == nil && f.seen != nil && isSame(f.seen, info) || gone && f.seen == nil
 	f.mu.RUnlock()
 	if same {
-		return broken
+		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tokens, f.seen, f.broken = nil, stamp{}, nil
-	if errors.Is(err, fs.ErrNotExist) {
+	f.tokens, f.seen = nil, nil
+	if gone {
 		return nil // taken away: whoever needed a token still does
 	}
 	f.required = true
@@ -101,12 +93,12 @@ func (f *File) refresh() error {
 	}
 	c, err := read(f.path)
 	if err != nil {
-		f.broken = err
+		return err
 	}
-	f.seen = stamp{info: info, changed: info.ModTime(), size: info.Size()}
+	f.seen = info
 	f.tokens = make(map[string]Token, len(c.Tokens))
 	for _, t := range c.Tokens {
 		f.tokens[t.ID] = t
 	}
-	return f.broken
+	return nil
 }

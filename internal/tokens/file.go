@@ -127,6 +127,9 @@ func read(path string) (contents, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return contents{}, fmt.Errorf("%s: not a file of tokens: %w", path, err)
 	}
+	if slices.ContainsFunc(c.Tokens, func(t Token) bool { return t.Tenant == "" }) {
+		return contents{}, fmt.Errorf("%s: a token without a tenant would be one of all", path)
+	}
 	return c, nil
 }
 

@@ -137,6 +137,45 @@ func TestFile_Broken(t *testing.T) {
 	}
 }
 
+// Who may write to the file is looked at whenever it is used, and a file that could
+// not be read is read as soon as it can be.
+func TestFile_Mended(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	secret := create(t, path, "acme")
+	f, err := tokens.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []os.FileMode{0o600, 0o622, 0o600} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.Check(secret); (err == nil) != (mode == 0o600) {
+			t.Errorf("mode %o: got %+v, %v", mode, got, err)
+		}
+	}
+}
+
+// A token that somebody took the tenant from is not one of all tenants.
+func TestFile_NoTenant(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	secret := create(t, path, "acme")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := tokens.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(data), "acme", "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.Check(secret); err == nil {
+		t.Errorf("got %+v, want nobody let in", got)
+	}
+}
+
 // Tokens that are made at the same time are all there.
 func TestCreate_Concurrent(t *testing.T) {
 	path := tokens.Path(t.TempDir())

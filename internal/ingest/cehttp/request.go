@@ -45,7 +45,7 @@ func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {
 		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what cannot be parsed is no media type of ours
 		if err := checkMedia(r.Header, media, params); err != nil {
-			yield(Received{}, err)
+			yield(Received{Index: -1}, err)
 			return
 		}
 		body := newScanner(r.Body, maxEvent)

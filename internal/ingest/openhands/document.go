@@ -65,7 +65,7 @@ func (d *document) add(name string, value json.RawMessage, begun bool) bool {
 }
 
 // runID names the run: by what it works on, else by the file, and by what the
-// agent did first.
+// agent did first. Since version 1 the first item tells it from all others.
 func (d *document) runID(file string, first json.RawMessage) string {
 	return d.subject(file) + "-" + ingest.Hash(first)
 }

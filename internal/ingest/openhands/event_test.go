@@ -63,7 +63,7 @@ func TestEvents_Conversation(t *testing.T) {
 // The lines of a conversation are written one after the other.
 func TestEvents_ConversationGrows(t *testing.T) {
 	var versions [][]byte
-	for n := 4; n <= len(conversation); n += 2 { // the run is named by the first answer
+	for n := 1; n <= len(conversation); n += 2 {
 		versions = append(versions, []byte(strings.Join(conversation[:n], "\n")+"\n"))
 	}
 	ingesttest.Grow(t, openhands.Events, "events.jsonl", versions)

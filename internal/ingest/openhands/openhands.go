@@ -87,7 +87,7 @@ type transcript struct {
 	named ingest.Names // of the runs of the input
 
 	document
-	held     []*item // before the agent does something, which names the run
+	held     []*item // before the agent does something, which names the run; since version 1 the first item does
 	heldSize int
 	runs     []*run // the document's and those of the delegates at work; none before the run is named
 	version  string
@@ -153,7 +153,7 @@ func (t *transcript) one(raw json.RawMessage, line int) {
 	if t.runs == nil {
 		t.held = append(t.held, i)
 		t.heldSize += len(raw)
-		if i.Source != "user" && i.isCall() || i.Source == "agent" && i.Action == "message" || t.heldSize > maxHead {
+		if i.kind != "" || i.Source != "user" && i.isCall() || i.Source == "agent" && i.Action == "message" || t.heldSize > maxHead {
 			t.begin()
 		}
 		return
@@ -216,11 +216,11 @@ func (t *transcript) end() {
 	if t.items == 0 && t.before.Empty() {
 		return // a list without items
 	}
+	if t.opts.Open {
+		return // a run that has no name yet gets it from what follows
+	}
 	if t.runs == nil {
 		t.begin()
-	}
-	if t.opts.Open {
-		return
 	}
 	for len(t.runs) > 1 {
 		t.top().Finish(nil)

@@ -333,6 +333,10 @@ func TestEvents_Grows(t *testing.T) {
 	}
 	both := slices.Concat(data, []byte("\n"), old)
 	ingesttest.Grow(t, openhands.Events, "output.jsonl", [][]byte{data, both})
+	early := []byte(`[{"id":1,"timestamp":"2025-04-30T16:32:54","source":"user","action":"message","args":{"content":"go"}}]`)
+	if list, _ := ingesttest.Read(t, openhands.Events, early, ingest.Options{File: "t.json", Open: true}); len(list) > 0 {
+		t.Errorf("got %d events of run %q before the agent does something that names it", len(list), list[0].Run)
+	}
 }
 
 func TestDetect(t *testing.T) {

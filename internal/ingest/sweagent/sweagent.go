@@ -138,14 +138,13 @@ func (t *transcript) begin(first json.RawMessage, at time.Time) {
 // end ends the run.
 func (t *transcript) end() {
 	switch {
+	case t.opts.Open:
+		return // a run that has no name yet gets it from what follows
 	case t.run != nil:
 	case len(t.held) == 0 && t.before.Empty():
 		return // a list without messages
 	default:
 		t.release(nil)
-	}
-	if t.opts.Open {
-		return
 	}
 	r := t.run
 	r.CloseStep()

@@ -250,6 +250,10 @@ func TestEvents_Grows(t *testing.T) {
 		versions = append(versions, ingest.JSON(map[string]any{"info": file.Info, "messages": file.Messages[:n]}))
 	}
 	ingesttest.Grow(t, sweagent.Events, "toolcalls.traj.json", versions)
+	early := ingest.JSON(map[string]any{"info": file.Info, "messages": file.Messages[:2]})
+	if list, _ := ingesttest.Read(t, sweagent.Events, early, ingest.Options{File: "toolcalls.traj.json", Open: true}); len(list) > 0 {
+		t.Errorf("got %d events of run %q before an answer names it", len(list), list[0].Run)
+	}
 }
 
 func TestDetect(t *testing.T) {

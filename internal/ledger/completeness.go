@@ -20,13 +20,18 @@ type completeness struct {
 	producers map[int64]*sender
 	parts     map[partKey]*part
 	findings  []FindingAt
+
+	partial bool                                    // it has some runs alone
+	counter func(partKey, uint64) (t tally, _ error) // makes the tally of a part up to a number
 }
 
 // partKey is one producer's part of a run.
 type partKey struct{ producer, run int64 }
 
 func newCompleteness(conn *sqlite.Conn) *completeness {
-	return &completeness{conn: conn, producers: make(map[int64]*sender), parts: make(map[partKey]*part)}
+	c := &completeness{conn: conn, producers: make(map[int64]*sender), parts: make(map[partKey]*part)}
+	c.counter = c.count
+	return c
 }
 
 func (c *completeness) sender(number int64, name string) *sender {
@@ -110,6 +115,9 @@ func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Durat
 		tail := p.Held > 0 && s.highest() > p.Listed
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
 		unproven = unproven || tail && !p.InFlight
+		if c.partial {
+			gaps = slices.DeleteFunc(gaps, func(g Gap) bool { return g.Cause != CauseAltered })
+		}
 		r.Producers = append(r.Producers, p)
 		r.Gaps = append(r.Gaps, gaps...)
 	}

@@ -115,10 +115,10 @@ func (c *completeness) seals() ([]Gap, error) {
 			continue
 		}
 		s := c.producers[key.producer]
-		if !s.holds(p.seal.First, p.seal.Last) {
+		if !c.partial && !s.holds(p.seal.First, p.seal.Last) {
 			continue // the gap is named where the producer's numbers are
 		}
-		t, err := c.count(key, p.seal.Last)
+		t, err := c.counter(key, p.seal.Last)
 		if err != nil {
 			return nil, err
 		}

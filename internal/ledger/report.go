@@ -65,7 +65,8 @@ type Report struct {
 	Open         []string     `json:"open_runs"`     // runs that go on
 	Unsealed     []string     `json:"unsealed_runs"` // runs that went silent
 
-	Trusted *Trusted `json:"trusted,omitempty"` // nil: none was given
+	Trusted *Trusted  `json:"trusted,omitempty"` // nil: none was given
+	Kept    []Trusted `json:"kept,omitempty"`    // checkpoints that were found outside the ledger
 
 	NotProven string `json:"not_proven"`
 	Exit      int    `json:"exit"`
@@ -131,25 +132,15 @@ type RunCounts struct {
 	Unsealed int `json:"unsealed"`
 }
 
-// Trusted is how the ledger stands to a checkpoint that was kept elsewhere.
-type Trusted struct {
-	Size     int64     `json:"size"`
-	Root     string    `json:"root"`
-	Time     time.Time `json:"time"`
-	Diverged bool      `json:"diverged"`
-	Reason   string    `json:"reason,omitempty"`
-}
-
-func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
-
 // exit returns the exit status that r stands for.
 func (r *Report) exit(requireTrusted bool) int {
+	found, diverged := r.trusts()
 	switch {
 	case r.Integrity != Verified:
 		return ExitInvalid
-	case r.Trusted != nil && r.Trusted.Diverged:
+	case diverged:
 		return ExitDiverged
-	case r.Trusted == nil && requireTrusted:
+	case !found && requireTrusted:
 		return ExitUntrusted
 	case r.Completeness != Complete:
 		return ExitIncomplete

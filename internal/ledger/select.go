@@ -5,6 +5,9 @@ import (
 	"iter"
 	"strconv"
 	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // Selection says which records are meant. The zero value means all of them.
@@ -14,7 +17,17 @@ type Selection struct {
 	To     time.Time // only what has an earlier time; zero: to the last
 	Events bool      // only events: no manifests, conflicts and messages in quarantine
 	Before int64     // only leaves with a lower index; 0: all
+
+	listed []listed // the manifests of these too, beside what has the run
 }
+
+// IsAll reports whether every record is meant, but for those from Before on.
+func (s Selection) IsAll() bool {
+	return s.Run == "" && s.From.IsZero() && s.To.IsZero() && !s.Events
+}
+
+// listed are the manifests of a producer whose last numbers are in a range.
+type listed struct{ producer, first, last int64 }
 
 // Select yields the selected records in the order of the tree. From and To are
 // compared with the times that the events say of themselves; what has none, such
@@ -31,7 +44,13 @@ func (s Selection) where() (where string, args []any) {
 		where += condition + "?" + strconv.Itoa(3+len(args))
 	}
 	if s.Run != "" {
-		add(" AND l.run = (SELECT run FROM runs WHERE name = ", s.Run)
+		add(" AND (l.run = (SELECT run FROM runs WHERE name = ", s.Run)
+		where += ")"
+		for _, m := range s.listed {
+			add(" OR l.class = 'manifest' AND l.producer = ", m.producer)
+			add(" AND l.sequence BETWEEN ", m.first)
+			add(" AND ", m.last)
+		}
 		where += ")"
 	}
 	// All times of leaves have the same length and zone: their order is that of text.
@@ -48,4 +67,29 @@ func (s Selection) where() (where string, args []any) {
 		where += " AND l.class = 'event'"
 	}
 	return where, args
+}
+
+// maxListed bounds of how many producers manifests are selected: each costs three
+// parameters of a query.
+const maxListed = 1000
+
+// WithManifests returns s and, where it selects a run, the manifests that list
+// events of that run. They prove up to which number its producers accounted for
+// what they sent.
+func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
+	s.listed = nil
+	if s.Run == "" {
+		return s, nil
+	}
+	err := r.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT e.producer, e.first, coalesce((SELECT min(m.sequence) FROM leaves m
+			WHERE m.producer = e.producer AND m.class = 'manifest' AND m.sequence >= e.last), e.last)
+			FROM (SELECT producer, min(sequence) first, max(sequence) last FROM leaves
+			WHERE run = (SELECT run FROM runs WHERE name = ?) AND class = 'event' GROUP BY producer LIMIT ?) e`,
+			&sqlitex.ExecOptions{Args: []any{s.Run, maxListed}, ResultFunc: func(stmt *sqlite.Stmt) error {
+				s.listed = append(s.listed, listed{stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)})
+				return nil
+			}})
+	})
+	return s, err
 }

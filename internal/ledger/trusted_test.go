@@ -63,3 +63,34 @@ func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
 		t.Errorf("got exit %d, %+v, want %d", r.Exit, r.Trusted, ExitDiverged)
 	}
 }
+
+// What sinks kept counts like a checkpoint that was given, if the key signed it.
+func TestForgery_KeptCheckpoints(t *testing.T) {
+	key := testKey(t)
+	honest := write(t, t.TempDir(), key, bigFeed(), 50)
+	all := notes(t, honest)
+	lie := write(t, t.TempDir(), key, forged(bigFeed), 50)
+	last := Kept{From: "bucket", Note: []byte(all[len(all)-1])}
+	stranger := Kept{From: "file", Note: []byte(notes(t, write(t, t.TempDir(), testKey(t), bigFeed(), 50))[3])}
+	away := Kept{From: "away", Err: context.DeadlineExceeded}
+	for _, tt := range []struct {
+		name, path string
+		kept       []Kept
+		want       int
+	}{
+		{"Agrees", honest, []Kept{last}, ExitVerified},
+		{"AgreesBesideOthers", honest, []Kept{away, stranger, last}, ExitVerified},
+		{"Diverged", lie, []Kept{last}, ExitDiverged},
+		{"DivergedBesideOthers", lie, []Kept{last, stranger, away}, ExitDiverged},
+		{"OtherKey", honest, []Kept{stranger}, ExitUntrusted},
+		{"OutOfReach", honest, []Kept{away}, ExitUntrusted},
+		{"None", honest, nil, ExitUntrusted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := verify(t, tt.path, key, VerifyOptions{Kept: tt.kept, RequireTrusted: true})
+			if r.Exit != tt.want || len(r.Kept) != len(tt.kept) {
+				t.Errorf("got exit %d, want %d: %+v", r.Exit, tt.want, r.Kept)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"syscall"
 	"time"
 
@@ -24,8 +25,11 @@ type VerifyOptions struct {
 	Silence time.Duration // [DefaultSilence] by default
 	// Trusted is a checkpoint of the ledger that was kept where nobody could
 	// change it, as a signed note; nil when there is none.
-	Trusted        []byte
-	RequireTrusted bool
+	Trusted []byte
+	// Kept are checkpoints that were found where the auditor puts them, outside
+	// the ledger. Unlike Trusted they count only when the Key has signed them.
+	Kept           []Kept
+	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without Trusted or one of Kept
 }
 
 // errChanged ends a verification during which a writer came to the file.
@@ -50,19 +54,12 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	if opts.Silence <= 0 {
 		opts.Silence = DefaultSilence
 	}
-	var trusted *Checkpoint
-	if opts.Trusted != nil {
-		c, err := ReadCheckpoint(opts.Trusted)
-		if err != nil {
-			return Report{}, fmt.Errorf("trusted checkpoint: %w", err)
-		}
-		if opts.Tenant != "" && c.Tenant != opts.Tenant {
-			return Report{}, fmt.Errorf("trusted checkpoint is of tenant %q, not %q", c.Tenant, opts.Tenant)
-		}
-		trusted = &c
+	known, err := opts.trusted()
+	if err != nil {
+		return Report{}, err
 	}
 	for attempt := 0; ; attempt++ {
-		v := &verifier{opts: opts, trusted: trusted, report: Report{Ledger: path}}
+		v := &verifier{opts: opts, trusted: slices.Clone(known), report: Report{Ledger: path}}
 		err := v.verify(ctx, path)
 		if errors.Is(err, errChanged) && attempt < 10 {
 			continue
@@ -80,7 +77,7 @@ const maxProblems = 50
 // verifier is one verification.
 type verifier struct {
 	opts    VerifyOptions
-	trusted *Checkpoint
+	trusted []trusted
 	report  Report
 	newest  Checkpoint
 }
@@ -225,21 +222,6 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	v.concludeTrusted()
 	r.Exit = r.exit(v.opts.RequireTrusted)
 	return nil
-}
-
-// concludeTrusted adds what the walk could not tell of the trusted checkpoint.
-func (v *verifier) concludeTrusted() {
-	t, r := v.trusted, &v.report
-	if t == nil {
-		return
-	}
-	if r.Trusted == nil {
-		r.Trusted = &Trusted{Size: t.Size, Root: t.Root.String(), Time: t.Time}
-		r.Trusted.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
-	}
-	if v.newest.Tenant != t.Tenant {
-		r.Trusted.diverge(fmt.Sprintf("it is of tenant %q", t.Tenant))
-	}
 }
 
 // openSigned opens a note that exactly one key must have signed, in exactly the

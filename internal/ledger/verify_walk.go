@@ -175,22 +175,6 @@ func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	return w.buf[buffer][:stmt.ColumnBytes(column, w.buf[buffer][:n])]
 }
 
-// compareTrusted compares the ledger with the trusted checkpoint where it is as
-// far: the tree, and what lies beside it.
-func (w *walk) compareTrusted() {
-	t := w.trusted
-	if t == nil || w.arrivals.count != t.Arrivals {
-		return
-	}
-	w.report.Trusted = &Trusted{Size: t.Size, Root: t.Root.String(), Time: t.Time}
-	switch {
-	case w.tree.size != t.Size || w.tree.root() != t.Root:
-		w.report.Trusted.diverge("the ledger's root there is another one")
-	case w.arrivals.digest != t.Digest:
-		w.report.Trusted.diverge("where the ledger's leaves came from, or what was seen again, is something else there")
-	}
-}
-
 // end looks for what is there behind the last leaf.
 func (w *walk) end() error {
 	w.fact(math.MaxInt64) // what is left has no leaf

@@ -41,7 +41,9 @@
 //     use. What waits is given new numbers under a new producer id. The same is
 //     done after a power cut that found the outbox open: what was sent may have
 //     outlived what was on disk. Numbers that Append returned for waiting
-//     events are void then; their ids are not.
+//     events are void then; their ids are not. Where the chain of one tenant may
+//     not be read then, and others' can, what waits of it can come again, with
+//     the same ids: it holds up nobody.
 //
 // A number that will never come is named as missing in a manifest, and recorded
 // as a gap.recorded event of its tenant with a reason: "shed" (the outbox was

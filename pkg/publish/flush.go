@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // errStopped is returned to those who wait for a forwarder that has ended.
@@ -52,10 +53,16 @@ func (o *outbox) shut() {
 	o.broadcast()
 }
 
+// lastTurn is how long who closes a shared outbox waits for its turn, whatever
+// time there was to flush it.
+const lastTurn = time.Second
+
 // close closes the files and notes that this was a clean end.
 func (o *outbox) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTurn)
+	defer cancel()
 	if err := o.begin(ctx); err != nil {
-		return fmt.Errorf("close outbox: %w", err)
+		return errors.Join(fmt.Errorf("close outbox: %w", err), o.spool.letGo(), o.losses.close())
 	}
 	defer o.end()
 	err := errors.Join(o.spool.close(), o.losses.close())

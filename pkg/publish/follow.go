@@ -41,10 +41,17 @@ func (s *spool) enter(first uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.segments = append(s.segments, segment{first: first})
-	if s.tail != nil {
-		_ = s.tail.Close() // nothing is buffered here
-		s.tail = nil
+	if s.tail == nil {
+		return
 	}
+	if s.durable {
+		// A sync of the present segment is to put all records on disk; see roll.
+		if err := syncData(s.tail); err != nil {
+			s.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
+		}
+	}
+	_ = s.tail.Close() // nothing is buffered here
+	s.tail = nil
 }
 
 // last returns the last segment, a zero one if there is none, and the ordinal of

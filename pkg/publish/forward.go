@@ -79,7 +79,7 @@ func (f *forwarder) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := f.step(ctx)
 		if errors.Is(err, errDiverged) {
-			err = f.startOver(ctx)
+			err = f.clear(ctx)
 		}
 		if errors.Is(err, errConnectionClosed) {
 			f.note(err)
@@ -223,6 +223,9 @@ func (f *forwarder) take(b *batch, byTenant map[string]*group, it item) {
 		g = &group{tenant: it.tenant}
 		byTenant[it.tenant] = g
 		b.groups = append(b.groups, g)
+	}
+	if n := len(g.entries); n > 0 && it.sequence <= g.entries[n-1].sequence {
+		return // what was carried is there twice
 	}
 	e := newEntry(it)
 	e.event = append(make([]byte, 0, len(it.event)), it.event...)

@@ -101,9 +101,13 @@ func (f *forwarder) persist(gone share) error {
 	return o.spare.refill()
 }
 
-// clear makes an outbox that lost power trustworthy: what the stream has of it
-// is settled, and the rest goes out under a new producer id, because a number
-// may have been sent that the disk then lost.
+// clear makes an outbox trustworthy that lost power, or that the stream has
+// others' events of: what the stream has of ours is settled, and the rest goes
+// out under a new producer id, because a number may have been sent that the disk
+// then lost.
+//
+// A tenant whose chain may not be read holds up nobody else. What the stream has
+// of its waiting events without our knowing goes there again, with the same ids.
 func (f *forwarder) clear(ctx context.Context) error {
 	if err := f.link.wait(ctx); err != nil {
 		return err
@@ -115,10 +119,19 @@ func (f *forwarder) clear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var denied []error
 	for tenant := range tenants {
-		if err := f.settle(ctx, tenant); err != nil && !errors.Is(err, errDiverged) {
+		err := f.settle(ctx, tenant)
+		switch {
+		case err == nil, errors.Is(err, errDiverged):
+		case errors.Is(err, ErrPermission):
+			denied = append(denied, fmt.Errorf("look up chain: %w", err))
+		default:
 			return fmt.Errorf("look up chain: %w", err)
 		}
+	}
+	if len(denied) > 0 && len(denied) == len(tenants) {
+		return denied[0] // nobody can go on
 	}
 	return f.startOver(ctx)
 }

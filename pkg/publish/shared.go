@@ -169,7 +169,10 @@ func openShared(ctx context.Context, opts Options) (_ *outbox, _ *cursor, err er
 	if o.shared.version, err = o.shared.tail.version(); err != nil && !errors.Is(err, errNoTail) {
 		return nil, nil, errors.Join(err, o.unload(), c.close())
 	}
-	return o, c, o.saveTail()
+	if err = o.saveTail(); err != nil {
+		return nil, nil, errors.Join(err, o.unload(), c.close())
+	}
+	return o, c, nil
 }
 
 // watchEvery is how often who forwards looks for what others append.
@@ -179,6 +182,7 @@ const watchEvery = 50 * time.Millisecond
 func (o *outbox) watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	failed := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -188,9 +192,11 @@ func (o *outbox) watch(ctx context.Context) {
 		if !o.isBehind() {
 			continue
 		}
-		if err := o.notice(ctx); err != nil && ctx.Err() == nil {
-			o.opts.Logger.Error("shared outbox not read", "error", err)
+		err := o.notice(ctx)
+		if err != nil && ctx.Err() == nil && !failed {
+			o.opts.Logger.Error("shared outbox not read, and is tried again", "error", err)
 		}
+		failed = err != nil
 	}
 }
 

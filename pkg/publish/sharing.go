@@ -235,9 +235,12 @@ func (o *outbox) rebuild(dir string) error {
 	list := o.spool.segments
 	o.spool.segments, o.spool.appended = nil, c.next-1
 	for _, seg := range list {
+		if last, _ := o.spool.last(); last.first >= seg.first {
+			continue // follow went on to it
+		}
 		o.spool.segments = append(o.spool.segments, segment{first: seg.first})
 		o.spool.appended = max(o.spool.appended, seg.first-1)
-		if err := o.follow(); err != nil {
+		if err := o.follow(); err != nil && !errors.Is(err, os.ErrNotExist) { // it was sent meanwhile
 			return err
 		}
 	}

@@ -57,6 +57,8 @@ func codexEnd(b *build, c call) end {
 		e.exit, text = codexExit(text)
 	}
 	switch {
+	case response.yes("isError"): // of an MCP server's tool
+		e.failure = &events.Failure{Message: clip(contentText(response.raw("content")), maxSummary)}
 	case e.exit != nil && *e.exit != 0:
 		e.failure = &events.Failure{Message: clip(strings.TrimSpace(text), maxSummary)}
 	case e.exit == nil && isText && policy.CanonicalTool(c.tool) == policy.ToolShell:

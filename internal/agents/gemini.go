@@ -111,7 +111,7 @@ var (
 func geminiEnd(b *build, c call) end {
 	response := b.in.object("tool_response")
 	e := end{result: b.in.raw("tool_response")}
-	text := geminiText(response.raw("llmContent"))
+	text := contentText(response.raw("llmContent"))
 	if failure := response.raw("error"); failure != nil {
 		told := objectOf(failure)
 		message, _ := textOf(failure)
@@ -188,14 +188,14 @@ func (a answer) deny(o hooks.DocumentOutcome) {
 
 // geminiPlain returns the text of a result for the model.
 func geminiPlain(result hooks.JSON) string {
-	if text := geminiText(objectOf(result.Raw()).raw("llmContent")); text != "" {
+	if text := contentText(objectOf(result.Raw()).raw("llmContent")); text != "" {
 		return text
 	}
 	return plain(result)
 }
 
-// geminiText returns the text of content: a string, or parts.
-func geminiText(content json.RawMessage) string {
+// contentText returns the text of content: a string, or parts.
+func contentText(content json.RawMessage) string {
 	if text, ok := textOf(content); ok {
 		return text
 	}

@@ -112,10 +112,13 @@ func (b *build) openCodeKey(c call) Key { return Key{Session: b.session(), Call:
 func (b *build) openCodeAfter(c call, out object) {
 	meta := out.object("metadata")
 	e := end{result: b.in.raw("output")}
-	if exit := meta.raw("exit"); exit != nil && policy.CanonicalTool(c.tool) == policy.ToolShell {
+	if exit, told := meta["exit"]; told && policy.CanonicalTool(c.tool) == policy.ToolShell {
 		e.exit = exitCode(string(exit))
-		if e.exit != nil && *e.exit != 0 {
+		if e.exit == nil || *e.exit != 0 {
 			e.failure = &events.Failure{Message: clip(strings.TrimSpace(out.text("output")), maxSummary)}
+		}
+		if e.exit == nil { // null: it was killed, at the latest when its time was up
+			e.failure.Class = "interrupted"
 		}
 	}
 	b.toolAfter(c, e)

@@ -69,6 +69,8 @@ func TestStatus_Codex(t *testing.T) {
 		{"ls", `{"output":"no","metadata":{"exit_code":3}}`, "error 3: no"},
 		{"ls", `{"stdout":"","stderr":"no","exit_code":1}`, "error 1: no"},
 		{"ls", `{"exit_code":"x"}`, "success"},
+		{"", `{"content":[{"type":"text","text":"no such page"}],"isError":true}`, "error: no such page"},
+		{"", `{"content":[{"type":"text","text":"a page"}],"isError":false}`, "success"},
 	}
 	for _, tt := range tests {
 		payload := `{"session_id":"s","turn_id":"u","hook_event_name":"PostToolUse","tool_use_id":"t","tool_name":"Bash",` +
@@ -121,7 +123,8 @@ func TestStatus_OpenCode(t *testing.T) {
 	for output, want := range map[string]string{
 		`"bash","callID":"t"},"output":{"title":"x","metadata":{"exit":0}}}`:                           "success 0",
 		`"bash","callID":"t"},"output":{"title":"x","metadata":{"exit":1},"output":"no\n"}}`:           "error 1: no",
-		`"bash","callID":"t"},"output":{"title":"x","metadata":{"exit":null},"output":"timed out\n"}}`: "success",
+		`"bash","callID":"t"},"output":{"title":"x","metadata":{"exit":null},"output":"timed out\n"}}`: "error: timed out (interrupted)",
+		`"bash","callID":"t"},"output":{"title":"x","metadata":{},"output":"x\n"}}`:                    "success",
 		`"grep","callID":"t"},"output":{"title":"x","metadata":{"exit":1}}}`:                           "success",
 	} {
 		if got := ended(t, "opencode", "", `{"input":{"sessionID":"s","tool":`+output); got != want {

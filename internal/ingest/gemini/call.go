@@ -70,12 +70,15 @@ func (k toolCall) ended() bool {
 	return k.Status == "success" || k.Status == "error" || k.Status == "cancelled"
 }
 
+// shell is the tool that runs commands.
+const shell = "run_shell_command"
+
 // result returns how the call ended: as its status says, and where it was a
 // command that failed, as its exit code does.
 func (k toolCall) result() events.ToolResultData {
 	text := k.output()
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: k.Result}
-	if code, ok := exitCode(text); ok {
+	if code, ok := exitCode(text); ok && k.Name == shell {
 		data.ExitCode = &code
 	}
 	if k.Status == "success" && (data.ExitCode == nil || *data.ExitCode == 0) {

@@ -148,18 +148,19 @@ func TestEvents_Shapes(t *testing.T) {
 // The exit code of a command is what the shell tool put behind its output, and
 // never what the output says.
 func TestEvents_Status(t *testing.T) {
-	tests := []struct{ name, status, output, want string }{
-		{"Old", "success", `Command: x\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 1`, "success exit 0"},
-		{"Failed", "success", `<untrusted_context>\nOutput: cat: no\nExit Code: 1\nProcess Group PGID: 1\n</untrusted_context>`, "error exit 1"},
-		{"OutputSaysSo", "success", `Output: the log:\nExit Code: 1\nand more\nProcess Group PGID: 1`, "success"},
-		{"NoNumber", "success", `Output: x\nExit Code: (none)`, "success"},
-		{"File", "success", `a file that says error`, "success"},
-		{"Error", "error", `not found`, "error"},
-		{"Cancelled", "cancelled", ``, "error rejected"},
+	tests := []struct{ name, tool, status, output, want string }{
+		{"Old", "run_shell_command", "success", `Command: x\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 1`, "success exit 0"},
+		{"Failed", "run_shell_command", "success", `<untrusted_context>\nOutput: cat: no\nExit Code: 1\nProcess Group PGID: 1\n</untrusted_context>`, "error exit 1"},
+		{"OutputSaysSo", "run_shell_command", "success", `Output: the log:\nExit Code: 1\nand more\nProcess Group PGID: 1`, "success"},
+		{"NoNumber", "run_shell_command", "success", `Output: x\nExit Code: (none)`, "success"},
+		{"File", "read_file", "success", `a file that says error`, "success"},
+		{"FileSaysSo", "read_file", "success", `the log:\nExit Code: 1`, "success"},
+		{"Error", "read_file", "error", `not found`, "error"},
+		{"Cancelled", "run_shell_command", "cancelled", ``, "error rejected"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			lines := []string{samples["Lines"][0], answer(`"content":"","toolCalls":[{"id":"t","name":"x","status":"` + tt.status +
+			lines := []string{samples["Lines"][0], answer(`"content":"","toolCalls":[{"id":"t","name":"` + tt.tool + `","status":"` + tt.status +
 				`","result":[{"functionResponse":{"response":{"output":"` + tt.output + `"}}}]}]`)}
 			list, _ := ingesttest.Read(t, gemini.Events, []byte(strings.Join(lines, "\n")), ingest.Options{})
 			p := ingesttest.Payload[events.ToolResultData](t, list[3])

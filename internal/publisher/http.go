@@ -61,7 +61,7 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 	h := &handler{to: to, opts: opts, rates: newRates(opts.Rate)}
 	mux := http.NewServeMux()
 	handle := func(pattern string, next http.HandlerFunc) {
-		mux.Handle(pattern, h.local(h.authorized(h.metered(h.limited(next)))))
+		mux.Handle(pattern, h.local(drained(h.authorized(h.metered(h.limited(next))))))
 	}
 	handle("POST /v1/events", h.events)
 	handle("POST /v1/traces", h.otlp(otlp.Traces))

@@ -32,14 +32,24 @@ const (
 	drainTime  = 10 * time.Second
 )
 
+// drained has what is left of a body that is refused read to its end, within
+// bounds, whoever refuses it: many senders read no answer before they have sent
+// all.
+func drained(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		_ = control.SetWriteDeadline(time.Now().Add(paceTime + replyTimeout)) // not every server has one
+		body := r.Body
+		r.Body = &paced{ReadCloser: body, control: control}
+		next(&draining{ResponseWriter: w, body: body, waits: strings.EqualFold(r.Header.Get("Expect"), "100-continue")}, r)
+	}
+}
+
 // limited gives next a body that is bounded, before and after it is inflated,
-// and has no content encoding any more. What next leaves of it is read to its
-// end, within bounds: many senders read no answer before they have sent all.
+// and has no content encoding any more.
 func (h *handler) limited(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		raw := r.Body
-		r.Body = http.MaxBytesReader(w, &paced{ReadCloser: raw, control: http.NewResponseController(w)}, h.opts.MaxBody)
-		w = &draining{ResponseWriter: w, body: raw, waits: strings.EqualFold(r.Header.Get("Expect"), "100-continue")}
+		r.Body = http.MaxBytesReader(w, r.Body, h.opts.MaxBody)
 		if r.ContentLength > h.opts.MaxBody {
 			h.refuse(w, r, problemOf(cehttp.BodyError(&http.MaxBytesError{Limit: h.opts.MaxBody})), nil)
 			return
@@ -90,7 +100,10 @@ func (p *paced) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
 	before := p.read / pace
 	if p.read += int64(n); p.read/pace > before {
-		_ = p.control.SetReadDeadline(time.Now().Add(paceTime)) // not every server has one
+		// Not every server has them. Over HTTP/2 it is too late for an answer once
+		// its time is over: that has to end behind the time of the body.
+		_ = p.control.SetReadDeadline(time.Now().Add(paceTime))
+		_ = p.control.SetWriteDeadline(time.Now().Add(paceTime + replyTimeout))
 	}
 	return n, err
 }

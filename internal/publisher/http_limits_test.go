@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -168,6 +170,34 @@ func TestRun_RefusalIsRead(t *testing.T) {
 				t.Errorf("got %d %s, want %d %s", status, body, tt.status, tt.want)
 			}
 		})
+	}
+}
+
+// So does one that is refused for what it is or has sent, before its body is
+// looked at.
+func TestHandler_RefusalIsRead(t *testing.T) {
+	h, acme, _ := withTokens(t, &recorder{}, HandlerOptions{Rate: 0.001})
+	if w := send(h, acme, "/v1/events", structuredType, one("1")); w.Code != http.StatusAccepted {
+		t.Fatalf("got %d %s", w.Code, w.Body)
+	}
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	body := strings.Repeat(one("1")+"\n", 8<<20/len(one("1")))
+	for token, want := range map[string]string{"none": "HTTP/1.1 401 ", acme.Reveal(): "HTTP/1.1 429 "} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = fmt.Fprintf(conn, "POST /v1/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+			token, linesType, len(body), body)
+		if err != nil {
+			t.Errorf("want %s: %v", want, err)
+			continue
+		}
+		if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), want) {
+			t.Errorf("got %s, %v, want %s", answer, err, want)
+		}
 	}
 }
 

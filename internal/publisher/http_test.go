@@ -81,6 +81,58 @@ func TestHandler_SlowBody(t *testing.T) {
 	}
 }
 
+// Over HTTP/2 too, where the time of an answer cannot begin anew once it is over.
+func TestHandler_SlowBodyHTTP2(t *testing.T) {
+	srv := httptest.NewUnstartedServer(Handler(&recorder{}, HandlerOptions{}))
+	srv.EnableHTTP2 = true
+	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 600*time.Millisecond, 500*time.Millisecond
+	srv.StartTLS()
+	defer srv.Close()
+	body, sender := io.Pipe()
+	defer sender.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/v1/events", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", structuredType)
+	got, err := srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text := reply(t, got); status != http.StatusRequestTimeout || got.ProtoMajor != 2 {
+		t.Errorf("got %s %d %s, want to be told", got.Proto, status, text)
+	}
+}
+
+// deadlines notes until when a request may be read and answered.
+type deadlines struct {
+	http.ResponseWriter
+
+	read, write []time.Time
+}
+
+// SetReadDeadline notes t.
+func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = append(d.read, t); return nil }
+
+// SetWriteDeadline notes t.
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
+
+// As long as a body comes in it has time, and there is time to answer behind it.
+func TestHandler_LongBody(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/v1/events", strings.NewReader(strings.Repeat(strings.Repeat(" ", 1<<10)+one("1")+"\n", 3<<10)))
+	r.Header.Set("Content-Type", linesType)
+	w := &deadlines{ResponseWriter: httptest.NewRecorder()}
+	Handler(&recorder{}, HandlerOptions{}).ServeHTTP(w, r)
+	if len(w.read) != 3 || len(w.write) != 1+3+1 {
+		t.Fatalf("got %d times to read and %d to write, want one for each MiB, and two more", len(w.read), len(w.write))
+	}
+	for i, until := range w.read {
+		if !w.write[i+1].After(until) {
+			t.Errorf("at MiB %d: the answer has until %v, the body until %v", i, w.write[i+1], until)
+		}
+	}
+}
+
 func TestIsLoopback(t *testing.T) {
 	for host, want := range map[string]bool{
 		"127.0.0.1": true, "127.0.0.1:80": true, "localhost:8080": true, "LocalHost": true, "[::1]": true, "[::1]:8080": true,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -35,6 +36,12 @@ type Options struct {
 	Tenant  string         // only this tenant's messages; empty means all
 	Drain   bool           // handle all up to the stream's last message at start, then return
 	Silence time.Duration  // how long a run is silent before it counts as ended; 30 minutes by default
+
+	// CheckpointFile is where the newest checkpoints are kept besides, best on a
+	// disk that whoever writes to the ledgers cannot write to; empty is nowhere.
+	// A file that cannot be written is told in the log and in Progress, and holds
+	// nothing up.
+	CheckpointFile CheckpointFile
 
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
@@ -80,6 +87,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Broker == nil || o.DataDir == "" {
 		return errors.New("auditor: options: Broker and DataDir are required")
 	}
+	if err := o.CheckpointFile.validate(o.Tenant); err != nil {
+		return fmt.Errorf("auditor: options: %w", err)
+	}
 	lock, err := acquire(ctx, o)
 	if err != nil {
 		return o.beforeServing(ctx, err)
@@ -108,13 +118,14 @@ func (o Options) beforeServing(ctx context.Context, err error) error {
 
 // serve runs the consumer, and behind it the AgentFS files and the clock.
 func serve(ctx context.Context, o Options, p *projected, files *fileSync) error {
-	p.appended = files.changed
+	p.appended = func(tenant string) {
+		files.changed(tenant)
+		p.keepers.changed(tenant)
+	}
 	beside, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		files.run(beside, func() { p.renewSilent(beside) })
-	}()
+	var wg sync.WaitGroup
+	wg.Go(func() { files.run(beside, func() { p.renewSilent(beside) }) })
+	wg.Go(func() { p.keepers.run(beside) })
 	opts := consume.Options{
 		Durable: durable, Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
 		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: p.progress,
@@ -125,7 +136,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	}
 	err := consume.Run(ctx, o.Broker.JetStream(), opts, p)
 	stop()
-	<-done
+	wg.Wait()
 	err = errors.Join(err, finish(ctx, o, p, files))
 	return errors.Join(err, p.heldBack())
 }
@@ -135,10 +146,12 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 func finish(ctx context.Context, o Options, p *projected, files *fileSync) error {
 	if o.Drain && ctx.Err() == nil {
 		p.renewSilent(ctx)
+		p.keepers.finish(ctx)
 		return errors.Join(files.sync(ctx), files.close())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
 	defer cancel()
+	p.keepers.finish(ctx)
 	if err := files.sync(ctx); err != nil {
 		// The next start takes it up where it is.
 		o.Logger.WarnContext(ctx, "agentfs files are behind the ledger", "error", err)

@@ -53,6 +53,7 @@ nobody who can write to the ledgers can reach it.`,
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
+	cmd.Flags().StringVar((*string)(&opts.CheckpointFile), "checkpoint-file", "", checkpointFileUsage)
 	cmd.Flags().DurationVar(&opts.Silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
 	return cmd
 }

@@ -35,10 +35,11 @@ func (p *projected) heldBack() error {
 	return errs
 }
 
-// progress passes on how the consumer stands, and that tenants are held back.
+// progress passes on how the consumer stands, that tenants are held back, and
+// that checkpoints are not where they are to be kept.
 func (p *projected) progress(now consume.Progress) {
 	if now.Err == nil {
-		now.Err = p.heldBack()
+		now.Err = errors.Join(p.heldBack(), p.keepers.failure())
 	}
 	p.opts.Progress(now)
 }

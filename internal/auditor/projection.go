@@ -26,6 +26,7 @@ type projected struct {
 	start    consume.Position // where to begin: behind what all ledgers have
 	started  bool
 	appended func(tenant string) // told after each commit
+	keepers  keepers
 
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
 	set     *ledger.Set
@@ -53,6 +54,9 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 	p := &projected{
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error),
 		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now}),
+	}
+	if p.keepers, err = newKeepers(o, key); err != nil {
+		return nil, errors.Join(err, p.close())
 	}
 	if err := p.compare(ctx); err != nil {
 		return nil, errors.Join(err, p.close())

@@ -70,6 +70,7 @@ func (p *projected) renew(ctx context.Context, tenant string, now time.Time) err
 	if err := l.Renew(ctx); err != nil {
 		return err
 	}
+	p.appended(tenant)
 	return p.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "UPDATE ledger SET renewed = ? WHERE tenant = ?",
 			&sqlitex.ExecOptions{Args: []any{now.UnixNano(), tenant}})

@@ -197,16 +197,30 @@ func unprovenLines(r ledger.Report) []string {
 }
 
 func (l lines) trusted(r ledger.Report) {
-	t := r.Trusted
-	if t == nil {
+	if r.Trusted != nil {
+		l.compared("Trusted", *r.Trusted)
+	}
+	for _, k := range r.Kept {
+		l.compared("Kept", k)
+	}
+}
+
+// compared prints how the ledger stands to a checkpoint from outside it.
+func (l lines) compared(label string, t ledger.Trusted) {
+	at := ""
+	if t.From != "" {
+		at = t.From + ": "
+	}
+	if t.Unusable {
+		l.print(label, l.verdict("NOT FOUND", l.palette.Warn), at+t.Reason)
 		return
 	}
-	at := fmt.Sprintf("checkpoint %s, %s", t.Time.Format(time.RFC3339), plural(t.Size, "leaf", "leaves"))
+	at += fmt.Sprintf("checkpoint %s, %s", t.Time.Format(time.RFC3339), plural(t.Size, "leaf", "leaves"))
 	if t.Diverged {
-		l.print("Trusted", l.verdict("DIVERGED", l.palette.Bad), at+": "+t.Reason)
+		l.print(label, l.verdict("DIVERGED", l.palette.Bad), at+": "+t.Reason)
 		return
 	}
-	l.print("Trusted", l.verdict("AGREES", l.palette.Good), at)
+	l.print(label, l.verdict("AGREES", l.palette.Good), at)
 }
 
 // list joins names, as many as fit into a line.

@@ -20,6 +20,7 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
+	checkpointFile CheckpointFile
 	silence        time.Duration
 
 	proof string
@@ -46,8 +47,8 @@ and with --event that this is the event: 0 when it holds, 40 when it does not.
 Exit status:
    0  verified and complete
   11  intact, but not complete
-  20  --require-trusted, and no trusted checkpoint was given
-  30  diverged from the trusted checkpoint
+  20  --require-trusted, and no trusted checkpoint was given or found
+  30  diverged from a trusted checkpoint
   40  invalid`,
 		Example: `  auditor verify --tenant acme
   auditor verify --json | jq -r .checkpoint.note > /safe/acme.checkpoint
@@ -68,7 +69,8 @@ Exit status:
 	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
 	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
 	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was kept elsewhere")
-	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without a trusted checkpoint")
+	flags.StringVar((*string)(&v.checkpointFile), "checkpoint-file", "", checkpointFileUsage)
+	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without --trusted and a kept checkpoint")
 	flags.DurationVar(&v.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
 	flags.StringVar(&v.event, "event", "", "`file` with the event that --proof is to prove")
@@ -92,6 +94,14 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		if opts.Trusted, err = os.ReadFile(v.trusted); err != nil {
 			return fmt.Errorf("trusted checkpoint: %w", err)
 		}
+	}
+	if v.checkpointFile != "" {
+		if err := v.checkpointFile.validate(opts.Tenant); err != nil {
+			return cli.Usage("%w", err)
+		}
+		// Before the ledger: it must have grown behind what is kept, not the other
+		// way round.
+		opts.Kept = append(opts.Kept, v.checkpointFile.kept(cmd.Context(), opts.Tenant))
 	}
 	report, err := v.verify(cmd.Context(), shared, opts)
 	if err != nil {

@@ -37,6 +37,31 @@ func (r *Reader) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
+// Tree calls read with the newest checkpoint, as it was signed, and the hashes of
+// its tree, which are there until read returns. Neither is checked.
+func (r *Reader) Tree(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
+	return r.view(ctx, func(conn *sqlite.Conn) error {
+		signed, err := newestNote(conn)
+		if err != nil {
+			return err
+		}
+		return read(signed, storedTree{conn})
+	})
+}
+
+// Leaves returns up to count leaves from the one with number first on, as the
+// tree hashes them.
+func (r *Reader) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		leaves = leaves[:0]
+		return leavesFrom(conn, first, count, func(_ int64, leaf []byte) error {
+			leaves = append(leaves, leaf)
+			return nil
+		})
+	})
+	return leaves, err
+}
+
 func prove(conn *sqlite.Conn, leaf int64) (Proof, error) {
 	signed, err := newestNote(conn)
 	if err != nil {

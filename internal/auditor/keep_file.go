@@ -1,0 +1,112 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// tenantPlace stands for the tenant in the name of a checkpoint's file.
+const tenantPlace = "{tenant}"
+
+const checkpointFileUsage = "`file` outside the data directory in which the newest checkpoint is kept, \"{tenant}\" in its name standing for the tenant"
+
+// CheckpointFile names the files in which checkpoints are kept: one file, or one
+// for each tenant, where "{tenant}" is in the name. The zero CheckpointFile is
+// none.
+type CheckpointFile string
+
+// validate says what is wrong with f for the auditor of tenant, or of all.
+func (f CheckpointFile) validate(tenant string) error {
+	if f != "" && tenant == "" && !strings.Contains(string(f), tenantPlace) {
+		return fmt.Errorf("checkpoint file %s: it is one file for all tenants: put %s into its name, or name one tenant",
+			string(f), tenantPlace)
+	}
+	return nil
+}
+
+// path returns the file of a tenant.
+func (f CheckpointFile) path(tenant string) (string, error) {
+	if !strings.Contains(string(f), tenantPlace) {
+		return string(f), nil
+	}
+	name, err := subjects.FileName(tenant)
+	if err != nil {
+		return "", fmt.Errorf("checkpoint file of tenant %q: %w", tenant, err)
+	}
+	return strings.ReplaceAll(string(f), tenantPlace, name), nil
+}
+
+// name implements shelf.
+func (f CheckpointFile) name() string { return string(f) }
+
+// load implements shelf.
+func (f CheckpointFile) load(_ context.Context, tenant string) ([]byte, uint64, error) {
+	path, err := f.path(tenant)
+	if err != nil {
+		return nil, 0, err
+	}
+	signed, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	return signed, 0, err
+}
+
+// store implements shelf. The file is the old one or the new one, whole, at any
+// moment; one process writes to it at a time.
+func (f CheckpointFile) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
+	path, err := f.path(tenant)
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, signed)
+}
+
+// kept returns the checkpoint of tenant for a verification.
+func (f CheckpointFile) kept(ctx context.Context, tenant string) ledger.Kept {
+	k := ledger.Kept{From: string(f)}
+	k.Note, _, k.Err = f.load(ctx, tenant)
+	if k.Err == nil && k.Note == nil {
+		k.Err = fs.ErrNotExist
+	}
+	return k
+}
+
+// replaceFile makes data the content of the file at path, in one step that is on
+// disk when it returns.
+func replaceFile(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".checkpoint-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(path string) (err error) {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Sync()
+}

@@ -41,17 +41,22 @@ func (h *hook) record(ctx context.Context, list []events.Event) error {
 			return fmt.Errorf("redact event %s: %w", list[i].ID, err)
 		}
 	}
+	return h.keep(ctx, list)
+}
+
+// keep stores events, which have been redacted, in the outbox of the data
+// directory. One that it has no room for is lost, and recorded as a gap.
+func (h *hook) keep(ctx context.Context, list []events.Event) error {
 	appending, cancel := context.WithTimeout(ctx, recordTime)
 	defer cancel()
-	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Fail, Redactor: publish.NoRedaction} // they are redacted
+	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Shed, Redactor: publish.NoRedaction} // they are redacted
 	_, err := publish.AppendShared(appending, outboxDir(h.dataDir, sharedName), opts, list...)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	if errors.Is(err, context.DeadlineExceeded) {
 		err = spool(h.dataDir, list)
-	case err == nil:
-		err = sweep(appending, h.dataDir)
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil // the next one goes on
+	} else if err == nil {
+		// What an earlier command left is no reason to fail this one.
+		if err := sweep(appending, h.dataDir); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			h.problem(err)
 		}
 	}
 	if err != nil {

@@ -27,6 +27,8 @@ func spoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool
 
 const (
 	spoolSuffix = ".jsonl"
+	// damagedSuffix ends the name of a file that cannot be read, behind its own.
+	damagedSuffix = ".damaged"
 	// sweepEvery is how often a publisher looks for files that no later hook
 	// command has taken.
 	sweepEvery = 30 * time.Second
@@ -77,23 +79,36 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 		return fmt.Errorf("sweep: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	text, err := os.ReadFile(path)
+	list, err := spooled(path)
 	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
-	}
-	var list []events.Event
-	for line := range bytes.Lines(text) {
-		e, err := events.Decode(bytes.TrimSpace(line))
-		if err != nil {
-			return fmt.Errorf("sweep %s: %w", path, err)
-		}
-		list = append(list, e)
+		return err
 	}
 	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction} // they are redacted
 	if _, err := publish.AppendShared(ctx, outboxDir(dataDir, sharedName), opts, list...); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
-	return os.Remove(path)
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// spooled reads a file of events: none if another process has taken it meanwhile.
+// One that cannot be read is set aside, so that this is said once.
+func spooled(path string) (list []events.Event, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		e, err := events.Decode(bytes.TrimSpace(line))
+		if err != nil {
+			kept := path + damagedSuffix
+			return nil, errors.Join(fmt.Errorf("sweep: events of a hook cannot be read, kept in %s: %w", kept, err), os.Rename(path, kept))
+		}
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 // sweepAlways sweeps until ctx ends.

@@ -44,15 +44,30 @@ func RunShared(ctx context.Context, opts Options, running func(), deadline func(
 	return err
 }
 
+// How long shareBeside waits before it tries again: twice as long each time.
+const (
+	firstShareAgain = time.Second
+	maxShareAgain   = time.Minute
+)
+
 // shareBeside runs [RunShared] beside the server until end is called, which
-// waits for it. That it fails keeps nobody else from their work: it is logged.
+// waits for it. That it fails keeps nobody else from their work: it is logged,
+// and tried again.
 func shareBeside(ctx context.Context, opts Options) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		err := RunShared(ctx, opts, func() {}, func() time.Time { return time.Now().Add(drainOutbox) })
-		if err != nil {
+		for pause := firstShareAgain; ; pause = min(2*pause, maxShareAgain) {
+			err := RunShared(ctx, opts, func() {}, func() time.Time { return time.Now().Add(drainOutbox) })
+			if err == nil {
+				return
+			}
 			opts.Logger.ErrorContext(ctx, "events of hooks are not forwarded", "error", err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(pause):
+			}
 		}
 	})
 	return func() {

@@ -98,7 +98,8 @@ func (b *build) copilotPlace() {
 	}
 	b.at = t
 	b.identify(
-		b.name, b.here.run, agent, t.Format("2006-01-02T15:04:05.000"), canonicalJSON(copilotArgs(b.in)),
+		b.name, b.here.run, agent, t.Format("2006-01-02T15:04:05.000"),
+		policy.CanonicalTool(b.copilotCall().tool), canonicalJSON(copilotArgs(b.in)),
 		b.in.text("prompt"), b.in.text("transformedPrompt", "transformed_prompt"), copilotError(b.in), b.in.text("message"),
 	)
 }

@@ -30,3 +30,20 @@ func TestDecided_OtherHooks(t *testing.T) {
 		}
 	}
 }
+
+// TestParse_CopilotCallsOfOneMoment: calls of two tools with the same arguments
+// in one millisecond are two calls, also where both styles of configuration tell
+// of each.
+func TestParse_CopilotCallsOfOneMoment(t *testing.T) {
+	ids := map[string]bool{}
+	for _, payload := range []string{
+		`{"sessionId":"s","timestamp":1795246206212,"cwd":"/w","toolName":"view","toolArgs":{"path":"/w/a"}}`,
+		`{"sessionId":"s","timestamp":1795246206212,"cwd":"/w","toolName":"list_dir","toolArgs":{"path":"/w/a"}}`,
+		`{"hook_event_name":"PreToolUse","session_id":"s","timestamp":"2026-11-21T07:30:06.212Z","cwd":"/w","tool_name":"Read","tool_input":{"path":"/w/a"}}`,
+	} {
+		ids[parse(t, "copilot-cli", "", payload).Events[0].ID] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("got %d ids, want 2", len(ids))
+	}
+}

@@ -40,6 +40,7 @@ var floors = map[string]int{
 	"internal/consume":       3,
 	"internal/hookconfig":    3,
 	"internal/decide":        3,
+	"internal/export":        3,
 	"internal/beads":         3,
 
 	"internal/ingest/claude":     3,

@@ -21,7 +21,7 @@ type completeness struct {
 	parts     map[partKey]*part
 	findings  []FindingAt
 
-	partial bool                                    // it has some runs alone
+	partial bool                                     // it has some runs alone
 	counter func(partKey, uint64) (t tally, _ error) // makes the tally of a part up to a number
 }
 
@@ -115,11 +115,8 @@ func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Durat
 		tail := p.Held > 0 && s.highest() > p.Listed
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
 		unproven = unproven || tail && !p.InFlight
-		if c.partial {
-			gaps = slices.DeleteFunc(gaps, func(g Gap) bool { return g.Cause != CauseAltered })
-		}
 		r.Producers = append(r.Producers, p)
-		r.Gaps = append(r.Gaps, gaps...)
+		r.Gaps = append(r.Gaps, c.countable(gaps)...)
 	}
 	gaps, err := c.seals()
 	if err != nil {
@@ -138,6 +135,15 @@ func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Durat
 		r.Completeness = Complete
 	}
 	return nil
+}
+
+// countable leaves out of gaps in a producer's numbers what is there, and was
+// not given.
+func (c *completeness) countable(gaps []Gap) []Gap {
+	if !c.partial {
+		return gaps
+	}
+	return slices.DeleteFunc(gaps, func(g Gap) bool { return g.Cause != CauseAltered })
 }
 
 // sorted returns the producers by name.

@@ -1,0 +1,74 @@
+package export
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// complete comes to the second verdict.
+func (w *walk) complete() error {
+	r, about := &w.report, w.report.Bundle
+	if _, ok := about.extent(); !ok {
+		return nil // a range of time cuts runs in two
+	}
+	if err := w.judge.Conclude(&r.Report, w.newest, w.opts.Silence, w.leavesAgain(), w.seenAgain()); err != nil {
+		return err
+	}
+	if about.isRun() {
+		r.NotProven = notProvenOfRun + r.NotProven
+		// Who cuts off the end of a run makes one that goes on.
+		if r.Completeness == ledger.Complete && r.Runs.Sealed == 0 {
+			r.Completeness = ledger.Unproven
+		}
+	}
+	return nil
+}
+
+// leavesAgain reads the leaves once more.
+func (w *walk) leavesAgain() iter.Seq2[ledger.Leaf, error] {
+	return linesOf(w.checker, leavesFile, func(line []byte) (ledger.Leaf, error) {
+		var l leafLine
+		if err := parseLine(line, &l); err != nil {
+			return ledger.Leaf{}, err
+		}
+		return ledger.ParseLeaf(l.bytes())
+	})
+}
+
+func (w *walk) seenAgain() iter.Seq2[ledger.Again, error] {
+	return linesOf(w.checker, againFile, func(line []byte) (ledger.Again, error) {
+		var l againLine
+		if err := parseLine(line, &l); err != nil {
+			return ledger.Again{}, err
+		}
+		return l.again()
+	})
+}
+
+// linesOf yields what the lines of a file say.
+func linesOf[T any](c *checker, name string, parse func([]byte) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		in, err := c.files[name].Open()
+		if err != nil {
+			yield(none, fmt.Errorf("%s: %w", name, err))
+			return
+		}
+		defer func() { _ = in.Close() }() // read only
+		for lines := newLineReader(in); ; {
+			line, ok, err := lines.next()
+			if err != nil || !ok {
+				if err != nil {
+					yield(none, fmt.Errorf("%s: %w", name, err))
+				}
+				return
+			}
+			v, err := parse(line)
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -115,8 +115,8 @@ func TestOpenShared_FollowsTheOthers(t *testing.T) {
 		}
 	}
 	mustShare(t, dir, 60, 65)
-	until(t, "all arrived", func() bool { return p.Stats().Acked == 65 })
-	if s := p.Stats(); s.Pending != 0 || s.Bytes != 0 || s.Appended != 65 {
+	until(t, "all arrived and left the outbox", func() bool { s := p.Stats(); return s.Acked == 65 && s.Pending == 0 })
+	if s := p.Stats(); s.Bytes != 0 || s.Appended != 65 {
 		t.Errorf("stats %+v", s)
 	}
 	checkShared(t, srv, 65)

@@ -50,13 +50,17 @@ func placed(p problem, at cehttp.Received, done accepted) problem {
 	return p
 }
 
-// take stores e as the caller's.
+// take stores e as the caller's. Where the outbox waits for room, a sender waits
+// for no longer than an answer may take: whether it is still there cannot be seen
+// while its body comes in.
 func (h *handler) take(ctx context.Context, e events.Event, done *accepted) error {
 	if err := assign(&e, TenantOf(ctx)); err != nil {
 		return err
 	}
 	id := e.ID
-	stored, err := h.to.Append(ctx, e)
+	waiting, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	stored, err := h.to.Append(waiting, e)
 	switch {
 	case errors.Is(err, publish.ErrDuplicate):
 		done.Duplicates++

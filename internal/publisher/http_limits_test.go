@@ -3,6 +3,7 @@ package publisher
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -199,6 +202,26 @@ func TestHandler_RefusalIsRead(t *testing.T) {
 			t.Errorf("got %s, %v, want %s", answer, err, want)
 		}
 	}
+}
+
+// fullOutbox is an Appender that waits for room.
+type fullOutbox struct{}
+
+// Append waits until ctx ends.
+func (fullOutbox) Append(ctx context.Context, _ events.Event) (events.Event, error) {
+	<-ctx.Done()
+	return events.Event{}, ctx.Err()
+}
+
+// A sender waits for room in the outbox, but not for ever: it may be gone.
+func TestHandler_WaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		w := send(Handler(fullOutbox{}, HandlerOptions{}), "", "/v1/events", structuredType, one("1"))
+		if took := time.Since(began); w.Code != http.StatusServiceUnavailable || took != replyTimeout {
+			t.Errorf("got %d %s after %v, want 503 after %v", w.Code, w.Body, took, replyTimeout)
+		}
+	})
 }
 
 // What OpenTelemetry exporters send is stored as the caller's, once, and what

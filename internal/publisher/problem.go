@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -46,7 +47,7 @@ func problemOf(err error) problem {
 		return problem{Status: http.StatusBadRequest, Detail: err.Error()}
 	case errors.Is(err, publish.ErrForeignTenant):
 		return problem{Status: http.StatusForbidden, Detail: err.Error(), Attribute: "tenant"}
-	case errors.Is(err, publish.ErrFull), errors.Is(err, publish.ErrShed):
+	case errors.Is(err, publish.ErrFull), errors.Is(err, publish.ErrShed), errors.Is(err, context.DeadlineExceeded):
 		return problem{Status: http.StatusServiceUnavailable, Detail: "the outbox is full"}
 	case errors.Is(err, publish.ErrClosed):
 		return problem{Status: http.StatusServiceUnavailable, Detail: "the publisher is shutting down"}

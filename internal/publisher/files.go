@@ -32,6 +32,7 @@ type found struct {
 	inputs  []input
 	bytes   uint64
 	seen    map[string]bool
+	unread  error    // folders that cannot be looked into
 	skipped []string // files of sub-agents that belong to given files and were not given
 }
 
@@ -120,29 +121,25 @@ func (all *found) add(in input) {
 }
 
 // walk adds the files below dir. Links to files count, those to folders do not,
-// dir itself aside.
+// dir itself aside. A folder below it that cannot be looked into is noted.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone since its folder was read
-		}
-		if err != nil || d.IsDir() || !slices.Contains(exts, filepath.Ext(strings.TrimSuffix(path, gzipExt))) {
-			return err
-		}
-		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // a link that leads nowhere, as editors leave them
-		case err == nil && info.Mode().IsRegular():
-			infos[path] = info
+			return nil // gone since its folder was read
+		case errors.Is(err, fs.ErrPermission) && filepath.Clean(path) != filepath.Clean(dir):
+			all.unread = errors.Join(all.unread, fmt.Errorf("look into %s: %w", dir, err))
+			return nil
+		case err != nil, d.IsDir(), !slices.Contains(exts, filepath.Ext(strings.TrimSuffix(path, gzipExt))):
+			return err
 		}
-		return err
+		return keepRegular(infos, path)
 	})
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", dir, err)
 	}
-	if len(infos) == 0 {
+	if len(infos) == 0 && all.unread == nil {
 		return fmt.Errorf("look into %s: %w: none ends in %s", dir, errNoTranscripts, strings.Join(exts, ", "))
 	}
 	names := slices.SortedFunc(maps.Keys(infos), func(a, b string) int {
@@ -152,6 +149,18 @@ func (all *found) walk(dir string, exts []string) error {
 		all.add(input{path: name, info: infos[name]})
 	}
 	return nil
+}
+
+// keepRegular adds what path leads to if it is a file.
+func keepRegular(infos map[string]fs.FileInfo, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // a link that leads nowhere, as editors leave them
+	case err == nil && info.Mode().IsRegular():
+		infos[path] = info
+	}
+	return err
 }
 
 var (

@@ -126,7 +126,7 @@ func (im *importer) again(work context.Context, f *file, in input, open bool) er
 		err = nil
 	}
 	f.state = followed{info: in.info, ended: time.Now(), took: time.Since(began), done: !open}
-	if broken, ok := errors.AsType[*fs.PathError](err); ok && broken.Path == in.path {
+	if _, ok := errors.AsType[*inputError](err); ok {
 		im.opts.Logger.WarnContext(work, "transcript could not be read", "file", in.path, "error", err)
 		err = nil // it is tried again when it changes
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"slices"
 	"time"
@@ -49,7 +48,7 @@ func (o ImportOptions) withDefaults() ImportOptions {
 	if o.Poll <= 0 {
 		o.Poll = 250 * time.Millisecond
 	}
-	if o.Rest <= 0 {
+	if o.Rest == 0 {
 		o.Rest = DefaultRest
 	}
 	return o
@@ -67,6 +66,9 @@ func (o ImportOptions) Validate() error {
 	if o.Follow && slices.Contains(o.Paths, stdinPath) {
 		return ErrFollowStdin
 	}
+	if o.Rest < 0 {
+		return fmt.Errorf("rest %v: it cannot be negative", o.Rest)
+	}
 	return checkFormat(o.withDefaults().Format)
 }
 
@@ -75,10 +77,10 @@ func (o ImportOptions) Validate() error {
 // it then tells how far the import came. What was taken and not sent stays in
 // the outbox.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
-	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
 		return sum, err
 	}
+	opts = opts.withDefaults()
 	found, err := findTranscripts(opts.Paths, extsOf(opts.Format))
 	isEmpty := errors.Is(err, errNoTranscripts) || errors.Is(err, errNoMatch) // and can have something later
 	if err != nil && (!opts.Follow || !isEmpty) {
@@ -103,7 +105,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	if opts.Follow {
 		ctx = work
 	}
-	return sum, errors.Join(err, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
+	return sum, errors.Join(err, found.unread, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
 }
 
 // lingerFor is how long an interrupted import goes on with what it has begun.
@@ -156,11 +158,11 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 			until = work // what came from it cannot be read again
 		}
 		err := im.read(ctx, until, in, false)
-		broken, isPath := errors.AsType[*fs.PathError](err)
+		_, isInput := errors.AsType[*inputError](err)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return errors.Join(unread, fmt.Errorf("interrupted in %s: %w", in.path, ctx.Err()))
-		case errors.Is(err, ErrUnrecognised), isPath && broken.Path == in.path:
+		case errors.Is(err, ErrUnrecognised), isInput:
 			unread = errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
 		case err != nil:
 			return errors.Join(unread, fmt.Errorf("import %s: %w", in.path, err))
@@ -188,6 +190,8 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	if format == nil || !in.given {
 		begins, head := o.detect(in)
 		switch {
+		case len(head) == 0 && o.bytes.err != nil:
+			return o.failure(nil)
 		case len(head) == 0:
 			im.record(in, "", feed{})
 			return nil
@@ -202,6 +206,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	err = feed.take(work, in.path, format.events(work, im.counted(o), ingest.Options{
 		File: inputName(in.path), Tenant: im.opts.Tenant, Now: o.now, Open: open,
 	}))
+	err = o.failure(err)
 	if err == nil || feed.counts.Events > 0 {
 		im.record(in, name, feed)
 	}

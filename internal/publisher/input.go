@@ -16,8 +16,42 @@ import (
 // opened is an input that is being read.
 type opened struct {
 	*bufio.Reader
+	bytes *watched
 	close func() error
 	now   func() time.Time // the time of what the input tells no time of
+}
+
+// watched remembers what a reader failed with.
+type watched struct {
+	io.Reader
+	err error
+}
+
+// Read reads from the reader.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// inputError is the failure of one input, after which others can be read.
+type inputError struct{ error }
+
+// Unwrap returns what failed.
+func (e *inputError) Unwrap() error { return e.error }
+
+// failure returns err, which the reading of the input ended with, as a failure of
+// the input if the input failed, and what it failed with where err is nil.
+func (o *opened) failure(err error) error {
+	switch failed := o.bytes.err; {
+	case failed == nil, err != nil && !errors.Is(err, failed):
+		return err
+	case err == nil:
+		err = fmt.Errorf("read: %w", failed)
+	}
+	return &inputError{err}
 }
 
 // open opens an input, and unpacks what is packed with gzip.
@@ -33,7 +67,7 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	} else {
 		f, err := openFile(ctx, in.path)
 		if err != nil {
-			return nil, err
+			return nil, &inputError{err}
 		}
 		r, o.close = f, f.Close
 		if in.info != nil && in.info.Mode().IsRegular() {
@@ -41,15 +75,17 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 			o.now = func() time.Time { return changed }
 		}
 	}
-	o.Reader = bufio.NewReaderSize(r, ingest.HeadBytes)
+	o.bytes = &watched{Reader: r}
+	o.Reader = bufio.NewReaderSize(o.bytes, ingest.HeadBytes)
 	if magic, _ := o.Peek(2); string(magic) != "\x1f\x8b" { // a read that failed fails again
 		return o, nil
 	}
 	unpacked, err := gzip.NewReader(o.Reader)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("unpack %s: %w", in.path, err), o.close())
+		return nil, &inputError{errors.Join(fmt.Errorf("unpack: %w", err), o.close())}
 	}
-	o.Reader = bufio.NewReaderSize(unpacked, ingest.HeadBytes)
+	o.bytes = &watched{Reader: unpacked}
+	o.Reader = bufio.NewReaderSize(o.bytes, ingest.HeadBytes)
 	return o, nil
 }
 

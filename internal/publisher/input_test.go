@@ -47,6 +47,46 @@ func TestImport_UnreadableFile(t *testing.T) {
 	}
 }
 
+// What is packed and was cut off, altered or never was gzip is told, and the
+// other files of the folder are imported, with what could be unpacked.
+func TestImport_BrokenGzip(t *testing.T) {
+	_, b := open(t)
+	dir := t.TempDir()
+	line := `{"type":"user","sessionId":"b","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"go"}}` + "\n"
+	whole := packed(t, line)
+	for name, text := range map[string]string{
+		"a.jsonl.gz": whole[:12], "b.jsonl.gz": whole[:len(whole)-4], "c.jsonl.gz": "\x1f\x8bno", "d.jsonl": strings.ReplaceAll(line, `"b"`, `"d"`),
+	} {
+		writeText(t, filepath.Join(dir, name), text)
+	}
+	sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Paths: []string{dir}})
+	for _, name := range []string{"a.jsonl.gz", "b.jsonl.gz", "c.jsonl.gz"} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want it to name %s", err, name)
+		}
+	}
+	if !slices.Equal(sum.Runs, []string{"b", "d"}) {
+		t.Errorf("got runs %q of %v", sum.Runs, sum.Files)
+	}
+}
+
+// A folder that may not be looked into is told, and the others are imported.
+func TestFindTranscripts_NoPermission(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may look into every folder")
+	}
+	dir := t.TempDir()
+	closed, other := filepath.Join(dir, "a"), filepath.Join(dir, "b.jsonl")
+	if err := os.Mkdir(closed, 0); err != nil {
+		t.Fatal(err)
+	}
+	writeTranscript(t, other, "b")
+	found, err := findTranscripts([]string{dir}, lineExts)
+	if err != nil || len(found.inputs) != 1 || found.unread == nil || !strings.Contains(found.unread.Error(), closed) {
+		t.Errorf("got %v, %v, %v", found.inputs, found.unread, err)
+	}
+}
+
 // A folder may be a link, and hold links to transcripts; links that lead
 // nowhere, as editors leave them, are no transcripts.
 func TestFindTranscripts_Links(t *testing.T) {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,16 +12,26 @@ import (
 const hooksKey = "hooks"
 
 // ours tells the hooks of a tool that this package wrote.
-type ours struct{ pattern *regexp.Regexp }
+type ours struct {
+	tool     string
+	programs []string // their names, without folders
+}
 
 // oursOf returns what tells the hooks of a tool: commands that begin with a
 // program of one of these names.
 func oursOf(tool string, programs ...string) ours {
-	var names []string
+	o := ours{tool: tool}
 	for _, p := range programs {
-		names = append(names, regexp.QuoteMeta(strings.TrimSuffix(path.Base(p), ".exe")))
+		o.programs = append(o.programs, baseName(p))
 	}
-	return ours{regexp.MustCompile(`^['"]?(?:[^'"\s]*[/\\]|[^'"]*[/\\])?(?:` + strings.Join(names, "|") + `)(?:\.exe)?['"]? hook ` + regexp.QuoteMeta(tool) + `(?:\s|$)`)}
+	return o
+}
+
+// wrote tells whether a command is ours.
+func (o ours) wrote(command string) bool {
+	program, rest := firstWord(command)
+	rest, ok := strings.CutPrefix(rest, " hook "+o.tool)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t")) && slices.Contains(o.programs, baseName(program))
 }
 
 // commandKeys are where a handler has its command.
@@ -33,7 +41,7 @@ var commandKeys = []string{"command", "bash", "powershell"}
 func (o ours) is(v *value) bool {
 	return slices.ContainsFunc(commandKeys, func(key string) bool {
 		c := v.member(key)
-		return c != nil && c.shape == text && o.pattern.MatchString(c.text)
+		return c != nil && c.shape == text && o.wrote(c.text)
 	})
 }
 

@@ -121,7 +121,8 @@ func (c *Change) planHooks(t *tool, opts Options) error {
 	if doc.root == nil {
 		return doc.wrong(len(start), "there is no object, only comments")
 	}
-	e := &editor{doc: doc, ours: oursOf(t.name, "publisher", program(opts.Program))}
+	program, _ := firstWord(opts.Program)
+	e := &editor{doc: doc, ours: oursOf(t.name, "publisher", program)}
 	if opts.Uninstall {
 		return c.planRemoval(t, e)
 	}
@@ -184,15 +185,4 @@ func (c *Change) planRemoval(t *tool, e *editor) error {
 	}
 	c.after = e.doc.data
 	return nil
-}
-
-// program returns the program that a command line starts.
-func program(line string) string {
-	if line != "" && (line[0] == '\'' || line[0] == '"') {
-		if end := strings.IndexByte(line[1:], line[0]); end >= 0 {
-			return line[1 : end+1]
-		}
-	}
-	first, _, _ := strings.Cut(line, " ")
-	return first
 }

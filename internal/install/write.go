@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // ErrChanged is returned by [Change.Apply] when the file is not what it was when
@@ -14,7 +15,9 @@ import (
 var ErrChanged = errors.New("changed meanwhile by somebody else; try again")
 
 // Apply writes the change: the file is either the old one or the new one,
-// whatever happens. A link stays one, and so do permissions.
+// whatever happens. A link stays one and its target is written, also one that is
+// not there yet; permissions and the owner stay. A file that may not be written
+// to is refused.
 func (c *Change) Apply() error {
 	action := c.Action()
 	if action == Unchanged {
@@ -27,31 +30,57 @@ func (c *Change) Apply() error {
 	if !bytes.Equal(now, c.before) {
 		return fmt.Errorf("write %s: %w", c.File, ErrChanged)
 	}
+	file, err := target(c.File)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", c.File, err)
+	}
+	info, err := os.Stat(file)
+	if err == nil && info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("write %s: it is read-only: %w", file, fs.ErrPermission)
+	}
 	if action == Removed {
-		if err := os.Remove(c.File); err != nil {
+		if err := os.Remove(file); err != nil {
 			return fmt.Errorf("remove configuration: %w", err)
 		}
 		return nil
 	}
-	file := c.File
-	if target, err := filepath.EvalSymlinks(file); err == nil {
-		file = target
-	}
-	mode := fs.FileMode(0o644)
-	if info, err := os.Stat(file); err == nil {
-		mode = info.Mode().Perm()
-	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 		return fmt.Errorf("write configuration: %w", err)
 	}
-	if err := replace(file, c.after, mode); err != nil {
+	if err := replace(file, c.after, info); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return nil
 }
 
-// replace gives a file new content at once.
-func replace(file string, data []byte, mode fs.FileMode) (err error) {
+// maxLinks bounds how many links lead to a file.
+const maxLinks = 40
+
+// target returns the file that links lead to, whether or not it is there.
+func target(file string) (string, error) {
+	for range maxLinks {
+		to, err := os.Readlink(file)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EINVAL) {
+			return file, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(to) {
+			// As the system reads it: the folder of the link may be one itself.
+			dir, err := filepath.EvalSymlinks(filepath.Dir(file))
+			if err != nil {
+				return "", err
+			}
+			to = filepath.Join(dir, to)
+		}
+		file = to
+	}
+	return "", syscall.ELOOP
+}
+
+// replace gives a file new content at once. old is what it was, nil if it was not.
+func replace(file string, data []byte, old fs.FileInfo) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
 		return err
@@ -61,10 +90,32 @@ func replace(file string, data []byte, mode fs.FileMode) (err error) {
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	mode := fs.FileMode(0o644)
+	if old != nil {
+		mode = old.Mode().Perm()
+		err = keepOwner(f, old)
+	}
+	_, failed := f.Write(data)
+	err = errors.Join(err, failed, f.Chmod(mode), f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), file)
+}
+
+// keepOwner gives f the owner that a file had: one that root writes stays the
+// user's.
+func keepOwner(f *os.File, old fs.FileInfo) error {
+	was, ok := old.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if is, ok := info.Sys().(*syscall.Stat_t); ok && (is.Uid != was.Uid || is.Gid != was.Gid) {
+		return f.Chown(int(was.Uid), int(was.Gid))
+	}
+	return nil
 }

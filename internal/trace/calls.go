@@ -42,12 +42,30 @@ func (t *tracer) within(detail string) string {
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
+	if x.call == "" {
+		row = t.asked(x, p)
+	}
 	if !ok || row == nil || p.verdict == "" || p.verdict == events.VerdictAllow {
 		return
 	}
 	if p.verdict == events.VerdictDeny || row.Verdict == events.VerdictAsk {
 		row.Verdict, row.Reason = events.VerdictDeny, p.reason
 	}
+}
+
+// asked returns the call that a question is about which names none: the latest
+// one before it that is like it and has no result yet.
+func (t *tracer) asked(x *fact, p call) *Row {
+	var latest *Row
+	for _, s := range t.trace.Steps {
+		for _, row := range s.Rows {
+			like := row.Kind == events.ToolBefore && strings.EqualFold(row.Name, p.name) && row.Detail == t.within(p.detail)
+			if like && row.Status == "" && !row.Started.After(x.at) && (latest == nil || row.Started.After(latest.Started)) {
+				latest = row
+			}
+		}
+	}
+	return latest
 }
 
 func (t *tracer) answered(x *fact) {

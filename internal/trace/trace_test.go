@@ -89,6 +89,22 @@ func TestFold_DeniedCalls(t *testing.T) {
 	}
 }
 
+// TestFold_DeniedWithoutID: some agents ask about a call without its id.
+func TestFold_DeniedWithoutID(t *testing.T) {
+	l := newTimeline(t)
+	list, remove := json.RawMessage(`{"command":"ls"}`), json.RawMessage(`{"command":"rm x"}`)
+	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Bash", Args: remove})
+	l.add(events.ToolResult, "s", "c1", events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess})
+	l.add(events.ToolBefore, "s", "c2", events.ToolBeforeData{Tool: "Bash", Args: list})
+	l.add(events.ToolBefore, "s", "c3", events.ToolBeforeData{Tool: "Bash", Args: remove})
+	l.add(events.Approval, "s", "", events.ApprovalData{Tool: "bash", Args: remove, Outcome: verdict(events.VerdictDeny)})
+	l.add(events.Approval, "s", "", events.ApprovalData{Tool: "Read", Outcome: verdict(events.VerdictDeny)})
+	got := l.trace()
+	if rows := got.Steps[0].Rows; got.Denied != 1 || got.Unanswered != 1 || !rows[2].Denied() || rows[2].Reason != "because" {
+		t.Errorf("got %d denied, %d unanswered", got.Denied, got.Unanswered)
+	}
+}
+
 func TestFold_LatestAggregateCounts(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.StepFinished, "s", "", events.StepFinishedData{StepStatus: events.StepFailed, Error: &events.Failure{Message: "no"}})

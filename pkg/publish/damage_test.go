@@ -3,6 +3,7 @@ package publish
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,6 +116,46 @@ func TestRecover_DamagedIdentity(t *testing.T) {
 	rewriteFile(t, identityFile(opts.Dir), func([]byte) []byte { return []byte("{") })
 	if _, err := Open(t.Context(), offline(t), opts); err == nil || !strings.Contains(err.Error(), "identity") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Who does as the error says loses nothing: what waits goes out under a new id.
+func TestRecover_RemovedIdentity(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		t.Run(fmt.Sprintf("shared=%t", shared), func(t *testing.T) {
+			srv := natstest.Start(t)
+			opts := testOptions(t, t.TempDir())
+			open := Open
+			if shared {
+				open = OpenShared
+			}
+			before, err := open(t.Context(), offline(t), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			appendMany(t, before, 0, 10)
+			kill(before)
+			if err := os.Remove(identityFile(opts.Dir)); err != nil {
+				t.Fatal(err)
+			}
+			if shared {
+				if _, err := AppendShared(t.Context(), opts.Dir, sharedOptions(), newEvent(10)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err := open(t.Context(), srv.Connect(t), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !shared {
+				appendMany(t, p, 10, 11)
+			}
+			mustClose(t, p)
+			if p.Stats().Producer == before.Stats().Producer {
+				t.Error("kept a producer id of which it is not known what was sent")
+			}
+			checkShared(t, srv, 11)
+		})
 	}
 }
 

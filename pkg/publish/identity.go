@@ -37,7 +37,9 @@ func ensureIdentity(opts Options) (identity, error) {
 	if !errors.Is(err, os.ErrNotExist) {
 		return id, err
 	}
-	id.Producer = newProducerID(opts.Name)
+	if id, err = newIdentity(opts); err != nil {
+		return id, err
+	}
 	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
@@ -51,7 +53,27 @@ func readIdentity(dir string) (id identity, err error) {
 		return id, fmt.Errorf("read identity: %w", err)
 	}
 	if err := json.Unmarshal(data, &id); err != nil || id.Producer == "" {
-		return id, fmt.Errorf("read identity: %s is damaged; remove it to begin under a new producer id", identityFile(dir))
+		return id, fmt.Errorf("read identity: %s is damaged; remove it, and what waits goes out under a new producer id", identityFile(dir))
+	}
+	return id, nil
+}
+
+// newIdentity returns the identity of an outbox that has none: a new one, or that
+// of the records whose identity was lost, which go out under a new producer id.
+func newIdentity(opts Options) (id identity, err error) {
+	folders, err := recordFolders(opts.Dir)
+	switch {
+	case err != nil:
+		return id, err
+	case len(folders) == 0:
+		id.Producer = newProducerID(opts.Name)
+		return id, nil
+	case len(folders) > 1:
+		return id, fmt.Errorf("find identity: %s has the records of %d producers: move away all but the latest", opts.Dir, len(folders))
+	}
+	id.Suspect = true
+	if id.Producer, err = subjects.ParseToken(filepath.Base(folders[0])); err != nil {
+		return id, fmt.Errorf("find identity: folder %s: %w", folders[0], err)
 	}
 	return id, nil
 }
@@ -61,7 +83,7 @@ func readIdentity(dir string) (id identity, err error) {
 func openIdentity(opts Options) (identity, error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
-		id.Producer, err = newProducerID(opts.Name), nil
+		id, err = newIdentity(opts)
 	}
 	if err != nil {
 		return id, err
@@ -85,13 +107,12 @@ func openIdentity(opts Options) (identity, error) {
 // sweep removes the records of other producer ids: what a crash left while the
 // outbox took a new one.
 func (id identity) sweep(outbox string) error {
-	entries, err := os.ReadDir(outbox)
+	folders, err := recordFolders(outbox)
 	if err != nil {
-		return fmt.Errorf("list outbox: %w", err)
+		return err
 	}
-	for _, entry := range entries {
-		dir := filepath.Join(outbox, entry.Name())
-		if _, err := os.Stat(filepath.Join(dir, lossesName)); err != nil || dir == id.dir(outbox) {
+	for _, dir := range folders {
+		if dir == id.dir(outbox) {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -99,6 +120,21 @@ func (id identity) sweep(outbox string) error {
 		}
 	}
 	return nil
+}
+
+// recordFolders returns the folders of producer ids in an outbox.
+func recordFolders(outbox string) (folders []string, err error) {
+	entries, err := os.ReadDir(outbox)
+	if err != nil {
+		return nil, fmt.Errorf("list outbox: %w", err)
+	}
+	for _, entry := range entries {
+		dir := filepath.Join(outbox, entry.Name())
+		if _, err := os.Stat(filepath.Join(dir, lossesName)); err == nil {
+			folders = append(folders, dir)
+		}
+	}
+	return folders, nil
 }
 
 func identityFile(dir string) string { return filepath.Join(dir, "outbox.json") }

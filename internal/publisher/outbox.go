@@ -30,14 +30,14 @@ func statusCommand(shared *cli.Shared) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := Outboxes(shared.DataDir, args...)
-			if err != nil {
-				return err
-			}
 			if shared.JSON {
-				return cli.PrintJSON(cmd, found)
+				return errors.Join(cli.PrintJSON(cmd, found), err)
 			}
-			printOutboxes(cmd, shared.DataDir, found)
-			return nil
+			if len(found) == 0 && err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "no outbox in %s\n", cli.Printable(shared.DataDir))
+			}
+			printOutboxes(cmd, found)
+			return err
 		},
 	}
 }
@@ -52,12 +52,12 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 		Example: "  publisher outbox flush\n  publisher outbox flush shared --timeout 30s --nats-url nats://nats.internal:4222",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout > 0 {
+				ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+				defer cancel()
+				cmd.SetContext(ctx)
+			}
 			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
-				if timeout > 0 {
-					var cancel context.CancelFunc
-					ctx, cancel = context.WithTimeout(ctx, timeout)
-					defer cancel()
-				}
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "flush")
 				sent, err := FlushOutboxes(ctx, FlushOptions{
 					Broker: b, DataDir: shared.DataDir, Names: args, Progress: bar.Set, Logger: shared.Logger(cmd),
@@ -92,30 +92,37 @@ type Outbox struct {
 }
 
 // Outboxes returns how the outboxes below dataDir stand: those of the names, or
-// all.
-func Outboxes(dataDir string, names ...string) ([]Outbox, error) {
-	found, err := filepath.Glob(filepath.Join(dataDir, "outbox", "*", "outbox.json"))
-	if err != nil {
-		return nil, fmt.Errorf("look for outboxes: %w", err)
+// all. Beside an error it returns those that it could read.
+func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
+	folder := filepath.Join(dataDir, "outbox")
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
 	}
-	list := []Outbox{}
-	for _, path := range found {
-		name := filepath.Base(filepath.Dir(path))
-		if len(names) > 0 && !slices.Contains(names, name) {
+	found := map[string]bool{}
+	list = []Outbox{}
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.IsDir() || len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		s, err := publish.Inspect(filepath.Dir(path))
-		if err != nil {
-			return nil, fmt.Errorf("look at outbox %s: %w", name, err)
+		s, e := publish.Inspect(filepath.Join(folder, name))
+		if errors.Is(e, os.ErrNotExist) {
+			continue // somebody is about to make it
+		}
+		found[name] = true
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("look at outbox %s: %w", name, e))
+			continue
 		}
 		list = append(list, newOutbox(name, s))
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(list, func(o Outbox) bool { return o.Name == name }) {
-			return nil, fmt.Errorf("outbox %q: %w in %s", name, os.ErrNotExist, filepath.Join(dataDir, "outbox"))
+		if !found[name] {
+			err = errors.Join(err, fmt.Errorf("outbox %q: %w in %s", name, os.ErrNotExist, folder))
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 func newOutbox(name string, s publish.State) Outbox {
@@ -131,11 +138,8 @@ func newOutbox(name string, s publish.State) Outbox {
 	return o
 }
 
-func printOutboxes(cmd *cobra.Command, dataDir string, list []Outbox) {
+func printOutboxes(cmd *cobra.Command, list []Outbox) {
 	w := cmd.OutOrStdout()
-	if len(list) == 0 {
-		fmt.Fprintf(w, "no outbox in %s\n", cli.Printable(dataDir))
-	}
 	for _, o := range list {
 		fmt.Fprintf(w, "%s: %s, %d bytes", cli.Printable(o.Name), count(int(o.Waiting), "event waits", "events wait"), o.Bytes)
 		if o.Oldest != nil {

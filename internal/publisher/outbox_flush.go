@@ -33,15 +33,11 @@ const (
 
 // FlushOutboxes sends what waits in outboxes, and returns how many events that
 // were. An outbox that another process has open is left to that process, and
-// waited for.
+// waited for. One that cannot be sent keeps none of the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
-	if err := sweep(ctx, opts.DataDir); err != nil {
-		return 0, err
-	}
-	list, err := Outboxes(opts.DataDir, opts.Names...)
-	if err != nil {
-		return 0, err
-	}
+	err = sweep(ctx, opts.DataDir)
+	list, unread := Outboxes(opts.DataDir, opts.Names...)
+	err = errors.Join(err, unread)
 	total := uint64(0)
 	for _, o := range list {
 		total += o.Waiting
@@ -52,13 +48,13 @@ func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err err
 				opts.Progress(min(sent+o.Waiting-min(left, o.Waiting), total), total)
 			}
 		}
-		left, err := flushOne(ctx, opts, o, done)
+		left, e := flushOne(ctx, opts, o, done)
 		sent += o.Waiting - min(left, o.Waiting)
-		if err != nil {
-			return sent, fmt.Errorf("flush outbox %s: %w", o.Name, err)
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("flush outbox %s: %w", o.Name, e))
 		}
 	}
-	return sent, nil
+	return sent, err
 }
 
 // flushOne sends what waits in an outbox, and returns how much is left.

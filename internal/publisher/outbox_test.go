@@ -1,15 +1,19 @@
 package publisher
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -176,5 +180,73 @@ func TestOutboxes(t *testing.T) {
 	}
 	if _, err := Outboxes(dir, "other"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an outbox that is not there: got %v, want %v", err, os.ErrNotExist)
+	}
+}
+
+// An outbox that cannot be read is told of, and keeps nobody from the others.
+func TestOutboxes_OneCannotBeRead(t *testing.T) {
+	srv, b := open(t)
+	dir := t.TempDir()
+	share(t, dir, 0, 3)
+	if err := os.MkdirAll(outboxDir(dir, "broken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	identity := filepath.Join(outboxDir(dir, "broken"), "outbox.json")
+	if err := os.WriteFile(identity, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Outboxes(dir)
+	if err == nil || !strings.Contains(err.Error(), identity) || len(list) != 1 || list[0].Waiting != 3 {
+		t.Errorf("outboxes %+v, error %v", list, err)
+	}
+	sent, err := FlushOutboxes(t.Context(), FlushOptions{Broker: b, DataDir: dir})
+	if err == nil || !strings.Contains(err.Error(), identity) || sent != 3 {
+		t.Errorf("sent %d, error %v", sent, err)
+	}
+	wantShared(t, srv, 3)
+	var out, errs bytes.Buffer
+	cmd := Command()
+	cmd.SetOut(&out)
+	cmd.SetErr(&errs)
+	status := cli.Execute(t.Context(), cmd, []string{"outbox", "status", "--data-dir", dir})
+	if status != 1 || !strings.HasPrefix(out.String(), "shared: 0 events wait") || !strings.Contains(errs.String(), identity) {
+		t.Errorf("status %d, stdout %s, stderr %s", status, &out, &errs)
+	}
+}
+
+// An outbox whose outbox.json is gone still has what waits in it.
+func TestOutboxes_WithoutIdentity(t *testing.T) {
+	srv, b := open(t)
+	dir := t.TempDir()
+	share(t, dir, 0, 3)
+	if err := os.Remove(filepath.Join(outboxDir(dir, sharedName), "outbox.json")); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Outboxes(dir)
+	if err != nil || len(list) != 1 || list[0].Waiting != 3 {
+		t.Errorf("outboxes %+v, error %v", list, err)
+	}
+	if sent, err := FlushOutboxes(t.Context(), FlushOptions{Broker: b, DataDir: dir}); err != nil || sent != 3 {
+		t.Errorf("sent %d, error %v", sent, err)
+	}
+	wantShared(t, srv, 3)
+}
+
+// The time that flush is given is all that it takes, the connection included.
+func TestFlushCommand_Timeout(t *testing.T) {
+	dir := t.TempDir()
+	share(t, dir, 0, 1)
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	began := time.Now()
+	var errs bytes.Buffer
+	cmd := Command()
+	cmd.SetErr(&errs)
+	status := cli.Execute(t.Context(), cmd, []string{"outbox", "flush", "--timeout", "200ms", "--data-dir", dir, "--nats-url", "nats://" + l.Addr().String()})
+	if took := time.Since(began); status != 1 || took > 5*time.Second {
+		t.Errorf("status %d after %v: %s", status, took, &errs)
 	}
 }

@@ -56,6 +56,11 @@ func Inspect(dir string) (State, error) {
 
 func inspect(dir string) (State, error) {
 	id, err := readIdentity(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		if folders, e := recordFolders(dir); e == nil && len(folders) > 0 {
+			id, err = newIdentity(Options{Dir: dir}) // as who opens it would
+		}
+	}
 	if err != nil {
 		return State{}, err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -17,22 +15,13 @@ import (
 )
 
 // server returns the HTTP server of the house.
-func (u *up) server(ctx context.Context) *http.Server {
+func (u *up) server(ctx context.Context) (*http.Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", &u.gate)
 	mux.Handle("GET /metrics", metrics.Handler(u.house.registry))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", u.readyz)
-	return &http.Server{
-		Handler:           mux,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:          slog.NewLogLogger(u.opts.Logger.Handler(), slog.LevelDebug),
-	}
+	return u.opts.Access.Server(ctx, mux, u.opts.Logger)
 }
 
 // Readiness is the answer of /readyz.

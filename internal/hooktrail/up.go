@@ -59,10 +59,11 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "up",
 		Short: "Run everything in one process",
 		Long: `Run everything in one process until a signal ends it: an embedded NATS server,
-publisher, auditor, tracker and metrics. It answers POST /v1/events, /livez, /readyz
-and /metrics. A part that fails is begun again, and the others go on meanwhile.
-With --hooks it also answers requests for decisions, at POST /v1/decisions and over
-NATS on hooktrail.decide.TENANT.
+publisher, auditor, tracker and metrics. It takes what publisher serve takes over
+HTTP, and answers /livez, /readyz and /metrics. A part that fails is begun again, and
+the others go on meanwhile. Once publisher token create has made a token, senders
+need one, and act for its tenant alone. With --hooks it also answers requests for
+decisions, at POST /v1/decisions and over NATS on hooktrail.decide.TENANT.
 
 SIGTERM and Ctrl-C drain: first the publisher, then the consumers up to the
 stream's last event, then the server. A second one ends it at once; nothing that
@@ -126,9 +127,9 @@ func Up(ctx context.Context, opts UpOptions) error {
 		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
 		Login: opts.Login, Auth: opts.Auth,
 	}, func(b *broker.Broker) error {
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.HTTPListen)
+		listener, err := publisher.Listen(ctx, opts.HTTPListen, "--http-listen")
 		if err != nil {
-			return fmt.Errorf("listen: %w", err)
+			return err
 		}
 		return newUp(opts, b).serve(ctx, listener)
 	})
@@ -172,8 +173,8 @@ func (u *up) serve(ctx context.Context, listener net.Listener) error {
 	if u.opts.AllowRemote {
 		u.opts.Access.Warn(ctx, u.opts.Logger, u.tokens)
 	}
-	server := u.server(ctx)
-	if err := u.opts.Access.Secure(server, u.opts.Logger); err != nil {
+	server, err := u.server(ctx)
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	served := make(chan error, 1)

@@ -225,7 +225,7 @@ func TestUp_CannotStart(t *testing.T) {
 		opts UpOptions
 		want string
 	}{
-		{"AddressTaken", UpOptions{DataDir: t.TempDir(), HTTPListen: taken.Addr().String()}, "address already in use"},
+		{"AddressTaken", UpOptions{DataDir: t.TempDir(), HTTPListen: taken.Addr().String()}, "--http-listen takes another address"},
 		{"NoFolder", UpOptions{DataDir: file, HTTPListen: "127.0.0.1:0"}, "not a directory"},
 		{"NATSNotOnLoopback", UpOptions{DataDir: t.TempDir(), HTTPListen: "127.0.0.1:0", NATSListen: "0.0.0.0:0"}, "127.0.0.1 only"},
 	}

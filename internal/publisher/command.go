@@ -79,10 +79,11 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Take CloudEvents over HTTP, and decide",
-		Long: "serve takes CloudEvents at POST /v1/events, in structured, binary and batch mode. It answers\n" +
-			"202 once the events are in the outbox, also while the broker is away. /livez and /readyz tell how it\n" +
-			"stands; SIGTERM drains. With --hooks it answers requests for decisions, at POST /v1/decisions and over\n" +
-			"NATS on hooktrail.decide.TENANT.\n" +
+		Long: "serve takes CloudEvents at POST /v1/events, in structured, binary and batch mode, hook payloads of\n" +
+			"agents at POST /v1/hooks/TOOL, and OpenTelemetry at POST /v1/traces and /v1/logs. It answers once the\n" +
+			"events are in the outbox, also while the broker is away. /livez and /readyz tell how it stands; SIGTERM\n" +
+			"drains. With --hooks it answers requests for decisions, at POST /v1/decisions and over NATS on\n" +
+			"hooktrail.decide.TENANT.\n" +
 			"It listens on the loopback unless --allow-remote is given. Once publisher token create has made a\n" +
 			"token, senders need one, and act for its tenant alone.",
 		Example: "  publisher serve --listen 127.0.0.1:8080 --hooks hooks.yaml\n" +

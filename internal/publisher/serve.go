@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
@@ -138,13 +137,9 @@ func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 }
 
 func serve(ctx context.Context, opts Options, p *publish.Publisher, a answers, failed <-chan error) error {
-	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "tcp", opts.Listen)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("listen on %s: in use by another process; --listen takes another address", opts.Listen)
-	case err != nil:
-		return fmt.Errorf("listen: %w", err)
+	l, err := Listen(ctx, opts.Listen, "--listen")
+	if err != nil {
+		return err
 	}
 	var draining atomic.Bool
 	srv, err := newServer(ctx, opts, p, a, &draining)
@@ -179,14 +174,6 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a answers, f
 	return errors.Join(broken, err)
 }
 
-// ServeOn answers what comes to l, over TLS if server has a configuration for it.
-func ServeOn(server *http.Server, l net.Listener) error {
-	if server.TLSConfig != nil {
-		return server.ServeTLS(l, "", "")
-	}
-	return server.Serve(l)
-}
-
 func newMux(opts Options, p *publish.Publisher, known *tokens.File, a answers, draining *atomic.Bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(p, HandlerOptions{
@@ -206,17 +193,7 @@ func newServer(ctx context.Context, opts Options, p *publish.Publisher, a answer
 	if opts.AllowRemote {
 		opts.Access.Warn(ctx, opts.Logger, known)
 	}
-	srv := &http.Server{
-		Handler:           newMux(opts, p, known, a, draining),
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
-		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
-	}
-	return srv, opts.Access.Secure(srv, opts.Logger) //nolint:contextcheck // each connection has its own
+	return opts.Access.Server(ctx, newMux(opts, p, known, a, draining), opts.Logger)
 }
 
 // ready tells whether events are taken. A broker that is away is no reason not

@@ -1,0 +1,50 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// Listen listens on a TCP address. Where another process does, its error names
+// the flag that takes another address.
+func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("listen on %s: in use by another process; %s takes another address", address, flag)
+	case err != nil:
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return l, nil
+}
+
+// Server returns a server of handler, over TLS if there is a certificate. Requests
+// have their time, but not all of it: what [Handler] serves gets more as its body
+// comes in. The end of ctx does not end requests.
+func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
+	srv := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       paceTime,
+		WriteTimeout:      replyTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	return srv, a.Secure(srv, logger) //nolint:contextcheck // each connection has its own
+}
+
+// ServeOn answers what comes to l, over TLS if server has a configuration for it.
+func ServeOn(server *http.Server, l net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
+}

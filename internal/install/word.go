@@ -14,16 +14,22 @@ func firstWord(line string) (word, rest string) {
 			return b.String(), line[i:]
 		case quote == 0 && (c == '\'' || c == '"'):
 			quote = c
-		case quote != 0 && c == quote:
+		case c == quote:
 			quote = 0
-		case c == '\\' && quote != '\'' && i+1 < len(line) && strings.IndexByte(` \"'$`+"`", line[i+1]) >= 0:
+		case quote != '\'' && escapes(line[i:]):
 			i++
 			b.WriteByte(line[i])
-		default: // a backslash before anything else is one of a path on Windows
+		default:
 			b.WriteByte(c)
 		}
 	}
 	return b.String(), ""
+}
+
+// escapes tells whether a text begins with a backslash that quotes what follows.
+// One before anything else is part of a path on Windows.
+func escapes(s string) bool {
+	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }
 
 // baseName returns the name of a program without its folder and ending.

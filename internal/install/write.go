@@ -30,13 +30,9 @@ func (c *Change) Apply() error {
 	if !bytes.Equal(now, c.before) {
 		return fmt.Errorf("write %s: %w", c.File, ErrChanged)
 	}
-	file, err := target(c.File)
+	file, info, err := target(c.File)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", c.File, err)
-	}
-	info, err := os.Stat(file)
-	if err == nil && info.Mode().Perm()&0o222 == 0 {
-		return fmt.Errorf("write %s: it is read-only: %w", file, fs.ErrPermission)
 	}
 	if action == Removed {
 		if err := os.Remove(file); err != nil {
@@ -56,8 +52,25 @@ func (c *Change) Apply() error {
 // maxLinks bounds how many links lead to a file.
 const maxLinks = 40
 
-// target returns the file that links lead to, whether or not it is there.
-func target(file string) (string, error) {
+// target returns the file that links lead to, and what it is: nil if it is not
+// there. It fails if nobody may write to it.
+func target(file string) (string, fs.FileInfo, error) {
+	file, err := follow(file)
+	if err != nil {
+		return "", nil, err
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return file, nil, nil
+	case err == nil && info.Mode().Perm()&0o222 == 0:
+		err = fmt.Errorf("it is read-only: %w", fs.ErrPermission)
+	}
+	return file, info, err
+}
+
+// follow returns the file that links lead to, whether or not it is there.
+func follow(file string) (string, error) {
 	for range maxLinks {
 		to, err := os.Readlink(file)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EINVAL) {

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -93,19 +94,22 @@ func answerHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args [
 		args = cmd.Flags().Args()
 	}
 	h.identify(args)
-	reply := h.run(ctx)
-	for _, p := range h.problems {
+	h.patience = h.timeout + grace
+	closing, cancel := context.WithTimeout(ctx, h.patience)
+	defer cancel()
+	a := h.answer(ctx)
+	if _, err := cmd.OutOrStdout().Write(a.reply.Stdout); err != nil {
+		fmt.Fprintf(stderr, "%s: print the answer: %v\n", cmd.CommandPath(), err)
+	}
+	fmt.Fprint(stderr, a.reply.Stderr)
+	for _, p := range a.problems {
 		fmt.Fprintf(stderr, "%s: %s\n", cmd.CommandPath(), cli.Printable(p))
 	}
 	if wrong != nil {
 		fmt.Fprintf(stderr, "See '%s --help'.\n", cmd.CommandPath())
 	}
-	fmt.Fprint(stderr, reply.Stderr)
-	if _, err := cmd.OutOrStdout().Write(reply.Stdout); err != nil {
-		fmt.Fprintf(stderr, "%s: print the answer: %v\n", cmd.CommandPath(), err)
-	}
-	h.close(ctx)
-	return cli.Exit(reply.Exit)
+	a.close(closing)
+	return cli.Exit(a.reply.Exit)
 }
 
 // parseHookFlags reads the command line and the environment. What is wrong with

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
@@ -55,10 +56,31 @@ func joinValue(first, second hooks.JSON) hooks.JSON {
 	return merged
 }
 
-// after returns the document as the next chain of hooks is asked about it.
+// after returns the document as the next chain of hooks is asked about it: with
+// the arguments, and the result, that the chain before has put in the place of
+// the agent's. What one withholds, the next does not bring back.
 func after(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
-	if out != nil && out.Args != "" {
+	if out == nil {
+		return d
+	}
+	if out.Args != "" {
 		d.Args = out.Args
+	}
+	if d.Point != events.ToolResult || out.Value == "" {
+		return d
+	}
+	var now struct {
+		Result json.RawMessage `json:"result"`
+		Error  *string         `json:"error"`
+	}
+	if out.Value.Decode(&now) != nil {
+		return d
+	}
+	if now.Result != nil {
+		d.Result = hooks.FromRaw(now.Result)
+	}
+	if now.Error != nil {
+		d.Error = *now.Error
 	}
 	return d
 }

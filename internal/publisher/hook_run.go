@@ -1,11 +1,13 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agents"
@@ -27,6 +29,9 @@ type hook struct {
 
 	tool  *agents.Tool // nil: the command line names none
 	event string
+
+	patience time.Duration                // how long the agent waits, whatever happens
+	standby  atomic.Pointer[agents.Reply] // the answer, should that time be over now
 
 	wrong    error           // with the command line
 	problems []string        // of this command itself: no text of a payload
@@ -79,39 +84,50 @@ func (h *hook) run(ctx context.Context) agents.Reply {
 		}
 		return agents.Reply{}
 	}
-	p := h.parse(payload)
-	out, refused := h.decision(ctx, p)
-	list := p.Events
-	if out != nil {
-		list = p.Decided(*out)
+	p, unread := h.parse(payload)
+	closed := h.failClosed && (p.Decides || unread != nil) // what cannot be read may be a call
+	if closed {
+		h.stand(h.tool.FailClosed(p, closedReason(errLate)))
+	} else {
+		h.stand(agents.Reply{})
+	}
+	reply, list := h.decided(ctx, p)
+	if !closed {
+		h.stand(reply) // else it has to be recorded first
 	}
 	if len(h.problems) > 0 {
 		list = append(list, h.told(runOf(list), nil)...)
 	}
-	if err := h.record(ctx, list); err != nil {
+	if err = h.record(ctx, list); err != nil {
 		h.problem(err)
-		if h.failClosed && p.Decides {
-			return h.tool.FailClosed(p, closedReason(err))
-		}
 	}
-	switch {
-	case refused:
-		return h.tool.FailClosed(p, out.Reason)
-	case out == nil:
-		return h.tool.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None})
+	if err = cmp.Or(unread, err); closed && err != nil {
+		return h.tool.FailClosed(p, closedReason(err))
 	}
-	return h.tool.Reply(p, *out)
+	return reply
 }
 
-// parse reads a payload, whatever it is.
-func (h *hook) parse(payload []byte) agents.Payload {
+// decided has p decided on, and returns the answer and what to record.
+func (h *hook) decided(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event) {
+	out, refused := h.decision(ctx, p)
+	switch {
+	case refused:
+		return h.tool.FailClosed(p, out.Reason), p.Decided(*out)
+	case out == nil:
+		return h.tool.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}), p.Events
+	}
+	return h.tool.Reply(p, *out), p.Decided(*out)
+}
+
+// parse reads a payload, whatever it is. The error tells why it cannot be read.
+func (h *hook) parse(payload []byte) (agents.Payload, error) {
 	c := agents.Context{Tenant: h.tenantOr(), Now: time.Now().UTC(), Event: h.event, Pairs: callPairs(h.dataDir)}
 	p, err := h.tool.Parse(payload, c)
 	if err != nil {
 		h.problem(err)
-		return h.tool.Unreadable(payload, c)
+		return h.tool.Unreadable(payload, c), err
 	}
-	return p
+	return p, nil
 }
 
 // decision returns what was decided, nil if nobody said anything. It is refused
@@ -132,16 +148,6 @@ func (h *hook) decision(ctx context.Context, p agents.Payload) (out *hooks.Docum
 // closedReason is what an agent reads that is stopped because of err.
 func closedReason(err error) string {
 	return "Blocked by Hooktrail, which fails closed: " + err.Error()
-}
-
-// close waits for hooks that nobody waits for, within the time for a decision.
-func (h *hook) close(ctx context.Context) {
-	if h.local == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
-	defer cancel()
-	_ = h.local.Close(ctx) // those that go on are killed with this process
 }
 
 // problemRun is the run of what belongs to none.

@@ -59,7 +59,7 @@ func sweep(ctx context.Context, dataDir string) error {
 		return nil
 	}
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), spoolSuffix) {
+		if !strings.HasSuffix(entry.Name(), spoolSuffix) || !entry.Type().IsRegular() {
 			continue
 		}
 		if e := sweepFile(ctx, dataDir, filepath.Join(spoolDir(dataDir), entry.Name())); err == nil {

@@ -123,10 +123,10 @@ func TestHook_Misconfigured(t *testing.T) {
 		{"TooMany", "claude-code a b c", call, "2 arguments too many", true},
 		{"NoHooksFile", "claude-code --hooks /does/not/exist.yaml", call, "/does/not/exist.yaml does not exist", true},
 		{"BadPublisher", "claude-code --publisher nonsense", call, "--publisher: want an address", true},
-		{"Junk", "codex", "nonsense", "not a JSON object", false},
-		{"Empty", "codex", "", "not a JSON object", false},
-		{"List", "gemini-cli", "[1]", "not a JSON object", false},
-		{"TooLong", "codex", `{"a":"` + strings.Repeat("x", maxPayload) + `"}`, "more than 16777216", false},
+		{"Junk", "codex", "nonsense", "not a JSON object", true},
+		{"Empty", "codex", "", "not a JSON object", true},
+		{"List", "gemini-cli", "[1]", "not a JSON object", true},
+		{"TooLong", "codex", `{"a":"` + strings.Repeat("x", maxPayload) + `"}`, "more than 16777216", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,7 +146,11 @@ func TestHook_Misconfigured(t *testing.T) {
 				t.Errorf("recorded %q, want %s", problems, tt.stderr)
 			}
 			got = hookSays(t, t.TempDir(), tt.payload, append(strings.Fields(tt.args), "--fail-closed")...)
-			if denied := strings.Contains(got.Stdout, `"permissionDecision":"deny"`); denied != tt.closed || got.Status != 0 {
+			denied := strings.Contains(got.Stdout, `"permissionDecision":"deny"`)
+			if got.Status == 2 { // what cannot be read is denied by the exit status
+				denied = got.Stdout == "" && strings.Contains(got.Stderr, "Blocked by Hooktrail")
+			}
+			if denied != tt.closed || got.Status != 0 && tt.payload == call {
 				t.Errorf("with --fail-closed: got %+v", got)
 			}
 		})

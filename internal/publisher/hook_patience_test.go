@@ -1,0 +1,147 @@
+package publisher
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/agents"
+	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// impatient returns a hook that waits for hardly anything.
+func impatient(t *testing.T, stdin io.Reader, flags hookFlags) *hook {
+	t.Helper()
+	h := &hook{hookFlags: flags, dataDir: t.TempDir(), stdin: stdin, patience: 300 * time.Millisecond}
+	h.timeout = 200 * time.Millisecond
+	h.identify([]string{"claude-code"})
+	return h
+}
+
+// A stdin that nobody closes holds up no agent; that something is missing is
+// recorded.
+func TestHook_StdinStaysOpen(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		r, w := io.Pipe()
+		h := impatient(t, r, hookFlags{failClosed: closed})
+		dir := h.dataDir
+		a := h.answer(t.Context())
+		if want := map[bool]int{true: 2}[closed]; a.reply.Exit != want || len(a.reply.Stdout) > 0 || !strings.Contains(strings.Join(a.problems, " "), errLate.Error()) {
+			t.Errorf("with --fail-closed %v: got %+v", closed, a)
+		}
+		if err := sweep(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+		if got := recorded(t, dir); len(got) != 1 || got[0].Kind() != events.Custom || !strings.Contains(string(got[0].Data), errLate.Error()) {
+			t.Errorf("recorded %v", got)
+		}
+		w.Close()
+	}
+}
+
+// What has been decided is said, also when it cannot be recorded in time.
+func TestHook_DecidedInTime(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		h := impatient(t, strings.NewReader(removals[0].payload), hookFlags{hooks: hooksFile(t, noRemoval), failClosed: closed})
+		hanging := filepath.Join(outboxDir(h.dataDir, sharedName), "outbox.json")
+		if err := os.MkdirAll(filepath.Dir(hanging), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(hanging, 0o600); err != nil { // whoever reads it waits
+			t.Fatal(err)
+		}
+		a := h.answer(t.Context())
+		if got := string(a.reply.Stdout); !strings.Contains(got, `"deny"`) || !closed && got != removals[0].denied+"\n" {
+			t.Errorf("with --fail-closed %v: got %+v", closed, a)
+		}
+		if f, err := os.OpenFile(hanging, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {
+			t.Error(err)
+		} else if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// panicking panics when it is read.
+type panicking struct{}
+
+func (panicking) Read([]byte) (int, error) { panic("boom") }
+
+// A panic allows nothing where nothing goes on without a decision.
+func TestHook_Panics(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		a := impatient(t, panicking{}, hookFlags{failClosed: closed}).answer(t.Context())
+		if want := map[bool]int{true: 2}[closed]; a.reply.Exit != want || !strings.Contains(strings.Join(a.problems, " "), "internal error: boom") {
+			t.Errorf("with --fail-closed %v: got %+v", closed, a)
+		}
+	}
+}
+
+// What is no file holds up nobody.
+func TestSweep_NoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(spoolDir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(spoolDir(dir), "a"+spoolSuffix), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := sweep(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file that another process takes while it is being locked is not missed.
+func TestSweep_TakenMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	if err := spool(dir, (&hook{}).told("", nil)); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(spoolDir(dir), "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	held, err := filelock.Try(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sweep(t.Context(), dir); err != nil {
+		t.Errorf("while another process has it: %v", err)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sweepFile(t.Context(), dir, files[0]); err != nil {
+		t.Errorf("after another process had it: %v", err)
+	}
+}
+
+// The publisher is asked about the result that the hooks before it left, so that
+// what they withhold does not come back.
+func TestHook_WithheldResult(t *testing.T) {
+	tool, err := agents.Named("claude-code")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := tool.Parse([]byte(`{"session_id":"s1","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"env"},"tool_response":"secret","tool_use_id":"t1"}`), agents.Context{Tenant: "default"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := after(p.Document, &hooks.DocumentOutcome{Value: `{"status":"success","result":"[withheld]"}`})
+	if d.Result != `"[withheld]"` {
+		t.Errorf("got %s", d.Result)
+	}
+	d = after(p.Document, &hooks.DocumentOutcome{Value: `{"status":"error","error":"[withheld]"}`})
+	if d.Error != "[withheld]" {
+		t.Errorf("got %q", d.Error)
+	}
+}

@@ -206,3 +206,20 @@ func TestRecover_PowerCutWithLosses(t *testing.T) {
 		t.Errorf("stats %+v", s)
 	}
 }
+
+// What is damaged of what the stream has is of no more concern.
+func TestInspect_DamageBehind(t *testing.T) {
+	srv := natstest.Start(t)
+	opts := testOptions(t, t.TempDir())
+	p := mustOpen(t, srv.Connect(t), opts)
+	appendMany(t, p, 0, 10)
+	mustClose(t, p)
+	rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
+		from, _ := recordAt(t, b, 3)
+		b[from] ^= 1
+		return b
+	})
+	if s, err := Inspect(opts.Dir); err != nil || s.Damaged != 0 || s.Waiting != 0 {
+		t.Errorf("state %+v, error %v; want nothing", s, err)
+	}
+}

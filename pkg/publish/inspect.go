@@ -100,7 +100,7 @@ func exists(path string) bool {
 func (s *State) readWaiting(spool *spool, c *cursor) error {
 	rd := spool.reader(c.next)
 	defer rd.close()
-	for {
+	for last := uint64(0); ; {
 		it, err := rd.next()
 		if errors.Is(err, io.EOF) || err == nil && it.fault == torn {
 			return nil // torn is what is being written
@@ -108,8 +108,9 @@ func (s *State) readWaiting(spool *spool, c *cursor) error {
 		if err != nil {
 			return err
 		}
+		last = max(last, it.ordinal)
 		switch {
-		case it.ordinal > 0 && it.ordinal < c.next:
+		case it.ordinal > 0 && it.ordinal < c.next || it.ordinal == 0 && last+1 < c.next:
 		case it.fault != intact:
 			s.Damaged++
 		case it.sequence > c.chain(it.tenant).Last:

@@ -1,12 +1,12 @@
 package decide
 
 import (
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/pythontest"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
@@ -14,10 +14,7 @@ import (
 // python3 -c pass, which is what a hook that is a script costs before it does
 // anything. To reach: a fiftieth.
 func BenchmarkDecision(b *testing.B) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		b.Skip("no python3 here")
-	}
+	python := pythontest.Find(b)
 	to := &recorder{}
 	srv := natstest.Listen(b, b.TempDir(), natstest.Options{NoStreams: true})
 	run(b, New(Options{Registry: answers(b, to, nil)}), srv.Connect(b))
@@ -32,14 +29,11 @@ func BenchmarkDecision(b *testing.B) {
 	decided := 0
 	for b.Loop() {
 		for range rounds {
-			start := time.Now()
+			var spawn time.Duration
 			for range spawns {
-				if err := exec.CommandContext(b.Context(), python, "-c", "pass").Run(); err != nil {
-					b.Fatal(err)
-				}
+				spawn += pythontest.Spawn(b, python) / spawns
 			}
-			spawn := time.Since(start) / spawns
-			start = time.Now()
+			start := time.Now()
 			for range n {
 				if outcome(b, ask(b, nc, "acme", rm).Data).Verdict == hooks.Deny {
 					decided++

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/pythontest"
 )
 
 // hookRuns is how often each command of the benchmark runs in a round.
@@ -18,11 +20,7 @@ const hookRuns = 7
 // starting a process costs at all (/bin/true) and what a hook in Python costs
 // before its first line (python3 -c pass).
 func BenchmarkHook(b *testing.B) {
-	// The interpreter itself, not a shell script that looks for it.
-	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
-	if err != nil {
-		b.Skipf("python3 is not here: %v", err)
-	}
+	python := pythontest.Find(b)
 	binary := filepath.Join(b.TempDir(), "publisher")
 	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/publisher").CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
@@ -35,7 +33,7 @@ func BenchmarkHook(b *testing.B) {
 		argv []string
 	}{
 		{"true", []string{"/bin/true"}},
-		{"python3", []string{string(python), "-c", "pass"}},
+		{"python3", []string{python, "-c", "pass"}},
 		{"down", []string{binary, "hook", "claude-code", "--data-dir", down}},
 		{"decided", []string{binary, "hook", "claude-code", "--data-dir", up}},
 	}

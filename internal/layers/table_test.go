@@ -69,6 +69,7 @@ var floors = map[string]int{
 	"examples/messages":     examples,
 	"examples/registry":     examples,
 	"internal/natstest":     tests,
+	"internal/pythontest":   tests,
 	"internal/e2e":          tests,
 	"internal/layers":       tests,
 }

@@ -1,12 +1,12 @@
 package publisher
 
 import (
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agents"
+	"github.com/hooktrail/hooktrail/internal/pythontest"
 )
 
 // hookDecisionGoal is what a decision may cost of a hook in Python that does
@@ -17,11 +17,7 @@ const hookDecisionGoal = 1.0 / 50
 // command: connect to its socket, ask, and read the answer. To reach: a fiftieth
 // of spawning python3 -c pass.
 func BenchmarkHookDecision(b *testing.B) {
-	// The interpreter itself, not a shell script that looks for it.
-	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable, end='')").Output()
-	if err != nil {
-		b.Skipf("python3 is not here: %v", err)
-	}
+	python := pythontest.Find(b)
 	dir := b.TempDir()
 	_, broker := open(b)
 	service, err := NewHookService(parseHooks(b, noRemoval), &recorder{}, Options{DataDir: dir, Broker: broker})
@@ -47,11 +43,7 @@ func BenchmarkHookDecision(b *testing.B) {
 	var ratios []float64
 	for b.Loop() {
 		for range rounds {
-			began := time.Now()
-			if err := exec.Command(string(python), "-c", "pass").Run(); err != nil {
-				b.Fatal(err)
-			}
-			spawn := time.Since(began)
+			spawn := pythontest.Spawn(b, python)
 			took := make([]time.Duration, calls)
 			for i := range took {
 				began := time.Now()

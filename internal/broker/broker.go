@@ -35,6 +35,7 @@ type Options struct {
 
 	MaxStore       int64 // of the embedded server; 0 means what the disk can hold
 	StreamMaxBytes int64 // of the event stream; 0 means a share of the disk when it is made, and what it has later
+	Replicas       int   // of streams that are made, on a cluster; 0 means 1
 	AllowTamper    bool  // tests only: streams are made without the deny flags
 
 	// Later lets Open return while a broker elsewhere is away: it is connected to
@@ -150,7 +151,7 @@ func (b *Broker) open(ctx context.Context) error {
 }
 
 func (b *Broker) ensureStreams(ctx context.Context) error {
-	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, AllowTamper: b.opts.AllowTamper}
+	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, Replicas: b.opts.Replicas, AllowTamper: b.opts.AllowTamper}
 	if b.embedded != nil {
 		if err := b.embedded.guard(&streams, b.opts.StreamMaxBytes); err != nil {
 			return err

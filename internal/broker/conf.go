@@ -171,15 +171,13 @@ func (c *conf) exports(tenants []string) error {
 }
 
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
-	rights, err := c.space.TenantRights(tenant)
-	if err != nil {
-		return err
-	}
 	routes, err := c.space.Routes(tenant)
 	if err != nil {
 		return err
 	}
+	rights := subjects.GuestRights(routes)
 	c.line(1, "%q {", tenantAccount(tenant))
+	c.line(2, "limits: {max_connections: %d}", maxOfAccount)
 	c.line(2, "users: [")
 	for _, u := range engines {
 		c.user(u, rights)

@@ -2,11 +2,13 @@ package broker_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats-server/v2/server"
@@ -82,20 +84,25 @@ func TestConf_Keys(t *testing.T) {
 	for _, role := range []subjects.Role{subjects.PublisherRole, subjects.AuditorRole, subjects.TrackerRole, subjects.MetricsRole, subjects.ReaderRole} {
 		open(t, broker.Options{URL: url, Login: key(string(role)), Role: role})
 	}
-	file := filepath.Join(t.TempDir(), "engine.nk")
-	if err := os.WriteFile(file, seed, 0o600); err != nil {
-		t.Fatal(err)
+	began := time.Now()
+	_, err = broker.Open(t.Context(), broker.Options{URL: url, Login: key("tracker"), Role: subjects.AuditorRole})
+	if !errors.Is(err, broker.ErrPermission) || !strings.Contains(err.Error(), "_INBOX.auditor.") || time.Since(began) > 5*time.Second {
+		t.Errorf("with the key of another: got %v after %v, want a refusal at once", err, time.Since(began))
 	}
-	option, err := nats.NkeyOptionFromSeed(file)
-	if err != nil {
-		t.Fatal(err)
+	option := keyOption(t, seed)
+	for n := 0; ; n++ {
+		nc, err := nats.Connect(url, option)
+		if n > 512 || err != nil && n < 100 {
+			t.Fatalf("an engine has %d connections, then %v", n, err)
+		}
+		if err != nil {
+			break
+		}
+		defer nc.Close()
+		if n == 0 {
+			wantStored(t, owner, nc, "hooktrail.ev.p.r.custom", "hooktrail.ev.a=20b=2E=2A.p.r.custom")
+		}
 	}
-	nc, err := nats.Connect(url, option)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	wantStored(t, owner, nc, "hooktrail.ev.p.r.custom", "hooktrail.ev.a=20b=2E=2A.p.r.custom")
 }
 
 // serve runs a server with a configuration and JetStream.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,9 +20,8 @@ import (
 var ErrNotRunning = errors.New("nobody runs the embedded broker")
 
 // Dial connects to the broker that opts name, or to the embedded server of the
-// data directory if somebody runs it, with the rights of the role or, as the
-// owner, those of a client without credentials: it runs no server and makes no
-// streams. The caller closes the connection.
+// data directory if somebody runs it, with the rights of the role: it runs no
+// server and makes no streams. The caller closes the connection.
 func Dial(ctx context.Context, opts Options) (*nats.Conn, error) {
 	options := []nats.Option{nats.Name(opts.Name), nats.Timeout(dialTimeout)}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -66,8 +66,13 @@ func (o Options) here() (address string, options []nats.Option, err error) {
 	options = []nats.Option{nats.SetCustomDialer(d)}
 	if o.Role != subjects.Owner {
 		options, err = withKey(options, d.dir, o)
+		return "nats://" + host, options, err
 	}
-	return "nats://" + host, options, err
+	secret, err := os.ReadFile(filepath.Join(d.dir, "secret"))
+	if err != nil {
+		return "", nil, fmt.Errorf("broker secret: %w", err)
+	}
+	return "nats://" + host, append(options, ownerLogin(string(secret))...), nil
 }
 
 // withKey adds the key that a role has at the embedded server of dir, and its inbox.

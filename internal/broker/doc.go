@@ -16,8 +16,9 @@
 //
 // The embedded server syncs every write to disk before it acknowledges it, and
 // listens on the loopback only. Each service has the rights of its role and no
-// others, engines of a tenant have an account of their own, and strangers, if
-// they are taken at all, may do what a publisher may. [WriteConf] says the same
+// others, engines of a tenant have an account of their own, and so have
+// strangers, if they are taken at all, who may write what a publisher may.
+// [WriteConf] says the same
 // to a server elsewhere. A right that is lacking ends what needs it at once, and
 // is among [Broker.Warnings]. Streams have limits whose sum is below the server's,
 // which is below what the disk can hold.

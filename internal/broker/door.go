@@ -54,7 +54,7 @@ func openDoor(dir, secret string, opts Options) (*doorman, error) {
 	}
 	return &doorman{
 		dir: dir, secret: secret, space: opts.Space, closed: mode == AuthRequired, log: opts.Logger,
-		accounts: map[string]*server.Account{}, engines: map[uint64]string{},
+		accounts: map[string]*server.Account{}, guests: map[uint64]guest{},
 	}, nil
 }
 

@@ -4,10 +4,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -22,7 +19,7 @@ import (
 //	the owner, with the server's secret     everything
 //	services, with a key in keys            what their role needs
 //	engines, with a key in tenants          their tenant's account, and the ways out of it
-//	everybody else                          what a publisher may, or nothing
+//	everybody else                          an account of strangers, and the ways out of it, or nothing
 //
 // It looks at the files whenever somebody connects.
 type doorman struct {
@@ -36,7 +33,7 @@ type doorman struct {
 
 	mu       sync.Mutex // guards what follows
 	accounts map[string]*server.Account
-	engines  map[uint64]string // connections of tenants, and the keys that they came with
+	guests   map[uint64]guest // by connection
 }
 
 // Check implements server.Authentication.
@@ -74,9 +71,7 @@ func (d *doorman) user(c server.ClientAuthentication) (*server.User, error) {
 	case d.closed:
 		return nil, errCredentials
 	}
-	return &server.User{Username: loopbackUser, Permissions: permissions(subjects.Rights{
-		Publish: d.space.PublisherRights(), Subscribe: []string{subjects.LoopbackInbox + ".>"},
-	})}, nil
+	return d.admit(c, loopbackUser, guest{account: localAccount}, d.space.LocalRoutes())
 }
 
 // verified reports whether a client has the key that it says it has.
@@ -105,49 +100,15 @@ func (d *doorman) holder(c server.ClientAuthentication, key string) (*server.Use
 	if err != nil {
 		return nil, errUnknown
 	}
-	account, err := d.account(k.Tenant)
+	routes, err := d.space.Routes(k.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	rights, err := d.space.TenantRights(k.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.engines[c.GetID()] = key
-	return &server.User{Username: key, Account: account, Permissions: permissions(rights)}, nil
+	return d.admit(c, key, guest{account: tenantAccount(k.Tenant), key: key}, routes)
 }
 
 // inboxOf is the inbox prefix of a role on the embedded server.
 func inboxOf(role subjects.Role) string { return subjects.ServiceInbox + "." + string(role) }
-
-// account returns a tenant's account. What is published there goes nowhere but
-// the tenant's own ways out.
-func (d *doorman) account(tenant string) (*server.Account, error) {
-	routes, err := d.space.Routes(tenant)
-	if err != nil {
-		return nil, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if a, ok := d.accounts[tenant]; ok {
-		return a, nil
-	}
-	owner := d.server.GlobalAccount()
-	a, _ := d.server.LookupOrRegisterAccount(tenantAccount(tenant))
-	for _, r := range routes {
-		err := owner.AddServiceExport(r.To, []*server.Account{a})
-		if err == nil {
-			err = a.AddServiceImport(owner, r.From, r.To)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("account of tenant %q: %s: %w", tenant, r.From, err)
-		}
-	}
-	d.accounts[tenant] = a
-	return a, nil
-}
 
 func permissions(r subjects.Rights) *server.Permissions {
 	p := &server.Permissions{
@@ -165,39 +126,3 @@ func permissions(r subjects.Rights) *server.Permissions {
 
 // responseTime is how long a request may be answered.
 const responseTime = 5 * time.Minute
-
-// revokeEvery is how often keys are looked for that were taken back.
-const revokeEvery = time.Second
-
-// watch cuts off who is connected with a key that was taken back, until stop is
-// closed.
-func (d *doorman) watch(stop <-chan struct{}) {
-	tick := time.NewTicker(revokeEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
-			d.revoke()
-		}
-	}
-}
-
-func (d *doorman) revoke() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for id, key := range d.engines {
-		if d.server.GetClient(id) == nil {
-			delete(d.engines, id)
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(tenantDir(d.dir), key+tenantEnding)); !errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err := d.server.DisconnectClientByID(id); err == nil {
-			d.log.Info("broker cut off a client whose key was taken back", "key", key)
-		}
-		delete(d.engines, id)
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -34,6 +35,9 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("broker folder: %w", err)
 	}
+	if err := private(dir, keyDir(dir), tenantDir(dir)); err != nil {
+		return err
+	}
 	for {
 		lock, err := filelock.Try(filepath.Join(dir, "lock"))
 		if err == nil {
@@ -53,6 +57,24 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 	}
 }
 
+// private refuses folders that everybody may write to: who puts a key there is
+// let in, and who makes the folder before us knows the secret.
+func private(folders ...string) error {
+	for _, dir := range folders {
+		info, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("broker folder: %w", err)
+		}
+		if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
+			return fmt.Errorf("broker folder: everybody may write to %s: look for keys there that are not yours, then chmod 700 it", dir)
+		}
+	}
+	return nil
+}
+
 // runEmbedded runs the server. Its own connection makes and watches the streams;
 // a role gets another one, with no more rights than it has elsewhere.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
@@ -66,7 +88,7 @@ func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Loc
 	}
 	b.embedded.lock = lock
 	how := nats.InProcessServer(b.embedded.server)
-	owner := []nats.Option{nats.UserInfo(serviceUser, secret), nats.CustomInboxPrefix(subjects.ServiceInbox + ".owner")}
+	owner := ownerLogin(secret)
 	if b.opts.Role == subjects.Owner {
 		if err := b.connectWith(b.embedded.url, append(owner, how)...); err != nil {
 			return err
@@ -108,7 +130,7 @@ func (b *Broker) connectAs(dir, address string, how nats.Option) error {
 		if err != nil {
 			return fmt.Errorf("broker secret: %w", err)
 		}
-		err = b.connectWith(address, how, nats.UserInfo(serviceUser, string(secret)), nats.CustomInboxPrefix(subjects.ServiceInbox+".owner"))
+		err = b.connectWith(address, append(ownerLogin(string(secret)), how)...)
 		b.streams = b.js
 		return err
 	}
@@ -121,6 +143,12 @@ func (b *Broker) connectAs(dir, address string, how nats.Option) error {
 		b.streams = b.js
 	}
 	return err
+}
+
+// ownerLogin is what a connection needs that may do everything at the server with
+// this secret.
+func ownerLogin(secret string) []nats.Option {
+	return []nats.Option{nats.UserInfo(serviceUser, secret), nats.CustomInboxPrefix(subjects.ServiceInbox + ".owner")}
 }
 
 func (b *Broker) connectWith(address string, options ...nats.Option) error {

@@ -21,8 +21,17 @@ func Refusal(err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
 	}
-	_, action, _ := strings.Cut(err.Error(), "Permissions Violation for ")
+	_, action, ok := strings.Cut(err.Error(), "Permissions Violation for ")
+	if !ok {
+		action = err.Error()
+	}
 	return fmt.Errorf("%w: %s", ErrPermission, action)
+}
+
+// deaf reports whether a refusal is one to listen: for answers, as nothing else
+// is listened for while streams are made.
+func deaf(refusal error) bool {
+	return strings.HasPrefix(refusal.Error(), ErrPermission.Error()+": Subscription to ")
 }
 
 // maxRefusals is how many are remembered.
@@ -44,7 +53,7 @@ func (b *Broker) reported(err error) {
 		b.warnings[warnRefused] = refusal.Error() + "; give its user the rights of docs/operations.md"
 	}
 	b.mu.Unlock()
-	if cancel != nil && strings.Contains(refusal.Error(), `"$JS.API.STREAM.`) {
+	if cancel != nil && (deaf(refusal) || strings.Contains(refusal.Error(), `"$JS.API.STREAM.`)) {
 		cancel(refusal)
 	}
 	if !known {
@@ -91,8 +100,12 @@ func (b *Broker) unlessRefused(ctx context.Context, do func(context.Context) err
 		b.mu.Unlock()
 	}()
 	err := do(ctx)
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrPermission) {
-		return fmt.Errorf("streams: %w; hooktrail nats init, with the rights of the owner, makes them", cause)
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil || !errors.Is(cause, ErrPermission):
+		return err
+	case deaf(cause):
+		return fmt.Errorf("streams: %w; is it the login of another service?", cause)
 	}
-	return err
+	return fmt.Errorf("streams: %w; hooktrail nats init, with the rights of the owner, makes them", cause)
 }

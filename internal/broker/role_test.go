@@ -179,3 +179,33 @@ func strangeKey(t *testing.T) nats.Option {
 	}
 	return key
 }
+
+// Who dials as the owner may do what the owner may: it can read the secret.
+func TestDial_Owner(t *testing.T) {
+	dir := t.TempDir()
+	open(t, broker.Options{DataDir: dir, Auth: broker.AuthRequired})
+	nc, err := broker.Dial(t.Context(), broker.Options{DataDir: dir, Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	allowed(t, nc, "replay.acme")
+}
+
+// A folder in which everybody may put a key is no place for keys.
+func TestOpen_FolderOfEverybody(t *testing.T) {
+	for _, name := range []string{"nats", "nats/keys", "nats/tenants"} {
+		dir := t.TempDir()
+		folder := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(folder, 0o700), os.Chmod(folder, 0o777)); err != nil {
+			t.Fatal(err)
+		}
+		b, err := broker.Open(t.Context(), broker.Options{DataDir: dir})
+		if err == nil {
+			closeBroker(t, b)
+			t.Errorf("%s: opened", name)
+		} else if !strings.Contains(err.Error(), folder) || !strings.Contains(err.Error(), "chmod") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

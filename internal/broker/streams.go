@@ -82,7 +82,7 @@ func explain(err error) error {
 	switch api.ErrorCode {
 	case errCodeStorage, errCodeResources:
 		return fmt.Errorf("%w: the broker has no room for it; "+
-			"make room on its disk, raise its max_file_store, or choose a smaller stream", err)
+			"make room on its disk, raise its max_file_store, or make a smaller stream with hooktrail nats init --max-bytes", err)
 	case errCodeOverlap:
 		return fmt.Errorf("%w: another stream stores these subjects; choose another subject prefix", err)
 	}

@@ -115,6 +115,9 @@ func readTenant(dir, public string) (TenantKey, error) {
 	if k.Key != public || k.Tenant == "" {
 		return TenantKey{}, fmt.Errorf("key of a tenant: %s is of another key", path)
 	}
+	if _, err := subjects.Token(k.Tenant); err != nil {
+		return TenantKey{}, fmt.Errorf("key of a tenant: %s: tenant: %w", path, err)
+	}
 	return k, nil
 }
 

@@ -25,7 +25,8 @@ func engine(t *testing.T, b *broker.Broker, dir, tenant string) *nats.Conn {
 	return engineWith(t, b, seed)
 }
 
-func engineWith(t *testing.T, b *broker.Broker, seed []byte) *nats.Conn {
+// keyOption is what a connection needs that comes with a seed.
+func keyOption(t *testing.T, seed []byte) nats.Option {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "engine.nk")
 	if err := os.WriteFile(file, seed, 0o600); err != nil {
@@ -35,7 +36,12 @@ func engineWith(t *testing.T, b *broker.Broker, seed []byte) *nats.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nc, err := nats.Connect(b.URL(), key, nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	return key
+}
+
+func engineWith(t *testing.T, b *broker.Broker, seed []byte) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(b.URL(), keyOption(t, seed), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
 		t.Fatal(err)
 	}

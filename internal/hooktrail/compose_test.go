@@ -93,7 +93,7 @@ func checkHealth(t *testing.T, s types.ServiceConfig, project *types.Project) {
 	if s.Name == "nats" {
 		listens = readDoc(t, "deploy/nats.conf")
 	}
-	if !strings.Contains(listens, "0.0.0.0:"+u.Port()) {
+	if !strings.Contains(listens, "0.0.0.0:"+u.Port()) && !strings.Contains(listens, u.Host) {
 		t.Errorf("the health check asks port %s", u.Port())
 	}
 	for name := range s.DependsOn {

@@ -43,17 +43,24 @@ type initialized struct {
 }
 
 func natsInitCommand(shared *cli.Shared) *cobra.Command {
-	return &cobra.Command{
+	var size int64
+	var replicas int
+	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make the streams",
 		Long: `Make the streams that are missing, with the rights of the owner. The services need
 not have the right to, then. A stream that is there is left as it is; what is
 different about it is printed.`,
-		Example: `  hooktrail nats init --nats-url nats://nats:4222 --nats-nkey DATA/nats/keys/owner.nk`,
+		Example: `  hooktrail nats init --nats-url nats://nats:4222 --nats-nkey DATA/nats/keys/owner.nk
+  hooktrail nats init --nats-url nats://context:cluster --replicas 3 --max-bytes 107374182400`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if size < 0 || replicas < 1 || replicas > 5 {
+				return cli.Usage("--max-bytes is %d, want 0 or more; --replicas is %d, want 1 to 5", size, replicas)
+			}
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login),
 				Auth: broker.AuthMode(shared.Auth), Name: "hooktrail nats init", Logger: shared.Logger(cmd),
+				StreamMaxBytes: size, Replicas: replicas,
 			}, func(b *broker.Broker) error {
 				space := b.Space()
 				out := initialized{
@@ -74,4 +81,7 @@ different about it is printed.`,
 			})
 		},
 	}
+	cmd.Flags().Int64Var(&size, "max-bytes", 0, "`bytes` that the stream of events may hold when it is made; 0 is 10 GiB, at the embedded server a share of the disk")
+	cmd.Flags().IntVar(&replicas, "replicas", 1, "`servers` of a cluster that keep each stream that is made")
+	return cmd
 }

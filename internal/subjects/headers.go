@@ -13,8 +13,9 @@ const (
 	// message on the literal subject, 0 when there is none. Its companion with a
 	// subject of its own is not used, because account imports do not map it.
 	ExpectedLastSubjectSequence = "Nats-Expected-Last-Subject-Sequence"
-	// MessageID is what the server drops duplicates by. Foreign publishers of
-	// single events set it to the event id; batches of ours never carry it.
+	// MessageID is what the server drops duplicates by, of all tenants alike.
+	// Foreign publishers of single events set it to the event id where nobody else
+	// can have or guess that; batches of ours never carry it.
 	MessageID = "Nats-Msg-Id"
 )
 

@@ -96,9 +96,11 @@ func (s Space) chainLookup(subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
-// Route is a way out of a tenant's account: what is published to From there is
+// Route is a way out of an account of guests: what is published to From there is
 // published to To in the account that owns the streams, with the same tokens in
-// the places of the wildcards.
+// the places of the wildcards. Answers come back the same way, whatever subject
+// they were asked for on: a guest has nothing written there with other rights
+// than its own.
 type Route struct{ From, To string }
 
 // Routes are all the ways out of a tenant's account: its events and manifests,
@@ -124,15 +126,21 @@ func (s Space) Routes(tenant string) ([]Route, error) {
 	}, nil
 }
 
-// TenantRights are the rights of an engine in the account of its tenant.
-func (s Space) TenantRights(tenant string) (Rights, error) {
-	routes, err := s.Routes(tenant)
-	if err != nil {
-		return Rights{}, err
+// LocalRoutes are the ways out of the account of local clients without
+// credentials: what a publisher may ask for, of any tenant.
+func (s Space) LocalRoutes() []Route {
+	var routes []Route
+	for _, subject := range s.PublisherRights() {
+		routes = append(routes, Route{From: subject, To: subject})
 	}
+	return routes
+}
+
+// GuestRights are the rights of a client in an account with these ways out.
+func GuestRights(routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, route := range routes {
 		r.Publish = append(r.Publish, route.From)
 	}
-	return r, nil
+	return r
 }

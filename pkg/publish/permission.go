@@ -38,16 +38,7 @@ func refusalsFrom(nc *nats.Conn) refusals { return refusals{nc: nc, before: nc.L
 // subscribe to inbox; nil if there was none.
 func (r refusals) about(inbox string, concerns func(subject string) bool) error {
 	err := r.nc.LastError()
-	if !errors.Is(err, nats.ErrPermissionViolation) {
-		return nil
-	}
-	_, action, ok := strings.Cut(err.Error(), "Permissions Violation for ")
-	if !ok {
-		return nil
-	}
-	verb, quoted, _ := strings.Cut(action, " to ")
-	prefix, _ := strconv.QuotedPrefix(quoted)
-	subject, _ := strconv.Unquote(prefix) // empty if there is none
+	action, verb, subject := refused(err)
 	switch {
 	case subject == "":
 		return nil
@@ -57,6 +48,25 @@ func (r refusals) about(inbox string, concerns func(subject string) bool) error 
 		return nil
 	}
 	return fmt.Errorf("%w: %s", ErrPermission, action)
+}
+
+// refused returns what the server says that it does not permit, such as
+//
+//	Publish to "hooktrail.ev.acme.p.r.custom"
+//
+// and the verb and the subject of it; all are empty when err says nothing of the
+// kind.
+func refused(err error) (action, verb, subject string) {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return "", "", ""
+	}
+	_, action, _ = strings.Cut(err.Error(), "Permissions Violation for ")
+	verb, quoted, _ := strings.Cut(action, " to ")
+	prefix, _ := strconv.QuotedPrefix(quoted)
+	if subject, err = strconv.Unquote(prefix); err != nil {
+		return "", "", ""
+	}
+	return action, verb, subject
 }
 
 // ask is about, once the server has reported what it has to by now.

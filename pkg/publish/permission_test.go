@@ -3,6 +3,8 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -92,4 +94,25 @@ func wantRefusal(t *testing.T, p *Publisher, what string) {
 	if err := p.Flush(ctx); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), what) {
 		t.Errorf("got %v, want a refusal that names %s", err, what)
 	}
+}
+
+// The subject of a refusal is read back as the server wrote it.
+func FuzzRefused(f *testing.F) {
+	for _, subject := range []string{"hooktrail.ev.acme.p.r.custom", "", `a to "b"`, "ü\x00\xff", "$JS.API.>"} {
+		f.Add("Publish", subject)
+		f.Add("Subscription", subject)
+	}
+	f.Fuzz(func(t *testing.T, what, subject string) {
+		for _, verb := range []string{"Publish", "Subscription"} {
+			said := verb + " to " + strconv.Quote(subject)
+			action, gotVerb, got := refused(fmt.Errorf("%w: Permissions Violation for %s", nats.ErrPermissionViolation, said))
+			if action != said || gotVerb != verb || got != subject {
+				t.Errorf("%s: got %q, %q, %q", said, action, gotVerb, got)
+			}
+		}
+		if _, _, got := refused(errors.New(what + " to " + subject)); got != "" {
+			t.Errorf("%q is no refusal, got %q", what, got)
+		}
+		_, _, _ = refused(fmt.Errorf("%w: Permissions Violation for %s", nats.ErrPermissionViolation, what))
+	})
 }

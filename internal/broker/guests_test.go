@@ -1,0 +1,146 @@
+package broker_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// stranger connects without credentials.
+func stranger(t *testing.T, b *broker.Broker) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(b.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return quiet(nc)
+}
+
+// The server writes an answer wherever it is asked to, with rights that who asks
+// has not, and a manifest is what its writer wants it to be: so it could be told
+// by way of one to hand over, or to delete, what everybody wrote.
+func TestGuests_AnswersGoNowhereElse(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, broker.Options{DataDir: dir})
+	for name, nc := range map[string]*nats.Conn{"local": stranger(t, b), "engine": engine(t, b, dir, "acme")} {
+		spy := fmt.Sprintf(`{"stream_name":"HOOKTRAIL_EV","config":{"durable_name":"spy","name":"spy","deliver_subject":"_INBOX.%s"}}`, name)
+		for producer, order := range map[string]string{"spy": spy, "none": ""} {
+			if _, err := nc.Request("hooktrail.chain.acme."+producer, []byte(order), 5*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			for _, reply := range []string{
+				"$JS.API.CONSUMER.CREATE.HOOKTRAIL_EV.spy", "$JS.API.CONSUMER.DURABLE.CREATE.HOOKTRAIL_EV.spy",
+				"$JS.API.STREAM.DELETE.HOOKTRAIL_ADV", "hooktrail.dlq.auditor", "hooktrail.ev.other.p.r.custom",
+			} {
+				if name == "local" && strings.HasPrefix(reply, "hooktrail.ev.") {
+					continue // may write it anyway
+				}
+				err := nc.PublishRequest("$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme."+producer, reply, nil)
+				if err := errors.Join(err, nc.Flush()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// Behind this answer those from before are where they go.
+		if _, err := nc.Request("$JS.API.DIRECT.GET.HOOKTRAIL_EV.hooktrail.chain.acme.none", nil, 5*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		untouched(t, b, name)
+	}
+}
+
+// untouched wants the streams as they were made, with nobody reading them.
+func untouched(t *testing.T, b *broker.Broker, who string) {
+	t.Helper()
+	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV"} {
+		stream, err := b.JetStream().Stream(t.Context(), name)
+		if err != nil {
+			t.Fatalf("%s: %s: %v", who, name, err)
+		}
+		info := stream.CachedInfo()
+		if info.State.Consumers > 0 || name != "HOOKTRAIL_EV" && info.State.Msgs > 0 {
+			t.Errorf("%s: %s has %d consumers and %d messages", who, name, info.State.Consumers, info.State.Msgs)
+		}
+		if _, err := stream.GetLastMsgForSubject(t.Context(), "hooktrail.ev.>"); err == nil {
+			t.Errorf("%s: wrote an event by way of an answer", who)
+		}
+	}
+}
+
+// Who asks for a decision and nobody decides is told so, and waits for no timeout.
+func TestGuests_NobodyDecides(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, broker.Options{DataDir: dir})
+	for name, nc := range map[string]*nats.Conn{"local": stranger(t, b), "engine": engine(t, b, dir, "acme")} {
+		if _, err := nc.Request("hooktrail.decide.acme", nil, 5*time.Second); !errors.Is(err, nats.ErrNoResponders) {
+			t.Errorf("%s: got %v, want %v", name, err, nats.ErrNoResponders)
+		}
+	}
+}
+
+// A tenant that opens all the connections that it can takes none from others.
+func TestGuests_Connections(t *testing.T) {
+	dir := t.TempDir()
+	b := open(t, broker.Options{DataDir: dir})
+	_, seed, err := broker.AddTenant(dir, "greedy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := keyOption(t, seed)
+	var conns []*nats.Conn
+	defer func() {
+		for _, nc := range conns {
+			nc.Close()
+		}
+	}()
+	for err == nil && len(conns) < 1024 {
+		var nc *nats.Conn
+		if nc, err = nats.Connect(b.URL(), key); err == nil {
+			conns = append(conns, nc)
+		}
+	}
+	if !errors.Is(err, nats.ErrAuthorization) || len(conns) < 100 || len(conns) > 512 {
+		t.Fatalf("got %d connections, then %v", len(conns), err)
+	}
+	engine(t, b, dir, "modest")
+	stranger(t, b)
+	open(t, broker.Options{DataDir: dir, Role: subjects.AuditorRole})
+	conns[0].Close()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		nc, err := nats.Connect(b.URL(), key) // when the server has seen the end of the first
+		if err == nil {
+			conns = append(conns, nc)
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("in the place of one that left: %v", err)
+		}
+	}
+}
+
+// Who does not even introduce itself is nobody, and has no rights.
+func TestGuests_Unintroduced(t *testing.T) {
+	b := open(t, broker.Options{DataDir: t.TempDir()})
+	for _, first := range []string{"SUB > 1", "PUB hooktrail.ev.a.p.r.custom 0\r\n", "PING"} {
+		c, err := net.Dial("tcp", strings.TrimPrefix(b.URL(), "nats://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, first+"\r\nPING\r\n")
+		if got, err := io.ReadAll(bufio.NewReader(c)); err != nil || !strings.Contains(string(got), "-ERR") || strings.Contains(string(got), "PONG") {
+			t.Errorf("%q: got %q, %v", first, got, err)
+		}
+	}
+}

@@ -43,6 +43,10 @@ type Options struct {
 	// nothing up.
 	CheckpointFile CheckpointFile
 
+	// TilesListen is the address on which [TilesHandler] answers while the auditor
+	// runs; empty is none.
+	TilesListen string
+
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
 
@@ -100,6 +104,12 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	tiles, err := listenTiles(ctx, o)
+	if err != nil {
+		return o.beforeServing(ctx, err)
+	}
+	defer func() { err = errors.Join(err, tiles.close()) }()
+	p.tiles = tiles
 	files := newFileSync(o, agentfs.Open(ctx, AgentFSDir(o.DataDir), agentfs.Options{Logger: o.Logger}))
 	return serve(ctx, o, p, files)
 }
@@ -126,6 +136,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	var wg sync.WaitGroup
 	wg.Go(func() { files.run(beside, func() { p.renewSilent(beside) }) })
 	wg.Go(func() { p.keepers.run(beside) })
+	wg.Go(func() { p.tiles.run(beside, o.Logger) })
 	opts := consume.Options{
 		Durable: durable, Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
 		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: p.progress,

@@ -54,6 +54,8 @@ nobody who can write to the ledgers can reach it.`,
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
 	cmd.Flags().StringVar((*string)(&opts.CheckpointFile), "checkpoint-file", "", checkpointFileUsage)
+	cmd.Flags().StringVar(&opts.TilesListen, "tiles-listen", "",
+		"`address` on which to serve the ledgers as tlog-tiles, read only: who recorded what when, never what events say")
 	cmd.Flags().DurationVar(&opts.Silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
 	return cmd
 }

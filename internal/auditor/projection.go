@@ -27,6 +27,7 @@ type projected struct {
 	started  bool
 	appended func(tenant string) // told after each commit
 	keepers  keepers
+	tiles    *tilesServer // nil: not asked for
 
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
 	set     *ledger.Set

@@ -106,6 +106,9 @@ var apart = map[string]string{
 var testOnly = []string{
 	"github.com/zricethezav/gitleaks/v8/detect",
 	"github.com/zricethezav/gitleaks/v8/sources",
+	"github.com/transparency-dev/tessera/api/layout",
+	"github.com/transparency-dev/tessera/client",
+	"github.com/transparency-dev/tessera/fsck",
 }
 
 // vague names say nothing about what a package is for.

@@ -134,10 +134,15 @@ type storedTree struct{ conn *sqlite.Conn }
 // ReadHashes implements [tlog.HashReader].
 func (t storedTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
+	var row []byte
+	have := int64(-1) // the row's number
 	for i, index := range indexes {
-		row, err := hashRow(t.conn, index/hashesPerRow)
-		if err != nil {
-			return nil, err
+		if chunk := index / hashesPerRow; chunk != have {
+			var err error
+			if row, err = hashRow(t.conn, chunk); err != nil {
+				return nil, err
+			}
+			have = chunk
 		}
 		at := int(index % hashesPerRow * tlog.HashSize)
 		if len(row) < at+tlog.HashSize {

@@ -11,8 +11,14 @@ const failClosed = {{FAIL_CLOSED}}
 function ask(event, payload, cwd) {
   return new Promise((resolve) => {
     const child = spawn(`${hook} ${event} ${flags}`, { shell: true, cwd, stdio: ["pipe", "pipe", "ignore"] })
-    const timer = setTimeout(() => child.kill(), patience)
     const said = []
+    const timer = setTimeout(() => {
+      // What the shell has started may hold stdout open: nobody waits for its end.
+      child.kill()
+      child.stdout.destroy()
+      child.unref()
+      end()
+    }, patience)
     const end = (answer) => {
       clearTimeout(timer)
       resolve(answer)

@@ -34,6 +34,7 @@ await call("deny", before("deny"))
 await call("patch", before("patch"))
 await call("none", before("none"))
 await call("broken", before("broken"))
+await call("stuck", before("stuck"))
 await call("after", async () => {
   const output = { title: "t", output: "secret", metadata: {} }
   await hooks["tool.execute.after"]({ tool: "bash", sessionID: "s", callID: "c", args: {} }, output)
@@ -54,6 +55,7 @@ case "$payload" in
 *'"command":"deny"'*) echo '{"deny":"not this"}' ;;
 *'"command":"patch"'*) echo '{"output":{"args":{"command":"patched"}}}' ;;
 *'"command":"broken"'*) exit 3 ;;
+*'"command":"stuck"'*) sleep 6 & wait ;;
 *'"output":"secret"'*) echo '{"output":{"output":"hidden"}}' ;;
 esac
 `
@@ -68,10 +70,13 @@ func TestPlugin(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		opts := options(t)
 		opts.Program = filepath.Join(opts.Project, "publisher")
+		opts.Timeout = 2 * time.Second
 		broken := any(map[string]any{"command": "broken", "description": "d"})
+		stuck := any(map[string]any{"command": "stuck", "description": "d"})
 		if closed {
 			opts.Flags = "--fail-closed"
 			broken = "threw: Blocked: Hooktrail does not answer, and fails closed."
+			stuck = broken
 		}
 		apply(t, "opencode", opts)
 		write(t, opts.Program, hookProgram)
@@ -94,7 +99,7 @@ func TestPlugin(t *testing.T) {
 		}
 		want := map[string]any{
 			"deny": "threw: not this", "patch": map[string]any{"command": "patched"},
-			"none": map[string]any{"command": "none", "description": "d"}, "broken": broken, "after": "hidden",
+			"none": map[string]any{"command": "none", "description": "d"}, "broken": broken, "stuck": stuck, "after": "hidden",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("fail-closed %v (-want +got):\n%s", closed, diff)

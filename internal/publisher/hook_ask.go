@@ -117,9 +117,9 @@ func (h *hook) publisherClient() (string, *http.Client, error) {
 		}
 		return "http://localhost", client, nil
 	}
-	u, err := url.Parse(h.publisher)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", nil, errors.New("--publisher: want an address such as https://hooktrail.example:8080")
+	u, err := publisherURL(h.publisher)
+	if err != nil {
+		return "", nil, err
 	}
 	patience := answerSoon
 	if isLoopback(u.Hostname()) {
@@ -128,4 +128,13 @@ func (h *hook) publisherClient() (string, *http.Client, error) {
 	transport.DialContext = (&net.Dialer{Timeout: patience}).DialContext
 	transport.Proxy = http.ProxyFromEnvironment
 	return u.Scheme + "://" + u.Host + u.Path, client, nil
+}
+
+// publisherURL reads the value of --publisher.
+func publisherURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("--publisher: want an address such as https://hooktrail.example:8080")
+	}
+	return u, nil
 }

@@ -1,7 +1,10 @@
 package publisher
 
 import (
+	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // impatient returns a hook that waits for hardly anything.
@@ -143,5 +147,31 @@ func TestHook_WithheldResult(t *testing.T) {
 	d = after(p.Document, &hooks.DocumentOutcome{Value: `{"status":"error","error":"[withheld]"}`})
 	if d.Error != "[withheld]" {
 		t.Errorf("got %q", d.Error)
+	}
+}
+
+// full is an outbox that takes nothing.
+type full struct{}
+
+func (full) Append(context.Context, events.Event) (events.Event, error) {
+	return events.Event{}, publish.ErrFull
+}
+
+// An outbox that is full makes no denial an answer that agents go on after.
+func TestHookService_DeniesWhenFull(t *testing.T) {
+	_, b := open(t)
+	service, err := NewHookService(parseHooks(t, noRemoval), full{}, Options{DataDir: t.TempDir(), Broker: b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { service.close(context.Background()) })
+	h := Handler(full{}, HandlerOptions{Hooks: service})
+	harmless := strings.Replace(removals[0].payload, "rm -rf build/x", "ls", 1)
+	for payload, want := range map[string]int{removals[0].payload: http.StatusOK, harmless: http.StatusServiceUnavailable} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/hooks/claude-code", strings.NewReader(payload)))
+		if w.Code != want || (want == http.StatusOK) != (w.Body.String() == removals[0].denied+"\n") {
+			t.Errorf("got %d %s, want %d", w.Code, w.Body, want)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/agents"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -61,7 +62,8 @@ func (s *HookService) close(ctx context.Context) {
 // command would print, and in [ExitHeader] and [StderrHeader] how it would end.
 // The event is in the outbox then. ?event=NAME names the event of payloads that
 // do not say it. Other answers are problems: 400 for another tenant's, 404 for a
-// tool that is not known, 413, and 503 when nothing can be recorded.
+// tool that is not known, 413, and 503 when nothing can be recorded; but what hooks
+// deny is answered all the same.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tool, err := agents.Named(r.PathValue("tool"))
 	if err != nil {
@@ -112,13 +114,15 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 		}
 		list = p.Decided(out)
 	}
-	for _, e := range list {
-		if _, err := s.to.Append(context.WithoutCancel(ctx), e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
-			s.refuse(w, r, problemOf(err).Status, fmt.Errorf("record event %s: %w", e.ID, err))
+	reply := tool.Reply(p, out)
+	if err := s.record(ctx, list); err != nil {
+		if out.Verdict != hooks.Deny && out.Verdict != hooks.Ask {
+			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
+		// Agents go on after any other answer than their own.
+		s.opts.Logger.ErrorContext(ctx, "denial was not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
-	reply := tool.Reply(p, out)
 	w.Header().Set(ExitHeader, strconv.Itoa(reply.Exit))
 	if reply.Stderr != "" {
 		w.Header().Set(StderrHeader, url.QueryEscape(reply.Stderr))
@@ -126,6 +130,19 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Write(reply.Stdout)
+}
+
+// record brings events into the outbox, within the time that an agent may be kept
+// waiting: it may be one that blocks while it is full.
+func (s *HookService) record(ctx context.Context, list []events.Event) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultHookTimeout)
+	defer cancel()
+	for _, e := range list {
+		if _, err := s.to.Append(ctx, e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
+			return fmt.Errorf("record event %s: %w", e.ID, err)
+		}
+	}
+	return nil
 }
 
 // document answers what publisher hook asks. It says at once that it is there,

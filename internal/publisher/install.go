@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/install"
 )
 
@@ -48,6 +49,26 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	return cmd
 }
 
+// validate reports the first flag that a hook command could do nothing with: there
+// only the agent would see it.
+func (f *installFlags) validate() error {
+	switch {
+	case f.uninstall:
+		return nil
+	case f.hook.timeout <= 0:
+		return cli.Usage("--timeout %v: want more than nothing", f.hook.timeout)
+	case f.hook.publisher != "":
+		if _, err := publisherURL(f.hook.publisher); err != nil {
+			return cli.Usage("%w", err)
+		}
+	}
+	if f.hook.hooks == "" {
+		return nil
+	}
+	_, err := hookconfig.Load(f.hook.hooks)
+	return err
+}
+
 // installed is what install prints with --json.
 type installed struct {
 	Tool    string         `json:"tool"`
@@ -64,8 +85,8 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 	if err != nil && flags.project == "" {
 		return fmt.Errorf("find your home folder: %w; --project needs none", err)
 	}
-	if flags.hook.timeout <= 0 {
-		return cli.Usage("--timeout %v: want more than nothing", flags.hook.timeout)
+	if err := flags.validate(); err != nil {
+		return err
 	}
 	passed, err := passedOn(cmd, shared, flags)
 	if err != nil {
@@ -124,7 +145,7 @@ func passedOn(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 		{"publisher", flags.hook.publisher, false},
 		{"timeout", flags.hook.timeout.String(), false},
 	} {
-		if !cmd.Flags().Changed(f.name) {
+		if !cmd.Flags().Changed(f.name) || f.value == "" {
 			continue
 		}
 		if f.path {

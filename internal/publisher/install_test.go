@@ -55,6 +55,9 @@ func TestInstall_PassesOn(t *testing.T) {
 	t.Setenv("HOOKTRAIL_TENANT", "fromenv")
 	project := t.TempDir()
 	t.Chdir(project)
+	if err := os.WriteFile("my hooks.yaml", []byte(noRemoval), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	out, stderr := installs(t, "codex", "--project", ".", "--hooks", "my hooks.yaml", "--fail-closed", "--timeout", "20s",
 		"--data-dir", "data", "--publisher", "https://h.example", "--no-redact")
 	if stderr != "" {
@@ -98,6 +101,9 @@ func TestInstall_Refuses(t *testing.T) {
 		{"gemini-cli --project " + project, broken + ":2:3: a key in quotes is expected here"},
 		{"emacs", `tool "emacs": not known; there are claude-code, codex, copilot-cli, gemini-cli, opencode`},
 		{"codex --project /does/not/exist", "project /does/not/exist: not a folder"},
+		{"codex --hooks /does/not/exist.yaml", "/does/not/exist.yaml does not exist"},
+		{"codex --hooks " + broken, broken + ":"},
+		{"codex --publisher nonsense", "--publisher: want an address"},
 		{"codex --timeout -1s", "--timeout -1s: want more than nothing"},
 	} {
 		if _, stderr := installs(t, strings.Fields(tt.args)...); !strings.Contains(stderr, tt.want) {

@@ -8,6 +8,12 @@
 // recognise. One process writes below a data directory at a time: a second one
 // waits for the first one's lock and takes over when that process is gone.
 //
-// verify and replay read files and nothing else: they need neither a server nor
-// the auditor, and work beside a running one.
+// Behind the ledgers, which never wait for them, run the AgentFS files and the
+// keepers: a keeper brings the newest checkpoints to one place outside the data
+// directory, at most once a second, and replaces there nothing that the ledger does
+// not continue.
+//
+// verify, replay and proof read files and nothing else: they need neither a server
+// nor the auditor, and work beside a running one. [TilesHandler] reads them for
+// other people's tools.
 package auditor

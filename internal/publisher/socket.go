@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -38,8 +39,25 @@ func socketPath(dir, name string) (path string, done func(), err error) {
 	return "/proc/self/fd/" + strconv.Itoa(int(folder.Fd())) + "/" + name, func() { _ = folder.Close() }, nil
 }
 
-// dialSocket connects to the publisher that serves a data directory.
+// errForeign is why a socket is not asked.
+var errForeign = errors.New("the socket is another user's, who would read what the agent does")
+
+// ownedBy tells whether a file is of a user, or of one who may do everything.
+func ownedBy(info fs.FileInfo, user int) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)
+}
+
+// dialSocket connects to the publisher that serves a data directory. In one that
+// others may write to, the socket may be theirs: that is refused.
 func dialSocket(ctx context.Context, dataDir string) (net.Conn, error) {
+	info, err := os.Lstat(filepath.Join(dataDir, socketName))
+	if err != nil {
+		return nil, err
+	}
+	if !ownedBy(info, os.Geteuid()) {
+		return nil, errForeign
+	}
 	path, done, err := socketPath(dataDir, socketName)
 	if err != nil {
 		return nil, err

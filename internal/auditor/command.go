@@ -20,7 +20,7 @@ import (
 func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
-		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared))
+		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared))
 	shared.Register(cmd)
 	return cmd
 }

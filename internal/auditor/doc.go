@@ -13,7 +13,7 @@
 // directory, at most once a second, and replaces there nothing that the ledger does
 // not continue.
 //
-// verify, replay and proof read files and nothing else: they need neither a server
+// verify, replay, export and proof read files and nothing else: they need neither a server
 // nor the auditor, and work beside a running one. [TilesHandler] reads them for
 // other people's tools.
 package auditor

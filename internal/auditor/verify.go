@@ -30,7 +30,7 @@ type verification struct {
 func verifyCommand(shared *cli.Shared) *cobra.Command {
 	var v verification
 	cmd := &cobra.Command{
-		Use:   "verify",
+		Use:   "verify [BUNDLE]",
 		Short: "Check that nothing was altered and that nothing is missing",
 		Long: `Check a ledger from its first byte, and come to two verdicts.
 
@@ -40,6 +40,10 @@ neither a server nor the auditor, only the ledger's file and the public key.
 
 A thief of the signing key can sign another history. Compare with a checkpoint
 that was kept elsewhere: verify --json prints the newest one as checkpoint.note.
+
+With the file of a bundle, which auditor export wrote, check that instead. Without
+--key, and without a key in the data directory, its own key has to do: then it
+fits together, and who made it is not proved.
 
 With --proof check the proof of one event instead, which auditor proof printed,
 and with --event that this is the event: 0 when it holds, 40 when it does not.
@@ -53,10 +57,15 @@ Exit status:
 		Example: `  auditor verify --tenant acme
   auditor verify --json | jq -r .checkpoint.note > /safe/acme.checkpoint
   auditor verify --ledger copy/ledger.db --key ledger.pub --trusted /safe/acme.checkpoint
+  auditor verify r-42.zip --key ledger.pub
   auditor verify --proof e.tlog-proof --event e.json --key ledger.pub`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
+			case len(args) > 0 && (v.proof != "" || v.file != "" || v.event != "" || v.checkpointFile != ""):
+				return cli.Usage("--ledger, --checkpoint-file, --proof and --event are not for a bundle")
+			case len(args) > 0:
+				return v.runBundle(cmd, shared, args[0])
 			case v.proof != "":
 				return v.runProof(cmd, shared)
 			case v.event != "":
@@ -139,13 +148,18 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 		}
 		return verifier, err
 	}
-	text := v.key
-	if data, err := os.ReadFile(v.key); err == nil {
+	verifier, _, err := keyFlag(v.key)
+	return verifier, err
+}
+
+// keyFlag reads a verifier key, or the file with one.
+func keyFlag(value string) (verifier note.Verifier, text string, err error) {
+	text = value
+	if data, err := os.ReadFile(value); err == nil {
 		text = string(data)
 	}
-	verifier, _, err := ledger.ParseVerifier(text)
-	if err != nil {
-		return nil, cli.Usage("--key is neither a verifier key nor a file with one: %w", err)
+	if verifier, text, err = ledger.ParseVerifier(text); err != nil {
+		return nil, "", cli.Usage("--key is neither a verifier key nor a file with one: %w", err)
 	}
-	return verifier, nil
+	return verifier, text, nil
 }

@@ -78,10 +78,7 @@ func (b *bundle) progress(e ledger.Entry) {
 
 // each calls do with every record of the bundle.
 func (b *bundle) each(ctx context.Context, do func(ledger.Entry) error) error {
-	if b.newest.Size == 0 {
-		return nil
-	}
-	for e, err := range b.reader.Select(ctx, b.selection) {
+	for e, err := range below(ctx, b.reader, b.selection) {
 		if err != nil {
 			return err
 		}

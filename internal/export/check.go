@@ -38,7 +38,7 @@ type Report struct {
 }
 
 // notProvenOfRun is what a bundle of a run cannot tell.
-const notProvenOfRun = "that no producer but these told of the run: a bundle of the whole ledger shows that;\n              "
+const notProvenOfRun = "that no producer but these told of the run, which a bundle of the whole ledger would show; "
 
 // errBundle is returned for what has been no bundle at all.
 var errBundle = errors.New("the file is no bundle")

@@ -1,0 +1,138 @@
+package auditor
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/export"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// bundleFormat is the format of export that is no table.
+const bundleFormat export.Format = "bundle"
+
+// exporting are the flags of export.
+type exporting struct {
+	selection
+
+	format, out, key string
+}
+
+func exportCommand(shared *cli.Shared) *cobra.Command {
+	var x exporting
+	cmd := &cobra.Command{
+		Use:   "export [--run RUN | --from TIME --to TIME] [--format FORMAT] [--out FILE]",
+		Short: "Hand records over: as a bundle that proves them, or as a table",
+		Long: `Write records of a ledger, all of them or those of a run or a range of time, as
+far as they were signed when export began.
+
+  bundle   a zip file that proves what it holds: the records byte for byte, their
+           leaves and the hashes to the signed root, the checkpoint, the key, and
+           a page to read in any browser. auditor verify FILE checks it, offline.
+  jsonl    a line of JSON for each record, with the record's own bytes in it
+  csv      a table for spreadsheets; what looks like a formula has an apostrophe
+           in front
+
+The same ledger gives the same bytes. Export reads the ledger and nothing else.`,
+		Example: `  auditor export --tenant acme --run r-42 --out r-42.zip
+  auditor verify r-42.zip --key ledger.pub
+  auditor export --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return x.run(cmd, shared) },
+	}
+	x.register(cmd.Flags())
+	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl or csv")
+	cmd.Flags().StringVar(&x.out, "out", "", "`file` to write, which must not be there yet; default is stdout")
+	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
+	return cmd
+}
+
+func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
+	opts := export.Options{}
+	if opts.Selection, err = x.parse(); err != nil {
+		return err
+	}
+	switch format := export.Format(x.format); {
+	case format != bundleFormat && format != export.JSONL && format != export.CSV:
+		return cli.Usage("--format: %q is not one of bundle, jsonl and csv", x.format)
+	case format == bundleFormat:
+		if opts.Key, err = x.publicKey(shared); err != nil {
+			return err
+		}
+		if x.out == "" && cli.IsTerminal(cmd.OutOrStdout()) {
+			return cli.Usage("a bundle is nothing for a terminal: name a file with --out")
+		}
+	}
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
+	defer bar.Finish()
+	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
+	err = writeTo(x.out, cmd.OutOrStdout(), func(w io.Writer) error { return x.write(cmd.Context(), w, r, opts) })
+	if errors.Is(err, export.ErrNothing) {
+		return nothingChosen(r.Tenant(), opts.Selection)
+	}
+	return err
+}
+
+func (x exporting) write(ctx context.Context, w io.Writer, r *ledger.Reader, opts export.Options) error {
+	if export.Format(x.format) == bundleFormat {
+		return export.WriteBundle(ctx, w, r, opts)
+	}
+	return export.WriteTable(ctx, w, r, export.Format(x.format), opts)
+}
+
+// publicKey returns the key that goes with a bundle.
+func (x exporting) publicKey(shared *cli.Shared) (string, error) {
+	if x.key != "" {
+		_, text, err := keyFlag(x.key)
+		return text, err
+	}
+	_, text, err := ledger.ReadVerifier(KeyDir(shared.DataDir))
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w (name the key that goes with the bundle with --key)", err)
+	}
+	return text, err
+}
+
+// writeTo calls write with a new file or, if none is named, with out. The file
+// has its name only when all of it is on disk.
+func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
+	if file == "" {
+		buffered := bufio.NewWriter(out)
+		return errors.Join(write(buffered), buffered.Flush())
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s is there already: name another file, or take it away", file))
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".export-*")
+	if err != nil {
+		return fmt.Errorf("make file: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	buffered := bufio.NewWriterSize(f, 1<<20)
+	err = write(buffered)
+	if err == nil {
+		err = errors.Join(buffered.Flush(), f.Sync())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}

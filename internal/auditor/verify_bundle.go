@@ -1,0 +1,82 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/export"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// runBundle checks a bundle.
+func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path string) error {
+	opts := export.CheckOptions{Silence: v.silence, RequireTrusted: v.requireTrusted, Tenant: shared.Tenant}
+	var err error
+	// Where no key is at hand the bundle's own has to do, and the report says so.
+	if opts.Key, err = v.verifier(shared); err != nil && (v.key != "" || !errors.Is(err, os.ErrNotExist)) {
+		return err
+	}
+	if v.trusted != "" {
+		if opts.Trusted, err = os.ReadFile(v.trusted); err != nil {
+			return fmt.Errorf("trusted checkpoint: %w", err)
+		}
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
+	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
+	report, err := export.Check(cmd.Context(), path, opts)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	if shared.JSON {
+		err = cli.PrintJSON(cmd, report)
+	} else {
+		printBundle(cmd.OutOrStdout(), report)
+	}
+	if err != nil || report.Exit == ledger.ExitVerified {
+		return err
+	}
+	return cli.Exit(report.Exit)
+}
+
+// printBundle prints a report about a bundle for people.
+func printBundle(out io.Writer, r export.Report) {
+	l := lines{out: out, palette: cli.PaletteFor(out)}
+	if r.Integrity == ledger.Verified {
+		l.print("Bundle", "", bundleText(r))
+		if r.OwnKey {
+			l.print("Key", l.verdict("ITS OWN", l.palette.Warn),
+				"it fits together; who made it shows only a key that came another way (--key)")
+		}
+	}
+	PrintReport(out, r.Report)
+}
+
+func bundleText(r export.Report) string {
+	b := r.Bundle
+	text := "all of tenant " + b.Tenant
+	switch {
+	case !b.From.IsZero() || !b.To.IsZero():
+		text = "a range of time of tenant " + b.Tenant + ", which cuts runs in two"
+	case b.Run != "":
+		text = "run " + b.Run + " of tenant " + b.Tenant
+	}
+	if b.Run != "" && text[0] == 'a' {
+		text += ", of run " + b.Run
+	}
+	for _, at := range []struct {
+		word string
+		time time.Time
+	}{{"from", b.From}, {"before", b.To}} {
+		if !at.time.IsZero() {
+			text += ", " + at.word + " " + at.time.Format(time.RFC3339)
+		}
+	}
+	return fmt.Sprintf("%s: %s of %s", text, thousands(b.Leaves), plural(b.Size, "leaf", "leaves"))
+}

@@ -18,6 +18,7 @@ const maxIDs = 1000
 type accepted struct {
 	Accepted   int      `json:"accepted"`
 	Duplicates int      `json:"duplicates,omitempty"` // how many of them had been taken before
+	Shed       int      `json:"shed,omitempty"`       // how many of them are lost, and recorded as a gap, under --full shed
 	IDs        []string `json:"ids,omitzero"`         // of the first thousand
 }
 
@@ -46,7 +47,7 @@ func placed(p problem, at cehttp.Received, done accepted) problem {
 		offset := int(at.Offset)
 		p.Index, p.Line, p.Offset = &at.Index, at.Line, &offset
 	}
-	p.Accepted, p.Duplicates, p.IDs = done.Accepted, done.Duplicates, done.IDs
+	p.Accepted, p.Duplicates, p.Shed, p.IDs = done.Accepted, done.Duplicates, done.Shed, done.IDs
 	return p
 }
 
@@ -64,6 +65,8 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	switch {
 	case errors.Is(err, publish.ErrDuplicate):
 		done.Duplicates++
+	case errors.Is(err, publish.ErrShed):
+		done.Shed++ // to send it again would only add to the gap
 	case err != nil:
 		return err
 	default:

@@ -170,6 +170,8 @@ func TestHandler(t *testing.T) {
 		{name: "OtherType", headers: map[string]string{"Content-Type": "application/json"}, body: one("1"), status: 415, want: `nor ce- headers"}`},
 		{name: "Full", headers: map[string]string{"Content-Type": structured}, body: one("full"), status: 503, want: `"detail":"the outbox is full"`},
 		{name: "FullInBatch", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("full") + "]", status: 503, want: `"index":1,"line":1,"offset":56,"accepted":1,"ids":["1"]`, ids: []string{"1"}},
+		{name: "Shed", headers: map[string]string{"Content-Type": batch}, body: "[" + one("1") + "," + one("shed") + "," + one("2") + "]", status: 202, want: `{"accepted":3,"shed":1,"ids":["1","shed","2"]}`, ids: []string{"1", "2"}},
+		{name: "LargerThanTheQuota", headers: map[string]string{"Content-Type": structured}, body: one("large"), status: 413, want: "--quota"},
 		{name: "Closed", headers: map[string]string{"Content-Type": structured}, body: one("closed"), status: 503, want: `shutting down`},
 		{name: "OtherTenant", headers: map[string]string{"Content-Type": structured}, body: one("foreign"), status: 403, want: `"attribute":"tenant"`},
 		{name: "Broken", headers: map[string]string{"Content-Type": structured}, body: one("broken"), status: 500, want: `"detail":"the event was not stored"`},
@@ -180,7 +182,7 @@ func TestHandler(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			to := &recorder{fail: map[string]error{
-				"full": publish.ErrFull, "closed": publish.ErrClosed, "foreign": publish.ErrForeignTenant, "broken": errors.New("secret"),
+				"full": publish.ErrFull, "shed": publish.ErrShed, "large": publish.ErrTooLarge, "closed": publish.ErrClosed, "foreign": publish.ErrForeignTenant, "broken": errors.New("secret"),
 			}}
 			if tt.method == "" {
 				tt.method = http.MethodPost

@@ -24,6 +24,7 @@ type problem struct {
 	Offset     *int     `json:"offset,omitempty"`     // in the body
 	Accepted   int      `json:"accepted,omitempty"`   // events that were taken all the same
 	Duplicates int      `json:"duplicates,omitempty"` // how many of them had been taken before
+	Shed       int      `json:"shed,omitempty"`       // how many of them are lost, and recorded as a gap
 	IDs        []string `json:"ids,omitempty"`        // theirs
 }
 
@@ -47,7 +48,9 @@ func problemOf(err error) problem {
 		return problem{Status: http.StatusBadRequest, Detail: err.Error()}
 	case errors.Is(err, publish.ErrForeignTenant):
 		return problem{Status: http.StatusForbidden, Detail: err.Error(), Attribute: "tenant"}
-	case errors.Is(err, publish.ErrFull), errors.Is(err, publish.ErrShed), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, publish.ErrTooLarge):
+		return problem{Status: http.StatusRequestEntityTooLarge, Detail: "the event is larger than the outbox may be: --quota allows more"}
+	case errors.Is(err, publish.ErrFull), errors.Is(err, context.DeadlineExceeded):
 		return problem{Status: http.StatusServiceUnavailable, Detail: "the outbox is full"}
 	case errors.Is(err, publish.ErrClosed):
 		return problem{Status: http.StatusServiceUnavailable, Detail: "the publisher is shutting down"}

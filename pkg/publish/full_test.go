@@ -71,7 +71,7 @@ func TestFull_Fail(t *testing.T) {
 	if err := big.SetData(events.ToolBeforeData{Tool: strings.Repeat("x", 20<<10)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Append(t.Context(), big); !errors.Is(err, ErrFull) {
+	if _, err := p.Append(t.Context(), big); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("an event larger than the quota: %v", err)
 	}
 	srv.Restart(t)

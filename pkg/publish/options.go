@@ -18,8 +18,11 @@ var (
 	// ErrClosed is returned by Append after Close.
 	ErrClosed = errors.New("publisher is closed")
 	// ErrFull is returned by Append when the outbox has no room for the event
-	// and the policy is [Fail], or when it could never have room for it.
+	// and the policy is [Fail].
 	ErrFull = errors.New("outbox is full")
+	// ErrTooLarge is returned by Append, whatever the policy, for an event that
+	// is larger than [Options.Quota]: there will never be room for it.
+	ErrTooLarge = errors.New("event is larger than the outbox may be")
 	// ErrShed is returned by Append, together with the numbered event, when the
 	// outbox had no room and the policy is [Shed]: the event is lost, and its
 	// number will be recorded as a gap.

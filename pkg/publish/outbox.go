@@ -108,7 +108,7 @@ func (o *outbox) admit(batch []*events.Event) error {
 		return err
 	}
 	if int64(len(buf)) > o.opts.Quota {
-		return fmt.Errorf("%w: %d bytes are more than its quota", ErrFull, len(buf))
+		return fmt.Errorf("%w: %d bytes, its quota is %d", ErrTooLarge, len(buf), o.opts.Quota)
 	}
 	if o.waiting+int64(len(buf)) > o.opts.Quota {
 		return fmt.Errorf("%w: %d bytes wait, %d are allowed", errNoRoom, o.waiting, o.opts.Quota)

@@ -41,6 +41,8 @@ far as they were signed when export began.
   jsonl    a line of JSON for each record, with the record's own bytes in it
   csv      a table for spreadsheets; what looks like a formula has an apostrophe
            in front
+  tiles    a folder that is the whole log in C2SP's tlog-tiles layout, without the
+           records: for mirrors and checkers of others
 
 The same ledger gives the same bytes. Export reads the ledger and nothing else.`,
 		Example: `  auditor export --tenant acme --run r-42 --out r-42.zip
@@ -50,20 +52,23 @@ The same ledger gives the same bytes. Export reads the ledger and nothing else.`
 		RunE: func(cmd *cobra.Command, _ []string) error { return x.run(cmd, shared) },
 	}
 	x.register(cmd.Flags())
-	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl or csv")
-	cmd.Flags().StringVar(&x.out, "out", "", "`file` to write, which must not be there yet; default is stdout")
+	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv or tiles")
+	cmd.Flags().StringVar(&x.out, "out", "", "`file` to write, which must not be there yet, or folder of tiles; default is stdout")
 	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
 	return cmd
 }
 
 func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
+	if export.Format(x.format) == tilesFormat {
+		return x.runTiles(cmd, shared)
+	}
 	opts := export.Options{}
 	if opts.Selection, err = x.parse(); err != nil {
 		return err
 	}
 	switch format := export.Format(x.format); {
 	case format != bundleFormat && format != export.JSONL && format != export.CSV:
-		return cli.Usage("--format: %q is not one of bundle, jsonl and csv", x.format)
+		return cli.Usage("--format: %q is not one of bundle, jsonl, csv and tiles", x.format)
 	case format == bundleFormat:
 		if opts.Key, err = x.publicKey(shared); err != nil {
 			return err

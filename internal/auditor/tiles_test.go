@@ -103,6 +103,29 @@ func TestTiles_ExportedForTessera(t *testing.T) {
 	}
 }
 
+func TestCommand_ExportTiles(t *testing.T) {
+	dir := bigLedger(t)
+	to := filepath.Join(t.TempDir(), "log")
+	export := []string{"export", "--data-dir", dir, "--tenant", "acme", "--format", "tiles"}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want int
+	}{
+		{"NoFolder", nil, 2},
+		{"OneRun", []string{"--out", to, "--run", "r1"}, 2},
+		{"Good", []string{"--out", to}, 0},
+		{"ThereAlready", []string{"--out", to}, 1},
+	} {
+		if status, text := command(t, append(export, tt.args...)...); status != tt.want {
+			t.Errorf("%s: got status %d, want %d:\n%s", tt.name, status, tt.want, text)
+		}
+	}
+	if err := checkTiles(t, dir, client.FileFetcher{Root: to}); err != nil {
+		t.Errorf("Tessera's checker: %v", err)
+	}
+}
+
 func TestTiles_ServedForTessera(t *testing.T) {
 	dir := bigLedger(t)
 	web := httptest.NewServer(TilesHandler(dir, "", Options{}.withDefaults().Logger))

@@ -1,0 +1,31 @@
+package auditor
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/export"
+)
+
+// tilesFormat is the format of export that is a folder of static files.
+const tilesFormat export.Format = "tiles"
+
+// runTiles exports the whole log into a folder.
+func (x exporting) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error) {
+	switch {
+	case x.out == "":
+		return cli.Usage("--format tiles makes a folder: name it with --out")
+	case !x.isAll():
+		return cli.Usage("--format tiles is the whole log: without --run, --from and --to")
+	}
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
+	defer bar.Finish()
+	return ExportTiles(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) })
+}

@@ -163,7 +163,7 @@ func TestFlags_Login(t *testing.T) {
 			"",
 			Login{NKey: "k", CA: "ca", Cert: "cert", Key: "key"},
 		},
-		{"Flag", map[string]string{"NATS_CREDS": "b.creds"}, "--nats-nkey k", Login{NKey: "k"}},
+		{"Flag", map[string]string{"NATS_CREDS": "b.creds"}, "--nats-url u --nats-nkey k", Login{NKey: "k"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, name := range []string{"NATS_CREDS", "NATS_NKEY", "NATS_CA", "NATS_CERT", "NATS_KEY"} {
@@ -181,9 +181,20 @@ func TestFlags_Login(t *testing.T) {
 			}
 		})
 	}
-	status, _, stderr := run(tool(), "load", "f", "--nats-creds", "a", "--nats-nkey", "b")
-	if status != ExitUsage || !strings.Contains(stderr, "nats-creds") {
-		t.Errorf("both: status %d, %s", status, stderr)
+	t.Setenv("NATS_CREDS", "other-tools.creds") // says nothing of the embedded broker
+	if status, _, stderr := run(tool(), "load", "f"); status != ExitOK {
+		t.Errorf("a variable for other tools: status %d, %s", status, stderr)
+	}
+	for _, tt := range []struct{ args, want string }{
+		{"--nats-url u --nats-creds a --nats-nkey b", "nats-creds"},
+		{"--nats-url u --nats-cert a", "nats-key"},
+		{"--nats-nkey a", "--nats-url"}, // it would run a broker of its own
+		{"--auth maybe", `"maybe"`},
+	} {
+		status, _, stderr := run(tool(), append([]string{"load", "f"}, strings.Fields(tt.args)...)...)
+		if status != ExitUsage || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: status %d, %s", tt.args, status, stderr)
+		}
 	}
 }
 

@@ -61,6 +61,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	flags.BoolVarP(&s.Verbose, "verbose", "v", false, "log debug messages")
 	cmd.MarkFlagsMutuallyExclusive("nats-creds", "nats-nkey")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		login := givenLogin(cmd.Flags())
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
 		}
@@ -68,11 +69,29 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
-		if s.DataDir == "" {
+		switch {
+		case s.DataDir == "":
 			return Usage("--data-dir: empty, want a folder")
+		case login != "" && s.NATSURL == "":
+			return Usage("--%s: it is for --nats-url, which is empty", login)
+		case s.NATSURL != "" && (s.Login.Cert == "") != (s.Login.Key == ""):
+			return Usage("--nats-cert and --nats-key: one needs the other")
+		case s.Auth != "" && s.Auth != "open" && s.Auth != "required":
+			return Usage("--auth %q: want open or required", s.Auth)
 		}
 		return nil
 	}
+}
+
+// givenLogin returns a flag of the command line that says how to log in at a
+// broker elsewhere. A variable that does may be there for other tools.
+func givenLogin(flags *pflag.FlagSet) (name string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if f.Name != "nats-url" && strings.HasPrefix(f.Name, "nats-") && natsVariables[f.Name] != "" {
+			name = f.Name
+		}
+	})
+	return name
 }
 
 // TenantOrDefault returns the tenant of a command that works on just one.

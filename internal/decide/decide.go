@@ -22,7 +22,7 @@ type Options struct {
 	Space    subjects.Space
 	Caller   func(ctx context.Context) (tenant string) // whom a request over HTTP may ask for alone, "" for anybody; nil: anybody
 	Timeout  time.Duration                             // that a decision may take at most; [DefaultTimeout] when 0
-	MaxOpen  int                                       // decisions at once; [DefaultMaxOpen] when 0
+	MaxOpen  int                                       // decisions at once, for one tenant half of them; [DefaultMaxOpen] when 0
 	Logger   *slog.Logger                              // nil discards
 }
 
@@ -38,9 +38,10 @@ type Service struct {
 	opts  Options
 	slots chan struct{} // one for each decision under way
 
-	mu     sync.Mutex // guards closed, and open against it
-	closed bool
-	open   sync.WaitGroup // requests over NATS
+	mu       sync.Mutex // guards closed, open against it, and deciding
+	closed   bool
+	open     sync.WaitGroup // requests over NATS
+	deciding map[string]int // decisions under way, by tenant
 }
 
 // New returns a service. It answers over HTTP from now on, and over NATS while
@@ -58,7 +59,7 @@ func New(opts Options) *Service {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{opts: opts, slots: make(chan struct{}, opts.MaxOpen)}
+	return &Service{opts: opts, slots: make(chan struct{}, opts.MaxOpen), deciding: map[string]int{}}
 }
 
 // refusal is why there is no decision. It holds no text of the request.
@@ -88,12 +89,11 @@ func refused(err error) *refusal {
 // decide returns the outcome for a document. A tenant, if given, is the only one
 // that it may name.
 func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
+	leave, ok := s.enter(tenant)
+	if !ok {
 		return "", errBusy
 	}
+	defer leave()
 	if len(data) > hookdoc.MaxBytes {
 		return "", errTooLarge
 	}
@@ -122,6 +122,30 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 		return "", fmt.Errorf("encode outcome: %w", err)
 	}
 	return answer, nil
+}
+
+// enter takes one of the slots for a decision, if there is one, until leave is
+// called. Half of them are left to others by whoever may ask for one tenant alone.
+func (s *Service) enter(tenant string) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tenant != "" && s.deciding[tenant] >= max(s.opts.MaxOpen/2, 1) {
+		return nil, false
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return nil, false
+	}
+	s.deciding[tenant]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		<-s.slots
+		if s.deciding[tenant]--; s.deciding[tenant] == 0 {
+			delete(s.deciding, tenant)
+		}
+	}, true
 }
 
 // place says whose the document is, and which run's: where none is named, the

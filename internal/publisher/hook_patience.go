@@ -31,17 +31,23 @@ type answered struct {
 	close    func(ctx context.Context) // waits for hooks that nobody waits for
 }
 
+// standby is what to say of a payload when there is no time for more.
+type standby struct {
+	run   string // that it is of, empty while that is not known
+	reply agents.Reply
+}
+
 // stand has r be the answer, should there be no time for another.
-func (h *hook) stand(r agents.Reply) { h.standby.Store(&r) }
+func (h *hook) stand(run string, r agents.Reply) { h.standby.Store(&standby{run, r}) }
 
 // answer is run within the time that the agent waits, and without its panics. h
 // is not to be used any more: where time was up, run may still do so.
 func (h *hook) answer(ctx context.Context) answered {
 	over := time.NewTimer(h.patience)
 	defer over.Stop()
-	h.stand(agents.Reply{})
+	h.stand("", agents.Reply{})
 	if h.failClosed && h.tool != nil { // until it is known what is asked
-		h.stand(h.tool.FailClosed(agents.Payload{}, closedReason(errLate)))
+		h.stand("", h.tool.FailClosed(agents.Payload{}, closedReason(errLate)))
 	}
 	dataDir, tenant := h.dataDir, h.tenant
 	done := make(chan answered, 1)
@@ -64,13 +70,13 @@ func (h *hook) answer(ctx context.Context) answered {
 
 // gaveUp tells that an event is missing because of err. What is told is written
 // into a file of its own: whatever hangs may have the outbox.
-func gaveUp(dataDir, tenant string, reply agents.Reply, err error) answered {
+func gaveUp(dataDir, tenant string, s standby, err error) answered {
 	h := &hook{dataDir: dataDir, tenant: tenant, problems: []string{err.Error()}}
 	written := make(chan error, 1)
-	go func() { written <- spool(dataDir, h.told("", nil)) }()
+	go func() { written <- spool(dataDir, h.told(s.run, nil)) }()
 	over := time.NewTimer(lastWords)
 	defer over.Stop()
-	a := answered{reply: reply, problems: h.problems, close: func(context.Context) {}}
+	a := answered{reply: s.reply, problems: h.problems, close: func(context.Context) {}}
 	select {
 	case err := <-written:
 		if err != nil {

@@ -60,7 +60,13 @@ func TestHook_DecidedInTime(t *testing.T) {
 		if err := syscall.Mkfifo(hanging, 0o600); err != nil { // whoever reads it waits
 			t.Fatal(err)
 		}
+		dir := h.dataDir
 		a := h.answer(t.Context())
+		if files, err := filepath.Glob(filepath.Join(spoolDir(dir), "*")); err != nil || len(files) != 1 {
+			t.Errorf("what is missing is told in %v, %v", files, err)
+		} else if list, err := spooled(files[0]); err != nil || len(list) != 1 || list[0].Run != "s1" {
+			t.Errorf("what is missing is told as %v, %v; want of run s1", list, err)
+		}
 		if got := string(a.reply.Stdout); !strings.Contains(got, `"deny"`) || !closed && got != removals[0].denied+"\n" {
 			t.Errorf("with --fail-closed %v: got %+v", closed, a)
 		}

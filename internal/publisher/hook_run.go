@@ -30,8 +30,8 @@ type hook struct {
 	tool  *agents.Tool // nil: the command line names none
 	event string
 
-	patience time.Duration                // how long the agent waits, whatever happens
-	standby  atomic.Pointer[agents.Reply] // the answer, should that time be over now
+	patience time.Duration           // how long the agent waits, whatever happens
+	standby  atomic.Pointer[standby] // what to say, should that time be over now
 
 	wrong    error           // with the command line
 	problems []string        // of this command itself: no text of a payload
@@ -87,13 +87,13 @@ func (h *hook) run(ctx context.Context) agents.Reply {
 	p, unread := h.parse(payload)
 	closed := h.failClosed && (p.Decides || unread != nil) // what cannot be read may be a call
 	if closed {
-		h.stand(h.tool.FailClosed(p, closedReason(errLate)))
+		h.stand(runOf(p.Events), h.tool.FailClosed(p, closedReason(errLate)))
 	} else {
-		h.stand(agents.Reply{})
+		h.stand(runOf(p.Events), agents.Reply{})
 	}
 	reply, list := h.decided(ctx, p)
 	if !closed {
-		h.stand(reply) // else it has to be recorded first
+		h.stand(runOf(list), reply) // else it has to be recorded first
 	}
 	if len(h.problems) > 0 {
 		list = append(list, h.told(runOf(list), nil)...)

@@ -126,7 +126,7 @@ func TestHook_Misconfigured(t *testing.T) {
 		{"Junk", "codex", "nonsense", "not a JSON object", true},
 		{"Empty", "codex", "", "not a JSON object", true},
 		{"List", "gemini-cli", "[1]", "not a JSON object", true},
-		{"TooLong", "codex", `{"a":"` + strings.Repeat("x", maxPayload) + `"}`, "more than 16777216", true},
+		{"TooLong", "codex --timeout 1m", `{"a":"` + strings.Repeat("x", maxPayload) + `"}`, "more than 16777216", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,7 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 
+	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -151,6 +153,39 @@ func TestReplay_ToASubject(t *testing.T) {
 		t.Errorf("%v, %d too many", err, len(got))
 	}
 	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+}
+
+// TestReplay_ToTheEmbeddedBroker finds the broker that runs in the data directory.
+func TestReplay_ToTheEmbeddedBroker(t *testing.T) {
+	dir := t.TempDir()
+	b, err := broker.Open(deadline(t), broker.Options{DataDir: dir, Name: "test", Role: subjects.Owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
+	drain(t, b, dir)
+	sub, err := b.Conn().SubscribeSync("replay.acme")
+	if err = errors.Join(err, b.Conn().Flush()); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"replay", "--data-dir", dir, "--tenant", "acme", "--run", "r1"}
+	_, want := command(t, at...)
+	if status, _ := command(t, append(at, "--subject", "replay.acme")...); status != 0 {
+		t.Fatalf("status %d", status)
+	}
+	for line := range strings.Lines(want) {
+		if m, err := sub.NextMsgWithContext(deadline(t)); err != nil || string(m.Data)+"\n" != line {
+			t.Fatalf("got %v, %v, want %q", m, err, line)
+		}
+	}
+	if err := sub.Unsubscribe(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestPacer_Waits(t *testing.T) {

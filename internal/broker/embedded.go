@@ -25,6 +25,8 @@ const (
 	maxClients   = 1024
 	maxBatches   = 1000 // atomic batches in flight; abandoned ones count for 10 s
 	readyTimeout = 10 * time.Second
+
+	maxSubscriptions = 1024 // of one connection: an engine needs one
 )
 
 // embedded is the server that this process runs, and what it holds on disk.
@@ -81,6 +83,7 @@ func serverOptions(dir, secret string, door *doorman) *server.Options {
 		ServerName: serverName(secret),
 		NoSigs:     true,
 		MaxConn:    maxClients,
+		MaxSubs:    maxSubscriptions,
 		MaxPayload: maxPayload,
 
 		CustomClientAuthentication: door,

@@ -144,3 +144,19 @@ func TestGuests_Unintroduced(t *testing.T) {
 		}
 	}
 }
+
+// A connection listens in so many places and no more.
+func TestGuests_Subscriptions(t *testing.T) {
+	nc := stranger(t, open(t, broker.Options{DataDir: t.TempDir()}))
+	for n := range 2000 {
+		if _, err := nc.SubscribeSync(fmt.Sprintf("_INBOX.%d", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.LastError(); !errors.Is(err, nats.ErrMaxSubscriptionsExceeded) {
+		t.Errorf("got %v, want %v", err, nats.ErrMaxSubscriptionsExceeded)
+	}
+}

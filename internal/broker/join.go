@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -68,7 +67,7 @@ func private(folders ...string) error {
 		if err != nil {
 			return fmt.Errorf("broker folder: %w", err)
 		}
-		if runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 {
+		if info.Mode().Perm()&0o002 != 0 {
 			return fmt.Errorf("broker folder: everybody may write to %s: look for keys there that are not yours, then chmod 700 it", dir)
 		}
 	}

@@ -200,6 +200,29 @@ func TestRights_Embedded(t *testing.T) {
 	run(t, 0, "hooktrail", "tenant", "remove", "acme", "--data-dir", dir)
 }
 
+// TestRights_Local writes as a client without credentials, whose account has
+// nothing in it but the ways out.
+func TestRights_Local(t *testing.T) {
+	dir := t.TempDir()
+	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, StreamMaxBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	nc, err := nats.Connect(b.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	writeRun(t, nc, t.TempDir(), "acme")
+	run(t, 0, "auditor", "serve", "--drain", "--data-dir", dir)
+	run(t, 0, "auditor", "verify", "--tenant", "acme", "--data-dir", dir)
+}
+
 // TestRights_Decisions asks the decision service, which runs with the rights of a
 // publisher: as a local client, and as an engine in its tenant's account.
 func TestRights_Decisions(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -153,13 +154,10 @@ func TestClient_HoldsTheFile(t *testing.T) {
 // The whole way from a recorded transcript to the client, against the recorded
 // truth of its tool calls.
 func TestClient_ListsARecordedSession(t *testing.T) {
-	data := os.Getenv("HOOKTRAIL_DATA")
-	if data == "" {
-		data = filepath.Join("..", "..", "..", "shared", "data")
-	}
+	data := realdata.Path(t)
 	truth, err := os.ReadFile(filepath.Join(data, "oracle-sessions.jsonl"))
 	if err != nil {
-		t.Skipf("no recorded sessions: %v", err)
+		t.Fatal(err)
 	}
 	c := installClient(t)
 	var best struct {

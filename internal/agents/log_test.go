@@ -17,6 +17,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/agents"
 	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -68,7 +69,7 @@ func TestLog_Recorded(t *testing.T) {
 		"ranaroussi-quantstats/post_tool_use.json": {events.ToolResult: 14},
 		"ranaroussi-quantstats/pre_tool_use.json":  {events.ToolBefore: 20},
 	}
-	root := filepath.Join(dataDir(t), "hook-logs")
+	root := realdata.Path(t, "hook-logs")
 	files, err := filepath.Glob(filepath.Join(root, "*", "*.json"))
 	if err != nil || len(files) != len(tests) {
 		t.Fatalf("there are %d files, want %d: %v", len(files), len(tests), err)
@@ -112,7 +113,7 @@ func TestLog_PairsAcrossFiles(t *testing.T) {
 	fold := trace.Fold{}
 	var runs []string
 	for _, name := range []string{"pre_tool_use.json", "post_tool_use.json"} {
-		data, err := os.ReadFile(filepath.Join(dataDir(t), "hook-logs", "ranaroussi-quantstats", name))
+		data, err := os.ReadFile(realdata.Path(t, "hook-logs", "ranaroussi-quantstats", name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +167,7 @@ func TestLog_Faults(t *testing.T) {
 // each type, as the file would have them.
 func sessionEvents(tb testing.TB) []byte {
 	tb.Helper()
-	files, err := filepath.Glob(filepath.Join(dataDir(tb), "hook-payloads", "copilot-cli", "*", "session-events", "*.json"))
+	files, err := filepath.Glob(filepath.Join(realdata.Path(tb), "hook-payloads", "copilot-cli", "*", "session-events", "*.json"))
 	if err != nil || len(files) == 0 {
 		tb.Fatalf("session events: %v, %v", files, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
@@ -23,19 +24,11 @@ type command struct {
 	failed       bool
 }
 
-// recordings returns the folder of recorded runs.
-func recordings() string {
-	if dir := os.Getenv("HOOKTRAIL_DATA"); dir != "" {
-		return dir
-	}
-	return filepath.Join("..", "..", "..", "shared", "data")
-}
-
 // recordedCommands returns the shell commands of the recorded sessions of Claude
 // Code, which tells the exit status of each.
 func recordedCommands(t *testing.T) []command {
 	t.Helper()
-	root := recordings()
+	root := realdata.Path(t)
 	var list []command
 	err := filepath.WalkDir(filepath.Join(root, "claude-code"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".jsonl") {
@@ -96,7 +89,7 @@ func commandOf(e events.Event, calls map[string]string) []command {
 // codexCommands returns the commands of recorded `codex exec --json` streams.
 func codexCommands(t *testing.T) []command {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(recordings(), "codex", "*", "exec-json-stream", "*.jsonl"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "codex", "*", "exec-json-stream", "*.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,24 +13,12 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agents"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
-
-// dataDir returns the folder of recorded runs, which the repository does not hold.
-func dataDir(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "hook-payloads")); err != nil {
-		tb.Skipf("no recorded hook payloads in %s (HOOKTRAIL_DATA names another folder)", dir)
-	}
-	return dir
-}
 
 // payload is what a tool sent to one hook.
 type payload struct {
@@ -57,7 +45,7 @@ var captures = []struct {
 // captured returns the payloads of folders in the order in which they were sent.
 func captured(tb testing.TB, patterns ...string) []payload {
 	tb.Helper()
-	root := filepath.Join(dataDir(tb), "hook-payloads")
+	root := realdata.Path(tb, "hook-payloads")
 	var all []payload
 	for _, pattern := range patterns {
 		dirs, err := filepath.Glob(filepath.Join(root, pattern))

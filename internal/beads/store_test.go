@@ -21,6 +21,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -273,13 +274,9 @@ func TestStore_OlderChangesChangeNothing(t *testing.T) {
 // TestIssue_KeepsRealBeads reads the issues of a real tracker and writes them
 // again: what we know of them stays as it was.
 func TestIssue_KeepsRealBeads(t *testing.T) {
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	f, err := os.Open(filepath.Join(dir, "orchestrators", "beads", "issues.sample.jsonl"))
+	f, err := os.Open(realdata.Path(t, "orchestrators", "beads", "issues.sample.jsonl"))
 	if err != nil {
-		t.Skipf("no recorded issues: %v", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)

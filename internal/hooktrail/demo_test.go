@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 )
 
@@ -59,14 +58,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemo_RecordedSession takes a session of a real tool.
 func TestDemo_RecordedSession(t *testing.T) {
-	data := os.Getenv("HOOKTRAIL_DATA")
-	if data == "" {
-		data = filepath.Join(root, "..", "shared", "data")
-	}
-	session := filepath.Join(data, "claude-code", "marot-spotter", "fa812bfe-b295-4cca-9c2f-fdf01028cb46.jsonl")
-	if _, err := os.Stat(session); err != nil {
-		t.Skipf("recorded sessions are absent (HOOKTRAIL_DATA): %v", err)
-	}
+	session := realdata.Path(t, "claude-code", "marot-spotter", "ae4a77f8-aedd-4bc1-888f-c94edc91af04.jsonl")
 	r, err := runQuietDemo(t, t.Context(), session)
 	if err != nil {
 		t.Fatal(err)

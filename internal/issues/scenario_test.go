@@ -3,12 +3,12 @@ package issues_test
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -88,13 +88,9 @@ var tableScenarios = []string{"D01", "D02", "D03", "D04", "D05", "D08", "D09", "
 
 func loadScenarios(t *testing.T) []scenario {
 	t.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	data, err := os.ReadFile(filepath.Join(dir, "..", "tracker-scenarios-dev.json"))
+	data, err := os.ReadFile(realdata.Path(t, "..", "tracker-scenarios-dev.json"))
 	if err != nil {
-		t.Skipf("no labelled histories: %v", err)
+		t.Fatal(err)
 	}
 	var all []scenario
 	if err := json.Unmarshal(data, &all); err != nil {

@@ -14,23 +14,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/hooktrail/hooktrail/internal/otlp"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-// dataDir returns the folder of recorded data, or skips the test.
-func dataDir(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("recorded data is not here: %v; set HOOKTRAIL_DATA to its folder", err)
-	}
-	return dir
-}
 
 // read returns the events of a document, and what was rejected of it.
 func read(tb testing.TB, s otlp.Signal, media string, body []byte) (list []events.Event, rejected []string) {
@@ -87,7 +75,7 @@ func TestEvents_Documents(t *testing.T) {
 		"20-bothSpellingsSpan": run, "22-vercelAIAnthropicSpan": run, "24-vercelAIAnthropicSpanLegacy": run,
 		"25-vercelAIBedrockSpan": step, "27-traceLoopSpan": {Runs: 1, Steps: 1},
 	}
-	names, err := filepath.Glob(filepath.Join(dataDir(t), "otel", "langfuse-otlp-genai", "*.json"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "otel", "langfuse-otlp-genai", "*.json"))
 	if err != nil || len(names) != len(want) {
 		t.Fatalf("got %d documents, %v, want %d", len(names), err, len(want))
 	}
@@ -173,7 +161,7 @@ func TestEvents_Frameworks(t *testing.T) {
 		"pydantic-ai-with-gemini-2025-12-24":  {Runs: 1, Finished: 1, Steps: 1},
 		"vertex-ai-2025-08-01":                {Runs: 1, Finished: 1, Steps: 1},
 	}
-	names, err := filepath.Glob(filepath.Join(dataDir(t), "otel", "langfuse-framework-traces", "*.trace.json"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "otel", "langfuse-framework-traces", "*.trace.json"))
 	if err != nil || len(names) != len(want) {
 		t.Fatalf("got %d traces, %v, want %d", len(names), err, len(want))
 	}
@@ -263,7 +251,7 @@ func TestEvents_Junk(t *testing.T) {
 
 // A request gives the same events in protobuf as in JSON.
 func TestEvents_Protobuf(t *testing.T) {
-	body, err := os.ReadFile(filepath.Join(dataDir(t), "otel", "langfuse-otlp-genai", "00-resourceSpan.json"))
+	body, err := os.ReadFile(realdata.Path(t, "otel", "langfuse-otlp-genai", "00-resourceSpan.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 )
 
 // importSession folds a transcript as its import would bring it.
@@ -34,13 +35,9 @@ func importSession(tb testing.TB, s *issues.State, name string, c issues.Config)
 // TestGrowingSession imports the snapshots of a growing session one after the
 // other: the issues are those of the last one alone, however low the bar is.
 func TestGrowingSession(t *testing.T) {
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(t, "claude-code", "entireio-cli-growing"), "*", "*", "full.jsonl"))
 	if err != nil || len(names) == 0 {
-		t.Skipf("no growing session: %v", err)
+		t.Fatalf("no growing session: %v", err)
 	}
 	for _, bar := range []int{1, 2, 3} {
 		t.Run(fmt.Sprint("Complexity", bar), func(t *testing.T) {

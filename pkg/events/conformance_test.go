@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,21 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	check "github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/hooktrail/hooktrail/internal/realdata"
 )
 
 // cloudevents returns a file of the CloudEvents specification or its
 // conformance suite, and skips the test where the recorded data is absent.
 func cloudevents(t *testing.T, parts ...string) string {
 	t.Helper()
-	root := os.Getenv("HOOKTRAIL_DATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	name := filepath.Join(append([]string{root, "cloudevents"}, parts...)...)
-	if _, err := os.Stat(name); err != nil {
-		t.Skipf("no recorded data: %v; set HOOKTRAIL_DATA", err)
-	}
-	return name
+	return realdata.Path(t, append([]string{"cloudevents"}, parts...)...)
 }
 
 // example is one event of the conformance suite, and what must be read from it.

@@ -12,12 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/amplifier"
 	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func logFile(tb testing.TB) []byte {
 	tb.Helper()
-	data, err := os.ReadFile(ingesttest.Data(tb, "orchestrators", "amplifier", "amplifier.log.jsonl"))
+	data, err := os.ReadFile(realdata.Path(tb, "orchestrators", "amplifier", "amplifier.log.jsonl"))
 	if err != nil {
 		tb.Fatal(err)
 	}

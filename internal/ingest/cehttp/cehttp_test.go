@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ingest/cehttp"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -41,23 +41,10 @@ func all(r *http.Request) (list []events.Event, err error) {
 	return list, nil
 }
 
-// dataDir returns the folder of recorded data, or skips the test.
-func dataDir(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "data")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("recorded data is not here: %v; set HOOKTRAIL_DATA to its folder", err)
-	}
-	return dir
-}
-
 // TestRead_Conformance runs the scenarios of the CloudEvents conformance
 // suite for the HTTP binding.
 func TestRead_Conformance(t *testing.T) {
-	name := filepath.Join(dataDir(t), "cloudevents", "conformance", "features", "http-protocol-binding.feature")
+	name := realdata.Path(t, "cloudevents", "conformance", "features", "http-protocol-binding.feature")
 	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // TestEvents_SubAgentFiles: a sub-agent's file is a run of its own below
 // that of its session.
 func TestEvents_SubAgentFiles(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(dataDir(t), "claude-code", "*", "*", "subagents", "agent-*.jsonl"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "*", "*", "subagents", "agent-*.jsonl"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("sub-agent files: %v, %v", names, err)
 	}
@@ -36,7 +37,7 @@ func TestEvents_SubAgentFiles(t *testing.T) {
 
 // TestEvents_Individual: excerpts of one line each are read without a report.
 func TestEvents_Individual(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(dataDir(t), "claude-code", "*", "individual", "*.jsonl"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "*", "individual", "*.jsonl"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("excerpts: %v, %v", names, err)
 	}
@@ -52,7 +53,7 @@ func TestEvents_Individual(t *testing.T) {
 // chain returns the snapshots of one growing session, the shortest first.
 func chain(tb testing.TB) [][]byte {
 	tb.Helper()
-	names, err := filepath.Glob(filepath.Join(dataDir(tb), "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(tb), "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
 	if err != nil || len(names) != 5 {
 		tb.Fatalf("snapshots: %v, %v", names, err)
 	}
@@ -78,7 +79,7 @@ func TestEvents_Growing(t *testing.T) {
 		checkGrowing(t, cuts)
 	})
 	t.Run("TwoSessions", func(t *testing.T) {
-		data, err := os.ReadFile(filepath.Join(dataDir(t), "claude-code", "entireio-cli", "8c-fa910f8ef9-5", "full.jsonl"))
+		data, err := os.ReadFile(realdata.Path(t, "claude-code", "entireio-cli", "8c-fa910f8ef9-5", "full.jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,21 +15,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-// dataDir returns the folder of recorded sessions, or skips the test.
-func dataDir(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "data")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("recorded sessions are not here: %v; set HOOKTRAIL_DATA to their folder", err)
-	}
-	return dir
-}
 
 // truth is what the oracle says of one file, and what a fold over events gives.
 type truth struct {
@@ -150,7 +138,7 @@ func readFile(tb testing.TB, name string) ([]events.Event, []*ingest.LineError) 
 // oracle returns the rows about Claude Code transcripts.
 func oracle(tb testing.TB) (dir string, rows []oracleRow) {
 	tb.Helper()
-	dir = dataDir(tb)
+	dir = realdata.Path(tb)
 	f, err := os.Open(filepath.Join(dir, "oracle-sessions.jsonl"))
 	if err != nil {
 		tb.Fatal(err)

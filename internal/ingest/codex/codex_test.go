@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/codex"
 	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -51,7 +52,7 @@ func recorded(tb testing.TB) []string {
 	tb.Helper()
 	var all []string
 	for _, pattern := range []string{"*/raw/sessions/*.jsonl", "*/exec-json-stream/*.jsonl"} {
-		names, err := filepath.Glob(ingesttest.Data(tb, "codex", pattern))
+		names, err := filepath.Glob(filepath.Join(realdata.Path(tb, "codex"), pattern))
 		if err != nil || len(names) == 0 {
 			tb.Fatalf("%s: %d files, %v", pattern, len(names), err)
 		}
@@ -63,7 +64,7 @@ func recorded(tb testing.TB) []string {
 // What the oracle counted is what the events say. It left web searches out,
 // which have no call id.
 func TestEvents_EqualTheOracle(t *testing.T) {
-	f, err := os.Open(ingesttest.Data(t, "oracle-sessions.jsonl"))
+	f, err := os.Open(realdata.Path(t, "oracle-sessions.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestEvents_EqualTheOracle(t *testing.T) {
 			continue
 		}
 		checked++
-		list, _ := ingesttest.ReadFile(t, codex.Events, ingesttest.Data(t, filepath.FromSlash(want.File)))
+		list, _ := ingesttest.ReadFile(t, codex.Events, realdata.Path(t, filepath.FromSlash(want.File)))
 		const stamp = "2006-01-02T15:04:05.000Z"
 		got := row{
 			File: want.File, Sessions: []string{list[0].Session}, Tools: map[string]int{},

@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/gemini"
 	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -40,7 +41,7 @@ func TestEvents_Counts(t *testing.T) {
 
 func recorded(tb testing.TB, pattern string) []string {
 	tb.Helper()
-	names, err := filepath.Glob(ingesttest.Data(tb, "gemini-cli", pattern))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(tb, "gemini-cli"), pattern))
 	if err != nil || len(names) == 0 {
 		tb.Fatalf("%s: %d files, %v", pattern, len(names), err)
 	}

@@ -11,8 +11,6 @@ import (
 	"iter"
 	"maps"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -22,21 +20,6 @@ import (
 
 // Adapter is the Events of a format's package.
 type Adapter func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-
-// Data returns the path of a file or folder of the recorded sessions, or skips
-// the test where they are not there.
-func Data(tb testing.TB, elem ...string) string {
-	tb.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is of interest
-		dir = filepath.Join(filepath.Dir(here), "..", "..", "..", "..", "shared", "data")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("recorded sessions are not here: %v; set HOOKTRAIL_DATA to their folder", err)
-	}
-	return filepath.Join(append([]string{dir}, elem...)...)
-}
 
 // Read returns the events of an input, and what was reported.
 func Read(tb testing.TB, read Adapter, data []byte, opts ingest.Options) (list []events.Event, bad []*ingest.LineError) {

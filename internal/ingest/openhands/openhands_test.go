@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/ingest/openhands"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -61,7 +62,7 @@ func TestEvents_Counts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			list, bad := ingesttest.ReadFile(t, openhands.Events, ingesttest.Data(t, "openhands", tt.file))
+			list, bad := ingesttest.ReadFile(t, openhands.Events, realdata.Path(t, "openhands", tt.file))
 			ingesttest.Check(t, list)
 			if diff := cmp.Diff(tt.want, ingesttest.Count(t, list, bad)); diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
@@ -103,7 +104,7 @@ func TestEvents_AboutTheRun(t *testing.T) {
 		{"resolver/issue-1.json", "neubig__pr-viewer-5-", "neubig/pr-viewer#5", "finished", "", true, false},
 	}
 	for _, tt := range tests {
-		list, _ := ingesttest.ReadFile(t, openhands.Events, ingesttest.Data(t, "openhands", tt.file))
+		list, _ := ingesttest.ReadFile(t, openhands.Events, realdata.Path(t, "openhands", tt.file))
 		first, last := list[0], list[len(list)-1]
 		start := ingesttest.Payload[events.RunStartedData](t, first)
 		end := ingesttest.Payload[events.RunFinishedData](t, last)
@@ -121,7 +122,7 @@ func TestEvents_AboutTheRun(t *testing.T) {
 // Every member of every item, and of the document, is in an event.
 func TestEvents_KeepsEverything(t *testing.T) {
 	for _, file := range []string{"multi_swe_bench/ponylang__ponyc-4588.json", "multi_swe_bench/ponylang__ponyc-4595.json", "resolver/issue-1.json"} {
-		name := ingesttest.Data(t, "openhands", file)
+		name := realdata.Path(t, "openhands", file)
 		list, _ := ingesttest.ReadFile(t, openhands.Events, name)
 		var kept strings.Builder
 		for _, e := range list {
@@ -323,11 +324,11 @@ func TestEvents_RunsOfOneInstance(t *testing.T) {
 // An evaluation writes one line per instance: longer versions of its file give
 // the same events again.
 func TestEvents_Grows(t *testing.T) {
-	data, err := os.ReadFile(ingesttest.Data(t, "openhands", "multi_swe_bench", "ponylang__ponyc-4595.json"))
+	data, err := os.ReadFile(realdata.Path(t, "openhands", "multi_swe_bench", "ponylang__ponyc-4595.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := os.ReadFile(ingesttest.Data(t, "openhands", "resolver", "issue-1.json"))
+	old, err := os.ReadFile(realdata.Path(t, "openhands", "resolver", "issue-1.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,16 +15,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/ingest/sweagent"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // The files in testdata are written after the published formats; the one of the
 // recorded data is mini-swe-agent's own.
 func TestEvents_Counts(t *testing.T) {
-	recorded := ""
-	if dir := os.Getenv("HOOKTRAIL_DATA"); dir != "" || exists(filepath.Join("..", "..", "..", "..", "shared", "data")) {
-		recorded = ingesttest.Data(t, "mini-swe-agent", "github_issue.traj.json")
-	}
 	tests := []struct {
 		file   string
 		want   ingesttest.Counts
@@ -33,7 +30,7 @@ func TestEvents_Counts(t *testing.T) {
 		finish string
 	}{
 		{
-			recorded,
+			"", // recorded
 			ingesttest.Counts{Runs: 1, Steps: 10, Prompts: 1, Calls: 10, Results: 10, Failed: 2, Responses: 10, Messages: 1, Events: 44},
 			map[string]int{"bash": 10},
 			map[int]int{0: 7, 1: 2},
@@ -91,7 +88,7 @@ func TestEvents_Counts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(filepath.Base(tt.file), func(t *testing.T) {
 			if tt.file == "" {
-				t.Skip("recorded sessions are not here; set HOOKTRAIL_DATA to their folder")
+				tt.file = realdata.Path(t, "mini-swe-agent", "github_issue.traj.json")
 			}
 			list, bad := ingesttest.ReadFile(t, sweagent.Events, tt.file)
 			ingesttest.Check(t, list)
@@ -104,11 +101,6 @@ func TestEvents_Counts(t *testing.T) {
 			}
 		})
 	}
-}
-
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
 }
 
 // summary returns the calls by tool, the results by exit code, and how the run

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
@@ -34,13 +35,9 @@ type labelled struct {
 
 func readLabelled(tb testing.TB, name string) []labelled {
 	tb.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "data")
-	}
-	file, err := os.Open(filepath.Join(dir, "shell-commands", name))
+	file, err := os.Open(realdata.Path(tb, "shell-commands", name))
 	if err != nil {
-		tb.Skipf("labelled commands are not here: %v; set HOOKTRAIL_DATA to their folder", err)
+		tb.Fatal(err)
 	}
 	defer file.Close()
 	var rows []labelled

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
@@ -243,13 +244,7 @@ func TestContext_LongFiles(t *testing.T) {
 }
 
 func TestContext_HistoryOfARealTeam(t *testing.T) {
-	root := filepath.Join("..", "..", "..", "..", "shared", "data", "orchestrators", "squad")
-	if data := os.Getenv("HOOKTRAIL_DATA"); data != "" {
-		root = filepath.Join(data, "orchestrators", "squad")
-	}
-	if _, err := os.Stat(root); err != nil {
-		t.Skip("the recorded team is not here")
-	}
+	root := realdata.Path(t, "orchestrators", "squad")
 	e := use(t, hooks.Meta{TeamRoot: root, Agent: "eecom"}, provider.NewContext(provider.ContextOptions{MaxEntries: 3}))
 	out := hooks.SessionStart.Dispatch(t.Context(), e.Registry(), e.Meta(t.Context()), hooks.Session{})
 	history := out.Context[strings.Index(out.Context, "### Template Brady"):]

@@ -4,23 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// dataDir returns the folder of recorded sessions, or skips the test.
-func dataDir(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("recorded sessions are absent (set HOOKTRAIL_DATA to their folder): %v", err)
-	}
-	return dir
-}
+	"github.com/hooktrail/hooktrail/internal/realdata"
+)
 
 // oracle is the truth about one recorded session.
 type oracle struct {
@@ -41,7 +29,7 @@ type oracle struct {
 // oracles returns the truth about every recorded Claude Code session.
 func oracles(t testing.TB) []oracle {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dataDir(t), "oracle-sessions.jsonl"))
+	f, err := os.Open(realdata.Path(t, "oracle-sessions.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,5 +66,5 @@ func tenantOf(o oracle) string {
 // path returns the file of a session.
 func path(t testing.TB, o oracle) string {
 	t.Helper()
-	return filepath.Join(dataDir(t), o.File)
+	return realdata.Path(t, o.File)
 }

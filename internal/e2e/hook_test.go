@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -35,7 +36,7 @@ var captures = map[string][]string{
 // of their events.
 func payloads(t testing.TB, capture string) (names []string, bodies [][]byte) {
 	t.Helper()
-	dir := filepath.Join(dataDir(t), "hook-payloads", capture)
+	dir := realdata.Path(t, "hook-payloads", capture)
 	order, err := os.ReadFile(filepath.Join(dir, "_order.log"))
 	if err != nil {
 		t.Fatal(err)

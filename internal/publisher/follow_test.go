@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -194,7 +195,7 @@ func TestImport_FollowRests(t *testing.T) {
 // A recorded session that grows line by line while it is followed gives the
 // events that it gives at once.
 func TestImport_FollowRecorded(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(dataDir(t), "codex", "madshn-localpush", "raw", "sessions", "rollout-2026-02-23T12-41-04-019c8a4d-8f45-7010-8b5d-7fad920aa6f9.jsonl"))
+	data, err := os.ReadFile(realdata.Path(t, "codex", "madshn-localpush", "raw", "sessions", "rollout-2026-02-23T12-41-04-019c8a4d-8f45-7010-8b5d-7fad920aa6f9.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

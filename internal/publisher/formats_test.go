@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
-	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 )
 
 // headOf returns the bytes of a file that formats are told by.
@@ -52,7 +52,7 @@ func notImported(path string) bool {
 func TestFormats_DetectAllRecordedData(t *testing.T) {
 	for folder, want := range recordedFormats {
 		files := 0
-		err := filepath.WalkDir(ingesttest.Data(t, filepath.FromSlash(folder)), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(realdata.Path(t, filepath.FromSlash(folder)), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || notImported(path) {
 				return err
 			}

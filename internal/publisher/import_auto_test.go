@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 )
 
 // told is what a report says of a file, in one line.
@@ -26,7 +26,7 @@ func TestImport_AutoOfRecordedData(t *testing.T) {
 	_, b := open(t)
 	opts := ImportOptions{Broker: b, DataDir: t.TempDir(), Format: auto}
 	for _, folder := range []string{"openhands", "mini-swe-agent", "orchestrators/amplifier", "hook-logs/ranaroussi-quantstats"} {
-		opts.Paths = append(opts.Paths, ingesttest.Data(t, filepath.FromSlash(folder)))
+		opts.Paths = append(opts.Paths, realdata.Path(t, filepath.FromSlash(folder)))
 	}
 	sum, err := Import(t.Context(), opts)
 	if err != nil {

@@ -18,21 +18,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-// dataDir returns the folder of recorded sessions, or skips the test.
-func dataDir(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("HOOKTRAIL_DATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skipf("recorded sessions are not here: %v; set HOOKTRAIL_DATA to their folder", err)
-	}
-	return dir
-}
 
 // open returns a broker on a server that the test can stop.
 func open(tb testing.TB) (*natstest.Server, *broker.Broker) {
@@ -101,7 +89,7 @@ func without(list []events.Event) (ids []string) {
 
 func TestImport_Folder(t *testing.T) {
 	srv, b := open(t)
-	folder := filepath.Join(dataDir(t), "claude-code", "marot-spotter")
+	folder := realdata.Path(t, "claude-code", "marot-spotter")
 	dir := t.TempDir()
 	var done, total uint64
 	opts := ImportOptions{
@@ -155,7 +143,7 @@ func TestImport_Folder(t *testing.T) {
 // that were superseded aside.
 func TestImport_Growing(t *testing.T) {
 	srv, b := open(t)
-	names, err := filepath.Glob(filepath.Join(dataDir(t), "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
+	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
 	if err != nil || len(names) != 5 {
 		t.Fatalf("snapshots: %v, %v", names, err)
 	}
@@ -225,7 +213,7 @@ func TestImport_Interrupted(t *testing.T) {
 
 func TestPipe_Replays(t *testing.T) {
 	srv, b := open(t)
-	importOne(t, b, t.TempDir(), "a", filepath.Join(dataDir(t), "claude-code", "marot-spotter", "tool_heavy.jsonl"))
+	importOne(t, b, t.TempDir(), "a", realdata.Path(t, "claude-code", "marot-spotter", "tool_heavy.jsonl"))
 	first := stored(t, srv)
 	var lines bytes.Buffer
 	for _, e := range first {

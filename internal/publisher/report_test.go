@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/realdata"
 )
 
 // The report says of each file what it held, whatever its format is.
 func TestImport_Report(t *testing.T) {
 	_, b := open(t)
-	dir := dataDir(t)
+	dir := realdata.Path(t)
 	codex := filepath.Join(dir, "codex", "madshn-localpush", "raw", "sessions", "rollout-2026-02-23T13-19-38-019c8a70-dda7-7f33-98ea-f30553347322.jsonl")
 	claude := filepath.Join(dir, "claude-code", "entireio-cli", "8c-fa910f8ef9-5", "full.jsonl")
 	gemini := filepath.Join(dir, "gemini-cli", "entireio-cli", "ab-2b9748b105-0", "full.jsonl")

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"cmp"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -8,18 +9,25 @@ import (
 )
 
 // near looks for the matches of an expression next to keywords only. It exists
-// for expressions of the form L E T where L can be empty and whatever E matches
-// begins with a keyword: then every match has a keyword where E begins.
+// for expressions whose every alternative has the form L E T, where whatever E
+// matches begins with a keyword: then every match has a keyword where an E begins.
 type near struct {
+	ways []*way
+	// lead is how many bytes an L may take. It is negative where the place of a
+	// match depends on what precedes it: a test then only says that there may be
+	// one.
+	lead int
+}
+
+// way is one alternative of an expression.
+type way struct {
 	// test matches at the start of a text if E T does, and sometimes if it does
 	// not: repetitions that have no bound are followed for some characters only.
 	test  *regexp.Regexp
 	reach int   // how much text test may look at
 	gate  *gate // nil: none
 	word  bool  // no letter, digit or underscore precedes the keyword
-	// lead is how many bytes L may take. It is negative where the place of a match
-	// depends on what precedes it: test then only says that there may be one.
-	lead int
+	lead  int   // of the near, as far as this alternative goes
 }
 
 const (
@@ -35,25 +43,52 @@ func newNear(expression string, keywords []string) *near {
 	if err != nil {
 		return nil
 	}
-	items := flatten(tree, nil)
+	alternatives := []*syntax.Regexp{tree}
+	if tree.Op == syntax.OpAlternate {
+		alternatives = tree.Sub
+	}
 	n := &near{}
-	for len(items) > 0 && isNullable(items[0]) {
+	for _, re := range alternatives {
+		w := newWay(flatten(re, nil), keywords)
+		if w == nil {
+			return nil
+		}
+		n.ways = append(n.ways, w)
+	}
+	n.lead = slices.MaxFunc(n.ways, func(a, b *way) int { return cmp.Compare(a.lead, b.lead) }).lead
+	if slices.ContainsFunc(n.ways, func(w *way) bool { return w.lead < 0 }) {
+		n.lead = -1
+	}
+	return n
+}
+
+// newWay returns nil if what items match one after the other need not be near a
+// keyword.
+func newWay(items []*syntax.Regexp, keywords []string) *way {
+	w := &way{}
+	for ; len(items) > 0; items = items[1:] {
+		if !isNullable(items[0]) {
+			if heads, count := beginWith(items, keywords); heads != nil {
+				return w.behind(items, count, heads)
+			}
+		}
 		width := maxWidth(items[0])
 		if width < 0 || looksBack(items[0]) {
-			n.lead = -1
+			w.lead = -1
 		}
-		if n.lead >= 0 {
-			n.lead += width
+		if w.lead >= 0 {
+			w.lead += width
 		}
-		n.word = items[0].Op == syntax.OpWordBoundary
-		items = items[1:]
+		w.word = items[0].Op == syntax.OpWordBoundary
 	}
-	heads, count := beginWith(items, keywords)
-	if heads == nil {
-		return nil
-	}
-	n.word = n.word && !slices.ContainsFunc(heads, func(head string) bool { return !isWord(head[0]) })
-	n.gate = newGate(items, count, heads)
+	return nil
+}
+
+// behind makes the test of what goes on with items, the first count of which
+// begin with one of heads.
+func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
+	w.word = w.word && !slices.ContainsFunc(heads, func(head string) bool { return !isWord(head[0]) })
+	w.gate = newGate(items, count, heads)
 	bounded := concat()
 	for _, item := range slices.Backward(items) {
 		bounded = bound(item, bounded)
@@ -62,11 +97,12 @@ func newNear(expression string, keywords []string) *near {
 	if len(text) > maxTest {
 		return nil
 	}
-	if n.test, err = regexp.Compile(`\A(?:` + text + `)`); err != nil {
+	var err error
+	if w.test, err = regexp.Compile(`\A(?:` + text + `)`); err != nil {
 		return nil
 	}
-	n.reach = maxWidth(bounded) + margin
-	return n
+	w.reach = maxWidth(bounded) + margin
+	return w
 }
 
 // find returns what pattern.FindAllStringIndex(text, -1) would. The keywords of
@@ -100,8 +136,12 @@ func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 
 // hopeful tells whether there can be a match whose keyword begins at p.
 func (n *near) hopeful(text string, p int) bool {
-	if n.word && p > 0 && isWord(text[p-1]) || n.gate != nil && !n.gate.open(text, p) {
+	return slices.ContainsFunc(n.ways, func(w *way) bool { return w.hopeful(text, p) })
+}
+
+func (w *way) hopeful(text string, p int) bool {
+	if w.word && p > 0 && isWord(text[p-1]) || w.gate != nil && !w.gate.open(text, p) {
 		return false
 	}
-	return n.test.MatchString(text[p:min(p+n.reach, len(text))])
+	return w.test.MatchString(text[p:min(p+w.reach, len(text))])
 }

@@ -17,11 +17,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// How long a publisher may take that does nothing for the agent but listen.
-const (
-	connectNear = 20 * time.Millisecond  // on this machine
-	answerSoon  = 250 * time.Millisecond // until it says that it is there
-)
+// answerSoon is how long a publisher may take to say that it is there. One that
+// is not is known at once: its socket, or its port on this machine, refuses.
+const answerSoon = 250 * time.Millisecond
 
 // errSilent is why a request is given up.
 var errSilent = errors.New("publisher does not answer")
@@ -111,8 +109,6 @@ func (h *hook) publisherClient() (string, *http.Client, error) {
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if h.publisher == "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, connectNear)
-			defer cancel()
 			return dialSocket(ctx, h.dataDir)
 		}
 		return "http://localhost", client, nil
@@ -121,11 +117,7 @@ func (h *hook) publisherClient() (string, *http.Client, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	patience := answerSoon
-	if isLoopback(u.Hostname()) {
-		patience = connectNear
-	}
-	transport.DialContext = (&net.Dialer{Timeout: patience}).DialContext
+	transport.DialContext = (&net.Dialer{Timeout: answerSoon}).DialContext
 	transport.Proxy = http.ProxyFromEnvironment
 	return u.Scheme + "://" + u.Host + u.Path, client, nil
 }

@@ -14,21 +14,13 @@ import (
 // recordTime bounds how long the outbox may take to be had. The agent waits.
 const recordTime = 500 * time.Millisecond
 
-// record brings events to a publisher elsewhere, if there is one, else into the
-// outbox of the data directory, from where the publisher that serves it, now or
-// later, takes them. Events of this machine have this one way only, so that each
-// comes once, whoever is killed meanwhile. It goes on after ctx has ended: what
-// happened has happened.
+// record redacts events and brings them to a publisher elsewhere, if there is
+// one, else into the outbox of the data directory, from where the publisher that
+// serves it, now or later, takes them. Events of this machine have this one way
+// only, so that each comes once, whoever is killed meanwhile. It goes on after
+// ctx has ended: what happened has happened.
 func (h *hook) record(ctx context.Context, list []events.Event) error {
 	ctx = context.WithoutCancel(ctx)
-	if h.publisher != "" && !h.away {
-		err := h.send(ctx, list)
-		if err == nil {
-			return nil
-		}
-		// It may have them all the same: with the same ids, they count once.
-		h.problem(fmt.Errorf("events stay here: %w", err))
-	}
 	redactor := h.redaction.Redactor()
 	if redactor == nil {
 		var err error
@@ -40,6 +32,14 @@ func (h *hook) record(ctx context.Context, list []events.Event) error {
 		if err := redactor.Redact(&list[i]); err != nil {
 			return fmt.Errorf("redact event %s: %w", list[i].ID, err)
 		}
+	}
+	if h.publisher != "" && !h.away {
+		err := h.send(ctx, list)
+		if err == nil {
+			return nil
+		}
+		// It may have them all the same: with the same ids, they count once.
+		h.problem(fmt.Errorf("events stay here: %w", err))
 	}
 	return h.keep(ctx, list)
 }

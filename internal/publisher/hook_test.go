@@ -200,7 +200,7 @@ func TestHook_HungPublisher(t *testing.T) {
 	done := `{"session_id":"s1","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"},"tool_use_id":"t0"}`
 	const slack = 2 * time.Second // this machine may be busy
 	began := time.Now()
-	if got := hookSays(t, dir, done, "claude-code", "--timeout", "1m"); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "does not answer") {
+	if got := hookSays(t, dir, done, "claude-code", "--timeout", "1m"); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "publisher does not answer") {
 		t.Errorf("got %+v", got)
 	}
 	if took := time.Since(began); took > answerSoon+slack {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -88,9 +89,10 @@ type Broker struct {
 	nc   *nats.Conn
 	js   jetstream.JetStream
 
-	streams  jetstream.JetStream // makes and looks at the streams
-	embedded *embedded           // nil where the server runs elsewhere
-	ready    bool                // Open made the streams; else the monitor does
+	streams  jetstream.JetStream      // makes and looks at the streams
+	embedded atomic.Pointer[embedded] // nil where the server runs elsewhere
+	joined   string                   // the folder of the server that another process ran at Open
+	ready    bool                     // Open made the streams; else the monitor does
 
 	mu       sync.Mutex // guards what follows
 	drift    []string
@@ -125,6 +127,9 @@ func Open(ctx context.Context, opts Options) (*Broker, error) {
 		b.arrive(watch)
 		b.monitor(watch)
 	})
+	if b.joined != "" {
+		b.watching.Go(func() { b.succeed(watch, b.joined) })
+	}
 	return b, nil
 }
 
@@ -144,16 +149,16 @@ func (b *Broker) open(ctx context.Context) error {
 		return err
 	}
 	b.ready = true
-	if b.embedded != nil {
-		return b.embedded.announce()
+	if e := b.embedded.Load(); e != nil {
+		return e.announce()
 	}
 	return nil
 }
 
 func (b *Broker) ensureStreams(ctx context.Context) error {
 	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, Replicas: b.opts.Replicas, AllowTamper: b.opts.AllowTamper}
-	if b.embedded != nil {
-		if err := b.embedded.guard(&streams, b.opts.StreamMaxBytes); err != nil {
+	if e := b.embedded.Load(); e != nil {
+		if err := e.guard(&streams, b.opts.StreamMaxBytes); err != nil {
 			return err
 		}
 	}
@@ -179,8 +184,8 @@ func (b *Broker) abandon() error {
 	if b.nc != nil {
 		b.nc.Close()
 	}
-	if b.embedded != nil {
-		return b.embedded.stop()
+	if e := b.embedded.Load(); e != nil {
+		return e.stop()
 	}
 	return nil
 }
@@ -191,13 +196,14 @@ func (b *Broker) Conn() *nats.Conn { return b.nc }
 // JetStream returns the JetStream context of the connection.
 func (b *Broker) JetStream() jetstream.JetStream { return b.js }
 
-// Embedded reports whether this process runs the server.
-func (b *Broker) Embedded() bool { return b.embedded != nil }
+// Embedded reports whether this process runs the server. A process that joined
+// another one's runs it from when that has ended.
+func (b *Broker) Embedded() bool { return b.embedded.Load() != nil }
 
 // URL returns the address of the server, without credentials.
 func (b *Broker) URL() string {
-	if b.embedded != nil {
-		return b.embedded.url
+	if e := b.embedded.Load(); e != nil {
+		return e.url
 	}
 	return b.nc.ConnectedUrlRedacted()
 }
@@ -250,8 +256,8 @@ func (b *Broker) end(ctx context.Context) error {
 		err = fmt.Errorf("drain connection: %w", ctx.Err())
 		b.nc.Close()
 	}
-	if b.embedded != nil {
-		err = errors.Join(err, b.embedded.stop())
+	if e := b.embedded.Load(); e != nil {
+		err = errors.Join(err, e.stop())
 	}
 	return err
 }

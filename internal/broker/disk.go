@@ -92,10 +92,10 @@ func (b *Broker) check(ctx context.Context) {
 	}
 	info := stream.CachedInfo()
 	b.warn(ctx, warnSubjects, subjectWarning(info))
-	if b.embedded != nil {
+	if e := b.embedded.Load(); e != nil {
 		left := info.Config.MaxBytes - int64(info.State.Bytes)
-		b.warn(ctx, warnDisk, diskWarning(b.embedded.dir, left))
-		b.warn(ctx, warnStore, storeWarning(info.Config.MaxBytes+otherStreams, b.embedded.maxStore))
+		b.warn(ctx, warnDisk, diskWarning(e.dir, left))
+		b.warn(ctx, warnStore, storeWarning(info.Config.MaxBytes+otherStreams, e.maxStore))
 	}
 }
 

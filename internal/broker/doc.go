@@ -24,6 +24,7 @@
 // which is below what the disk can hold.
 //
 // A connection reconnects for ever. One that joined a data directory asks for
-// the address anew each time, so that it finds the server after another process
-// has taken it over.
+// the address anew each time, so that it finds the server wherever it is. When
+// the process that ran it has ended, however, one of those that had joined it
+// runs it from then on.
 package broker

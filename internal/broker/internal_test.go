@@ -2,10 +2,16 @@ package broker
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -19,11 +25,11 @@ func TestEmbedded_Settings(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	config := b.embedded.server.JetStreamConfig()
+	config := b.embedded.Load().server.JetStreamConfig()
 	if !config.SyncAlways {
 		t.Error("writes are not synced before they are acknowledged")
 	}
-	free, err := diskFree(b.embedded.dir)
+	free, err := diskFree(b.embedded.Load().dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +44,7 @@ func TestEmbedded_Settings(t *testing.T) {
 	if sum >= config.MaxStore || config.MaxStore >= free {
 		t.Errorf("got %d in streams, %d in the store, %d free: want them to rise", sum, config.MaxStore, free)
 	}
-	if host := b.embedded.server.Addr().String(); !strings.HasPrefix(host, "127.0.0.1:") {
+	if host := b.embedded.Load().server.Addr().String(); !strings.HasPrefix(host, "127.0.0.1:") {
 		t.Errorf("listens on %s", host)
 	}
 }
@@ -122,5 +128,42 @@ func TestRedactURL(t *testing.T) {
 		if got := redactURL(url); got != want {
 			t.Errorf("%s: got %s, want %s", url, got, want)
 		}
+	}
+}
+
+// The port of a server that was killed may be another program's by the time a
+// client comes back: it gets nothing of ours, least of all the password.
+func TestDialer_ForeignServerOnTheOldPort(t *testing.T) {
+	dir := t.TempDir()
+	foreign, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer foreign.Close()
+	if err := os.WriteFile(filepath.Join(dir, "url"), []byte("nats://"+foreign.Addr().String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan []byte, 1)
+	go func() {
+		conn, err := foreign.Accept()
+		if err != nil {
+			t.Error(err)
+			close(got)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, `INFO {"server_id":"X","server_name":"another","version":"2.15.2","headers":true,"max_payload":1048576}`+"\r\n")
+		data, _ := io.ReadAll(conn) // what came counts, not how it ended
+		got <- data
+	}()
+	nc, err := nats.Connect(nats.DefaultURL, nats.UserInfo("hooktrail", "secret"), nats.SetCustomDialer(dialer{dir: dir, name: serverName("secret")}))
+	if err == nil {
+		nc.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("connected: %v", err)
+	}
+	if data := <-got; len(data) > 0 {
+		t.Errorf("another program's server got %d bytes", len(data))
 	}
 }

@@ -45,7 +45,10 @@ func (b *Broker) connectEmbedded(ctx context.Context) error {
 		if !errors.Is(err, filelock.ErrHeld) {
 			return err
 		}
-		if err = b.join(dir); err == nil || errors.Is(err, errDoor) {
+		if err = b.join(dir); err == nil {
+			b.joined = dir
+			return nil
+		} else if errors.Is(err, errDoor) {
 			return err
 		}
 		select {
@@ -77,33 +80,48 @@ func private(folders ...string) error {
 // runEmbedded runs the server. Its own connection makes and watches the streams;
 // a role gets another one, with no more rights than it has elsewhere.
 func (b *Broker) runEmbedded(ctx context.Context, dir string, lock *filelock.Lock) error {
-	secret, err := loadSecret(dir)
+	e, secret, err := b.host(ctx, dir, lock)
 	if err != nil {
-		return errors.Join(err, lock.Unlock())
+		return err
 	}
-	b.embedded, err = startEmbedded(ctx, dir, secret, b.opts)
-	if err != nil {
-		return errors.Join(err, lock.Unlock())
-	}
-	b.embedded.lock = lock
-	how := nats.InProcessServer(b.embedded.server)
-	owner := ownerLogin(secret)
+	b.embedded.Store(e)
+	how := nats.InProcessServer(e.server)
 	if b.opts.Role == subjects.Owner {
-		if err := b.connectWith(b.embedded.url, append(owner, how)...); err != nil {
+		if err := b.connectWith(e.url, append(ownerLogin(secret), how)...); err != nil {
 			return err
 		}
 		b.streams = b.js
 		return nil
 	}
-	own, err := nats.Connect(b.embedded.url, append(owner, how, nats.Name(b.opts.Name+" (server)"), nats.MaxReconnects(-1))...)
-	if err != nil {
-		return fmt.Errorf("connect to %s: %w", b.embedded.url, err)
-	}
-	b.embedded.own = own
-	if b.streams, err = jetstream.New(own); err != nil {
+	if b.streams, err = b.own(e, secret); err != nil {
 		return err
 	}
-	return b.connectAs(dir, b.embedded.url, how)
+	return b.connectAs(dir, e.url, how)
+}
+
+// host starts the server of dir, and gives it the lock.
+func (b *Broker) host(ctx context.Context, dir string, lock *filelock.Lock) (*embedded, string, error) {
+	secret, err := loadSecret(dir)
+	if err != nil {
+		return nil, "", errors.Join(err, lock.Unlock())
+	}
+	e, err := startEmbedded(ctx, dir, secret, b.opts)
+	if err != nil {
+		return nil, "", errors.Join(err, lock.Unlock())
+	}
+	e.lock = lock
+	return e, secret, nil
+}
+
+// own gives the server a connection of its own, which may do everything.
+func (b *Broker) own(e *embedded, secret string) (jetstream.JetStream, error) {
+	options := append(ownerLogin(secret), nats.InProcessServer(e.server), nats.Name(b.opts.Name+" (server)"), nats.MaxReconnects(-1))
+	nc, err := nats.Connect(e.url, options...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", e.url, err)
+	}
+	e.own = nc
+	return jetstream.New(nc)
 }
 
 // join connects to the server that another process runs.

@@ -3,6 +3,7 @@ package broker_test
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/filelock"
@@ -44,41 +46,6 @@ func child(dir string) error {
 		}
 		fmt.Println(n)
 	}
-}
-
-// The port of a server that was killed may be another program's by the time a
-// client comes back: it gets nothing of ours, least of all the password.
-func TestOpen_ForeignServerOnTheOldPort(t *testing.T) {
-	dir := t.TempDir()
-	first := open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
-	joined := open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
-	file := filepath.Join(dir, "nats", "url")
-	address, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	foreign, err := net.Listen("tcp", strings.TrimPrefix(strings.TrimSpace(string(address)), "nats://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer foreign.Close()
-	if err := os.WriteFile(file, address, 0o600); err != nil { // as a server that was killed leaves it
-		t.Fatal(err)
-	}
-	conn, err := foreign.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fmt.Fprint(conn, `INFO {"server_id":"X","server_name":"another","version":"2.15.2","headers":true,"max_payload":1048576}`+"\r\n")
-	if got, err := io.ReadAll(conn); len(got) > 0 {
-		t.Errorf("another program's server got %d bytes, %v", len(got), err)
-	}
-	open(t, broker.Options{DataDir: dir, StreamMaxBytes: 64 * mib})
-	publish(t, joined)
 }
 
 // A client asks nothing of another program that has the old port either.
@@ -123,8 +90,12 @@ func publish(t *testing.T, b *broker.Broker) {
 	defer cancel()
 	status := b.Conn().StatusChanged(nats.CONNECTED)
 	defer b.Conn().RemoveStatusListener(status)
+	id := rand.Text()
 	for {
-		_, err := b.JetStream().Publish(ctx, chain(t), []byte("{}"))
+		// What is sent to a server that ends just then gets no answer.
+		once, stop := context.WithTimeout(ctx, time.Second)
+		_, err := b.JetStream().Publish(once, chain(t), []byte("{}"), jetstream.WithMsgID(id))
+		stop()
 		if err == nil {
 			return
 		}
@@ -254,14 +225,41 @@ func TestBroker_FollowsTheServer(t *testing.T) {
 				defer l.Close()
 			}
 			third := open(t, broker.Options{DataDir: dir})
-			if !third.Embedded() || (third.URL() == address) == test.portTaken {
-				t.Errorf("got embedded %v at %s, before %s", third.Embedded(), third.URL(), address)
-			}
 			publish(t, second)
 			if got := stored(t, third); got != 2 {
 				t.Errorf("got %d messages, want 2", got)
 			}
+			host := third
+			if second.Embedded() {
+				host = second
+			}
+			if second.Embedded() == third.Embedded() || (host.URL() == address) == test.portTaken {
+				t.Errorf("run by the second: %v, by the third: %v; at %s, before %s", second.Embedded(), third.Embedded(), host.URL(), address)
+			}
 		})
+	}
+}
+
+// Whoever joined goes on when the process that ran the server ends, and nobody
+// starts anew: one of them runs it then, and another one after that.
+func TestBroker_Succeeds(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, broker.Options{DataDir: dir})
+	others := []*broker.Broker{open(t, broker.Options{DataDir: dir}), open(t, broker.Options{DataDir: dir})}
+	closeBroker(t, first)
+	for _, b := range others {
+		publish(t, b)
+	}
+	if others[0].Embedded() == others[1].Embedded() {
+		t.Fatalf("run by one: %v, by the other: %v", others[0].Embedded(), others[1].Embedded())
+	}
+	if others[1].Embedded() {
+		others[0], others[1] = others[1], others[0]
+	}
+	closeBroker(t, others[0])
+	publish(t, others[1])
+	if got := stored(t, others[1]); got != 3 || !others[1].Embedded() {
+		t.Errorf("got %d messages, want 3; run by the last one: %v", got, others[1].Embedded())
 	}
 }
 
@@ -298,8 +296,8 @@ func TestOpen_AfterTheServerWasKilled(t *testing.T) {
 		t.Fatal("it ended before it was killed")
 	}
 	b := open(t, broker.Options{DataDir: dir})
-	if got := stored(t, b); !b.Embedded() || got < acked {
-		t.Errorf("got embedded %v and %d messages, want at least %d", b.Embedded(), got, acked)
-	}
 	publish(t, joined)
+	if got := stored(t, b); b.Embedded() == joined.Embedded() || got <= acked {
+		t.Errorf("run by one: %v, by the other: %v; %d messages, want more than %d", b.Embedded(), joined.Embedded(), got, acked)
+	}
 }

@@ -43,7 +43,7 @@ func TestFollow(t *testing.T) {
 		t.Fatalf("got exit status %d; stderr:\n%s", got, p.stderr.String())
 	}
 	var sum publisher.ImportSummary
-	if err := json.Unmarshal(p.stdout.Bytes(), &sum); err != nil {
+	if err := json.Unmarshal([]byte(p.stdout.String()), &sum); err != nil {
 		t.Fatal(err)
 	}
 	if len(sum.Runs) != 1 || sum.Malformed != 0 || sum.New == 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 )
@@ -16,10 +17,30 @@ const limit = 3 * time.Minute
 // process is a command under test, running.
 type process struct {
 	cmd    *exec.Cmd
-	stdout bytes.Buffer
-	stderr bytes.Buffer
+	stdout printed
+	stderr printed
 	done   chan struct{} // closed when it has ended
 	err    error         // how; owned by done
+}
+
+// printed is what a process has printed so far.
+type printed struct {
+	mu   sync.Mutex // guards text: the process may still be writing
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (p *printed) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(data)
+}
+
+// String returns all of it.
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.String()
 }
 
 // start starts a command as a process of its own. It is killed when the test

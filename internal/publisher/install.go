@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -96,6 +97,10 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 	if err != nil {
 		return err
 	}
+	if self, err := os.Executable(); err == nil && !flags.uninstall && isGoRun(self) {
+		return errors.New("this program was made by go run, which removes it afterwards: build it where it can stay " +
+			"(go build -o DIR ./cmd/publisher), and install with that")
+	}
 	opts := install.Options{
 		Project: flags.project, Home: home, Program: program, Flags: passed,
 		Timeout: flags.hook.timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
@@ -178,6 +183,14 @@ func programName() (string, error) {
 		return name, nil
 	}
 	return cli.ShellQuote(self), nil
+}
+
+// isGoRun tells whether path is a program that go run has made, as in
+// /tmp/go-build15/b001/exe/publisher, or in its cache, …/go-build/5f/5f01…-d/publisher.
+func isGoRun(path string) bool {
+	dir := filepath.Dir(path)
+	made := filepath.Base(dir) == "exe" || strings.HasSuffix(dir, "-d")
+	return made && strings.Contains(filepath.ToSlash(dir), "/go-build")
 }
 
 func sameFile(a, b string) bool {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -67,7 +67,7 @@ func (f CheckpointFile) store(_ context.Context, tenant string, signed []byte, _
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, signed)
+	return atomicfile.Write(path, signed)
 }
 
 // kept returns the checkpoint of tenant for a verification.
@@ -78,35 +78,4 @@ func (f CheckpointFile) kept(ctx context.Context, tenant string) ledger.Kept {
 		k.Err = fs.ErrNotExist
 	}
 	return k
-}
-
-// replaceFile makes data the content of the file at path, in one step that is on
-// disk when it returns.
-func replaceFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".checkpoint-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(path string) (err error) {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	return d.Sync()
 }

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -100,7 +101,7 @@ func makeFolder(dir string) error {
 		return err
 	}
 	for _, parent := range slices.Backward(made) {
-		if err := syncFolder(parent); err != nil {
+		if err := atomicfile.SyncDir(parent); err != nil {
 			return err
 		}
 	}
@@ -118,7 +119,7 @@ func replaceFile(path string, content []byte) error {
 	if err := os.Rename(next, path); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
 func writeFile(path string, content []byte) (err error) {
@@ -131,12 +132,4 @@ func writeFile(path string, content []byte) (err error) {
 		return err
 	}
 	return f.Sync()
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -156,15 +156,21 @@ func (b *Broker) open(ctx context.Context) error {
 }
 
 func (b *Broker) ensureStreams(ctx context.Context) error {
+	return b.ensureStreamsOf(ctx, b.streams, b.embedded.Load())
+}
+
+// ensureStreamsOf makes the streams that are missing; e is nil where the server
+// runs elsewhere.
+func (b *Broker) ensureStreamsOf(ctx context.Context, js jetstream.JetStream, e *embedded) error {
 	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, Replicas: b.opts.Replicas, AllowTamper: b.opts.AllowTamper}
-	if e := b.embedded.Load(); e != nil {
+	if e != nil {
 		if err := e.guard(&streams, b.opts.StreamMaxBytes); err != nil {
 			return err
 		}
 	}
 	var drift []string
 	err := b.unlessRefused(ctx, func(ctx context.Context) (err error) {
-		drift, err = EnsureStreams(ctx, b.streams, b.opts.Space, streams)
+		drift, err = EnsureStreams(ctx, js, b.opts.Space, streams)
 		return err
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -40,11 +41,11 @@ func openDoor(dir, secret string, opts Options) (*doorman, error) {
 	}
 	if opts.Auth != AuthKept && opts.Auth != mode {
 		mode = opts.Auth
-		if err := writeFile(filepath.Join(dir, "auth"), string(mode)+"\n"); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, "auth"), []byte(string(mode)+"\n")); err != nil {
 			return nil, fmt.Errorf("broker's authentication: %w", err)
 		}
 	}
-	if err := writeFile(filepath.Join(dir, "name"), serverName(secret)); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, "name"), []byte(serverName(secret))); err != nil {
 		return nil, fmt.Errorf("broker name: %w", err)
 	}
 	for _, role := range subjects.Roles() {

@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/filelock"
 )
 
@@ -72,7 +73,7 @@ func startEmbedded(ctx context.Context, dir, secret string, opts Options) (*embe
 	}
 	e := &embedded{dir: dir, server: srv, url: "nats://" + srv.Addr().String(), maxStore: maxStore, closing: make(chan struct{})}
 	e.watching.Go(func() { door.watch(e.closing) })
-	if err := writeFile(filepath.Join(dir, "port"), portOf(srv.Addr())); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, "port"), []byte(portOf(srv.Addr()))); err != nil {
 		return nil, errors.Join(fmt.Errorf("broker port: %w", err), e.stop())
 	}
 	return e, nil
@@ -134,7 +135,7 @@ func runServer(opts *server.Options, door *doorman, log *slog.Logger) (*server.S
 
 // announce writes the address, when the streams are there.
 func (e *embedded) announce() error {
-	if err := writeFile(filepath.Join(e.dir, "url"), e.url+"\n"); err != nil {
+	if err := atomicfile.Write(filepath.Join(e.dir, "url"), []byte(e.url+"\n")); err != nil {
 		return fmt.Errorf("announce broker address: %w", err)
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -210,25 +211,8 @@ func loadSecret(dir string) (string, error) {
 		return "", fmt.Errorf("broker secret: %w", err)
 	}
 	secret := rand.Text()
-	if err := writeFile(path, secret); err != nil {
+	if err := atomicfile.Write(path, []byte(secret)); err != nil {
 		return "", fmt.Errorf("broker secret: %w", err)
 	}
 	return secret, nil
-}
-
-// writeFile puts content at path whole or not at all, for the owner alone.
-func writeFile(path, content string) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = tmp.WriteString(content)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
 }

@@ -71,11 +71,7 @@ func (b *Broker) prepare(ctx context.Context, e *embedded, secret string) error 
 	if err != nil {
 		return err
 	}
-	streams := StreamOptions{MaxBytes: b.opts.StreamMaxBytes, Replicas: b.opts.Replicas, AllowTamper: b.opts.AllowTamper}
-	if err := e.guard(&streams, b.opts.StreamMaxBytes); err != nil {
-		return err
-	}
-	if _, err := EnsureStreams(ctx, js, b.opts.Space, streams); err != nil {
+	if err := b.ensureStreamsOf(ctx, js, e); err != nil {
 		return err
 	}
 	return e.announce()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nkeys"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -54,7 +55,7 @@ func AddTenant(dataDir, tenant string) (k TenantKey, seed []byte, err error) {
 	}
 	dir := tenantDir(filepath.Join(dataDir, "nats"))
 	if err = os.MkdirAll(dir, 0o700); err == nil {
-		err = writeFile(filepath.Join(dir, public+tenantEnding), string(data)+"\n")
+		err = atomicfile.Write(filepath.Join(dir, public+tenantEnding), append(data, '\n'))
 	}
 	if err != nil {
 		return TenantKey{}, nil, fmt.Errorf("key of tenant %q: %w", tenant, err)

@@ -18,6 +18,7 @@ var floors = map[string]int{
 	"internal/subjects":      1,
 	"internal/cli":           1,
 	"internal/filelock":      1,
+	"internal/atomicfile":    1,
 	"internal/c2sp":          1,
 	"internal/tokens":        2,
 	"internal/otlp":          3,

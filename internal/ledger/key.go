@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 )
 
 // keyName is the name of the keys that sign checkpoints.
@@ -80,7 +82,7 @@ func makeKey(path string) (made bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	return true, syncDir(filepath.Dir(path))
+	return true, atomicfile.SyncDir(filepath.Dir(path))
 }
 
 // writePublic writes the public half unless it is there.
@@ -96,7 +98,7 @@ func (k *Key) writePublic(path string) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return fmt.Errorf("verifier key: %w", err)
 	}
-	return syncDir(filepath.Dir(path))
+	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
 // Public returns the verifier key: what others need to check signatures.
@@ -150,15 +152,6 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 		return "", err
 	}
 	return f.Name(), f.Sync()
-}
-
-func syncDir(dir string) (err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	return d.Sync()
 }
 
 // publicHalf returns the verifier key of a signer key, whose last part is the

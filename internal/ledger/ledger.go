@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -145,7 +146,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 			return err
 		}
 		// The folder's own entry is on disk before anything is claimed to be.
-		if err := errors.Join(syncDir(folder), syncDir(filepath.Dir(folder))); err != nil {
+		if err := errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder))); err != nil {
 			return err
 		}
 	}

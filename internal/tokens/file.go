@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -134,23 +135,10 @@ func read(path string) (contents, error) {
 }
 
 // write replaces the file: readers find the old one or the new one.
-func write(path string, c contents) (err error) {
+func write(path string, c contents) error {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(append(data, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, append(data, '\n'))
 }

@@ -3,27 +3,10 @@ package hooktrail
 import (
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // maxDetail bounds a line before it is clipped to the width of the screen.
 const maxDetail = 500
-
-// clip returns at most width characters of s, the last an ellipsis if some are
-// left out.
-func clip(s string, width int) string {
-	if utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == width-1 {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
 
 // duration writes ms as people do: 30ms, 3.4s, 1m 23s, 2h 5m.
 func duration(ms int64) string {

@@ -215,7 +215,7 @@ func rowMark(r *trace.Row, paint cli.Palette) string {
 
 // shown returns s as at most width characters of one line that a terminal only
 // prints.
-func shown(s string, width int) string { return clip(cli.Printable(trace.OneLine(s)), width) }
+func shown(s string, width int) string { return trace.Clip(cli.Printable(trace.OneLine(s)), width) }
 
 // pad fills s with spaces to width characters.
 func pad(s string, width int) string {

@@ -239,21 +239,10 @@ func (in *documents) broken(err error) int64 {
 // Documents calls read with each part of r, as [Documents] yields it, until the
 // reader of the events stops. It reports whether the input came to its end.
 func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Part), lists ...string) bool {
-	for p, err := range Documents(ctx, r, m.opts, lists...) {
-		if err == nil {
-			m.line = p.Line
-			read(p)
-		} else {
-			m.Report(err)
-			if _, isLine := errors.AsType[*LineError](err); !isLine {
-				return false
-			}
-		}
-		if m.stopped {
-			return false
-		}
-	}
-	return true
+	return each(m, Documents(ctx, r, m.opts, lists...), func(p Part) {
+		m.line = p.Line
+		read(p)
+	})
 }
 
 // Misfit reports that the present part is not of the expected shape, as err of

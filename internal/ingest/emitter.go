@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"iter"
 	"strconv"
 	"time"
 
@@ -35,10 +36,19 @@ func NewEmitter(tool string, opts Options, yield func(events.Event, error) bool)
 // Lines calls read with each line of r, until the reader of the events stops.
 // It reports whether the input came to its end.
 func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool {
-	for in, err := range Lines(ctx, r, m.opts) {
+	return each(m, Lines(ctx, r, m.opts), func(in Line) {
+		m.line = in.Number
+		read(in)
+	})
+}
+
+// each calls read with each part of an input, and reports what cannot be read,
+// until the reader of the events stops. It reports whether the input came to its
+// end.
+func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
+	for part, err := range input {
 		if err == nil {
-			m.line = in.Number
-			read(in)
+			read(part)
 		} else {
 			m.Report(err)
 			if _, isLine := errors.AsType[*LineError](err); !isLine {

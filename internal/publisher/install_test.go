@@ -115,13 +115,13 @@ func TestInstall_Refuses(t *testing.T) {
 // What go run makes is gone when an agent would start it.
 func TestIsGoRun(t *testing.T) {
 	for path, want := range map[string]bool{
-		"/tmp/go-build1550836143/b001/exe/publisher":  true,
-		"/root/.cache/go-build/5f/5f01ab-d/publisher": true,
-		"/tmp/go-build1550836143/b001/publisher.test": false,
-		"/usr/local/bin/publisher":                    false,
-		"/home/ann/exe/publisher":                     false,
-		"/home/ann/src/hooktrail-d/publisher":         false,
-		"/home/ann/go-builds/hooktrail/bin/publisher": false,
+		"/tmp/go-build1550836143/b001/exe/publisher":      true,
+		"/home/ann/.cache/go-build/5f/5f01ab-d/publisher": true,
+		"/tmp/go-build1550836143/b001/publisher.test":     false,
+		"/usr/local/bin/publisher":                        false,
+		"/home/ann/exe/publisher":                         false,
+		"/home/ann/src/hooktrail-d/publisher":             false,
+		"/home/ann/go-builds/hooktrail/bin/publisher":     false,
 	} {
 		if got := isGoRun(path); got != want {
 			t.Errorf("%s: got %v", path, got)

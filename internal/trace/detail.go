@@ -54,12 +54,12 @@ const maxDetail = 500
 // OneLine returns s with every run of white space as one space, and at most 500
 // characters of it, the last an ellipsis if some are left out.
 func OneLine(s string) string {
-	return clip(strings.Join(strings.Fields(clip(s, 4*maxDetail)), " "), maxDetail)
+	return Clip(strings.Join(strings.Fields(Clip(s, 4*maxDetail)), " "), maxDetail)
 }
 
-// clip returns at most width characters of s, the last an ellipsis if some are
+// Clip returns at most width characters of s, the last an ellipsis if some are
 // left out.
-func clip(s string, width int) string {
+func Clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}

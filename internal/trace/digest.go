@@ -83,7 +83,7 @@ func short(f *events.Failure) *events.Failure {
 	if f == nil {
 		return nil
 	}
-	return &events.Failure{Message: clip(f.Message, maxFailure), Class: f.Class}
+	return &events.Failure{Message: Clip(f.Message, maxFailure), Class: f.Class}
 }
 
 const maxFailure = 4 << 10

@@ -140,21 +140,7 @@ func TestEvents_Lines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			list, bad := ingesttest.Read(t, amplifier.Events, []byte(strings.Join(tt.lines, "\n")), ingest.Options{File: "f"})
-			ingesttest.Check(t, list)
-			var got, reports []string
-			for _, e := range list {
-				got = append(got, brief(t, e))
-			}
-			for _, b := range bad {
-				reports = append(reports, b.Error())
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.bad, reports); diff != "" {
-				t.Errorf("reports (-want +got):\n%s", diff)
-			}
+			ingesttest.Told(t, amplifier.Events, strings.Join(tt.lines, "\n"), brief, tt.want, tt.bad)
 		})
 	}
 }

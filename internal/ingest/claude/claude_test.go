@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -25,16 +26,16 @@ func brief(tb testing.TB, e events.Event) string {
 	s := string(e.Kind())
 	switch e.Kind() {
 	case events.Custom:
-		s += " " + payload[events.CustomData](tb, e).Name
+		s += " " + ingesttest.Payload[events.CustomData](tb, e).Name
 	case events.StepFinished:
-		p := payload[events.StepFinishedData](tb, e)
+		p := ingesttest.Payload[events.StepFinishedData](tb, e)
 		s += " " + e.Step + " " + string(p.StepStatus)
 	case events.ToolBefore, events.ToolResult, events.SubagentStart, events.SubagentStopped:
 		s += " " + e.ToolCall
 	case events.MessageCreated:
-		s += " " + payload[events.MessageData](tb, e).Role
+		s += " " + ingesttest.Payload[events.MessageData](tb, e).Role
 	case events.Error:
-		s += " " + payload[events.ErrorData](tb, e).Error.Class
+		s += " " + ingesttest.Payload[events.ErrorData](tb, e).Error.Class
 	}
 	if e.Run != "s" {
 		s = e.Run + ": " + s
@@ -244,9 +245,9 @@ func TestEvents_Payloads(t *testing.T) {
 		{"Args", string(byKind[events.ToolBefore][0].Data), `{"tool":"Bash","args":{"command":"a < b"}}`},
 		{"ShortError", string(byKind[events.ToolResult][0].Data), `{"tool":"Bash","status":"error","error":{"message":"Exit code 1"},"exit_code":1,"duration_ms":2250}`},
 		{"LongError", string(byKind[events.ToolResult][1].Data), `{"tool":"Bash","status":"error","result":"` + long + `","error":{"message":"` + long[:2000] + `…"},"duration_ms":12,"raw":{"durationMs":12}}`},
-		{"Response", payload[events.ResponseCompletedData](t, byKind[events.ResponseCompleted][0]).TokensUsed, &events.Tokens{Input: 1, Output: 20, CacheCreation: 3, CacheRead: 4}},
-		{"StepDuration", payload[events.StepFinishedData](t, byKind[events.StepFinished][0]).DurationMS, int64(4321)},
-		{"RunFinished", payload[events.RunFinishedData](t, byKind[events.RunFinished][0]), events.RunFinishedData{
+		{"Response", ingesttest.Payload[events.ResponseCompletedData](t, byKind[events.ResponseCompleted][0]).TokensUsed, &events.Tokens{Input: 1, Output: 20, CacheCreation: 3, CacheRead: 4}},
+		{"StepDuration", ingesttest.Payload[events.StepFinishedData](t, byKind[events.StepFinished][0]).DurationMS, int64(4321)},
+		{"RunFinished", ingesttest.Payload[events.RunFinishedData](t, byKind[events.RunFinished][0]), events.RunFinishedData{
 			Success: true, DurationMS: 2750, TokensUsed: &events.Tokens{Input: 1, Output: 20, CacheCreation: 3, CacheRead: 4},
 			Steps: 1, ToolCalls: 2, ToolErrors: 2,
 		}},

@@ -10,8 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/realdata"
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // TestEvents_SubAgentFiles: a sub-agent's file is a run of its own below
@@ -69,14 +70,14 @@ func chain(tb testing.TB) [][]byte {
 
 func TestEvents_Growing(t *testing.T) {
 	snapshots := chain(t)
-	t.Run("FiveSnapshots", func(t *testing.T) { checkGrowing(t, snapshots) })
+	t.Run("FiveSnapshots", func(t *testing.T) { ingesttest.Grow(t, claude.Events, "full.jsonl", snapshots) })
 	t.Run("EveryLine", func(t *testing.T) {
 		lines := bytes.SplitAfter(snapshots[2], []byte("\n"))
 		var cuts [][]byte
 		for n := 6; n <= len(lines); n += 2 {
 			cuts = append(cuts, bytes.Join(lines[:n], nil))
 		}
-		checkGrowing(t, cuts)
+		ingesttest.Grow(t, claude.Events, "full.jsonl", cuts)
 	})
 	t.Run("TwoSessions", func(t *testing.T) {
 		data, err := os.ReadFile(realdata.Path(t, "claude-code", "entireio-cli", "8c-fa910f8ef9-5", "full.jsonl"))
@@ -88,52 +89,6 @@ func TestEvents_Growing(t *testing.T) {
 		for n := 1; n <= len(lines); n += 29 {
 			cuts = append(cuts, bytes.Join(lines[:n], nil))
 		}
-		checkGrowing(t, append(cuts, data))
+		ingesttest.Grow(t, claude.Events, "full.jsonl", append(cuts, data))
 	})
-}
-
-// checkGrowing imports snapshots one after the other, leaving out ids that came
-// before, and checks that the last one alone gives the same: the same events in
-// the same order, and of each aggregate the same latest one.
-func checkGrowing(t *testing.T, snapshots [][]byte) {
-	t.Helper()
-	seen := map[string][]byte{}
-	var merged []events.Event
-	for _, data := range snapshots {
-		list, _ := read(t, "full.jsonl", data)
-		for _, e := range list {
-			if before, ok := seen[e.ID]; !ok {
-				seen[e.ID] = e.Encode()
-				merged = append(merged, e)
-			} else if !bytes.Equal(before, e.Encode()) {
-				t.Fatalf("one id, two events:\n%s\n%s", before, e.Encode())
-			}
-		}
-	}
-	alone, _ := read(t, "full.jsonl", snapshots[len(snapshots)-1])
-	wantPlain, wantLatest := split(t, alone)
-	gotPlain, gotLatest := split(t, merged)
-	if diff := cmp.Diff(wantPlain, gotPlain); diff != "" {
-		t.Errorf("events (-alone +grown):\n%s", diff)
-	}
-	if diff := cmp.Diff(wantLatest, gotLatest); diff != "" {
-		t.Errorf("aggregates (-alone +grown):\n%s", diff)
-	}
-}
-
-// split returns the ids of plain events, and the id of the latest of each aggregate.
-func split(tb testing.TB, list []events.Event) (plain []string, latest map[string]string) {
-	tb.Helper()
-	latest = map[string]string{}
-	for _, e := range list {
-		switch e.Kind() {
-		case events.RunFinished, events.StepFinished:
-			latest[string(e.Kind())+e.Run+e.Step] = e.ID
-		case events.ResponseCompleted:
-			latest[e.Run+payload[events.ResponseCompletedData](tb, e).Message] = e.ID
-		default:
-			plain = append(plain, e.ID)
-		}
-	}
-	return plain, latest
 }

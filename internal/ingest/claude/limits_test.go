@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -28,7 +29,7 @@ func TestEvents_LongLines(t *testing.T) {
 			}
 		} else if e.Kind() == events.PromptSubmit {
 			prompts++
-			if got := len(payload[events.PromptSubmitData](t, e).Prompt); got != len(text) {
+			if got := len(ingesttest.Payload[events.PromptSubmitData](t, e).Prompt); got != len(text) {
 				t.Errorf("got a prompt of %d bytes, want %d", got, len(text))
 			}
 		}

@@ -2,9 +2,7 @@ package claude_test
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/ingest/ingesttest"
 	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -71,15 +70,15 @@ func fold(tb testing.TB, list []events.Event, bad int) truth {
 	for _, e := range list {
 		switch e.Kind() {
 		case events.ToolBefore:
-			got.Tools[payload[events.ToolBeforeData](tb, e).Tool]++
+			got.Tools[ingesttest.Payload[events.ToolBeforeData](tb, e).Tool]++
 			calls[e.Run+"|"+e.ToolCall] = true
 		case events.ToolResult:
-			if payload[events.ToolResultData](tb, e).Status == events.ToolError {
+			if ingesttest.Payload[events.ToolResultData](tb, e).Status == events.ToolError {
 				got.ToolErrors++
 			}
 			results[e.Run+"|"+e.ToolCall] = true
 		case events.ResponseCompleted:
-			p := payload[events.ResponseCompletedData](tb, e)
+			p := ingesttest.Payload[events.ResponseCompletedData](tb, e)
 			spent[p.Message] = *p.TokensUsed
 		}
 	}
@@ -100,39 +99,15 @@ func fold(tb testing.TB, list []events.Event, bad int) truth {
 	return got
 }
 
-func payload[T any](tb testing.TB, e events.Event) T {
-	tb.Helper()
-	p, err := events.Payload[T](e)
-	if err != nil {
-		tb.Fatalf("payload of %s: %v", e.Type, err)
-	}
-	return p
-}
-
 // read returns the events of one transcript, and what was reported.
 func read(tb testing.TB, name string, data []byte) (list []events.Event, bad []*ingest.LineError) {
 	tb.Helper()
-	for e, err := range claude.Events(tb.Context(), bytes.NewReader(data), ingest.Options{File: name, Tenant: "default"}) {
-		var report *ingest.LineError
-		switch {
-		case errors.As(err, &report):
-			bad = append(bad, report)
-		case err != nil:
-			tb.Fatalf("read %s: %v", name, err)
-		default:
-			list = append(list, e)
-		}
-	}
-	return list, bad
+	return ingesttest.Read(tb, claude.Events, data, ingest.Options{File: name})
 }
 
 func readFile(tb testing.TB, name string) ([]events.Event, []*ingest.LineError) {
 	tb.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return read(tb, name, data)
+	return ingesttest.ReadFile(tb, claude.Events, name)
 }
 
 // oracle returns the rows about Claude Code transcripts.
@@ -189,13 +164,13 @@ func checkAggregates(t *testing.T, list []events.Event) {
 		byRun[e.Run] = append(byRun[e.Run], e)
 		switch e.Kind() {
 		case events.RunFinished:
-			p := payload[events.RunFinishedData](t, e)
+			p := ingesttest.Payload[events.RunFinishedData](t, e)
 			stated[e.Run] = sums{p.ToolCalls, p.ToolErrors, p.Unanswered, p.Steps, *p.TokensUsed}
 		case events.StepFinished:
 			if steps[e.Run] == nil {
 				steps[e.Run] = map[string]events.StepFinishedData{}
 			}
-			steps[e.Run][e.Step] = payload[events.StepFinishedData](t, e)
+			steps[e.Run][e.Step] = ingesttest.Payload[events.StepFinishedData](t, e)
 		}
 	}
 	for run, of := range byRun {

@@ -211,15 +211,7 @@ func TestEvents_Status(t *testing.T) {
 				at(2, "response_item", `{"type":"function_call_output","call_id":"c","output":`+tt.output+`}`),
 			}
 			list, _ := ingesttest.Read(t, codex.Events, []byte(strings.Join(lines, "\n")), ingest.Options{})
-			p := ingesttest.Payload[events.ToolResultData](t, list[3])
-			got := string(p.Status)
-			if p.ExitCode != nil {
-				got += " exit " + strconv.Itoa(*p.ExitCode)
-			}
-			if p.Error != nil && p.Error.Class != "" {
-				got += " " + p.Error.Class
-			}
-			if got != tt.want {
+			if got := ingesttest.Outcome(t, list[3]); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

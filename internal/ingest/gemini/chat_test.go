@@ -163,15 +163,7 @@ func TestEvents_Status(t *testing.T) {
 			lines := []string{samples["Lines"][0], answer(`"content":"","toolCalls":[{"id":"t","name":"` + tt.tool + `","status":"` + tt.status +
 				`","result":[{"functionResponse":{"response":{"output":"` + tt.output + `"}}}]}]`)}
 			list, _ := ingesttest.Read(t, gemini.Events, []byte(strings.Join(lines, "\n")), ingest.Options{})
-			p := ingesttest.Payload[events.ToolResultData](t, list[3])
-			got := string(p.Status)
-			if p.ExitCode != nil {
-				got += " exit " + strconv.Itoa(*p.ExitCode)
-			}
-			if p.Error != nil && p.Error.Class != "" {
-				got += " " + p.Error.Class
-			}
-			if got != tt.want {
+			if got := ingesttest.Outcome(t, list[3]); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

@@ -12,7 +12,10 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -203,6 +206,42 @@ func split(tb testing.TB, list []events.Event) (plain []string, latest map[strin
 		}
 	}
 	return plain, latest
+}
+
+// Outcome returns how a tool call ended: its status, exit code and the class of
+// its error, as far as they are known.
+func Outcome(tb testing.TB, result events.Event) string {
+	tb.Helper()
+	p := Payload[events.ToolResultData](tb, result)
+	said := string(p.Status)
+	if p.ExitCode != nil {
+		said += " exit " + strconv.Itoa(*p.ExitCode)
+	}
+	if p.Error != nil && p.Error.Class != "" {
+		said += " " + p.Error.Class
+	}
+	return said
+}
+
+// Told checks what an adapter makes of data, the events as brief puts them, and
+// what it reports.
+func Told(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
+	t.Helper()
+	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
+	Check(t, list)
+	var got, reports []string
+	for _, e := range list {
+		got = append(got, brief(t, e))
+	}
+	for _, b := range bad {
+		reports = append(reports, b.Error())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantReports, reports); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
 }
 
 // Stable is the property of a fuzz target: whatever the input, its events can be

@@ -78,15 +78,6 @@ type IssueEditedData struct {
 	Common
 }
 
-// AuditAccessedData is the payload of audit.accessed: a read of evidence.
-type AuditAccessedData struct {
-	Command string `json:"command"`
-	By      string `json:"by"`
-	Reason  string `json:"reason,omitempty"`
-	Range   string `json:"range,omitempty"`
-	Common
-}
-
 // ClockTickedData is the payload of clock.ticked.
 type ClockTickedData struct {
 	At time.Time `json:"at"`

@@ -146,7 +146,11 @@ func sampleRecords() map[Kind]any {
 		BlobChunk:     BlobChunkData{SHA256: hash, Bytes: 1_500_000, Index: 1, Chunks: 3, Content: []byte("part of it"), Common: sampleCommon},
 		IssueDecided:  IssueDecidedData{Event: "e-1", Action: "create", Rule: "failed_step", Reason: "the step failed", Issues: []string{"ht-1"}, Counters: map[string][2]int64{"failures": {1, 3}}, Flip: "a completed step", Config: hash, Common: sampleCommon},
 		IssueEdited:   IssueEditedData{Event: "e-1", Issue: "ht-1", Action: "assigned", By: "jdoe", Value: "mmuster", Common: sampleCommon},
-		AuditAccessed: AuditAccessedData{Command: "replay", By: "jdoe", Reason: "incident 7", Range: "run run-1", Common: sampleCommon},
+		AuditAccessed: AuditAccessedData{
+			Action: AuditReplay, By: "jdoe", Reason: "incident 7", Ticket: "INC-7",
+			Selection: &AuditSelection{Run: "run-1", Event: "e-1", User: "mmuster", From: &at, To: &at, Kind: "tool.*", Hold: "h-1"},
+			As: "bundle", Order: "a signed note", Common: sampleCommon,
+		},
 		ClockTicked:   ClockTickedData{At: at, Common: sampleCommon},
 		Custom:        CustomData{Name: "Notification", Data: json.RawMessage(`{"title":"waiting"}`), Common: sampleCommon},
 	}

@@ -47,6 +47,10 @@ var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Verdict]():    {string(VerdictDeny), string(VerdictAsk), string(VerdictAllow), string(VerdictNone)},
 	reflect.TypeFor[StepStatus](): {string(StepPending), string(StepRunning), string(StepCompleted), string(StepFailed), string(StepSkipped)},
 	reflect.TypeFor[ToolStatus](): {string(ToolSuccess), string(ToolError)},
+	reflect.TypeFor[AuditAction](): {
+		string(AuditReplay), string(AuditExport), string(AuditProof), string(AuditCoverage), string(AuditAccess),
+		string(AuditErase), string(AuditPrune), string(AuditHold), string(AuditLift), string(AuditKey),
+	},
 }
 
 // shapes returns the shape of every kind's payload.

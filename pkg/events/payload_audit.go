@@ -1,0 +1,52 @@
+package events
+
+import "time"
+
+// AuditAction is what was done with evidence.
+type AuditAction string
+
+// The actions. The first read, the others change something, and have no effect
+// without an order that the ledger's key signed.
+const (
+	AuditReplay   AuditAction = "replay"
+	AuditExport   AuditAction = "export"
+	AuditProof    AuditAction = "proof"
+	AuditCoverage AuditAction = "coverage"
+	AuditAccess   AuditAction = "access"
+
+	AuditErase AuditAction = "erase"
+	AuditPrune AuditAction = "prune"
+	AuditHold  AuditAction = "hold"
+	AuditLift  AuditAction = "lift"
+	AuditKey   AuditAction = "key"
+)
+
+// AuditAccessedData is the payload of audit.accessed: somebody read evidence, or
+// had it erased, pruned, held, or its key changed. It is put on record before it
+// is done.
+type AuditAccessedData struct {
+	Action    AuditAction     `json:"action"`
+	By        string          `json:"by"`
+	Reason    string          `json:"reason,omitempty"`
+	Ticket    string          `json:"ticket,omitempty"`
+	Selection *AuditSelection `json:"selection,omitempty"` // absent: everything of the tenant
+	// As is the form in which evidence was handed out: a format of export, or
+	// the subject of a replay.
+	As string `json:"as,omitempty"`
+	// Order is what makes an action that changes something take effect: a note
+	// signed with the ledger's key. Anybody may publish this event without.
+	Order string `json:"order,omitempty"`
+	Common
+}
+
+// AuditSelection says which evidence an action was about: what fits all that is
+// there.
+type AuditSelection struct {
+	Run   string     `json:"run,omitempty"`
+	Event string     `json:"event,omitempty"`
+	User  string     `json:"user,omitempty"`
+	From  *time.Time `json:"from,omitempty"`
+	To    *time.Time `json:"to,omitempty"`
+	Kind  string     `json:"kind,omitempty"` // pattern of kinds
+	Hold  string     `json:"hold,omitempty"` // id of the hold that is lifted
+}

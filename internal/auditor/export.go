@@ -41,6 +41,8 @@ far as they were signed when export began.
   jsonl    a line of JSON for each record, with the record's own bytes in it
   csv      a table for spreadsheets; what looks like a formula has an apostrophe
            in front
+  parquet  a table for databases and notebooks: typed columns, the event's data as
+           JSON, and the record's own bytes
   tiles    a folder that is the whole log in C2SP's tlog-tiles layout, without the
            records: for mirrors and checkers of others
 
@@ -52,7 +54,7 @@ The same ledger gives the same bytes. Export reads the ledger and nothing else.`
 		RunE: func(cmd *cobra.Command, _ []string) error { return x.run(cmd, shared) },
 	}
 	x.register(cmd.Flags())
-	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv or tiles")
+	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet or tiles")
 	cmd.Flags().StringVar(&x.out, "out", "", "`file` to write, which must not be there yet, or folder of tiles; default is stdout")
 	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
 	return cmd
@@ -66,16 +68,19 @@ func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if opts.Selection, err = x.parse(); err != nil {
 		return err
 	}
-	switch format := export.Format(x.format); {
-	case format != bundleFormat && format != export.JSONL && format != export.CSV:
-		return cli.Usage("--format: %q is not one of bundle, jsonl, csv and tiles", x.format)
-	case format == bundleFormat:
+	switch export.Format(x.format) {
+	case export.JSONL, export.CSV:
+	case bundleFormat:
 		if opts.Key, err = x.publicKey(shared); err != nil {
 			return err
 		}
+		fallthrough
+	case export.Parquet:
 		if x.out == "" && cli.IsTerminal(cmd.OutOrStdout()) {
-			return cli.Usage("a bundle is nothing for a terminal: name a file with --out")
+			return cli.Usage("--format %s is nothing for a terminal: name a file with --out", x.format)
 		}
+	default:
+		return cli.Usage("--format: %q is not one of bundle, jsonl, csv, parquet and tiles", x.format)
 	}
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
 	if err != nil {

@@ -88,6 +88,7 @@ func TestExport_Tables(t *testing.T) {
 		{"File", []string{"--format", "csv", "--out", out}, 0, 0},
 		{"FileIsThere", []string{"--format", "csv", "--out", out}, 1, 0},
 		{"NoFolder", []string{"--format", "csv", "--out", filepath.Join(out, "x")}, 1, 0},
+		{"Parquet", []string{"--format", "parquet", "--out", out + ".parquet"}, 0, 0},
 		{"NoFormat", []string{"--format", "xml"}, 2, 0},
 		{"NoRun", []string{"--run", "none"}, 1, 0},
 		{"NoKey", []string{"--key", "x"}, 2, 0},
@@ -100,7 +101,7 @@ func TestExport_Tables(t *testing.T) {
 		})
 	}
 	entries, err := os.ReadDir(filepath.Dir(out))
-	if err != nil || len(entries) != 1 {
+	if err != nil || len(entries) != 2 {
 		t.Errorf("beside the file lies something: %v, %v", entries, err)
 	}
 }

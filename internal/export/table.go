@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Format is a form in which records are written for programs that analyse them.
@@ -23,8 +22,9 @@ type Format string
 
 // The formats.
 const (
-	JSONL Format = "jsonl" // a line of JSON for each record, which has the record's own bytes in it
-	CSV   Format = "csv"   // a table, safe to open in a spreadsheet
+	JSONL   Format = "jsonl"   // a line of JSON for each record, which has the record's own bytes in it
+	CSV     Format = "csv"     // a table, safe to open in a spreadsheet
+	Parquet Format = "parquet" // a table for databases, with typed columns
 )
 
 // WriteTable writes the selected records to w, as far as the newest checkpoint
@@ -84,8 +84,10 @@ func newTable(w io.Writer, format Format) (table, error) {
 	case CSV:
 		t := &csvTable{w: csv.NewWriter(w)}
 		return t, t.w.Write(columns)
+	case Parquet:
+		return newParquetTable(w), nil
 	}
-	return nil, fmt.Errorf("format %q is not one of %s and %s", format, JSONL, CSV)
+	return nil, fmt.Errorf("format %q is not one of %s, %s and %s", format, JSONL, CSV, Parquet)
 }
 
 // jsonTable writes lines of JSON.
@@ -137,10 +139,7 @@ var columns = []string{ //nolint:gochecknoglobals // a constant
 // cells returns what a record has in the columns. What is no event has no more
 // than its leaf says.
 func cells(e ledger.Entry) []string {
-	event, err := events.Decode(e.Bytes)
-	if err != nil || e.Class == ledger.ClassQuarantine {
-		event = events.Event{Producer: e.Producer, Sequence: e.Sequence, Run: e.Run, ID: e.ID}
-	}
+	event := eventOf(e)
 	return []string{
 		strconv.FormatInt(e.Leaf, 10), string(e.Class), string(e.Finding), timeText(e.Time), timeText(e.Stored),
 		event.Tenant, e.Producer, strconv.FormatUint(e.Sequence, 10), string(e.Kind), event.ID, event.Run, event.Step,

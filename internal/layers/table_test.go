@@ -97,6 +97,7 @@ var reserved = map[string][]string{
 
 	"github.com/zricethezav/gitleaks": {"pkg/redact"},
 	"go.opentelemetry.io/collector":   {"internal/otlp"},
+	"github.com/parquet-go":           {"internal/export"},
 }
 
 // apart are imports that the floors would allow.

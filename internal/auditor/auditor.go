@@ -137,6 +137,12 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	wg.Go(func() { files.run(beside, func() { p.renewSilent(beside) }) })
 	wg.Go(func() { p.keepers.run(beside) })
 	wg.Go(func() { p.tiles.run(beside, o.Logger) })
+	var unsent error
+	if o.Drain {
+		unsent = p.sender.drain(ctx)
+	} else {
+		wg.Go(func() { p.sender.run(beside) })
+	}
 	opts := consume.Options{
 		Durable: durable, Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
 		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: p.progress,
@@ -149,7 +155,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	stop()
 	wg.Wait()
 	err = errors.Join(err, finish(ctx, o, p, files))
-	return errors.Join(err, p.heldBack())
+	return errors.Join(err, unsent, p.heldBack())
 }
 
 // finish brings the AgentFS files up to where the ledgers are: all the way after

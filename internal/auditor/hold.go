@@ -35,11 +35,12 @@ func (p *projected) heldBack() error {
 	return errs
 }
 
-// progress passes on how the consumer stands, that tenants are held back, and
-// that checkpoints are not where they are to be kept.
+// progress passes on how the consumer stands, that tenants are held back, that
+// checkpoints are not where they are to be kept, and that records of access cannot
+// be sent.
 func (p *projected) progress(now consume.Progress) {
 	if now.Err == nil {
-		now.Err = errors.Join(p.heldBack(), p.keepers.failure())
+		now.Err = errors.Join(p.heldBack(), p.keepers.failure(), p.sender.failure())
 	}
 	p.opts.Progress(now)
 }

@@ -28,6 +28,7 @@ type projected struct {
 	appended func(tenant string) // told after each commit
 	keepers  keepers
 	tiles    *tilesServer // nil: not asked for
+	sender   *sender
 
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
 	set     *ledger.Set
@@ -53,7 +54,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 		return nil, err
 	}
 	p := &projected{
-		opts: o, db: db, appended: func(string) {}, held: make(map[string]error),
+		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
 		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now}),
 	}
 	if p.keepers, err = newKeepers(o, key); err != nil {

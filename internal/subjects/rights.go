@@ -14,8 +14,8 @@ type Role string
 const (
 	Owner         Role = ""          // everything: makes the streams
 	PublisherRole Role = "publisher" // writes everybody's events, answers and asks for decisions
-	AuditorRole   Role = "auditor"
-	TrackerRole   Role = "tracker" // reads, and writes what it decides
+	AuditorRole   Role = "auditor"   // reads, and writes what was done with evidence
+	TrackerRole   Role = "tracker"   // reads, and writes what it decides
 	MetricsRole   Role = "metrics"
 	ReaderRole    Role = "reader" // any other consumer
 	DeciderRole   Role = "decide" // a decision service of one's own
@@ -42,6 +42,10 @@ type Rights struct {
 // trackerKinds are what the tracker's outbox publishes: its own, and the
 // outbox's.
 var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.GapRecorded, events.BlobChunk}
+
+// auditorKinds are what the auditor's outbox publishes: what was done with
+// evidence, and the outbox's own.
+var auditorKinds = []events.Kind{events.AuditAccessed, events.GapRecorded, events.BlobChunk}
 
 // Rights returns the least that a client of a role needs. A consumer has the
 // durable that [Space.Durable] names, and no other. The client's inbox prefix is
@@ -72,16 +76,23 @@ func (s Space) Rights(role Role, durable, inbox string) Rights {
 		r.Publish = append(r.Publish, s.PublisherRights()...)
 		r.decide(s)
 	case TrackerRole:
-		for _, kind := range trackerKinds {
-			r.Publish = append(r.Publish, s.prefix()+"ev.*.*.*."+escape(string(kind)))
-		}
-		r.Publish = append(r.Publish, s.AllChains(), s.chainLookup(s.AllChains()))
+		r.produce(s, trackerKinds)
+	case AuditorRole:
+		r.produce(s, auditorKinds)
 	case DeciderRole:
 		r.Publish = nil
 		r.decide(s)
-	case AuditorRole, MetricsRole, ReaderRole:
+	case MetricsRole, ReaderRole:
 	}
 	return r
+}
+
+// produce adds what a service needs whose outbox has events of these kinds.
+func (r *Rights) produce(s Space, kinds []events.Kind) {
+	for _, kind := range kinds {
+		r.Publish = append(r.Publish, s.prefix()+"ev.*.*.*."+escape(string(kind)))
+	}
+	r.Publish = append(r.Publish, s.AllChains(), s.chainLookup(s.AllChains()))
 }
 
 // decide adds what a decision service needs: requests, and those by which NATS's

@@ -141,18 +141,18 @@ func sampleRecords() map[Kind]any {
 		HookExecuted: HookExecutedData{
 			Execution: sampleOutcome.Executions[0], Dispatch: "01939c2e-7f00-7000-8000-000000000001", Late: true, Common: sampleCommon,
 		},
-		RunSealed:     RunSealedData{Count: 180, First: 2, Last: 181, Digest: hash, Common: sampleCommon},
-		GapRecorded:   GapRecordedData{First: 97, Last: 97, Reason: "shed", Common: sampleCommon},
-		BlobChunk:     BlobChunkData{SHA256: hash, Bytes: 1_500_000, Index: 1, Chunks: 3, Content: []byte("part of it"), Common: sampleCommon},
-		IssueDecided:  IssueDecidedData{Event: "e-1", Action: "create", Rule: "failed_step", Reason: "the step failed", Issues: []string{"ht-1"}, Counters: map[string][2]int64{"failures": {1, 3}}, Flip: "a completed step", Config: hash, Common: sampleCommon},
-		IssueEdited:   IssueEditedData{Event: "e-1", Issue: "ht-1", Action: "assigned", By: "jdoe", Value: "mmuster", Common: sampleCommon},
+		RunSealed:    RunSealedData{Count: 180, First: 2, Last: 181, Digest: hash, Common: sampleCommon},
+		GapRecorded:  GapRecordedData{First: 97, Last: 97, Reason: "shed", Common: sampleCommon},
+		BlobChunk:    BlobChunkData{SHA256: hash, Bytes: 1_500_000, Index: 1, Chunks: 3, Content: []byte("part of it"), Common: sampleCommon},
+		IssueDecided: IssueDecidedData{Event: "e-1", Action: "create", Rule: "failed_step", Reason: "the step failed", Issues: []string{"ht-1"}, Counters: map[string][2]int64{"failures": {1, 3}}, Flip: "a completed step", Config: hash, Common: sampleCommon},
+		IssueEdited:  IssueEditedData{Event: "e-1", Issue: "ht-1", Action: "assigned", By: "jdoe", Value: "mmuster", Common: sampleCommon},
 		AuditAccessed: AuditAccessedData{
 			Action: AuditReplay, By: "jdoe", Reason: "incident 7", Ticket: "INC-7",
 			Selection: &AuditSelection{Run: "run-1", Event: "e-1", User: "mmuster", From: &at, To: &at, Kind: "tool.*", Hold: "h-1"},
-			As: "bundle", Order: "a signed note", Common: sampleCommon,
+			As:        "bundle", Order: "a signed note", Common: sampleCommon,
 		},
-		ClockTicked:   ClockTickedData{At: at, Common: sampleCommon},
-		Custom:        CustomData{Name: "Notification", Data: json.RawMessage(`{"title":"waiting"}`), Common: sampleCommon},
+		ClockTicked: ClockTickedData{At: at, Common: sampleCommon},
+		Custom:      CustomData{Name: "Notification", Data: json.RawMessage(`{"title":"waiting"}`), Common: sampleCommon},
 	}
 }
 

@@ -1,6 +1,7 @@
 package agentfs
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,11 +26,37 @@ func (l ledger) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 				yield(Entry{}, ctx.Err())
 				return
 			}
-			if !yield(Entry{Leaf: i, Event: l[i], Manifest: len(l[i]) > 3 && string(l[i][:4]) == `{"v"`}, nil) {
+			if !yield(l.entry(i), nil) {
 				return
 			}
 		}
 	}
+}
+
+func (l ledger) entry(i int64) Entry {
+	e := Entry{Leaf: i, Hash: events.HashOf(l[i]), Event: l[i]}
+	if bytes.HasPrefix(l[i], []byte(`{"v"`)) { // a manifest
+		e.Event = nil
+	}
+	return e
+}
+
+func (l ledger) Run(ctx context.Context, name string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for entry, err := range l.After(ctx, -1) {
+			e, fault := events.Decode(entry.Event)
+			if err == nil && (entry.Event == nil || fault != nil || e.Run != name) {
+				continue
+			}
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l ledger) Erased(context.Context, int64) iter.Seq2[Erasure, error] {
+	return func(func(Erasure, error) bool) {}
 }
 
 var t0 = time.Date(2026, 3, 1, 10, 0, 0, 250_000_000, time.UTC)

@@ -6,8 +6,6 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
-
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // chunkSize is the size of a file's pieces in fs_data: what the clients write.
@@ -98,7 +96,7 @@ type position struct {
 var start = position{leaf: -1}
 
 func positionOf(e Entry) position {
-	return position{leaf: e.Leaf, hash: events.HashOf(e.Event).String()}
+	return position{leaf: e.Leaf, hash: e.Hash.String()}
 }
 
 func loadPosition(conn *sqlite.Conn, table string) (position, error) {

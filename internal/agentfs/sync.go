@@ -119,10 +119,10 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode returns the event of an entry that has a run. Manifests have none, and
-// what cannot be read is none of ours: the ledger says what it is.
+// decode returns the event of an entry that has a run. What cannot be read is
+// none of ours: the ledger says what it is.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
-	if entry.Manifest {
+	if entry.Event == nil {
 		return events.Event{}, false
 	}
 	e, err := events.Decode(entry.Event)

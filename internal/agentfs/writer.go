@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Source is a tenant's ledger, as far as the projection needs it.
@@ -17,13 +19,24 @@ type Source interface {
 	// After yields the records behind leaf in the order of the ledger, all of
 	// them behind -1. The bytes of an Entry stay as they are.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
+	// Run yields the events of a run in the same order.
+	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
+	// Erased yields which runs the orders behind the leaf order destroyed
+	// something of, all orders behind -1, in the order of the ledger.
+	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
 // Entry is one record of a ledger.
 type Entry struct {
-	Leaf     int64  // index of its leaf, from 0
-	Event    []byte // the event's bytes, verbatim
-	Manifest bool   // a manifest: passed over
+	Leaf  int64       // index of its leaf, from 0
+	Hash  events.Hash // of the record's bytes, those that were destroyed too
+	Event []byte      // the event's bytes, verbatim; nil where it is none, or was destroyed
+}
+
+// Erasure says that an order destroyed payloads of a run.
+type Erasure struct {
+	Order int64 // leaf of the order
+	Run   string
 }
 
 // Options are the settings of a [Writer].

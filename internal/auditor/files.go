@@ -110,15 +110,33 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records is a ledger as the AgentFS files see it: what is no event is passed
-// over, and so is what was set apart.
+// records is a ledger as the AgentFS files see it: what is no event has no
+// bytes, and neither has what was set apart or erased.
 type records struct{ *ledger.Reader }
 
 // After implements agentfs.Source.
 func (r records) After(ctx context.Context, leaf int64) iter.Seq2[agentfs.Entry, error] {
+	return projectable(r.Reader.After(ctx, leaf))
+}
+
+// Run implements agentfs.Source.
+func (r records) Run(ctx context.Context, run string) iter.Seq2[agentfs.Entry, error] {
+	return projectable(r.Reader.Run(ctx, run))
+}
+
+// Erased implements agentfs.Source.
+func (r records) Erased(context.Context, int64) iter.Seq2[agentfs.Erasure, error] {
+	return func(func(agentfs.Erasure, error) bool) {}
+}
+
+func projectable(entries iter.Seq2[ledger.Entry, error]) iter.Seq2[agentfs.Entry, error] {
 	return func(yield func(agentfs.Entry, error) bool) {
-		for e, err := range r.Reader.After(ctx, leaf) {
-			if !yield(agentfs.Entry{Leaf: e.Leaf, Event: e.Bytes, Manifest: e.Class != ledger.ClassEvent}, err) || err != nil {
+		for e, err := range entries {
+			entry := agentfs.Entry{Leaf: e.Leaf, Hash: e.Hash}
+			if e.Class == ledger.ClassEvent {
+				entry.Event = e.Bytes
+			}
+			if !yield(entry, err) || err != nil {
 				return
 			}
 		}

@@ -5,11 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
 	"os"
-	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -18,12 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
-const (
-	// keepEvery is how often a place gets the newest checkpoints.
-	keepEvery = time.Second
-	// keepLimit bounds one round of a place that does not answer.
-	keepLimit = 10 * time.Second
-)
+// keepLimit bounds one round of a place that does not answer.
+const keepLimit = 10 * time.Second
 
 // shelf is a place outside the ledgers where their newest checkpoints lie, one
 // for each tenant.
@@ -36,105 +28,22 @@ type shelf interface {
 	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
 }
 
-// keeper brings the newest checkpoints of the ledgers to one shelf, behind the
-// ledgers' back: they never wait for it.
+// keeper brings the newest checkpoints of the ledgers to one shelf.
 //
 // What lies there is replaced only by a checkpoint of the same ledger, grown: a
 // ledger that was cut off or rewritten does not wipe out the proof of it.
 type keeper struct {
-	dataDir string
-	tenant  string // of all; empty: every one
-	shelf   shelf
-	key     note.Verifier
-	logger  *slog.Logger
+	*rounds
 
-	mu      sync.Mutex // guards what follows
-	pending map[string]bool
-	failed  map[string]error // by tenant: why its checkpoint is not there
+	shelf shelf
+	key   note.Verifier
 }
 
 func newKeeper(o Options, key note.Verifier, s shelf) *keeper {
-	return &keeper{
-		dataDir: o.DataDir, tenant: o.Tenant, shelf: s, key: key, logger: o.Logger,
-		pending: make(map[string]bool), failed: make(map[string]error),
-	}
-}
-
-// changed notes that the ledger of tenant has a newer checkpoint.
-func (k *keeper) changed(tenant string) {
-	if k.tenant != "" && k.tenant != tenant {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.pending[tenant] = true
-}
-
-// run keeps checkpoints until ctx ends.
-func (k *keeper) run(ctx context.Context) {
-	tenants, err := ledger.Tenants(LedgerDir(k.dataDir))
-	if err != nil {
-		k.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
-	}
-	for _, tenant := range tenants { // some may have grown since the last stop
-		k.changed(tenant)
-	}
-	clock := time.NewTicker(keepEvery)
-	defer clock.Stop()
-	for {
-		k.round(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-clock.C:
-		}
-	}
-}
-
-// round brings every checkpoint that is newer. What fails is tried again.
-func (k *keeper) round(ctx context.Context) {
-	k.mu.Lock()
-	tenants := slices.Sorted(maps.Keys(k.pending))
-	clear(k.pending)
-	k.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, keepLimit)
-	defer cancel()
-	for _, tenant := range tenants {
-		k.done(ctx, tenant, k.keep(ctx, tenant))
-	}
-}
-
-// done notes what came of a tenant's checkpoint, and logs it when that changed.
-func (k *keeper) done(ctx context.Context, tenant string, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	before := k.failed[tenant]
-	if err == nil {
-		if delete(k.failed, tenant); before != nil {
-			k.logger.InfoContext(ctx, "checkpoints are kept outside the ledger again", "where", k.shelf.name(), "tenant", tenant)
-		}
-		return
-	}
-	k.failed[tenant] = fmt.Errorf("checkpoint of tenant %q is not kept in %s: %w", tenant, k.shelf.name(), err)
-	k.pending[tenant] = true
-	if before == nil {
-		k.logger.ErrorContext(ctx, "a checkpoint is not kept outside the ledger",
-			"where", k.shelf.name(), "tenant", tenant, "error", err)
-	}
-}
-
-// failure returns why checkpoints are not on the shelf, nil when all are.
-func (k *keeper) failure() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.failed) == 0 {
-		return nil
-	}
-	first := k.failed[slices.Min(slices.Collect(maps.Keys(k.failed)))]
-	if n := len(k.failed) - 1; n > 0 {
-		return fmt.Errorf("%w (and those of %d more)", first, n)
-	}
-	return first
+	k := &keeper{shelf: s, key: key}
+	k.rounds = newRounds(o, "in "+s.name(), k.keep)
+	k.limit = keepLimit
+	return k
 }
 
 // keep brings the newest checkpoint of one ledger.

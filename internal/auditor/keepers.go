@@ -10,7 +10,7 @@ import (
 
 // keepers bring checkpoints to every place where they are to be kept, each at its
 // own pace.
-type keepers []*keeper
+type keepers []*rounds
 
 // newKeepers returns the keepers that o asks for.
 func newKeepers(o Options, key *ledger.Key) (keepers, error) {
@@ -20,7 +20,7 @@ func newKeepers(o Options, key *ledger.Key) (keepers, error) {
 	}
 	var all keepers
 	if o.CheckpointFile != "" {
-		all = append(all, newKeeper(o, verifier, o.CheckpointFile))
+		all = append(all, newKeeper(o, verifier, o.CheckpointFile).rounds)
 	}
 	return all, nil
 }

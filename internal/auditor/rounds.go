@@ -1,0 +1,129 @@
+package auditor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// keepEvery is how often a place gets the newest checkpoints.
+const keepEvery = time.Second
+
+// rounds bring the newest checkpoints of the ledgers somewhere, behind the ledgers'
+// back: they never wait for it. What fails is tried again with the next round.
+type rounds struct {
+	dataDir string
+	tenant  string // of all; empty: every one
+	where   string // checkpoints are kept: "in FILE"
+	logger  *slog.Logger
+	limit   time.Duration // of one round; 0: bring has limits of its own
+	abreast int           // tenants at a time
+
+	// bring brings the newest checkpoint of one ledger.
+	bring func(ctx context.Context, tenant string) error
+
+	mu      sync.Mutex // guards what follows
+	pending map[string]bool
+	failed  map[string]error // by tenant: why its checkpoint is not there
+}
+
+func newRounds(o Options, where string, bring func(context.Context, string) error) *rounds {
+	return &rounds{
+		dataDir: o.DataDir, tenant: o.Tenant, where: where, logger: o.Logger, abreast: 1, bring: bring,
+		pending: make(map[string]bool), failed: make(map[string]error),
+	}
+}
+
+// changed notes that the ledger of tenant has a newer checkpoint.
+func (r *rounds) changed(tenant string) {
+	if r.tenant != "" && r.tenant != tenant {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pending[tenant] = true
+}
+
+// run keeps checkpoints until ctx ends.
+func (r *rounds) run(ctx context.Context) {
+	tenants, err := ledger.Tenants(LedgerDir(r.dataDir))
+	if err != nil {
+		r.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
+	}
+	for _, tenant := range tenants { // some may have grown since the last stop
+		r.changed(tenant)
+	}
+	clock := time.NewTicker(keepEvery)
+	defer clock.Stop()
+	for {
+		r.round(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+		}
+	}
+}
+
+// round brings every checkpoint that is newer. What fails is tried again.
+func (r *rounds) round(ctx context.Context) {
+	r.mu.Lock()
+	tenants := slices.Sorted(maps.Keys(r.pending))
+	clear(r.pending)
+	r.mu.Unlock()
+	if r.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, r.limit)
+		defer cancel()
+	}
+	var group errgroup.Group
+	group.SetLimit(r.abreast)
+	for _, tenant := range tenants {
+		group.Go(func() error {
+			r.done(ctx, tenant, r.bring(ctx, tenant))
+			return nil
+		})
+	}
+	_ = group.Wait() // done has noted what failed
+}
+
+// done notes what came of a tenant's checkpoint, and logs it when that changed.
+func (r *rounds) done(ctx context.Context, tenant string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.failed[tenant]
+	if err == nil {
+		if delete(r.failed, tenant); before != nil {
+			r.logger.InfoContext(ctx, "checkpoints are kept outside the ledger again", "where", r.where, "tenant", tenant)
+		}
+		return
+	}
+	r.failed[tenant] = fmt.Errorf("checkpoint of tenant %q is not kept %s: %w", tenant, r.where, err)
+	r.pending[tenant] = true
+	if before == nil {
+		r.logger.ErrorContext(ctx, "a checkpoint is not kept outside the ledger",
+			"where", r.where, "tenant", tenant, "error", err)
+	}
+}
+
+// failure returns why checkpoints are not on the shelf, nil when all are.
+func (r *rounds) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failed) == 0 {
+		return nil
+	}
+	first := r.failed[slices.Min(slices.Collect(maps.Keys(r.failed)))]
+	if n := len(r.failed) - 1; n > 0 {
+		return fmt.Errorf("%w (and those of %d more)", first, n)
+	}
+	return first
+}

@@ -35,7 +35,8 @@ type Entry struct {
 	StreamSequence uint64
 	Stored         time.Time   // when the server stored the message
 	Hash           events.Hash // of Bytes
-	Bytes          []byte      // the event or manifest, verbatim
+	Bytes          []byte      // the event or manifest, verbatim; nil when they were removed
+	Removal        Removal     // what became of the bytes; zero while they are there
 }
 
 // Manifest reports whether the record is a producer's manifest.
@@ -206,8 +207,8 @@ func (r *Reader) pages(ctx context.Context, after int64, where string, args ...a
 // of where, and so on.
 func (r *Reader) page(ctx context.Context, after int64, where string, args ...any) (page []Entry, err error) {
 	query := `SELECT l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash, ` +
-		`l.time, l.epoch, p.bytes, p.cut, b.content FROM leaves l JOIN payloads p ON p.leaf = l.leaf
-		LEFT JOIN blobs b ON b.blob = p.blob LEFT JOIN producers pr ON pr.producer = l.producer
+		`l.time, l.epoch, x.word, x.ordered, p.bytes, p.cut, b.content FROM leaves l LEFT JOIN payloads p ON p.leaf = l.leaf
+		LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN blobs b ON b.blob = p.blob LEFT JOIN producers pr ON pr.producer = l.producer
 		LEFT JOIN runs r ON r.run = l.run WHERE l.leaf > ?1` + where + ` ORDER BY l.leaf LIMIT ?2`
 	err = r.view(ctx, func(conn *sqlite.Conn) (err error) {
 		stmt, err := conn.Prepare(query)
@@ -263,7 +264,13 @@ func scanEntry(stmt *sqlite.Stmt) (Entry, error) {
 			return e, errors.New("its time is none")
 		}
 	}
-	e.Bytes, err = joinPayload(stmt, 13)
+	if e.Removal, err = scanRemoval(stmt, 13); err != nil || e.Removal.Done() {
+		return e, err
+	}
+	if stmt.ColumnIsNull(15) {
+		return e, errNoPayload
+	}
+	e.Bytes, err = joinPayload(stmt, 15)
 	return e, err
 }
 

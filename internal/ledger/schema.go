@@ -11,7 +11,7 @@ import (
 
 const (
 	applicationID = 0x48544c47 // "HTLG"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 // schema is all that a ledger's file holds. A leaf's bytes are made from its
@@ -24,6 +24,10 @@ const (
 //   - chunks finds the parts of a blob by the hash of the whole.
 //   - hashes holds the tree in the order of tlog, 256 hashes to a row.
 //   - seen holds what came again under another number.
+//   - orders holds the orders that the key signed, by the leaves of the events
+//     that brought them, and what each one did; a lift has the id of its hold.
+//   - erased holds the leaves whose payloads an order destroyed, and that order's
+//     leaf. They have no row in payloads.
 const schema = `
 CREATE TABLE producers (producer INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE runs (run INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -63,6 +67,15 @@ CREATE TABLE seen (
 	stored INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX seen_producer ON seen (producer, sequence);
+CREATE TABLE orders (
+	leaf INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	action TEXT NOT NULL,
+	effect TEXT NOT NULL,
+	hold TEXT NOT NULL
+) STRICT;
+CREATE TABLE erased (leaf INTEGER PRIMARY KEY, word TEXT NOT NULL, ordered INTEGER NOT NULL) STRICT;
+CREATE INDEX erased_ordered ON erased (ordered, leaf);
 CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 `
 

@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LeafRange are the leaves from First to Last, both among them.
+type LeafRange struct{ First, Last int64 }
+
+// LeafRanges are ascending ranges of leaves that neither meet nor touch.
+type LeafRanges []LeafRange
+
+// Add adds a leaf behind all that are there. One that is not behind them is left
+// out.
+func (r *LeafRanges) Add(leaf int64) {
+	last := len(*r) - 1
+	switch {
+	case last >= 0 && leaf <= (*r)[last].Last:
+	case last >= 0 && (*r)[last].Last+1 == leaf:
+		(*r)[last].Last = leaf
+	default:
+		*r = append(*r, LeafRange{leaf, leaf})
+	}
+}
+
+// Has reports whether leaf is in one of the ranges.
+func (r LeafRanges) Has(leaf int64) bool {
+	i, found := slices.BinarySearchFunc(r, leaf, func(r LeafRange, leaf int64) int {
+		switch {
+		case r.Last < leaf:
+			return -1
+		case r.First > leaf:
+			return 1
+		}
+		return 0
+	})
+	return found && i < len(r)
+}
+
+// Count returns how many leaves there are.
+func (r LeafRanges) Count() (n int64) {
+	for _, s := range r {
+		n += s.Last - s.First + 1
+	}
+	return n
+}
+
+// meets reports whether there is a leaf in both.
+func (r LeafRanges) meets(o LeafRanges) bool {
+	for i, j := 0, 0; i < len(r) && j < len(o); {
+		switch {
+		case r[i].Last < o[j].First:
+			i++
+		case o[j].Last < r[i].First:
+			j++
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// String writes the ranges as orders have them: "3-17 20 25-30".
+func (r LeafRanges) String() string {
+	var b []byte
+	for i, s := range r {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = strconv.AppendInt(b, s.First, 10)
+		if s.Last != s.First {
+			b = strconv.AppendInt(append(b, '-'), s.Last, 10)
+		}
+	}
+	return string(b)
+}
+
+// valid reports whether the ranges are in order and in a tree of size leaves.
+func (r LeafRanges) valid(size int64) bool {
+	next := int64(0)
+	for _, s := range r {
+		if s.First < next || s.Last < s.First || s.Last >= size {
+			return false
+		}
+		next = s.Last + 2
+	}
+	return size >= 0
+}
+
+// errRanges is returned for text that is no list of ranges.
+var errRanges = errors.New("not ranges of leaves")
+
+// parseRanges reads what String returns. What is not in canonical form shows when
+// it is written again.
+func parseRanges(text string) (list LeafRanges, err error) {
+	for part := range strings.SplitSeq(text, " ") {
+		first, last, isRange := strings.Cut(part, "-")
+		var r LeafRange
+		if r.First, err = parseCount(first); err != nil {
+			return nil, errRanges
+		}
+		r.Last = r.First
+		if isRange {
+			if r.Last, err = parseCount(last); err != nil {
+				return nil, errRanges
+			}
+		}
+		list = append(list, r)
+	}
+	return list, nil
+}

@@ -1,0 +1,260 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// orderHeader is the first line of every order. No checkpoint begins with it, so
+// that nobody can take the one for the other.
+const orderHeader = "hooktrail/order/v1\n"
+
+// MaxOrderBytes bounds an order, signed: it travels in an event.
+const MaxOrderBytes = 512 << 10
+
+// MaxOrderRanges is how many ranges of leaves fit into one order for certain.
+const MaxOrderRanges = 10_000
+
+// Order is the signed statement that makes something change: payloads destroyed,
+// held or held no longer, or the key that signs. It travels in an audit.accessed
+// event and takes effect in the ledger where that event comes in the stream, if
+// the ledger's key has signed it; once, however often it comes. Its text has one
+// line for each field that is there, in this order:
+//
+//	hooktrail/order/v1
+//	tenant acme
+//	action erase
+//	id 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01
+//	time 2026-11-20T09:14:07.123456789Z
+//	by jdoe
+//	reason subject request
+//	ticket DSR-88
+//	run r-42
+//	tree 91204 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
+//	leaves 3-17 20 25-30
+//
+// The selection has the lines run, event, user, kind, from and to. A lift has
+// "hold" and the id of the hold's order, a change of the key "key" and the new
+// verifier key. In values the bytes below 0x20, 0x7f and "%" are "%" and two
+// upper-case hex digits.
+type Order struct {
+	Tenant string
+	Action events.AuditAction // erase, prune, hold, lift or key
+	ID     string             // one of its own, by which a lift names a hold
+	Time   time.Time          // when it was given
+	By     string             // who gave it
+	Reason string
+	Ticket string
+
+	Selection OrderSelection
+	Hold      string // of a lift: the id of the hold
+	Key       string // of a change of the key: the new verifier key
+
+	// Size and Root are of the tree to which Leaves belong, as it was when the
+	// order was given. In a ledger with another tree there, one that was built
+	// from a younger stream, the Selection counts instead.
+	Size   int64
+	Root   tlog.Hash
+	Leaves LeafRanges // what the selection came to; of a hold, what it held at once
+}
+
+// OrderSelection says what an order is about: the records that fit all that is
+// not empty.
+type OrderSelection struct {
+	Run   string
+	Event string    // id of an event
+	User  string    // who an event is about: its userid
+	Kind  string    // pattern of kinds, as of [path.Match]: "tool.*"
+	From  time.Time // only what says that it happened then or later
+	To    time.Time // only what says that it happened before
+}
+
+// IsAll reports whether everything is meant.
+func (s OrderSelection) IsAll() bool { return s == OrderSelection{} }
+
+// Sign returns the note of o, signed.
+func (o Order) Sign(signer note.Signer) ([]byte, error) {
+	text, err := o.Text()
+	if err != nil {
+		return nil, err
+	}
+	signed, err := note.Sign(&note.Note{Text: text}, signer)
+	if err != nil {
+		return nil, fmt.Errorf("sign order: %w", err)
+	}
+	if len(signed) > MaxOrderBytes {
+		return nil, fmt.Errorf("sign order: it has %d bytes, more than %d: give several", len(signed), MaxOrderBytes)
+	}
+	return signed, nil
+}
+
+// Sign signs o with the key.
+func (k *Key) Sign(o Order) ([]byte, error) { return o.Sign(k.signer) }
+
+// OpenOrder reads a signed note and returns its order, if exactly one of known
+// and nobody else has signed it, in exactly the form that [Order.Sign] gives it.
+func OpenOrder(signed []byte, known note.Verifiers) (Order, error) {
+	if len(signed) > MaxOrderBytes {
+		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
+	}
+	n, err := note.Open(signed, known)
+	if err != nil {
+		return Order{}, fmt.Errorf("open order: %w", err)
+	}
+	if !isOnlySigned(signed, n) {
+		return Order{}, fmt.Errorf("%w: it has something besides one signature", errOrder)
+	}
+	return ParseOrder(n.Text)
+}
+
+// errOrder is wrapped by every refusal of [ParseOrder].
+var errOrder = errors.New("not an order")
+
+// Text returns the text that is signed. It returns an error for an order that
+// lacks what an order of its action needs.
+func (o Order) Text() (string, error) {
+	if err := o.validate(); err != nil {
+		return "", fmt.Errorf("%w: %w", errOrder, err)
+	}
+	return o.text(), nil
+}
+
+func (o Order) text() string {
+	s := o.Selection
+	b := []byte(orderHeader)
+	for _, f := range [...]struct{ name, value string }{
+		{"tenant ", o.Tenant},
+		{"action ", string(o.Action)},
+		{"id ", o.ID},
+		{"time ", formatTime(o.Time)},
+		{"by ", o.By},
+		{"reason ", o.Reason},
+		{"ticket ", o.Ticket},
+		{"run ", s.Run},
+		{"event ", s.Event},
+		{"user ", s.User},
+		{"kind ", s.Kind},
+		{"from ", formatTime(s.From)},
+		{"to ", formatTime(s.To)},
+		{"hold ", o.Hold},
+		{"key ", o.Key},
+	} {
+		b = appendField(b, f.name, f.value)
+	}
+	b = fmt.Appendf(b, "tree %d %s\n", o.Size, o.Root)
+	return string(appendField(b, "leaves ", o.Leaves.String()))
+}
+
+// validate says what is wrong with an order, whoever signs it.
+func (o Order) validate() error {
+	if _, err := Origin(o.Tenant); err != nil {
+		return err
+	}
+	if o.ID == "" || o.By == "" || o.Reason == "" || o.Time.IsZero() {
+		return errors.New("id, by, reason and time are required")
+	}
+	if _, err := path.Match(o.Selection.Kind, ""); err != nil {
+		return errors.New("kind is no pattern")
+	}
+	if !o.Leaves.valid(o.Size) {
+		return errors.New("its leaves are not ascending ranges in the tree that it names")
+	}
+	if text := o.text(); !utf8.ValidString(text) {
+		return errors.New("it is not UTF-8")
+	}
+	return o.validateAction()
+}
+
+func (o Order) validateAction() error {
+	if (o.Action == events.AuditLift) != (o.Hold != "") || (o.Action == events.AuditKey) != (o.Key != "") {
+		return errors.New("a lift names a hold, a change of the key the new one, and nothing else does")
+	}
+	switch o.Action { //nolint:exhaustive // those that change something among all there are
+	case events.AuditErase:
+		if s := o.Selection; s.Run == "" && s.Event == "" && s.User == "" {
+			return errors.New("erasing needs a run, an event or a user")
+		}
+	case events.AuditPrune:
+		if o.Selection.To.IsZero() {
+			return errors.New("pruning needs a time before which")
+		}
+	case events.AuditHold:
+	case events.AuditLift, events.AuditKey:
+		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
+			return errors.New("it selects what it does not concern")
+		}
+	default:
+		return fmt.Errorf("action %q changes nothing", o.Action)
+	}
+	return nil
+}
+
+// ParseOrder reads what [Order.Text] returns, and nothing else.
+func ParseOrder(text string) (Order, error) {
+	rest, ok := strings.CutPrefix(text, orderHeader)
+	if !ok || len(text) > MaxOrderBytes {
+		return Order{}, fmt.Errorf("%w: first line", errOrder)
+	}
+	var o Order
+	for rest != "" {
+		line, next, ok := strings.Cut(rest, "\n")
+		name, raw, ok2 := strings.Cut(line, " ")
+		if !ok || !ok2 {
+			return Order{}, fmt.Errorf("%w: a line without end or value", errOrder)
+		}
+		value, err := unescape([]byte(raw))
+		if err == nil {
+			err = o.set(name, value)
+		}
+		if err != nil {
+			return Order{}, fmt.Errorf("%w: %s: %w", errOrder, name, err)
+		}
+		rest = next
+	}
+	// Order, repetition and escapes that were not needed show here.
+	if again, err := o.Text(); err != nil {
+		return Order{}, err
+	} else if again != text {
+		return Order{}, fmt.Errorf("%w: not in canonical form", errOrder)
+	}
+	return o, nil
+}
+
+// set stores one field.
+func (o *Order) set(name, value string) (err error) {
+	texts := map[string]*string{
+		"tenant": &o.Tenant, "action": (*string)(&o.Action), "id": &o.ID, "by": &o.By, "reason": &o.Reason,
+		"ticket": &o.Ticket, "run": &o.Selection.Run, "event": &o.Selection.Event, "user": &o.Selection.User,
+		"kind": &o.Selection.Kind, "hold": &o.Hold, "key": &o.Key,
+	}
+	times := map[string]*time.Time{"time": &o.Time, "from": &o.Selection.From, "to": &o.Selection.To}
+	if to, ok := texts[name]; ok {
+		*to = value
+		return nil
+	}
+	if to, ok := times[name]; ok {
+		*to, err = time.Parse(timeLayout, value)
+		return err
+	}
+	switch name {
+	case "tree":
+		size, root, _ := strings.Cut(value, " ")
+		if o.Size, err = parseCount(size); err == nil {
+			o.Root, err = parseTreeHash(root)
+		}
+	case "leaves":
+		o.Leaves, err = parseRanges(value)
+	default:
+		err = errors.New("unknown field")
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/sumdb/note"
+	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func sampleOrder() Order {
+	return Order{
+		Tenant: "acme", Action: events.AuditErase, ID: "01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01", Time: began, By: "jdoe",
+		Reason: "subject request\nof 100%", Ticket: "DSR-88", Selection: OrderSelection{Run: "r-42"},
+		Size: 100, Leaves: LeafRanges{{3, 17}, {20, 20}, {25, 30}},
+	}
+}
+
+func TestOrder(t *testing.T) {
+	key := testKey(t)
+	o := sampleOrder()
+	signed, err := key.Sign(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(signed), "\n\n")
+	want := `hooktrail/order/v1
+tenant acme
+action erase
+id 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01
+time 2026-11-20T09:00:00.000000000Z
+by jdoe
+reason subject request%0Aof 100%25
+ticket DSR-88
+run r-42
+tree 100 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+leaves 3-17 20 25-30`
+	if diff := cmp.Diff(want, text); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	got, err := OpenOrder(signed, key.verifiers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(o, got); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if _, err := OpenOrder(signed, testKey(t).verifiers()); err == nil {
+		t.Error("an order opened with a key that did not sign it")
+	}
+	twice, err := note.Sign(&note.Note{Text: text + "\n"}, key.signer, testKey(t).signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenOrder(twice, key.verifiers()); err == nil {
+		t.Error("an order opened that two have signed")
+	}
+	if _, err := OpenCheckpoint(signed, key.verifiers()); err == nil {
+		t.Error("an order is taken for a checkpoint")
+	}
+}
+
+func TestOrder_Refused(t *testing.T) {
+	for name, change := range map[string]func(*Order){
+		"NobodyGaveIt":     func(o *Order) { o.By = "" },
+		"NoReason":         func(o *Order) { o.Reason = "" },
+		"NothingSelected":  func(o *Order) { o.Selection = OrderSelection{Kind: "tool.*"} },
+		"Read":             func(o *Order) { o.Action = events.AuditReplay },
+		"PruneWithoutTime": func(o *Order) { o.Action = events.AuditPrune },
+		"LiftOfNothing":    func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditLift, OrderSelection{}, nil },
+		"KeyOfNothing":     func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditKey, OrderSelection{}, nil },
+		"EraseWithHold":    func(o *Order) { o.Hold = "h" },
+		"LeafOutsideTree":  func(o *Order) { o.Leaves = LeafRanges{{3, 100}} },
+		"RangesTouch":      func(o *Order) { o.Leaves = LeafRanges{{3, 4}, {5, 6}} },
+		"RangesBackwards":  func(o *Order) { o.Leaves = LeafRanges{{9, 9}, {5, 6}} },
+		"NotUTF8":          func(o *Order) { o.By = "\xff" },
+		"NoPattern":        func(o *Order) { o.Selection.Kind = "[" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := sampleOrder()
+			change(&o)
+			if _, err := testKey(t).Sign(o); err == nil {
+				t.Error("it was signed")
+			}
+		})
+	}
+}
+
+func FuzzParseOrder(f *testing.F) {
+	text, err := sampleOrder().Text()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add(strings.Replace(text, "leaves 3-17", "leaves 3-17 18", 1))
+	f.Add("hooktrail/order/v1\ntenant a\naction lift\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\nhold y\n" +
+		"tree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := ParseOrder(text)
+		if err != nil {
+			return
+		}
+		if again, err := o.Text(); err != nil || again != text {
+			t.Errorf("the text came out another one: %q, %v", again, err)
+		}
+	})
+}
+
+func TestLeafRanges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.SliceOfN(rapid.Bool(), 1, 64).Draw(t, "in")
+		other := rapid.SliceOfN(rapid.Bool(), len(in), len(in)).Draw(t, "other")
+		var r, o LeafRanges
+		n, meets := int64(0), false
+		for i := range in {
+			if in[i] {
+				r.Add(int64(i))
+				n++
+			}
+			if other[i] {
+				o.Add(int64(i))
+			}
+			meets = meets || in[i] && other[i]
+		}
+		for i := range in {
+			if r.Has(int64(i)) != in[i] {
+				t.Fatalf("%v has %d: %v", r, i, !in[i])
+			}
+		}
+		if r.Count() != n || r.meets(o) != meets || !r.valid(int64(len(in))) {
+			t.Fatalf("%v: count %d of %d, meets %v: %v", r, r.Count(), n, o, r.meets(o))
+		}
+		if again, err := parseRanges(r.String()); n > 0 && (err != nil || cmp.Diff(r, again) != "") {
+			t.Fatalf("%v came back as %v, %v", r, again, err)
+		}
+	})
+}

@@ -69,7 +69,8 @@ func newParquetTable(w io.Writer) *parquetTable {
 	return &parquetTable{w: parquet.NewGenericWriter[parquetRow](w,
 		parquet.CreatedBy("hooktrail", "1", "none"), // the same bytes, whatever made them
 		parquet.Compression(&parquet.Zstd),
-		parquet.DataPageVersion(1), // which every reader knows
+		// Every reader knows these.
+		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.DictionaryMaxBytes(maxDictionary),
 		// The least and the greatest payload of a page are of use to nobody.
 		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),

@@ -70,6 +70,7 @@ var floors = map[string]int{
 	"examples/messages":     examples,
 	"examples/registry":     examples,
 	"internal/natstest":     tests,
+	"internal/nodetest":     tests,
 	"internal/pythontest":   tests,
 	"internal/realdata":     tests,
 	"internal/e2e":          tests,

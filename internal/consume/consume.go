@@ -98,8 +98,13 @@ type Options struct {
 
 	// OnStreamChanged is asked when the stream was re-created or rolled back.
 	// Nil ends Run with ErrStreamChanged, an error ends Run with it, nil goes
-	// on from the first message of the stream as it is now.
+	// on behind the last message in common that Passed knows of, or else from the
+	// first message of the stream as it is now.
 	OnStreamChanged func(reason string) error
+
+	// Passed returns positions that the projection has passed, the latest first.
+	// They are compared with a stream that changed.
+	Passed func(ctx context.Context) ([]Position, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -117,6 +122,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnHole == nil {
 		o.OnHole = func(Hole) {}
+	}
+	if o.Passed == nil {
+		o.Passed = func(context.Context) ([]Position, error) { return nil, nil }
 	}
 	if o.OnStreamChanged == nil {
 		o.OnStreamChanged = func(reason string) error { return fmt.Errorf("%w: %s", ErrStreamChanged, reason) }

@@ -129,8 +129,12 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	if err := l.opts.OnStreamChanged(reason); err != nil {
 		return stopError{err}
 	}
+	common, err := l.common(ctx, stream)
+	if err != nil {
+		return err
+	}
 	l.draining = false // the target was one of the old stream
-	return l.commit(ctx, nil, Position{Stream: l.created})
+	return l.commit(ctx, nil, common)
 }
 
 func (l *loop) difference(ctx context.Context, stream jetstream.Stream) (reason string, err error) {
@@ -148,6 +152,8 @@ func (l *loop) difference(ctx context.Context, stream jetstream.Stream) (reason 
 	defer cancel()
 	msg, err := stream.GetMsg(ctx, l.pos.Sequence)
 	switch {
+	case errors.Is(err, jetstream.ErrMsgNotFound) && l.pos.Hash == events.Hash{}:
+		return "", nil // it was gone before: see passTail
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		l.log.WarnContext(ctx, "message was deleted after it was read", "sequence", l.pos.Sequence)
 		l.opts.OnHole(Hole{First: l.pos.Sequence, Last: l.pos.Sequence})
@@ -231,6 +237,11 @@ func (l *loop) check(ctx context.Context, stream jetstream.Stream) error {
 	if state.LastSeq > l.pos.Sequence {
 		var err error
 		if next, err = l.next(ctx, stream, l.pos.Sequence); err != nil {
+			return err
+		}
+	}
+	if next == 0 {
+		if err := l.passTail(ctx, stream, state.LastSeq); err != nil {
 			return err
 		}
 	}

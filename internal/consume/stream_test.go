@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // goOn accepts each changed stream and keeps the reasons.
@@ -106,9 +108,14 @@ func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
 		name  string
 		again int // messages published after the store was taken back
 		want  string
+
+		passed func(*memory) []consume.Position // what the projection remembers
+		common int                              // messages that it need not read again
 	}{
-		{"Shorter", 3, "ends at"},
-		{"AsLongWithOtherMessages", 20, "another one"},
+		{"Shorter", 3, "ends at", nothing, 0},
+		{"AsLongWithOtherMessages", 20, "another one", nothing, 0},
+		{"ShorterFromWhatIsCommon", 3, "ends at", all, 10},
+		{"AsLongFromWhatIsCommon", 20, "another one", all, 10},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir, backup := t.TempDir(), t.TempDir()
@@ -136,10 +143,25 @@ func TestRun_RolledBackStreamIsNoticed(t *testing.T) {
 				t.Fatalf("got %v, want %v that says %q", err, consume.ErrStreamChanged, test.want)
 			}
 			var reasons []string
-			drain(t, js, goOn(&reasons), p)
-			check(t, p, append(upTo(20), upTo(uint64(10+test.again))...))
+			opts := goOn(&reasons)
+			opts.Passed = func(context.Context) ([]consume.Position, error) { return test.passed(p), nil }
+			drain(t, js, opts, p)
+			check(t, p, append(upTo(20), upTo(uint64(10 + test.again))[test.common:]...))
 		})
 	}
+}
+
+func nothing(*memory) []consume.Position { return nil }
+
+// all positions that m has passed, the latest first.
+func all(m *memory) []consume.Position {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []consume.Position
+	for i, seq := range slices.Backward(m.seqs) {
+		list = append(list, consume.Position{Sequence: seq, Stream: m.pos.Stream, Hash: events.HashOf([]byte(m.data[i]))})
+	}
+	return list
 }
 
 func copyDir(t *testing.T, to, from string) {

@@ -114,7 +114,7 @@ func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Durat
 		p, gaps := s.conclude()
 		tail := p.Held > 0 && s.highest() > p.Listed
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
-		unproven = unproven || tail && !p.InFlight
+		unproven = unproven || tail && !p.InFlight || s.unheard
 		r.Producers = append(r.Producers, p)
 		r.Gaps = append(r.Gaps, c.countable(gaps)...)
 	}

@@ -20,6 +20,7 @@ type sender struct {
 	held       []events.Range         // numbers that are there, ascending
 	hashes     map[uint64]events.Hash // of those that no complete manifest lists
 	lastStored time.Time
+	unheard    bool // nothing came of it since the stream broke off
 
 	manifests int64
 	listed    uint64 // the highest number that a manifest lists
@@ -32,6 +33,7 @@ type sender struct {
 
 // event takes a number that came. It returns false if it is there already.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
+	s.unheard = false
 	if !addNumber(&s.held, sequence) {
 		return false
 	}
@@ -79,6 +81,7 @@ func addNumber(ranges *[]events.Range, n uint64) bool {
 // be that of the events that are there.
 func (s *sender) manifest(m events.Manifest, hash events.Hash) {
 	s.manifests++
+	s.unheard = false
 	if m.First <= s.listed {
 		// Listed twice: two processes with one outbox, or a forgery.
 		s.gaps = append(s.gaps, Gap{Producer: s.name, First: m.First, Last: m.Last, Cause: CauseAltered, Reason: "listed twice"})
@@ -157,7 +160,7 @@ func (s *sender) highest() uint64 {
 
 // conclude returns what there is to say of the producer.
 func (s *sender) conclude() (Producer, []Gap) {
-	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests}
+	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, Unheard: s.unheard}
 	for _, r := range s.held {
 		p.Held += r.Last - r.First + 1
 	}

@@ -55,6 +55,7 @@ type Report struct {
 	Checkpoints int64       `json:"checkpoints"`
 	Checkpoint  *Signed     `json:"checkpoint,omitempty"` // the newest
 	Streams     []Stream    `json:"streams"`              // that the ledger was fed from, in order
+	Breaks      []Break     `json:"breaks,omitempty"`     // where the stream did not go on as it was, in order
 	Findings    []FindingAt `json:"findings"`             // conflicts and quarantine, the first of them
 	SetApart    int64       `json:"set_apart"`            // how many of them there are
 
@@ -95,11 +96,12 @@ type FindingAt struct {
 // Producer is what is known of one producer.
 type Producer struct {
 	Name      string `json:"producer"`
-	Sent      uint64 `json:"sent"`      // the highest number that is known of
-	Held      uint64 `json:"held"`      // numbers that the ledger has
-	Listed    uint64 `json:"listed"`    // the highest number that a manifest lists
-	Manifests int64  `json:"manifests"` // none: nothing proves that all is there
-	InFlight  bool   `json:"in_flight"` // the last events wait for their manifest
+	Sent      uint64 `json:"sent"`              // the highest number that is known of
+	Held      uint64 `json:"held"`              // numbers that the ledger has
+	Listed    uint64 `json:"listed"`            // the highest number that a manifest lists
+	Manifests int64  `json:"manifests"`         // none: nothing proves that all is there
+	InFlight  bool   `json:"in_flight"`         // the last events wait for their manifest
+	Unheard   bool   `json:"unheard,omitempty"` // nothing came of it since the stream broke off: more may be lost
 }
 
 // Cause says how something came to be missing.

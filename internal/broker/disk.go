@@ -14,7 +14,7 @@ import (
 
 const (
 	smallestStream = 64 << 20 // the least that an event stream of a new data directory gets
-	otherStreams   = deadLetterBytes + advisoryBytes
+	otherStreams   = deadLetterBytes + advisoryBytes + checkpointBytes
 	monitorEvery   = 10 * time.Second
 	manySubjects   = 500_000
 

@@ -23,7 +23,7 @@ func TestOpen_External(t *testing.T) {
 		t.Error("it says that it runs the server")
 	}
 	publish(t, b)
-	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV"} {
+	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
 		if _, err := b.JetStream().Stream(t.Context(), name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -63,7 +63,7 @@ func TestGuests_AnswersGoNowhereElse(t *testing.T) {
 // untouched wants the streams as they were made, with nobody reading them.
 func untouched(t *testing.T, b *broker.Broker, who string) {
 	t.Helper()
-	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV"} {
+	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
 		stream, err := b.JetStream().Stream(t.Context(), name)
 		if err != nil {
 			t.Fatalf("%s: %s: %v", who, name, err)

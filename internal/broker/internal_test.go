@@ -34,7 +34,7 @@ func TestEmbedded_Settings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sum int64
-	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV"} {
+	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
 		stream, err := b.js.Stream(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)

@@ -16,10 +16,13 @@ const (
 	DefaultStreamBytes = 10 << 30
 	deadLetterBytes    = 64 << 20
 	advisoryBytes      = 16 << 20
+	checkpointBytes    = 32 << 20
 
 	eventAge      = 30 * 24 * time.Hour
 	deadLetterAge = 365 * 24 * time.Hour
 	duplicates    = 2 * time.Minute
+
+	checkpointHistory = 8 // of each key
 )
 
 // Codes of the server that the client library does not name.
@@ -127,5 +130,18 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 	adv.Description = "Hooktrail: alarms about changes to the event stream"
 	adv.Discard = jetstream.DiscardOld
 	adv.DenyPurge = !opts.AllowTamper
-	return []jetstream.StreamConfig{ev, dlq, adv}
+	return []jetstream.StreamConfig{ev, dlq, adv, checkpointConfig(base, space, opts)}
+}
+
+// checkpointConfig is that of the key-value bucket of checkpoints. Who writes to
+// it writes a key and its lease in one atomic batch, and reads from the leader:
+// neither is as buckets are by default. Nothing is kept out of it by age: the
+// newest of a tenant is the proof of a ledger that nothing comes to any more.
+func checkpointConfig(base jetstream.StreamConfig, space subjects.Space, opts StreamOptions) jetstream.StreamConfig {
+	base.Name, base.Subjects, base.MaxBytes = space.CheckpointStream(), []string{space.AllCheckpoints()}, checkpointBytes
+	base.Description = "Hooktrail: the newest signed checkpoint of each ledger"
+	base.MaxMsgsPerSubject = checkpointHistory
+	base.AllowAtomicPublish, base.AllowDirect = true, false
+	base.DenyDelete, base.DenyPurge = !opts.AllowTamper, !opts.AllowTamper
+	return base
 }

@@ -191,7 +191,7 @@ func TestRun_AnythingMayHappen(t *testing.T) {
 					"steal": m.steal, "restore": m.restore, "drain": m.drain,
 				})
 				m.drain(t)
-				for _, name := range []string{m.space.EventStream(), m.space.DeadLetterStream(), m.space.AdvisoryStream()} {
+				for _, name := range []string{m.space.EventStream(), m.space.DeadLetterStream(), m.space.AdvisoryStream(), m.space.CheckpointStream()} {
 					if err := js.DeleteStream(context.Background(), name); err != nil {
 						t.Fatal(err)
 					}

@@ -110,7 +110,7 @@ func TestDocs_Flags(t *testing.T) {
 	for flag := range known {
 		variables[cli.EnvName(flag)] = true
 	}
-	streams := []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV"}
+	streams := []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "HOOKTRAIL_CHECKPOINTS"}
 	flag := regexp.MustCompile("[ `(]--([a-z][a-z-]+)")
 	git := regexp.MustCompile("(?m)\\bgit [^`\n]*|^nats [^`\n]*") // their flags are their own
 	variable := regexp.MustCompile(`\bHOOKTRAIL_[A-Z_]*`)

@@ -65,7 +65,7 @@ different about it is printed.`,
 				space := b.Space()
 				out := initialized{
 					URL:     b.URL(),
-					Streams: []string{space.EventStream(), space.DeadLetterStream(), space.AdvisoryStream()},
+					Streams: []string{space.EventStream(), space.DeadLetterStream(), space.AdvisoryStream(), space.CheckpointStream()},
 					Drift:   append([]string{}, b.Drift()...),
 				}
 				if shared.JSON {

@@ -53,18 +53,12 @@ var auditorKinds = []events.Kind{events.AuditAccessed, events.GapRecorded, event
 func (s Space) Rights(role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
-	for _, stream := range []string{ev, s.DeadLetterStream(), s.AdvisoryStream()} {
+	for _, stream := range []string{ev, s.DeadLetterStream(), s.AdvisoryStream(), s.CheckpointStream()} {
 		r.Publish = append(r.Publish, "$JS.API.STREAM.INFO."+stream)
 	}
 	if role.Consumes() {
-		r.Publish = append(r.Publish,
-			"$JS.API.STREAM.MSG.GET."+ev,
-			"$JS.API.CONSUMER.CREATE."+ev+"."+durable,
-			"$JS.API.CONSUMER.DELETE."+ev+"."+durable,
-			"$JS.API.CONSUMER.RESET."+ev+"."+durable,
-			"$JS.API.CONSUMER.MSG.NEXT."+ev+"."+durable,
-			"$JS.ACK."+ev+"."+durable+".>",
-		)
+		r.Publish = append(r.Publish, "$JS.API.STREAM.MSG.GET."+ev)
+		r.consume(s, durable)
 	}
 	if role.Consumes() && role != AuditorRole { // which sets aside, and buries nothing
 		r.Publish = append(r.Publish, s.prefix()+"dlq."+string(role))
@@ -79,6 +73,7 @@ func (s Space) Rights(role Role, durable, inbox string) Rights {
 		r.produce(s, trackerKinds)
 	case AuditorRole:
 		r.produce(s, auditorKinds)
+		r.keepCheckpoints(s, durable)
 	case DeciderRole:
 		r.Publish = nil
 		r.decide(s)

@@ -32,6 +32,7 @@ func BenchmarkExport(b *testing.B) {
 		{"BundleCheck", func() error { _, err := Check(b.Context(), path, CheckOptions{Key: e.key}); return err }},
 		{"JSONL", func() error { return WriteTable(b.Context(), io.Discard, e.reader, JSONL, Options{}) }},
 		{"CSV", func() error { return WriteTable(b.Context(), io.Discard, e.reader, CSV, Options{}) }},
+		{"Parquet", func() error { return WriteTable(b.Context(), io.Discard, e.reader, Parquet, Options{}) }},
 		{"BundleOfARun", func() error {
 			s := ledger.Selection{Run: "r500"}
 			return WriteBundle(b.Context(), io.Discard, e.reader, Options{Key: e.public, Selection: s})

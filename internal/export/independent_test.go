@@ -3,11 +3,7 @@ package export
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,53 +96,5 @@ func TestBundle_ProvesWithoutUs(t *testing.T) {
 				t.Errorf("%+v: leaf %d: %v", selection, index, err)
 			}
 		}
-	}
-}
-
-// filler makes a record as large as a tool's result is.
-var filler = strings.Repeat(" lorem ipsum", 340)
-
-// TestBundle_IsBoundedInMemory writes and checks far more than it may hold.
-func TestBundle_IsBoundedInMemory(t *testing.T) {
-	const records, bound = 12_000, 24 << 20
-	f := newFeed()
-	long := make([]string, records)
-	for i := range long {
-		long[i] = fmt.Sprint(i) + filler
-	}
-	for first := 0; first < records; first += 500 {
-		f.run("coder/e4", fmt.Sprint("r", first), 500, long[first:first+500]...)
-	}
-	clear(long)
-	e := f.write(t)
-	f.messages, f.senders = nil, nil
-	var most uint64
-	measure := func(done, _ int64) {
-		if done%2000 == 0 {
-			var m runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&m)
-			most = max(most, m.HeapAlloc)
-		}
-	}
-	measure(0, 0)
-	before := most
-	path := filepath.Join(t.TempDir(), "bundle.zip")
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = WriteBundle(t.Context(), out, e.reader, Options{Key: e.public, Progress: measure})
-	if err = errors.Join(err, out.Close()); err != nil {
-		t.Fatal(err)
-	}
-	r := check(t, path, CheckOptions{Key: e.key, Progress: measure})
-	if r.Exit != ledger.ExitVerified || r.Leaves < records {
-		t.Fatalf("%+v", r)
-	}
-	grown := most - before
-	t.Logf("%d MiB more than before, of %d", grown>>20, records*len(filler)>>20)
-	if grown > bound {
-		t.Errorf("memory grew by %d MiB over %d records of 4 KiB, want at most %d", grown>>20, records, bound>>20)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // group in memory, its pages compressed.
 const (
 	rowsPerGroup  = 128 << 10
-	bytesPerGroup = 64 << 20
+	bytesPerGroup = 32 << 20
 )
 
 // rowsAtOnce and bytesAtOnce are how much is handed to the writer in one go.
@@ -60,7 +60,7 @@ type parquetRow struct {
 type parquetTable struct {
 	w     *parquet.GenericWriter[parquetRow]
 	rows  []parquetRow // not written yet
-	bytes int          // of their records
+	bytes int          // of their payloads
 
 	groupRows, groupBytes int // of the row group that is on its way
 }
@@ -79,8 +79,9 @@ func newParquetTable(w io.Writer) *parquetTable {
 }
 
 func (t *parquetTable) write(e ledger.Entry) error {
-	t.rows = append(t.rows, parquetRowOf(e))
-	t.bytes += len(e.Bytes)
+	row := parquetRowOf(e)
+	t.rows = append(t.rows, row)
+	t.bytes += len(row.Record) + len(row.Data)
 	if len(t.rows) < rowsAtOnce && t.bytes < bytesAtOnce {
 		return nil
 	}

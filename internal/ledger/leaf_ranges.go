@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -38,6 +39,19 @@ func (r LeafRanges) Has(leaf int64) bool {
 		return 0
 	})
 	return found && i < len(r)
+}
+
+// sorted returns ranges in order that neither meet nor touch.
+func (r LeafRanges) sorted() (list LeafRanges) {
+	slices.SortFunc(r, func(a, b LeafRange) int { return cmp.Compare(a.First, b.First) })
+	for _, s := range r {
+		if last := len(list) - 1; last >= 0 && s.First <= list[last].Last+1 {
+			list[last].Last = max(list[last].Last, s.Last)
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 // Count returns how many leaves there are.

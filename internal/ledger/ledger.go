@@ -58,6 +58,9 @@ type Ledger struct {
 	opts   Options
 	conn   *sqlite.Conn
 
+	unclean bool // what was erased may still lie in the file somewhere: see [Ledger.Scrub]
+	rebuilt bool // not in the tables any more, but in the log perhaps
+
 	state
 }
 
@@ -70,6 +73,7 @@ type state struct {
 	arrivals  arrivals
 	producers map[string]*producer
 	runs      map[string]int64 // some of them
+	holds     []Order          // that are in force
 	stale     bool             // the file may differ
 }
 
@@ -153,6 +157,9 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if err := checkSchema(l.conn); err != nil {
 		return err
 	}
+	if err := l.findSoil(); err != nil {
+		return err
+	}
 	return l.load()
 }
 
@@ -180,6 +187,7 @@ func (l *Ledger) configure() error {
 		"PRAGMA synchronous=FULL",
 		fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", walPages),
 		"PRAGMA temp_store=MEMORY",
+		"PRAGMA secure_delete=ON",
 	}
 	if l.opts.maxPages > 0 {
 		settings = append(settings, fmt.Sprintf("PRAGMA max_page_count=%d", l.opts.maxPages))

@@ -33,6 +33,9 @@ func (l *Ledger) load() error {
 	if err := l.loadProducers(&s); err != nil {
 		return err
 	}
+	if s.holds, err = l.loadHolds(); err != nil {
+		return err
+	}
 	l.state = s
 	return nil
 }
@@ -107,6 +110,39 @@ func (l *Ledger) loadProducers(s *state) error {
 			s.producers[stmt.ColumnText(0)] = &producer{number: stmt.ColumnInt64(1), high: stmt.ColumnInt64(2)}
 			return nil
 		}})
+}
+
+// loadHolds returns the holds that are in force, in the order in which they came.
+func (l *Ledger) loadHolds() (holds []Order, err error) {
+	var leaves []int64
+	err = sqlitex.Execute(l.conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
+		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`,
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			leaves = append(leaves, stmt.ColumnInt64(0))
+			return nil
+		}})
+	for _, leaf := range leaves {
+		if err != nil {
+			break
+		}
+		var o Order
+		o, err = readOrder(l.conn, leaf)
+		holds = append(holds, o)
+	}
+	return holds, err
+}
+
+// readOrder returns the order that the event at leaf brought, whoever signed it.
+func readOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
+	data, err := readPayload(conn, leaf)
+	if err != nil {
+		return Order{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
+	}
+	o, err := orderOf(data)
+	if err != nil {
+		return Order{}, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
+	}
+	return o, nil
 }
 
 // columnBytes returns a copy of a column.

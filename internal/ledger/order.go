@@ -116,6 +116,23 @@ func OpenOrder(signed []byte, known note.Verifiers) (Order, error) {
 	return ParseOrder(n.Text)
 }
 
+// orderOf returns the order that an event brings, whoever signed it.
+func orderOf(event []byte) (Order, error) {
+	e, err := events.Decode(event)
+	if err != nil {
+		return Order{}, err
+	}
+	d, err := events.Payload[events.AuditAccessedData](e)
+	if err != nil {
+		return Order{}, err
+	}
+	text, _, ok := strings.Cut(d.Order, "\n\n")
+	if !ok {
+		return Order{}, fmt.Errorf("%w: not a signed note", errOrder)
+	}
+	return ParseOrder(text + "\n")
+}
+
 // errOrder is wrapped by every refusal of [ParseOrder].
 var errOrder = errors.New("not an order")
 

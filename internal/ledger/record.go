@@ -121,6 +121,11 @@ func (w *writing) compareContent(r record) (first int64, same bool, err error) {
 		return 0, false, err
 	}
 	data, err := readPayload(w.conn, first)
+	if errors.Is(err, errNoPayload) {
+		if same, err := w.sameAsRemoved(first, r); err != nil || same {
+			return first, same, err
+		}
+	}
 	if err != nil {
 		return 0, false, fmt.Errorf("payload of leaf %d: %w", first, err)
 	}
@@ -131,4 +136,14 @@ func (w *writing) compareContent(r record) (first int64, same bool, err error) {
 	same = e.Type == r.event.Type && e.Run == r.event.Run &&
 		bytes.Equal(e.Data, r.event.Data) && bytes.Equal(e.Binary, r.event.Binary)
 	return first, same, nil
+}
+
+// sameAsRemoved reports whether r is what the leaf first was, as far as that one
+// can still be told: what was destroyed is not stored again when it comes again.
+func (w *writing) sameAsRemoved(first int64, r record) (same bool, err error) {
+	err = eachOrdered(w.conn, LeafRange{first, first}, func(t ordered) error {
+		same = t.removal.Done() && t.run == r.leaf.Run && t.kind == string(r.leaf.Kind)
+		return nil
+	})
+	return same, err
 }

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // store puts a record into the tree, or beside it when its content is there.
@@ -88,6 +90,9 @@ func (w *writing) commitLeaf(m Message, r record) error {
 	hashes, err := w.tree.append(w.leaf)
 	w.pending = append(w.pending, hashes...)
 	w.done.Leaves++
+	if err == nil && r.leaf.Class == ClassEvent && r.leaf.Kind == events.AuditAccessed {
+		err = w.obey(w.tree.size-1, r.event)
+	}
 	return err
 }
 

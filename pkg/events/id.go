@@ -3,6 +3,7 @@ package events
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"strconv"
 
 	"github.com/google/uuid"
 )
@@ -27,4 +28,10 @@ func DeriveID(parts ...string) string {
 	id[6] = id[6]&0x0f | 0x80
 	id[8] = id[8]&0x3f | 0x80
 	return id.String()
+}
+
+// ChunkID returns the id of the blob.chunk event with part index, from 0, of the
+// content with that SHA-256, in hex, which travels before the event with that id.
+func ChunkID(tenant, event, sha256 string, index int) string {
+	return DeriveID("blob", tenant, event, sha256, strconv.Itoa(index))
 }

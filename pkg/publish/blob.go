@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -168,7 +167,7 @@ func newChunks(e events.Event, content []byte) ([]*events.Event, events.BlobRef,
 	var chunks []*events.Event
 	for i := range n {
 		c := e
-		c.ID = events.DeriveID("blob", e.Tenant, e.ID, ref.SHA256, strconv.Itoa(i))
+		c.ID = events.ChunkID(e.Tenant, e.ID, ref.SHA256, i)
 		c.Type, c.DataContentType, c.Salt = events.BlobChunk.Type(), "", events.NewSalt()
 		part := content[i*events.BlobChunkBytes : min((i+1)*events.BlobChunkBytes, len(content))]
 		err := c.SetData(events.BlobChunkData{

@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// ordered is what orders are compared with: what a leaf says of its record.
+type ordered struct {
+	leaf          int64
+	class         Class
+	id, run, kind string
+	time          string // as leaves have it
+	removal       Removal
+}
+
+// removable reports whether the bytes of a record may be destroyed at all. What
+// says how much there was, and who had what destroyed, stays: manifests, seals,
+// records of gaps and the auditor's own.
+func (t ordered) removable() bool {
+	if t.class == ClassEvent {
+		switch events.Kind(t.kind) { //nolint:exhaustive // the few that stay
+		case events.AuditAccessed, events.RunSealed, events.GapRecorded:
+			return false
+		}
+	}
+	return t.class != ClassManifest
+}
+
+// covers reports whether hold o stands in the way of erase where it concerns t.
+// here says that o means this tree. A hold of a user covers what was that user's
+// when it was ordered, and every order to erase that user: later records of the
+// user can be told from others only as long as their bytes are there.
+func (o Order) covers(erase Order, t ordered, here bool) bool {
+	s := o.Selection
+	switch {
+	case here && o.Leaves.Has(t.leaf):
+		return true
+	case s.User != "":
+		return s.User == erase.Selection.User
+	}
+	return s.fits(t)
+}
+
+// fits reports whether a leaf fits the selection, but for its user.
+func (s OrderSelection) fits(t ordered) bool {
+	if s.Run != "" && s.Run != t.run || s.Event != "" && (s.Event != t.id || t.class != ClassEvent) {
+		return false
+	}
+	if s.Kind != "" {
+		if ok, err := path.Match(s.Kind, t.kind); err != nil || !ok {
+			return false
+		}
+	}
+	// What has no time lies in no range of it. All times have the same length and
+	// zone: their order is that of text.
+	return (s.From.IsZero() || t.time >= formatTime(s.From)) && (s.To.IsZero() || t.time != "" && t.time < formatTime(s.To))
+}
+
+const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.time, x.word, x.ordered
+	FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN runs r ON r.run = l.run`
+
+// eachOrdered calls each with the leaves of a range, ascending.
+func eachOrdered(conn *sqlite.Conn, r LeafRange, each func(ordered) error) (err error) {
+	return queryOrdered(conn, " WHERE l.leaf BETWEEN ?1 AND ?2 ORDER BY l.leaf", each, r.First, r.Last)
+}
+
+func queryOrdered(conn *sqlite.Conn, where string, each func(ordered) error, args ...any) (err error) {
+	stmt, err := conn.Prepare("SELECT " + orderedColumns + where)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stmt.Reset(), stmt.ClearBindings()) }()
+	for i, a := range args {
+		switch a := a.(type) {
+		case int64:
+			stmt.BindInt64(1+i, a)
+		case string:
+			stmt.BindText(1+i, a)
+		}
+	}
+	for {
+		row, err := stmt.Step()
+		if err != nil || !row {
+			return err
+		}
+		t := ordered{
+			leaf: stmt.ColumnInt64(0), class: Class(stmt.ColumnText(1)), id: stmt.ColumnText(2),
+			run: stmt.ColumnText(3), kind: stmt.ColumnText(4), time: stmt.ColumnText(5),
+		}
+		if t.removal, err = scanRemoval(stmt, 6); err != nil {
+			return fmt.Errorf("leaf %d: %w", t.leaf, err)
+		}
+		if err := each(t); err != nil {
+			return err
+		}
+	}
+}
+
+// resolve returns what a selection comes to among the leaves before a leaf: what
+// may be destroyed, and is there yet. With an event come the chunks of its blobs.
+func resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
+	if s.Event != "" {
+		return resolveEvent(conn, s, before)
+	}
+	where, args := " WHERE l.leaf < ?1", []any{before}
+	if s.Run != "" {
+		where, args = where+" AND l.run = (SELECT run FROM runs WHERE name = ?2)", append(args, s.Run)
+	}
+	err = queryOrdered(conn, where+" ORDER BY l.leaf", func(t ordered) error {
+		ok, err := selects(conn, s, t)
+		if ok {
+			list.Add(t.leaf)
+		}
+		return err
+	}, args...)
+	return list, err
+}
+
+// selects reports whether a leaf, whose bytes may go and are there, fits all of a
+// selection.
+func selects(conn *sqlite.Conn, s OrderSelection, t ordered) (bool, error) {
+	if !t.removable() || t.removal.Done() || !s.fits(t) {
+		return false, nil
+	}
+	if s.User == "" {
+		return true, nil
+	}
+	data, err := readPayload(conn, t.leaf)
+	if err != nil {
+		return false, fmt.Errorf("payload of leaf %d: %w", t.leaf, err)
+	}
+	e, err := events.Decode(data)
+	return err == nil && e.User == s.User, nil
+}
+
+// resolveEvent returns the leaf of an event, and those of the chunks that carry
+// what was too large for it.
+func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
+	ids := []string{s.Event}
+	for i := 0; i < len(ids); i++ {
+		err := queryOrdered(conn, " WHERE l.id = ?1 AND l.class = 'event' AND l.leaf < ?2", func(t ordered) error {
+			own := s
+			own.Event = t.id
+			ok, err := selects(conn, own, t)
+			if err != nil || !ok {
+				return err
+			}
+			list = append(list, LeafRange{t.leaf, t.leaf})
+			if i == 0 {
+				ids, err = withChunks(conn, t, ids)
+			}
+			return err
+		}, ids[i], before)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list.sorted(), nil
+}
+
+// withChunks appends the ids of the chunks that carry the blobs of an event.
+func withChunks(conn *sqlite.Conn, t ordered, ids []string) ([]string, error) {
+	data, err := readPayload(conn, t.leaf)
+	if err != nil {
+		return nil, fmt.Errorf("payload of leaf %d: %w", t.leaf, err)
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return ids, nil //nolint:nilerr // what cannot be read names no blobs
+	}
+	common, err := events.Payload[events.Common](e)
+	if err != nil {
+		return ids, nil //nolint:nilerr // and neither does data of another form
+	}
+	for _, ref := range common.Blobs {
+		chunks := (ref.Bytes + events.BlobChunkBytes - 1) / events.BlobChunkBytes
+		for i := range min(chunks, maxBlobChunks) {
+			ids = append(ids, events.ChunkID(e.Tenant, e.ID, ref.SHA256, int(i)))
+		}
+	}
+	return ids, nil
+}
+
+// maxBlobChunks bounds for how many chunks of one blob is looked: 8 GiB.
+const maxBlobChunks = 1 << 14

@@ -1,0 +1,246 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Effect says what an order did where it came in the stream.
+type Effect string
+
+// The effects.
+const (
+	EffectDone Effect = "done" // it was carried out
+	EffectHeld Effect = "held" // a hold stood in its way: nothing was destroyed
+	EffectVoid Effect = "void" // it lifts a hold that is not in force
+)
+
+// Obeyed is an order that came, and what it did.
+type Obeyed struct {
+	Leaf    int64 // of the event that brought it
+	Order   Order
+	Effect  Effect
+	Removed int64 // records whose bytes it destroyed
+}
+
+// obey carries out the order that the event at leaf brings, if it brings one that
+// the key has signed. What everybody may publish has no effect.
+func (w *writing) obey(leaf int64, e events.Event) error {
+	d, err := events.Payload[events.AuditAccessedData](e)
+	if err != nil || d.Order == "" {
+		return nil //nolint:nilerr // a record of something that cannot be read orders nothing
+	}
+	o, err := OpenOrder([]byte(d.Order), w.opts.Key.verifiers())
+	if err != nil || o.Tenant != w.tenant {
+		return nil //nolint:nilerr // and neither does what somebody else signed
+	}
+	first, err := w.storeOrder(leaf, o)
+	if err != nil || !first {
+		return err
+	}
+	done := Obeyed{Leaf: leaf, Order: o, Effect: EffectDone}
+	switch o.Action { //nolint:exhaustive // those of orders among all there are
+	case events.AuditHold:
+		w.holds = append(w.holds, o)
+	case events.AuditLift:
+		if !w.lift(o.Hold) {
+			done.Effect = EffectVoid
+		}
+	case events.AuditErase, events.AuditPrune:
+		done.Effect, done.Removed, err = w.remove(leaf, o)
+	}
+	if err != nil {
+		return fmt.Errorf("order %s: %w", o.ID, err)
+	}
+	w.done.Orders = append(w.done.Orders, done)
+	return w.storeEffect(leaf, done.Effect)
+}
+
+// storeOrder notes that an order came. It returns false if it came before.
+func (w *writing) storeOrder(leaf int64, o Order) (bool, error) {
+	stmt := w.conn.Prep("INSERT INTO orders (leaf, id, action, effect, hold) VALUES (?, ?, ?, '', ?) ON CONFLICT (id) DO NOTHING")
+	stmt.BindInt64(1, leaf)
+	stmt.BindText(2, o.ID)
+	stmt.BindText(3, string(o.Action))
+	stmt.BindText(4, o.Hold)
+	if err := run(stmt); err != nil {
+		return false, fmt.Errorf("store order: %w", err)
+	}
+	return w.conn.Changes() > 0, nil
+}
+
+func (w *writing) storeEffect(leaf int64, effect Effect) error {
+	stmt := w.conn.Prep("UPDATE orders SET effect = ? WHERE leaf = ?")
+	stmt.BindText(1, string(effect))
+	stmt.BindInt64(2, leaf)
+	return run(stmt)
+}
+
+// lift ends a hold. It returns false if that one is not in force.
+func (w *writing) lift(id string) bool {
+	for i, h := range w.holds {
+		if h.ID == id {
+			w.holds = append(w.holds[:i:i], w.holds[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// remove destroys what an order to erase or to prune concerns, unless a hold
+// stands in its way: then nothing of it.
+func (w *writing) remove(leaf int64, o Order) (effect Effect, removed int64, err error) {
+	targets, err := w.targets(leaf, o)
+	if err != nil {
+		return "", 0, err
+	}
+	held, err := w.held(o, targets)
+	if err != nil || held {
+		return EffectHeld, 0, err
+	}
+	if len(targets) == 0 {
+		return EffectDone, 0, nil
+	}
+	if err := w.soil(); err != nil {
+		return "", 0, err
+	}
+	blobs := make(map[int64]bool)
+	insert := w.conn.Prep("INSERT INTO erased (leaf, word, ordered) VALUES (?, ?, ?)")
+	for _, t := range targets {
+		if err := w.removePayload(t, blobs); err != nil {
+			return "", 0, fmt.Errorf("leaf %d: %w", t, err)
+		}
+		insert.BindInt64(1, t)
+		insert.BindText(2, string(wordOf(o.Action)))
+		insert.BindInt64(3, leaf)
+		if err := run(insert); err != nil {
+			return "", 0, err
+		}
+	}
+	return EffectDone, int64(len(targets)), w.removeBlobs(blobs)
+}
+
+// targets returns the leaves whose bytes an order would destroy, ascending.
+func (w *writing) targets(leaf int64, o Order) ([]int64, error) {
+	ranges := o.Leaves
+	if same, err := w.isTree(o); err != nil {
+		return nil, err
+	} else if !same {
+		if ranges, err = resolve(w.conn, o.Selection, leaf); err != nil {
+			return nil, err
+		}
+	}
+	var targets []int64
+	for _, r := range ranges {
+		err := eachOrdered(w.conn, r, func(t ordered) error {
+			if t.leaf < leaf && t.removable() && !t.removal.Done() {
+				targets = append(targets, t.leaf)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return targets, nil
+}
+
+// isTree reports whether an order means the tree of this ledger.
+func (w *writing) isTree(o Order) (bool, error) {
+	if o.Size > w.tree.size {
+		return false, nil
+	}
+	root, err := tlog.TreeHash(o.Size, tlog.HashReaderFunc(w.readHashes))
+	return root == o.Root, err
+}
+
+// readHashes reads the tree's hashes, those of this batch too.
+func (w *writing) readHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	stored := tlog.StoredHashCount(w.newest.Size)
+	for i, index := range indexes {
+		if index >= stored {
+			hashes[i] = w.pending[index-stored]
+			continue
+		}
+		h, err := w.storedHash(index)
+		if err != nil {
+			return nil, err
+		}
+		hashes[i] = h
+	}
+	return hashes, nil
+}
+
+// held reports whether a hold covers one of the targets of an order.
+func (w *writing) held(o Order, targets []int64) (bool, error) {
+	for _, h := range w.holds {
+		here, err := w.isTree(h)
+		if err != nil {
+			return false, err
+		}
+		for _, t := range targets {
+			var covered bool
+			err := eachOrdered(w.conn, LeafRange{t, t}, func(row ordered) error {
+				covered = h.covers(o, row, here)
+				return nil
+			})
+			if err != nil || covered {
+				return covered, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// removePayload destroys the bytes of one record. The blob that they refer to is
+// added to blobs.
+func (w *writing) removePayload(leaf int64, blobs map[int64]bool) error {
+	blob, err := queryInt(w.conn, "SELECT blob FROM payloads WHERE leaf = ?", leaf)
+	if err != nil {
+		return err
+	}
+	if blob > 0 {
+		data, err := readPayload(w.conn, leaf)
+		if err != nil {
+			return err
+		}
+		e, err := events.Decode(data)
+		c, ok := cutChunk(e, data)
+		if err != nil || !ok {
+			return fmt.Errorf("%w: the chunk of leaf %d is none", ErrDamaged, leaf)
+		}
+		blobs[blob] = true
+		if err := execute(w.conn, "DELETE FROM chunks WHERE whole = ? AND part = ? AND leaf = ?", c.whole[:], c.part, leaf); err != nil {
+			return err
+		}
+	}
+	return execute(w.conn, "DELETE FROM payloads WHERE leaf = ?", leaf)
+}
+
+// removeBlobs destroys those of blobs that no record refers to any more.
+func (w *writing) removeBlobs(blobs map[int64]bool) error {
+	if len(blobs) == 0 {
+		return nil
+	}
+	err := sqlitex.Execute(w.conn, "SELECT p.blob FROM chunks c JOIN payloads p ON p.leaf = c.leaf",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			delete(blobs, stmt.ColumnInt64(0))
+			return nil
+		}})
+	for blob := range blobs {
+		err = errors.Join(err, execute(w.conn, "DELETE FROM blobs WHERE blob = ?", blob))
+	}
+	return err
+}
+
+// execute runs a statement that returns no rows.
+func execute(conn *sqlite.Conn, query string, args ...any) error {
+	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/export"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // bundleFormat is the format of export that is no table.
@@ -23,6 +24,7 @@ const bundleFormat export.Format = "bundle"
 // exporting are the flags of export.
 type exporting struct {
 	selection
+	purpose
 
 	format, out, key string
 }
@@ -46,14 +48,17 @@ far as they were signed when export began.
   tiles    a folder that is the whole log in C2SP's tlog-tiles layout, without the
            records: for mirrors and checkers of others
 
-The same ledger gives the same bytes. Export reads the ledger and nothing else.`,
+The same ledger gives the same bytes. Export reads the ledger and needs no server.
+Who exports what and why (--by, --reason, --ticket) is put on record first; see
+auditor access.`,
 		Example: `  auditor export --tenant acme --run r-42 --out r-42.zip
   auditor verify r-42.zip --key ledger.pub
   auditor export --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return x.run(cmd, shared) },
 	}
-	x.register(cmd.Flags())
+	x.selection.register(cmd.Flags())
+	x.purpose.register(cmd.Flags())
 	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet or tiles")
 	cmd.Flags().StringVar(&x.out, "out", "", "`file` to write, which must not be there yet, or folder of tiles; default is stdout")
 	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
@@ -87,6 +92,9 @@ func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := x.record(cmd, shared, r, opts.Selection); err != nil {
+		return err
+	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
 	defer bar.Finish()
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
@@ -95,6 +103,13 @@ func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return nothingChosen(r.Tenant(), opts.Selection)
 	}
 	return err
+}
+
+// record puts on record that the selection is about to be exported.
+func (x exporting) record(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, chosen ledger.Selection) error {
+	d := x.access(events.AuditExport, selected(chosen))
+	d.As = x.format
+	return recordRead(cmd, shared, r, x.file, d)
 }
 
 func (x exporting) write(ctx context.Context, w io.Writer, r *ledger.Reader, opts export.Options) error {

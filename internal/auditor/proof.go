@@ -11,10 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func proofCommand(shared *cli.Shared) *cobra.Command {
-	var file, out string
+	var (
+		file, out string
+		why       purpose
+	)
 	cmd := &cobra.Command{
 		Use:   "proof EVENT",
 		Short: "Prove that one event is in the ledger",
@@ -24,12 +28,14 @@ the SHA-256 of its bytes), the hashes that lead from it to the root, and the
 signed checkpoint. It does not hold what the event says.
 
 Who has the public key can check it: with auditor verify --proof, or with any
-tool that knows the format. Proof reads the ledger and nothing else.`,
+tool that knows the format. Proof reads the ledger and needs no server. Who asks
+for which and why (--by, --reason, --ticket) is put on record first; see auditor
+access.`,
 		Example: `  auditor proof 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 > e.tlog-proof
   auditor verify --proof e.tlog-proof --key ledger.pub --event e.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			proof, err := proveEvent(cmd.Context(), shared, file, args[0])
+			proof, err := proveEvent(cmd, shared, file, args[0], why)
 			if err != nil {
 				return err
 			}
@@ -44,17 +50,22 @@ tool that knows the format. Proof reads the ledger and nothing else.`,
 		},
 	}
 	cmd.Flags().StringVar(&file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	why.register(cmd.Flags())
 	cmd.Flags().StringVar(&out, "out", "", "`file` to write the proof to; default is stdout")
 	return cmd
 }
 
 // proveEvent returns the proof of the event with that id.
-func proveEvent(ctx context.Context, shared *cli.Shared, file, id string) (p c2sp.Proof, err error) {
+func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why purpose) (p c2sp.Proof, err error) {
+	ctx := cmd.Context()
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
 	if err != nil {
 		return p, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := recordRead(cmd, shared, r, file, why.access(events.AuditProof, events.AuditSelection{Event: id})); err != nil {
+		return p, err
+	}
 	e, ok, err := r.Find(ctx, id)
 	if err != nil {
 		return p, err

@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // flushTimeout is how long the broker may take to answer.
@@ -21,6 +22,7 @@ const flushTimeout = 30 * time.Second
 // replaying are the flags of replay.
 type replaying struct {
 	selection
+	purpose
 
 	speed   speed
 	subject string
@@ -40,8 +42,9 @@ With --speed 1x the events come as far apart as they happened, by their own
 times; 10x is ten times as fast, max does not wait. With --subject they are
 published there, one message each, at the broker of --nats-url or else at the
 one that runs in the data directory; who subscribes gets them, nobody keeps them
-unless a stream takes that subject. Otherwise replay reads the ledger and nothing
-else.`,
+unless a stream takes that subject. Otherwise replay reads the ledger and needs no
+server. Who replays what and why (--by, --reason, --ticket) is put on record
+first; see auditor access.`,
 		Example: `  auditor replay --run 6f9c2b51-0d1e-4f1a-9a35-0a4c1d6f2b77 > run.jsonl
   auditor replay --tenant acme --run r-42 | publisher pipe --data-dir /tmp/copy
   auditor replay --from 2026-11-20T09:00:00Z --to 2026-11-20T10:00:00Z --speed 10x
@@ -49,7 +52,8 @@ else.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd, shared) },
 	}
-	r.register(cmd.Flags())
+	r.selection.register(cmd.Flags())
+	r.purpose.register(cmd.Flags())
 	cmd.Flags().Var(&r.speed, "speed", "`how` fast: 1x as it happened, 0.5x, 10x, …, or max")
 	cmd.Flags().StringVar(&r.subject, "subject", "", "`subject` to publish to, instead of printing")
 	return cmd
@@ -69,6 +73,11 @@ func (r replaying) run(cmd *cobra.Command, shared *cli.Shared) error {
 	reader, err := openLedger(shared.DataDir, shared.TenantOrDefault(), r.file)
 	if err != nil {
 		return err
+	}
+	d := r.access(events.AuditReplay, selected(chosen))
+	d.As = r.subject
+	if err := recordRead(cmd, shared, reader, r.file, d); err != nil {
+		return errors.Join(err, reader.Close())
 	}
 	if r.subject == "" {
 		err = r.print(cmd, reader, chosen)

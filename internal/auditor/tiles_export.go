@@ -7,6 +7,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/export"
+	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
 // tilesFormat is the format of export that is a folder of static files.
@@ -25,6 +26,9 @@ func (x exporting) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := x.record(cmd, shared, r, ledger.Selection{}); err != nil {
+		return err
+	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
 	defer bar.Finish()
 	return ExportTiles(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) })

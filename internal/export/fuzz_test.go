@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -37,6 +39,39 @@ func FuzzCheck(f *testing.F) {
 				t.Fatalf("VERIFIED with a record that the ledger has not, or in another order: %q", line)
 			}
 			rest = after
+		}
+	})
+}
+
+// FuzzProve gives bundles other leaves and another tree. Whatever they hold: a
+// proof is that of the ledger.
+func FuzzProve(f *testing.F) {
+	e := mixed().write(f)
+	bundle := open(f, e.bundle(f, ledger.Selection{Run: "r2"}))
+	other := open(f, e.bundle(f, ledger.Selection{Run: "r3"}))
+	var id string
+	for entry, err := range e.reader.Run(f.Context(), "r2") {
+		if err != nil {
+			f.Fatal(err)
+		}
+		id = entry.ID
+	}
+	for _, o := range []opened{bundle, other} {
+		f.Add(id, o.files[leavesFile], o.files[treeFile])
+	}
+	f.Add(id, bundle.files[leavesFile], other.files[treeFile])
+	f.Fuzz(func(t *testing.T, id, leaves, tree string) {
+		bundle.files[leavesFile], bundle.files[treeFile] = leaves, tree
+		got, err := Prove(t.Context(), bundle.close(t), id)
+		if err != nil {
+			return
+		}
+		want, err := e.reader.Prove(t.Context(), got.Index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("proof (-ledger +bundle):\n%s", diff)
 		}
 	})
 }

@@ -32,6 +32,8 @@ var floors = map[string]int{
 	"internal/agents":        3,
 	"internal/install":       3,
 	"internal/ledger":        2,
+	"internal/checkpoints":   2,
+	"internal/witness":       2,
 	"internal/agentfs":       2,
 	"internal/issues":        2,
 	"internal/hookdoc":       2,
@@ -73,7 +75,9 @@ var floors = map[string]int{
 	"internal/nodetest":     tests,
 	"internal/pythontest":   tests,
 	"internal/realdata":     tests,
+	"internal/witnesstest":  tests,
 	"internal/e2e":          tests,
+	"internal/gauntlet":     tests,
 	"internal/layers":       tests,
 }
 
@@ -113,6 +117,9 @@ var testOnly = []string{
 	"github.com/transparency-dev/tessera/api/layout",
 	"github.com/transparency-dev/tessera/client",
 	"github.com/transparency-dev/tessera/fsck",
+	"github.com/transparency-dev/formats/log",
+	"github.com/transparency-dev/formats/note",
+	"github.com/transparency-dev/merkle/proof",
 }
 
 // vague names say nothing about what a package is for.

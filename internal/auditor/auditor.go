@@ -146,7 +146,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	opts := consume.Options{
 		Durable: durable, Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
 		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: p.progress,
-		OnStreamChanged: p.streamChanged,
+		OnStreamChanged: p.streamChanged, OnHole: p.hole, Passed: p.passedBefore, Expected: p.expected,
 	}
 	if !o.Drain {
 		opts.Linger = batchLinger

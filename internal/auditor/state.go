@@ -13,9 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-var stateSchema = projection.Schema{Name: "auditor", Version: 1, Tables: stateTables}
+var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
 // stateTables are what the auditor remembers besides its position. All of it can
 // be read from the ledgers again; that it can be compared with them tells when a
@@ -29,6 +30,12 @@ CREATE TABLE ledger (
 	appended INTEGER NOT NULL, -- when, Unix time in nanoseconds
 	renewed  INTEGER NOT NULL  -- when its checkpoint was last renewed for its time alone
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE passed ( -- some of the positions that were passed
+	number   INTEGER PRIMARY KEY AUTOINCREMENT,
+	sequence INTEGER NOT NULL,
+	created  INTEGER NOT NULL, -- the stream, Unix time in nanoseconds
+	hash     BLOB NOT NULL     -- of the message
+) STRICT;
 `
 
 // known is a row of the table ledger.
@@ -52,6 +59,11 @@ func (p *projected) compare(ctx context.Context) error {
 	for _, at := range have {
 		if at.Epoch > p.stream.Epoch { // the state was deleted, or another auditor has been here since
 			p.stream = ledger.Stream{Epoch: at.Epoch, Created: at.Stream}
+		}
+	}
+	for _, at := range have {
+		if fresh && at.Epoch == p.stream.Epoch && at.Sequence > p.expected.Sequence && at.Hash != (events.Hash{}) {
+			p.expected = consume.Position{Sequence: at.Sequence, Stream: at.Stream, Hash: at.Hash}
 		}
 	}
 	if fresh {

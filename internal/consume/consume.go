@@ -93,6 +93,10 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(Progress) // called after each batch, check and failure
 
+	// Expected is what the stream must hold while the position is the zero one, of
+	// a projection whose position was lost; its zero value expects nothing.
+	Expected Position
+
 	// OnHole is told of messages that are gone before they were read.
 	OnHole func(Hole)
 

@@ -117,11 +117,14 @@ func (l *loop) open(ctx context.Context) (jetstream.Stream, error) {
 func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	info := stream.CachedInfo()
 	l.created = info.Created.UTC()
-	if l.pos.Sequence == 0 && l.pos.Stream.IsZero() {
+	at := l.pos
+	if at.Sequence == 0 && at.Stream.IsZero() {
 		l.pos.Stream = l.created
-		return nil
+		if at = l.opts.Expected; at.Sequence == 0 {
+			return nil
+		}
 	}
-	reason, err := l.difference(ctx, stream)
+	reason, err := l.difference(ctx, stream, at)
 	if err != nil || reason == "" {
 		return err
 	}
@@ -137,31 +140,32 @@ func (l *loop) identify(ctx context.Context, stream jetstream.Stream) error {
 	return l.commit(ctx, nil, common)
 }
 
-func (l *loop) difference(ctx context.Context, stream jetstream.Stream) (reason string, err error) {
+// difference says how the stream differs from the one that at is a position of.
+func (l *loop) difference(ctx context.Context, stream jetstream.Stream, at Position) (reason string, err error) {
 	info := stream.CachedInfo()
 	switch {
-	case !l.created.Equal(l.pos.Stream):
+	case !l.created.Equal(at.Stream):
 		return fmt.Sprintf("it was created at %s, the one before at %s",
-			l.created.Format(timeFormat), l.pos.Stream.Format(timeFormat)), nil
-	case l.pos.Sequence > info.State.LastSeq:
-		return fmt.Sprintf("it ends at %d, and %d was read before", info.State.LastSeq, l.pos.Sequence), nil
-	case l.pos.Sequence == 0 || l.pos.Sequence < info.State.FirstSeq:
+			l.created.Format(timeFormat), at.Stream.Format(timeFormat)), nil
+	case at.Sequence > info.State.LastSeq:
+		return fmt.Sprintf("it ends at %d, and %d was read before", info.State.LastSeq, at.Sequence), nil
+	case at.Sequence == 0 || at.Sequence < info.State.FirstSeq:
 		return "", nil // nothing read, or expired: there is nothing to compare
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	msg, err := stream.GetMsg(ctx, l.pos.Sequence)
+	msg, err := stream.GetMsg(ctx, at.Sequence)
 	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound) && l.pos.Hash == events.Hash{}:
+	case errors.Is(err, jetstream.ErrMsgNotFound) && at.Hash == events.Hash{}:
 		return "", nil // it was gone before: see passTail
 	case errors.Is(err, jetstream.ErrMsgNotFound):
-		l.log.WarnContext(ctx, "message was deleted after it was read", "sequence", l.pos.Sequence)
-		l.opts.OnHole(Hole{First: l.pos.Sequence, Last: l.pos.Sequence})
+		l.log.WarnContext(ctx, "message was deleted after it was read", "sequence", at.Sequence)
+		l.opts.OnHole(Hole{First: at.Sequence, Last: at.Sequence})
 		return "", nil
 	case err != nil:
-		return "", fmt.Errorf("message %d: %w", l.pos.Sequence, err)
-	case events.HashOf(msg.Data) != l.pos.Hash:
-		return fmt.Sprintf("message %d is another one than was read before", l.pos.Sequence), nil
+		return "", fmt.Errorf("message %d: %w", at.Sequence, err)
+	case events.HashOf(msg.Data) != at.Hash:
+		return fmt.Sprintf("message %d is another one than was read before", at.Sequence), nil
 	}
 	return "", nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -20,11 +21,14 @@ const maxOpen = 64
 // that were used last stay open, and share one cache. It belongs to one
 // goroutine at a time.
 type Set struct {
-	dir    string
-	opts   Options
-	limit  int
+	dir   string
+	opts  Options
+	limit int
+
+	mu     sync.Mutex // guards what follows, which the goroutines of Each share
 	open   map[string]*list.Element
 	recent *list.List // of *Ledger, the one used last in front
+	lent   int        // to goroutines of Each
 	share  int64      // of the cache that each has
 }
 
@@ -39,6 +43,8 @@ func OpenSet(dir string, opts Options) *Set {
 // Ledger returns the ledger of tenant, opened or made as [Open] does. It may
 // close another one, and belongs to the Set.
 func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if e, ok := s.open[tenant]; ok {
 		s.recent.MoveToFront(e)
 		l, _ := e.Value.(*Ledger)
@@ -90,6 +96,8 @@ func (s *Set) close(e *list.Element) error {
 
 // Close closes all that is open.
 func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var errs error
 	for e := s.recent.Front(); e != nil; e = s.recent.Front() {
 		errs = errors.Join(errs, s.close(e))

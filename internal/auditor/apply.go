@@ -1,0 +1,158 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// Apply implements [consume.Projection]. The ledgers of a batch are written beside
+// each other: none waits until those of all other tenants are on disk.
+func (p *projected) Apply(ctx context.Context, batch []consume.Message, next consume.Position) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stream := p.stream
+	if stream.Epoch == 0 || p.changed || !next.Stream.IsZero() && !stream.Created.Equal(next.Stream) {
+		stream = ledger.Stream{Epoch: stream.Epoch + 1, Created: next.Stream}
+	}
+	reached := make(map[string]known)
+	if p.stream.Epoch > 0 && stream.Epoch > p.stream.Epoch {
+		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created}
+		if len(batch) == 0 { // behind what is in common
+			at.Sequence, at.Hash = next.Sequence, next.Hash
+		}
+		if err := p.breakAll(ctx, at, reached); err != nil {
+			return err
+		}
+	}
+	rest := batch
+	for _, h := range p.holesBefore(next) {
+		i, _ := slices.BinarySearchFunc(rest, h.First, func(m consume.Message, first uint64) int {
+			if m.Sequence < first {
+				return -1
+			}
+			return 1
+		})
+		if err := p.appendAll(ctx, stream, rest[:i], reached); err != nil {
+			return err
+		}
+		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created, Sequence: h.Last}
+		if err := p.breakAll(ctx, at, reached); err != nil {
+			return err
+		}
+		rest = rest[i:]
+	}
+	if err := p.appendAll(ctx, stream, rest, reached); err != nil {
+		return err
+	}
+	if err := p.commit(ctx, stream, next, slices.Collect(maps.Values(reached))); err != nil {
+		return err
+	}
+	p.stream, p.changed, p.started = stream, false, true
+	p.passed(next)
+	for tenant := range reached {
+		p.appended(tenant)
+	}
+	return nil
+}
+
+// appendAll applies messages, and notes in reached how far each tenant's ledger
+// reaches then.
+func (p *projected) appendAll(
+	ctx context.Context, stream ledger.Stream, batch []consume.Message, reached map[string]known,
+) error {
+	byTenant := make(map[string][]ledger.Message)
+	for _, m := range batch {
+		// What lies on no subject of ours belongs to nobody: the tenant without a
+		// name has it in quarantine.
+		t := m.Address.Tenant
+		byTenant[t] = append(byTenant[t], ledger.Message{
+			Sequence: m.Sequence, Address: m.Address, Data: m.Data, Stored: m.Stored,
+		})
+	}
+	return p.each(ctx, slices.Sorted(maps.Keys(byTenant)), reached, func(tenant string, l *ledger.Ledger) (known, error) {
+		messages := byTenant[tenant]
+		if l != nil {
+			done, err := l.Append(ctx, stream, messages)
+			if err != nil {
+				return known{}, err
+			}
+			p.report(ctx, tenant, done)
+			return knownOf(l), nil
+		}
+		return known{tenant: tenant, epoch: stream.Epoch, sequence: messages[len(messages)-1].Sequence}, nil
+	})
+}
+
+func knownOf(l *ledger.Ledger) known {
+	at := l.Newest().Position
+	return known{tenant: l.Tenant(), epoch: at.Epoch, sequence: at.Sequence}
+}
+
+// each calls fn with the ledger of each of tenants, several at a time, and with
+// nil for one that is held back, as a ledger is from then on of which fn says
+// that it is damaged. What fn returns last is noted in reached.
+func (p *projected) each(
+	ctx context.Context, tenants []string, reached map[string]known, fn func(string, *ledger.Ledger) (known, error),
+) error {
+	var mu sync.Mutex // guards errs, reached and p.held while the calls run
+	var errs error
+	note := func(tenant string, l *ledger.Ledger, err error) {
+		var at known
+		if err == nil {
+			at, err = fn(tenant, l)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if errors.Is(err, ledger.ErrDamaged) {
+			p.hold(ctx, tenant, err)
+			at, err = fn(tenant, nil)
+		}
+		if err != nil {
+			errs = errors.Join(errs, err)
+			return
+		}
+		if at != (known{}) {
+			reached[tenant] = at
+		}
+	}
+	sound := slices.DeleteFunc(slices.Clone(tenants), func(t string) bool { return p.held[t] != nil })
+	for _, tenant := range tenants {
+		if p.held[tenant] != nil {
+			note(tenant, nil, nil)
+		}
+	}
+	p.set.Each(ctx, sound, note)
+	return errs
+}
+
+// commit stores the position, now that all ledgers have the batch.
+func (p *projected) commit(ctx context.Context, stream ledger.Stream, next consume.Position, reached []known) error {
+	now := p.opts.now().UnixNano()
+	return p.db.Commit(ctx, next, nil, func(conn *sqlite.Conn) error {
+		err := sqlitex.Execute(conn, "INSERT OR REPLACE INTO stream (id, epoch, created) VALUES (1, ?, ?)",
+			&sqlitex.ExecOptions{Args: []any{int64(stream.Epoch), stream.Created.UnixNano()}})
+		if err == nil {
+			err = rememberPassed(conn, next)
+		}
+		for _, k := range reached {
+			if err != nil {
+				break
+			}
+			// What is read again must not lower what a ledger that is held back should have.
+			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
+				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
+					iif(?5 AND epoch = excluded.epoch, max(sequence, excluded.sequence), excluded.sequence)`,
+				&sqlitex.ExecOptions{Args: []any{k.tenant, int64(k.epoch), int64(k.sequence), now, p.held[k.tenant] != nil}})
+		}
+		return err
+	})
+}

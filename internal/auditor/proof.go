@@ -10,15 +10,19 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/export"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+// proving are the flags of proof.
+type proving struct {
+	file, bundle, out string
+	why               purpose
+}
+
 func proofCommand(shared *cli.Shared) *cobra.Command {
-	var (
-		file, out string
-		why       purpose
-	)
+	var p proving
 	cmd := &cobra.Command{
 		Use:   "proof EVENT",
 		Short: "Prove that one event is in the ledger",
@@ -30,32 +34,64 @@ signed checkpoint. It does not hold what the event says.
 Who has the public key can check it: with auditor verify --proof, or with any
 tool that knows the format. Proof reads the ledger and needs no server. Who asks
 for which and why (--by, --reason, --ticket) is put on record first; see auditor
-access.`,
+access.
+
+With --bundle take the proof from a bundle, which auditor export wrote: it is the
+one that the ledger gave then. A bundle keeps no record of who asked.`,
 		Example: `  auditor proof 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 > e.tlog-proof
+  auditor proof 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --bundle r-42.zip > e.tlog-proof
   auditor verify --proof e.tlog-proof --key ledger.pub --event e.json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			proof, err := proveEvent(cmd, shared, file, args[0], why)
-			if err != nil {
-				return err
-			}
-			if out != "" {
-				return os.WriteFile(out, proof.Encode(), 0o600)
-			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, map[string]any{"leaf": proof.Index, "proof": string(proof.Encode())})
-			}
-			_, err = cmd.OutOrStdout().Write(proof.Encode())
-			return err
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, shared, args[0]) },
 	}
-	cmd.Flags().StringVar(&file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
-	why.register(cmd.Flags())
-	cmd.Flags().StringVar(&out, "out", "", "`file` to write the proof to; default is stdout")
+	cmd.Flags().StringVar(&p.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	cmd.Flags().StringVar(&p.bundle, "bundle", "", "`file` of a bundle to take the proof from, instead of a ledger")
+	p.why.register(cmd.Flags())
+	cmd.Flags().StringVar(&p.out, "out", "", "`file` to write the proof to; default is stdout")
+	for _, of := range []string{"ledger", "by", "reason", "ticket"} {
+		cmd.MarkFlagsMutuallyExclusive("bundle", of)
+	}
 	return cmd
 }
 
-// proveEvent returns the proof of the event with that id.
+func (p proving) run(cmd *cobra.Command, shared *cli.Shared, id string) error {
+	proof, err := p.prove(cmd, shared, id)
+	if err != nil {
+		return err
+	}
+	if p.out != "" {
+		return os.WriteFile(p.out, proof.Encode(), 0o600)
+	}
+	if shared.JSON {
+		return cli.PrintJSON(cmd, map[string]any{"leaf": proof.Index, "proof": string(proof.Encode())})
+	}
+	_, err = cmd.OutOrStdout().Write(proof.Encode())
+	return err
+}
+
+// prove returns the proof of the event with that id.
+func (p proving) prove(cmd *cobra.Command, shared *cli.Shared, id string) (c2sp.Proof, error) {
+	if p.bundle != "" {
+		return proveFromBundle(cmd.Context(), p.bundle, id, shared.Tenant)
+	}
+	return proveEvent(cmd, shared, p.file, id, p.why)
+}
+
+// proveFromBundle returns the proof of the event with that id from a bundle; with
+// a tenant, from that one's.
+func proveFromBundle(ctx context.Context, path, id, tenant string) (c2sp.Proof, error) {
+	p, err := export.Prove(ctx, path, id)
+	if err != nil {
+		return c2sp.Proof{}, err
+	}
+	c, err := ledger.ReadCheckpoint(p.Checkpoint)
+	if err == nil && tenant != "" && c.Tenant != tenant {
+		err = fmt.Errorf("bundle %s is of tenant %q", path, c.Tenant)
+	}
+	return proofOf(p), err
+}
+
+// proveEvent returns the proof of the event with that id from a ledger.
 func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why purpose) (p c2sp.Proof, err error) {
 	ctx := cmd.Context()
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), file)
@@ -83,5 +119,9 @@ func ProveLeaf(ctx context.Context, r *ledger.Reader, leaf int64) (c2sp.Proof, e
 	if errors.Is(err, ledger.ErrDamaged) {
 		err = fmt.Errorf("%w (auditor verify tells what is wrong)", err)
 	}
-	return c2sp.Proof{Extra: p.Leaf, Index: p.Index, Path: p.Path, Checkpoint: p.Checkpoint}, err
+	return proofOf(p), err
+}
+
+func proofOf(p ledger.Proof) c2sp.Proof {
+	return c2sp.Proof{Extra: p.Leaf, Index: p.Index, Path: p.Path, Checkpoint: p.Checkpoint}
 }

@@ -93,6 +93,55 @@ func TestCommand_Proof(t *testing.T) {
 	}
 }
 
+// TestCommand_ProofFromBundle takes a proof where there is neither a ledger nor a
+// data directory.
+func TestCommand_ProofFromBundle(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	p := outbox(t, b, "coder", "acme")
+	publishRun(t, p, "r1", 3)
+	publishRun(t, p, "r2", 3)
+	drain(t, b, dir)
+	at := []string{"--data-dir", dir, "--tenant", "acme"}
+	_, run := command(t, append([]string{"replay", "--run", "r1"}, at...)...)
+	line, _, _ := strings.Cut(run, "\n")
+	var event struct{ ID string }
+	if err := json.Unmarshal([]byte(line), &event); err != nil {
+		t.Fatal(err)
+	}
+	bundle := filepath.Join(t.TempDir(), "r1.zip")
+	if status, text := command(t, append([]string{"export", "--run", "r1", "--out", bundle}, at...)...); status != 0 {
+		t.Fatalf("export: status %d, %q", status, text)
+	}
+	key := strings.TrimSpace(string(readFile(t, filepath.Join(KeyDir(dir), "ledger.pub"))))
+	away := []string{"--data-dir", t.TempDir(), "--bundle", bundle}
+	status, text := command(t, append([]string{"proof", event.ID}, away...)...)
+	if status != 0 {
+		t.Fatalf("got status %d", status)
+	}
+	record, err := checkAlone(text, key)
+	if err != nil || !strings.Contains(record, "\nid "+event.ID+"\n") {
+		t.Errorf("%v, proved is %q", err, record)
+	}
+	for _, tt := range []struct {
+		name, id string
+		args     []string
+		want     int
+	}{
+		{"Tenant", event.ID, []string{"--tenant", "acme"}, 0},
+		{"OtherTenant", event.ID, []string{"--tenant", "other"}, 1},
+		{"NoEvent", "none", nil, 1},
+		{"NoBundle", event.ID, []string{"--bundle", key}, 1},
+		{"LedgerToo", event.ID, []string{"--ledger", key}, 2},
+		{"Reason", event.ID, []string{"--reason", "audit"}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if status, _ := command(t, append(append([]string{"proof", tt.id}, away...), tt.args...)...); status != tt.want {
+				t.Errorf("got status %d, want %d", status, tt.want)
+			}
+		})
+	}
+}
+
 func TestCommand_ProofIsRefused(t *testing.T) {
 	b, dir := connect(t, server(t)), t.TempDir()
 	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)

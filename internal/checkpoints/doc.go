@@ -13,6 +13,5 @@
 // nothing once another one has taken over, however far it had got: its batch names
 // a revision of the lease that is over.
 //
-// A [Bucket] may be used concurrently. A Lease is stepped and put from one
-// goroutine; [Lease.Held] may be called from any.
+// A [Bucket] and a [Lease] may be used concurrently.
 package checkpoints

@@ -40,12 +40,13 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	record   record // as it was seen last
+	turn     sync.Mutex // guards what follows; held while the broker is asked: writes come one after the other
+	record   record     // as it was seen last
 	revision uint64
 	seen     time.Time // when this revision was seen first; zero: not seen since a failure
 	asked    bool      // nobody has to be quiet before they are asked the first time
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows, within turn or without
 	held    bool
 	checked time.Time // when it was known to be held, or not
 }
@@ -75,20 +76,26 @@ func (l *Lease) Held() bool {
 // Holder names who has the lease as far as known, and whether that is another
 // process than ours.
 func (l *Lease) Holder() (name string, other bool) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	return l.record.Holder, l.record.Holder != "" && l.record.Holder != l.id
 }
 
 // Answered reports whether another process has the lease and is alive: it has
 // answered since it was asked.
 func (l *Lease) Answered() bool {
-	_, other := l.Holder()
-	return other && l.asked && l.record.Writer == l.record.Holder
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	r := l.record
+	return r.Holder != "" && r.Holder != l.id && l.asked && r.Writer == r.Holder
 }
 
 // Step looks at the lease and does what is due: answers who asks, asks a holder
 // that is quiet, takes the lease of one that does not answer. It returns an error
 // only if the bucket could not be read or written.
 func (l *Lease) Step(ctx context.Context) error {
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
 	began := l.now()
@@ -177,6 +184,8 @@ const MaxPlaced = 500
 // [ErrConflict]. When it returns nil they are on the broker's disk. After any other
 // error they may be there.
 func (l *Lease) Put(ctx context.Context, all []Placed) error {
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	if l.record.Holder != l.id {
 		return fmt.Errorf("%s is held by %s: %w", l.key, l.record.Holder, ErrConflict)
 	}
@@ -206,6 +215,8 @@ func (l *Lease) Put(ctx context.Context, all []Placed) error {
 // Release gives the lease back, if it is held: the next one who wants it has it at
 // once.
 func (l *Lease) Release(ctx context.Context) error {
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	l.note(false, l.now())
 	if l.record.Holder != l.id {
 		return nil

@@ -54,6 +54,22 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
+// coarse returns at most n ranges that have all of r, and what lies between.
+func (r LeafRanges) coarse(n int) LeafRanges {
+	for gap := int64(1); len(r) > n; gap *= 2 {
+		var list LeafRanges
+		for _, s := range r {
+			if last := len(list) - 1; last >= 0 && s.First-list[last].Last <= gap {
+				list[last].Last = s.Last
+				continue
+			}
+			list = append(list, s)
+		}
+		r = list
+	}
+	return r
+}
+
 // Count returns how many leaves there are.
 func (r LeafRanges) Count() (n int64) {
 	for _, s := range r {

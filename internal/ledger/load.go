@@ -33,7 +33,7 @@ func (l *Ledger) load() error {
 	if err := l.loadProducers(&s); err != nil {
 		return err
 	}
-	if s.holds, err = l.loadHolds(); err != nil {
+	if s.holds, err = loadHolds(l.conn); err != nil {
 		return err
 	}
 	l.state = s
@@ -113,9 +113,9 @@ func (l *Ledger) loadProducers(s *state) error {
 }
 
 // loadHolds returns the holds that are in force, in the order in which they came.
-func (l *Ledger) loadHolds() (holds []Order, err error) {
+func loadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	var leaves []int64
-	err = sqlitex.Execute(l.conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
+	err = sqlitex.Execute(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
 		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`,
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 			leaves = append(leaves, stmt.ColumnInt64(0))
@@ -126,7 +126,7 @@ func (l *Ledger) loadHolds() (holds []Order, err error) {
 			break
 		}
 		var o Order
-		o, err = readOrder(l.conn, leaf)
+		o, err = readOrder(conn, leaf)
 		holds = append(holds, o)
 	}
 	return holds, err

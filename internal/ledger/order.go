@@ -70,12 +70,12 @@ type Order struct {
 // OrderSelection says what an order is about: the records that fit all that is
 // not empty.
 type OrderSelection struct {
-	Run   string
-	Event string    // id of an event
-	User  string    // who an event is about: its userid
-	Kind  string    // pattern of kinds, as of [path.Match]: "tool.*"
-	From  time.Time // only what says that it happened then or later
-	To    time.Time // only what says that it happened before
+	Run   string    `json:"run,omitempty"`
+	Event string    `json:"event,omitempty"` // id of an event
+	User  string    `json:"user,omitempty"`  // who an event is about: its userid
+	Kind  string    `json:"kind,omitempty"`  // pattern of kinds, as of [path.Match]: "tool.*"
+	From  time.Time `json:"from,omitzero"`   // only what says that it happened then or later
+	To    time.Time `json:"to,omitzero"`     // only what says that it happened before
 }
 
 // IsAll reports whether everything is meant.

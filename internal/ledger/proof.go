@@ -152,3 +152,12 @@ func (t storedTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	}
 	return hashes, nil
 }
+
+// isTreeOf reports whether an order means the tree whose hashes are stored.
+func isTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
+	root, err := tlog.TreeHash(o.Size, storedTree{conn})
+	if errors.Is(err, ErrDamaged) { // it ends before
+		return false, nil
+	}
+	return err == nil && root == o.Root, err
+}

@@ -69,6 +69,8 @@ type Report struct {
 	Trusted *Trusted  `json:"trusted,omitempty"` // nil: none was given
 	Kept    []Trusted `json:"kept,omitempty"`    // checkpoints that were found outside the ledger
 
+	Redacted Redacted `json:"redacted"`
+
 	NotProven string `json:"not_proven"`
 	Exit      int    `json:"exit"`
 }

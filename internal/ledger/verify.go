@@ -260,6 +260,7 @@ func (v *verifier) compareSides(w *walk, s *side) {
 		{"producers' numbers", &w.indexed.producer, &s.producer},
 		{"runs", &w.indexed.run, &s.run},
 		{"what was seen again", &w.indexed.seen, &s.seen},
+		{"what was erased", &w.removals.index, &s.erased},
 		{"chunks", &s.chunks, &s.chunkRows},
 	} {
 		if !c.table.equal(c.side) {

@@ -49,14 +49,32 @@ func (w *walk) nextLeaf() error {
 	w.arrive(a, events.Hash(r.hash))
 	w.index(r)
 	w.classes[Class(r.fields.class)]++
+	return w.record(r, a)
+}
+
+// record checks the record of a leaf, or that it was destroyed by order.
+func (w *walk) record(r row, a arrival) error {
+	removal, err := w.removals.of(r.leaf)
+	if err != nil {
+		return err
+	}
 	f, ok := w.fact(r.leaf)
-	if !ok {
+	switch {
+	case ok && removal.Done():
+		w.problem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
+	case !ok && !removal.Done():
 		w.problem("leaf %d: its record is missing", r.leaf)
+		return nil
+	case !ok: // whether the order was one is found out where it comes
+		w.facts.leaf(r, fact{leaf: r.leaf, hash: events.Hash(r.hash)}, a)
 		return nil
 	}
 	w.compare(r, f)
 	w.facts.leaf(r, f, a)
-	return nil
+	if f.order == "" || string(r.fields.class) != string(ClassEvent) {
+		return nil
+	}
+	return w.orders.order(r.leaf, f.order)
 }
 
 // index adds a row to what the indexes should have.

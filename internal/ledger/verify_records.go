@@ -30,6 +30,7 @@ type fact struct {
 	manifest *events.Manifest
 	seal     *seal
 	gap      *events.GapRecordedData
+	order    string // signed by whomever
 }
 
 // form is what bytes turned out to be.
@@ -47,6 +48,7 @@ type side struct {
 	id        multiset // the indexes, for comparison with the table
 	producer  multiset
 	run       multiset
+	erased    multiset
 	seen      multiset
 	chunks    multiset // as the records have them
 	chunkRows multiset // as the table has them
@@ -215,6 +217,10 @@ func (r *records) decode(f *fact, data []byte, cut int64) {
 		if d, err := events.Payload[events.GapRecordedData](e); err == nil {
 			f.gap = &d
 		}
+	case events.AuditAccessed:
+		if d, err := events.Payload[events.AuditAccessedData](e); err == nil {
+			f.order = d.Order
+		}
 	case events.BlobChunk:
 		c, ok := cutChunk(e, data)
 		f.splits = ok
@@ -247,6 +253,11 @@ func (r *records) indexes() error {
 	}
 	if err := r.index("SELECT producer, sequence, seen FROM seen INDEXED BY seen_producer ORDER BY producer, sequence", func(stmt *sqlite.Stmt) {
 		r.side.seen.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2))
+	}); err != nil {
+		return err
+	}
+	if err := r.index("SELECT ordered, leaf FROM erased INDEXED BY erased_ordered ORDER BY ordered, leaf", func(stmt *sqlite.Stmt) {
+		r.side.erased.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1))
 	}); err != nil {
 		return err
 	}

@@ -23,6 +23,8 @@ type walk struct {
 	leaves, again *sqlite.Stmt
 	hashes        *storedHashes
 	signed        *signedCheckpoints
+	removals      *removals
+	orders        *orders
 
 	tree     checkedTree
 	arrivals arrivals
@@ -53,6 +55,7 @@ func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 		classes: make(map[Class]int64),
 	}
 	w.tree.stored = w.hashes
+	w.removals, w.orders = newRemovals(v, conn), &orders{w: w, ids: make(map[string]bool)}
 	return w
 }
 
@@ -60,11 +63,14 @@ func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 func (w *walk) all(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, w.signed.close())
-		for _, stmt := range [...]*sqlite.Stmt{w.leaves, w.again, w.hashes.stmt} {
+		for _, stmt := range [...]*sqlite.Stmt{w.leaves, w.again, w.hashes.stmt, w.removals.stmt} {
 			_ = stmt.Reset() // Step has reported what there is
 		}
 	}()
 	if err := w.nextAgain(); err != nil {
+		return err
+	}
+	if err := w.removals.next(); err != nil {
 		return err
 	}
 	if err := w.arrived(); err != nil {
@@ -184,6 +190,12 @@ func (w *walk) end() error {
 		w.problem("%s", more)
 	}
 	if err := w.checkpointsBehind(); err != nil {
+		return err
+	}
+	if err := w.orders.end(); err != nil {
+		return err
+	}
+	if err := w.removals.end(w.tree.size); err != nil {
 		return err
 	}
 	if err := w.structure(); err != nil {

@@ -1,0 +1,133 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Resolve fills in what o is about: its tenant, the tree as the newest checkpoint
+// has it, and the leaves in it that the selection comes to. Those whose bytes are
+// gone, or always stay, are not among them. A hold has leaves only where they do
+// not tell by themselves that they are held.
+func (r *Reader) Resolve(ctx context.Context, o Order) (Order, error) {
+	err := r.view(ctx, func(conn *sqlite.Conn) error {
+		c, err := newest(conn)
+		if err != nil {
+			return err
+		}
+		o.Tenant, o.Size, o.Root = c.Tenant, c.Size, c.Root
+		switch s := o.Selection; {
+		case o.Action == events.AuditLift || o.Action == events.AuditKey:
+			return nil
+		case o.Action == events.AuditHold && s.User == "" && s.Event == "":
+			return nil // the leaves say themselves whether they are held
+		}
+		o.Leaves, err = resolve(conn, o.Selection, c.Size)
+		if o.Action == events.AuditHold {
+			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // a hold of more does no harm
+		}
+		return err
+	})
+	return o, err
+}
+
+// Split cuts an order into several that fit into an event each, with ids that
+// newID makes. Most come out as they are.
+func (o Order) Split(newID func() string) []Order {
+	var list []Order
+	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
+		p := o
+		p.Leaves = part
+		if len(list) > 0 {
+			p.ID = newID()
+		}
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		list = []Order{o}
+	}
+	return list
+}
+
+// Holds returns the holds that are in force, in the order in which they came.
+func (r *Reader) Holds(ctx context.Context) (holds []Order, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		holds, err = loadHolds(conn)
+		return err
+	})
+	return holds, err
+}
+
+// Stopping returns the holds that stand in the way of an order that has been
+// resolved. It goes further than the ledger would, which cannot ask a record whose
+// it was once its bytes are gone: a hold of a user covers that user's later
+// records too.
+func (r *Reader) Stopping(ctx context.Context, o Order) (stopping []Order, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		holds, err := loadHolds(conn)
+		if err != nil {
+			return err
+		}
+		for _, h := range holds {
+			covered, err := stops(conn, h, o)
+			if err != nil {
+				return err
+			}
+			if covered {
+				stopping = append(stopping, h)
+			}
+		}
+		return nil
+	})
+	return stopping, err
+}
+
+func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
+	here, err := isTreeOf(conn, h)
+	if err != nil {
+		return false, err
+	}
+	for _, span := range o.Leaves {
+		err := eachOrdered(conn, span, func(t ordered) error {
+			if covered || !t.removable() || t.removal.Done() {
+				return nil
+			}
+			if covered = h.covers(o, t, here); covered || h.Selection.User == "" {
+				return nil
+			}
+			covered, err = selects(conn, h.Selection, t)
+			return err
+		})
+		if err != nil || covered {
+			return covered, err
+		}
+	}
+	return covered, nil
+}
+
+// Came returns what the order with that id did, and whether it came.
+func (r *Reader) Came(ctx context.Context, id string) (came Obeyed, ok bool, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{
+			Args: []any{id},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				came, ok = Obeyed{Leaf: stmt.ColumnInt64(0), Effect: Effect(stmt.ColumnText(1))}, true
+				return nil
+			},
+		})
+		if err != nil || !ok {
+			return err
+		}
+		if came.Removed, err = queryInt(conn, "SELECT count(*) FROM erased WHERE ordered = ?", came.Leaf); err != nil {
+			return err
+		}
+		came.Order, err = readOrder(conn, came.Leaf)
+		return err
+	})
+	return came, ok, err
+}

@@ -23,12 +23,20 @@ func (f *file) write(path string, content []byte, at time.Time) error {
 	if err != nil {
 		return err
 	}
+	if err := f.empty(ino); err != nil {
+		return err
+	}
+	return f.writeAt(ino, 0, content, at)
+}
+
+// empty removes the content of a file, whatever its names.
+func (f *file) empty(ino int64) error {
 	for _, query := range []string{`DELETE FROM fs_data WHERE ino = ?`, `UPDATE fs_inode SET size = 0 WHERE ino = ?`} {
 		if err := f.exec(query, ino); err != nil {
 			return fmt.Errorf("empty file: %w", err)
 		}
 	}
-	return f.writeAt(ino, 0, content, at)
+	return nil
 }
 
 // writeAt puts content at offset, a multiple of [chunkSize]. What lies behind
@@ -172,6 +180,18 @@ func (f *file) unlink(path string) error {
 	return nil
 }
 
+// remove removes a name and the content, which other names then have no more.
+func (f *file) remove(path string) error {
+	ino, ok, err := f.lookup(path)
+	if err != nil || !ok {
+		return err
+	}
+	if err := f.empty(ino); err != nil {
+		return err
+	}
+	return f.unlink(path)
+}
+
 // lookup returns the inode that path names.
 func (f *file) lookup(path string) (int64, bool, error) {
 	ino := int64(rootInode)
@@ -185,17 +205,14 @@ func (f *file) lookup(path string) (int64, bool, error) {
 	return ino, true, nil
 }
 
-// removeFiles removes every file of ours.
+// removeFiles removes every file of ours, with its content.
 func (f *file) removeFiles() error {
-	var paths []string
-	err := sqlitex.Execute(f.conn, `SELECT path FROM hooktrail_files`, &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error { paths = append(paths, stmt.ColumnText(0)); return nil },
-	})
+	paths, err := f.texts(`SELECT path FROM hooktrail_files`)
 	if err != nil {
-		return fmt.Errorf("list files: %w", err)
+		return err
 	}
 	for _, path := range paths {
-		if err := f.unlink(path); err != nil {
+		if err := f.remove(path); err != nil {
 			return err
 		}
 	}
@@ -203,13 +220,17 @@ func (f *file) removeFiles() error {
 }
 
 // number returns the first column of the first row of query, 0 if there is none.
-func (f *file) number(query string, args ...any) (n int64, err error) {
-	err = sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{
+func (f *file) number(query string, args ...any) (int64, error) {
+	return number(f.conn, query, args...)
+}
+
+func number(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
+	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 		Args:       args,
 		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
 	})
 	if err != nil {
-		return 0, fmt.Errorf("look up file: %w", err)
+		return 0, fmt.Errorf("look up: %w", err)
 	}
 	return n, nil
 }

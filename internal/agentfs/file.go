@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -28,15 +29,21 @@ var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode
 
 // file is an AgentFS file that is open for one commit.
 type file struct {
-	conn *sqlite.Conn
-	pos  position // what the file has
-	leaf int64    // the one that is being applied
+	conn   *sqlite.Conn
+	pos    position // what the file has
+	orders int64    // the last order that it has obeyed; -1 is none
+	leaf   int64    // the one that is being applied
+
+	emptied bool // what was in it is on its free pages
 }
 
 // openFile opens the AgentFS file at path and begins its transaction; a file
 // that is not there is made. Close ends both.
 func openFile(ctx context.Context, path string) (_ *file, err error) {
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err := own(path); err != nil {
+		return nil, err
+	}
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return nil, busy(err)
 	}
@@ -57,7 +64,20 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{conn: conn, pos: pos}, nil
+	orders, err := loadNumber(conn, "hooktrail_state", "orders")
+	if err != nil {
+		return nil, err
+	}
+	return &file{conn: conn, pos: pos, orders: orders}, nil
+}
+
+// own makes the file at path, for its owner alone, if there is none.
+func own(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // reset removes what this package wrote.
@@ -68,7 +88,7 @@ func (f *file) reset() error {
 	if err := execute(f.conn, removeRows); err != nil {
 		return fmt.Errorf("remove rows: %w", err)
 	}
-	f.pos = start
+	f.pos, f.orders, f.emptied = start, -1, true
 	return nil
 }
 

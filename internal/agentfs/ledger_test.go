@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +60,52 @@ func (l ledger) Erased(context.Context, int64) iter.Seq2[Erasure, error] {
 	return func(func(Erasure, error) bool) {}
 }
 
+// erasing is a ledger of whose events some were destroyed.
+type erasing struct {
+	ledger
+
+	orders map[int64]int64 // leaf → leaf of the order
+}
+
+func (l erasing) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
+	return l.without(l.ledger.After(ctx, leaf))
+}
+
+func (l erasing) Run(ctx context.Context, name string) iter.Seq2[Entry, error] {
+	return l.without(l.ledger.Run(ctx, name))
+}
+
+func (l erasing) without(entries iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for e, err := range entries {
+			if order, ok := l.orders[e.Leaf]; ok && order < int64(len(l.ledger)) {
+				e.Event = nil
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l erasing) Erased(_ context.Context, order int64) iter.Seq2[Erasure, error] {
+	var all []Erasure
+	for leaf, by := range l.orders {
+		e, err := events.Decode(l.ledger[min(leaf, int64(len(l.ledger))-1)])
+		if err == nil && e.Run != "" && order < by && by < int64(len(l.ledger)) {
+			all = append(all, Erasure{Order: by, Run: e.Run})
+		}
+	}
+	slices.SortFunc(all, func(a, b Erasure) int { return int(a.Order - b.Order) })
+	return func(yield func(Erasure, error) bool) {
+		for _, e := range all {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
 var t0 = time.Date(2026, 3, 1, 10, 0, 0, 250_000_000, time.UTC)
 
 // event returns the bytes of the nth event of a ledger: of run "r1" of tenant
@@ -109,7 +156,7 @@ func recorded(tb testing.TB) ledger {
 }
 
 // project brings the files in dir to where l is.
-func project(tb testing.TB, dir string, l ledger) {
+func project(tb testing.TB, dir string, l Source) {
 	tb.Helper()
 	w := Open(tb.Context(), dir, Options{Interval: time.Nanosecond})
 	if err := w.Sync(tb.Context(), "acme", l); err != nil {
@@ -157,7 +204,7 @@ func dump(tb testing.TB, path string) map[string][][]string {
 		"files":    `SELECT f.path FROM hooktrail_files f ORDER BY 1`,
 		"content":  `SELECT hex(d.data) FROM fs_data d JOIN fs_dentry e ON e.ino = d.ino JOIN hooktrail_files f ON f.path LIKE '%/' || e.name ORDER BY 1`,
 		"rows":     `SELECT * FROM hooktrail_rows ORDER BY key`,
-		"position": `SELECT * FROM hooktrail_state ORDER BY name`,
+		"position": `SELECT * FROM hooktrail_state WHERE name <> 'orders' ORDER BY name`,
 	} {
 		all[name] = query(tb, path, q)
 	}

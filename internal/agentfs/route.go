@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -14,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile is how many events become rows of one file before new runs go to
-// the next: the clients list a file whole.
+// rowsPerFile is how many rows one file gets before new runs go to the next: the
+// clients list a file whole.
 const rowsPerFile = 100_000
 
 // routes says which file each run of a tenant lies in, and how far each file
@@ -29,28 +30,24 @@ type routes struct {
 	pos    position // routed so far
 	saved  position // of it, what is on disk
 
+	orders, savedOrders int64 // the last order whose runs were looked up, and that on disk; -1 is none
+
 	runs  map[string]string  // routes that are not on disk yet
 	known map[string]*volume // files that were looked at since the last commit
 }
 
-// volume is what the routes know of one file.
-type volume struct {
-	extent
-	saved extent // of it, what is on disk
-}
-
-type extent struct {
-	name string
-	last int64 // the last leaf that belongs in it
-	done int64 // the last leaf that is in it, as far as known; -1 is none
-	rows int64 // events that became rows
-}
+// routesVersion is that of routesSchema. Routes of another one are computed again.
+const routesVersion = 2
 
 var routesSchema = []string{
 	`CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, file TEXT NOT NULL) WITHOUT ROWID`,
-	`CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, last INTEGER NOT NULL, done INTEGER NOT NULL, events INTEGER NOT NULL)`,
+	`CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, last INTEGER NOT NULL, done INTEGER NOT NULL, halves INTEGER NOT NULL,
+		ordered INTEGER NOT NULL, cleaned INTEGER NOT NULL, parts INTEGER NOT NULL, told INTEGER NOT NULL, anew INTEGER NOT NULL)`,
+	`PRAGMA user_version = ` + strconv.Itoa(routesVersion),
 }
+
+var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
 // openRoutes opens a tenant's routes, and makes them anew where they cannot be
 // read.
@@ -77,7 +74,10 @@ func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, 
 }
 
 func (r *routes) open(ctx context.Context, path string) (err error) {
-	r.conn, err = sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err := own(path); err != nil {
+		return err
+	}
+	r.conn, err = sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return err
 	}
@@ -89,9 +89,19 @@ func (r *routes) open(ctx context.Context, path string) (err error) {
 	}()
 	r.conn.SetInterrupt(ctx.Done())
 	r.conn.SetBusyTimeout(busyTimeout)
-	if err := execute(r.conn, slices.Concat(exclusive, routesSchema)); err != nil {
+	statements := exclusive
+	if version, err := number(r.conn, "PRAGMA user_version"); err != nil {
+		return err
+	} else if version != routesVersion {
+		statements = slices.Concat(exclusive, dropRoutes)
+	}
+	if err := execute(r.conn, slices.Concat(statements, routesSchema)); err != nil {
 		return err
 	}
+	if r.orders, err = loadNumber(r.conn, "state", "orders"); err != nil {
+		return err
+	}
+	r.savedOrders = r.orders
 	r.pos, err = loadPosition(r.conn, "state")
 	r.saved = r.pos
 	r.runs, r.known = map[string]string{}, map[string]*volume{}
@@ -144,60 +154,6 @@ func (r *routes) find(run string) (name string, ok bool, err error) {
 	return name, ok, nil
 }
 
-// current returns the file that an agent's new runs go to.
-func (r *routes) current(agent string) (*volume, error) {
-	for n := 1; ; n++ {
-		v, err := r.volume(volumeName(agent, r.tenant, n))
-		if err != nil {
-			return nil, err
-		}
-		if v.rows < r.limit {
-			return v, nil
-		}
-	}
-}
-
-// volume returns the file with that name, new or known.
-func (r *routes) volume(name string) (*volume, error) {
-	if v, ok := r.known[name]; ok {
-		return v, nil
-	}
-	v := &volume{extent: extent{name: name, last: -1, done: -1}}
-	err := sqlitex.Execute(r.conn, `SELECT last, done, events FROM files WHERE name = ?`, &sqlitex.ExecOptions{
-		Args: []any{name},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			v.last, v.done, v.rows = stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)
-			v.saved = v.extent
-			return nil
-		},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("find file: %w", err)
-	}
-	r.known[name] = v
-	return v, nil
-}
-
-// files returns every file of the tenant, and those that other changes made.
-func (r *routes) files() ([]*volume, error) {
-	var names []string
-	err := sqlitex.Execute(r.conn, `SELECT name FROM files ORDER BY name`, &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list files: %w", err)
-	}
-	all := make([]*volume, 0, len(names))
-	for _, name := range names {
-		v, err := r.volume(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, nil
-}
-
 // commit keeps what was decided, with the position that it stands for.
 func (r *routes) commit() error {
 	if r.isChanged() {
@@ -205,7 +161,7 @@ func (r *routes) commit() error {
 			return fmt.Errorf("keep routes: %w", err)
 		}
 	}
-	r.saved = r.pos
+	r.saved, r.savedOrders = r.pos, r.orders
 	clear(r.runs)
 	clear(r.known)
 	return nil
@@ -215,11 +171,11 @@ func (r *routes) commit() error {
 // writes.
 func (r *routes) isChanged() bool {
 	for _, v := range r.known {
-		if v.last >= 0 && v.extent != v.saved {
+		if v.extent != v.saved {
 			return true
 		}
 	}
-	return r.pos != r.saved
+	return r.pos != r.saved || r.orders != r.savedOrders
 }
 
 func (r *routes) keep() error {
@@ -230,13 +186,17 @@ func (r *routes) keep() error {
 		}
 	}
 	for _, v := range r.known {
-		if v.last < 0 || v.extent == v.saved {
+		if v.extent == v.saved {
 			continue
 		}
-		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO files (name, last, done, events) VALUES (?, ?, ?, ?)`,
-			&sqlitex.ExecOptions{Args: []any{v.name, v.last, v.done, v.rows}}); err != nil {
+		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO files
+			(name, last, done, halves, ordered, cleaned, parts, told, anew) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			&sqlitex.ExecOptions{Args: []any{v.name, v.last, v.done, v.halves, v.order, v.cleaned, v.parts, v.told, v.anew}}); err != nil {
 			return err
 		}
+	}
+	if err := saveNumber(r.conn, "state", "orders", r.orders); err != nil {
+		return err
 	}
 	return savePosition(r.conn, "state", r.pos)
 }
@@ -245,7 +205,7 @@ func (r *routes) keep() error {
 func (r *routes) forget() error {
 	clear(r.runs)
 	clear(r.known)
-	r.pos, r.saved = start, start
+	r.pos, r.saved, r.orders, r.savedOrders = start, start, -1, -1
 	err := r.within(func() error {
 		return execute(r.conn, []string{`DELETE FROM runs`, `DELETE FROM files`, `DELETE FROM state`})
 	})

@@ -34,7 +34,7 @@ var clientSchema = []string{
 // Our own tables: plain ones, which the clients pass over. They say which rows
 // are ours, and what the rows alone do not tell.
 //
-//	hooktrail_state   position, and the hash of the event there
+//	hooktrail_state   position, and the hash of the event there; the last order obeyed
 //	hooktrail_rows    key of a run's start, end, step or tool call → tool_calls.id, exact start
 //	hooktrail_keys    keys of kv_store that are ours, and what their value is merged from
 //	hooktrail_files   paths that are ours
@@ -122,6 +122,28 @@ func savePosition(conn *sqlite.Conn, table string, p position) error {
 		&sqlitex.ExecOptions{Args: []any{strconv.FormatInt(p.leaf, 10), p.hash}})
 	if err != nil {
 		return fmt.Errorf("save position: %w", err)
+	}
+	return nil
+}
+
+// loadNumber returns a number of a state table, -1 if it is not there.
+func loadNumber(conn *sqlite.Conn, table, name string) (int64, error) {
+	n := int64(-1)
+	err := sqlitex.Execute(conn, `SELECT value FROM `+table+` WHERE name = ?`, &sqlitex.ExecOptions{
+		Args:       []any{name},
+		ResultFunc: func(stmt *sqlite.Stmt) (err error) { n, err = strconv.ParseInt(stmt.ColumnText(0), 10, 64); return err },
+	})
+	if err != nil {
+		return -1, fmt.Errorf("read %s: %w", name, err)
+	}
+	return n, nil
+}
+
+func saveNumber(conn *sqlite.Conn, table, name string, n int64) error {
+	err := sqlitex.Execute(conn, `INSERT OR REPLACE INTO `+table+` (name, value) VALUES (?, ?)`,
+		&sqlitex.ExecOptions{Args: []any{name, strconv.FormatInt(n, 10)}})
+	if err != nil {
+		return fmt.Errorf("save %s: %w", name, err)
 	}
 	return nil
 }

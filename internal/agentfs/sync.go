@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session is one call of Sync: it routes what is new and writes it, then has
-// the files that lag behind catch up.
+// session is one call of Sync: it routes what is new and writes it, notes which
+// files new orders concern, then has the files that lag behind catch up.
 type session struct {
 	*Writer
 	tenant   *tenant
@@ -50,6 +50,9 @@ func (s *session) run(ctx context.Context) error {
 			break
 		}
 	}
+	if err := s.heed(ctx); err != nil {
+		return err
+	}
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
@@ -69,7 +72,7 @@ func (s *session) notice() error {
 	}
 	for _, v := range files {
 		if s.missing(v.name) {
-			v.done = -1
+			v.lose()
 			delete(s.tenant.checked, v.name)
 		}
 	}
@@ -112,8 +115,9 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 			byFile[v.name], order = w, append(order, w)
 		}
 		bytes += len(entry.Event)
-		v.last = entry.Leaf
-		v.rows++
+		if err := r.add(v, entry.Leaf, e); err != nil {
+			return nil, false, err
+		}
 		w.items = append(w.items, item{pos: r.pos, event: e})
 	}
 	return order, false, nil
@@ -158,25 +162,39 @@ func (s *session) catchUp(ctx context.Context) error {
 	}
 	names := make([]string, 0, len(files))
 	for _, v := range files {
-		if v.done < v.last {
+		if v.isBehind() {
 			names = append(names, v.name)
 		}
 	}
 	for _, name := range names {
-		for s.failures[name] == nil {
-			v, err := s.tenant.routes.volume(name)
-			if err != nil {
-				return err
+		if err := s.bring(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bring visits one file until it no longer lags behind, or fails.
+func (s *session) bring(ctx context.Context, name string) error {
+	for s.failures[name] == nil {
+		v, err := s.tenant.routes.volume(name)
+		if err != nil {
+			return err
+		}
+		if !v.isBehind() {
+			return nil
+		}
+		err = s.visit(ctx, v, func(f *file) error {
+			if f.pos.leaf >= v.last {
+				return nil
 			}
-			if v.done >= v.last {
-				break
-			}
-			if err := s.visit(ctx, v, func(f *file) error { return s.replay(ctx, f, v) }); err != nil {
-				return err
-			}
-			if err := s.tenant.routes.commit(); err != nil {
-				return err
-			}
+			return s.replay(ctx, f, v)
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.tenant.routes.commit(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -215,64 +233,4 @@ func (s *session) replay(ctx context.Context, f *file, v *volume) error {
 	// f has all that the ledger holds for it, even if the routes knew of more.
 	v.last = f.pos.leaf
 	return nil
-}
-
-// visit opens a file, has change applied to it, and commits it. What goes wrong
-// with the file is kept in failures; the error is for what stops the whole call.
-func (s *session) visit(ctx context.Context, v *volume, change func(*file) error) error {
-	if err := s.pause(ctx, v.name); err != nil {
-		return err
-	}
-	pos, err := s.commit(ctx, v.name, change)
-	s.visited[v.name] = time.Now()
-	if err != nil {
-		s.failures[v.name] = err
-		return ctx.Err()
-	}
-	v.done = pos.leaf
-	return nil
-}
-
-func (s *session) commit(ctx context.Context, name string, change func(*file) error) (_ position, err error) {
-	f, err := openFile(ctx, s.path(name))
-	if err != nil {
-		return start, err
-	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	if !s.tenant.checked[name] {
-		ok, err := holds(ctx, s.src, f.pos)
-		if err != nil {
-			return start, err
-		}
-		if !ok {
-			s.opts.Logger.WarnContext(ctx, "agentfs file of another ledger written anew", "file", name)
-			if err := f.reset(); err != nil {
-				return start, err
-			}
-		}
-	}
-	if err := change(f); err != nil {
-		return start, err
-	}
-	if err := f.commit(); err != nil {
-		return start, err
-	}
-	s.tenant.checked[name] = true
-	return f.pos, nil
-}
-
-// pause waits until a file that this call already wrote may be opened again.
-func (s *session) pause(ctx context.Context, name string) error {
-	visited, ok := s.visited[name]
-	if !ok {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(s.opts.Interval - time.Since(visited))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -135,7 +135,7 @@ func TestSync_NextFile(t *testing.T) {
 	for n := range 10 {
 		l = append(l, event(t, n, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call(fmt.Sprint(n)), run(fmt.Sprintf("r%d", n/3))))
 	}
-	w := Open(t.Context(), dir, Options{RowsPerFile: 4})
+	w := Open(t.Context(), dir, Options{RowsPerFile: 2})
 	if err := errors.Join(w.Sync(t.Context(), "acme", l), w.Close()); err != nil {
 		t.Fatal(err)
 	}

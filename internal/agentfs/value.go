@@ -6,8 +6,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -24,16 +28,20 @@ type reference struct {
 	Missing bool   `json:"missing,omitempty"` // its content never came
 }
 
+// rowKinds are the first parts of the keys of rows.
+var rowKinds = []string{"start", "end", "step", "tool"} //nolint:gochecknoglobals // a constant
+
 // rowKey says which row of a run is meant.
 func rowKey(what, run, id string) string {
 	return what + ":" + keyPart(run) + ":" + keyPart(id)
 }
 
-// The paths of a run in the file system tables. Ids are escaped as in
-// subjects, so that none reaches into another's folder.
+// The paths of a run in the file system tables, all of them below its folder.
+// Ids are escaped as in subjects, so that none reaches into another's folder; no
+// escaped id has a dot, and every file of ours but a blob has one.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
-func blobPath(sum string) string       { return "/blobs/" + pathPart(sum) }
+func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
 
 func toolPath(e events.Event) string {
 	return runPath(e.Run) + "/tools/" + pathPart(firstOf(e.ToolCall, e.ID))
@@ -78,7 +86,7 @@ func (f *file) context(e events.Event, path string) (map[string]any, error) {
 		context[name] = value
 	}
 	for name := range blobs {
-		value, err := f.field(e, blobs, name, nil, path+"/"+pathPart(name)+".json")
+		value, err := f.field(e, blobs, name, nil, path+"/"+pathPart(name)+".blob.json")
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +110,7 @@ func (f *file) context(e events.Event, path string) (map[string]any, error) {
 // its content where that is large or travelled apart.
 func (f *file) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
-		return f.blob(blob, path, e.Time)
+		return f.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
 	}
 	if value == nil {
 		return nil, nil
@@ -141,23 +149,42 @@ func (f *file) store(content []byte, path string, at time.Time) (reference, erro
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, f.write(path, content, at)
 }
 
-// blob returns the reference to content that travelled as chunks.
-func (f *file) blob(b events.BlobRef, path string, at time.Time) (reference, error) {
+// blob returns the reference to content that travelled as chunks, and gives it
+// the name path, if it is what its hash says.
+func (f *file) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
-	ino, ok, err := f.lookup(blobPath(b.SHA256))
+	ino, ok, err := f.lookup(from)
 	if err != nil {
 		return ref, err
 	}
-	stored, err := f.number(`SELECT sum(length(data)) FROM fs_data WHERE ino = ?`, ino)
-	if err != nil {
-		return ref, err
+	if ok {
+		if ok, err = f.isContent(ino, b); err != nil {
+			return ref, err
+		}
 	}
-	if !ok || stored != b.Bytes {
+	if !ok {
 		ref.Missing = true
 		return ref, nil
 	}
 	ref.File = path
-	return ref, f.link(blobPath(b.SHA256), path, at)
+	return ref, f.link(from, path, at)
+}
+
+// isContent reports whether a file holds what b names, and nothing else.
+func (f *file) isContent(ino int64, b events.BlobRef) (bool, error) {
+	hash, size := sha256.New(), int64(0)
+	err := sqlitex.Execute(f.conn, `SELECT data FROM fs_data WHERE ino = ? ORDER BY chunk_index`, &sqlitex.ExecOptions{
+		Args: []any{ino},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			n, err := io.Copy(hash, stmt.ColumnReader(0))
+			size += n
+			return err
+		},
+	})
+	if err != nil {
+		return false, fmt.Errorf("check file: %w", err)
+	}
+	return size == b.Bytes && hex.EncodeToString(hash.Sum(nil)) == b.SHA256, nil
 }
 
 // blobChunk writes one piece of a large payload. Its event follows, and names
@@ -170,13 +197,17 @@ func (f *file) blobChunk(e events.Event, p events.BlobChunkData) error {
 	if offset+int64(len(p.Content)) > p.Bytes || len(p.Content) > events.BlobChunkBytes {
 		return nil
 	}
-	// The content is what its name says, so that a chunk that comes again can
-	// go into the same inode, however many names that has by now.
-	ino, ok, err := f.lookup(blobPath(p.SHA256))
+	path := blobPath(e.Run, p.SHA256)
+	ino, ok, err := f.lookup(path)
 	if err == nil && !ok {
-		ino, err = f.create(blobPath(p.SHA256), e.Time)
+		ino, err = f.create(path, e.Time)
 	}
 	if err != nil {
+		return err
+	}
+	// What has a second name was found to be what its hash says: a chunk that
+	// comes again can only spoil it.
+	if links, err := f.number(`SELECT nlink FROM fs_inode WHERE ino = ?`, ino); err != nil || links > 1 {
 		return err
 	}
 	return f.writeAt(ino, offset, p.Content, e.Time)

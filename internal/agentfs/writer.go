@@ -112,6 +112,10 @@ func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	if err := w.open(ctx, t, name, src); err != nil {
 		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
 	}
+	return w.sync(ctx, t, name, src)
+}
+
+func (w *Writer) sync(ctx context.Context, t *tenant, name string, src Source) error {
 	s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, visited: map[string]time.Time{}}
 	if err := s.run(ctx); err != nil {
 		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
@@ -161,11 +165,63 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 		w.opts.Logger.WarnContext(ctx, "agentfs routes of another ledger dropped", "tenant", name)
 		err = r.forget()
 	}
+	if err == nil && r.pos == start {
+		err = w.mistrust(ctx, r, src)
+	}
 	if err != nil {
 		return errors.Join(err, r.close())
 	}
 	t.routes = r
 	return nil
+}
+
+// mistrust has what lies in the files written anew if an order has destroyed
+// something: routes that are computed without it may lead to other files.
+func (w *Writer) mistrust(ctx context.Context, r *routes, src Source) error {
+	for _, err := range src.Erased(ctx, -1) {
+		if err != nil {
+			return fmt.Errorf("read orders: %w", err)
+		}
+		return w.anew(r)
+	}
+	return nil
+}
+
+// anew notes that all files of a tenant are to be written anew.
+func (w *Writer) anew(r *routes) error {
+	files, err := List(w.dir, r.tenant)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		v, err := r.volume(f.Name)
+		if err != nil {
+			return err
+		}
+		v.lose()
+		v.anew = true
+	}
+	return r.commit()
+}
+
+// Rebuild writes all files of a tenant anew from the ledger, as Sync does with
+// what is new in it; rows that other tools wrote stay. A crash leaves some of them
+// incomplete until the next Sync, which goes on; so does one that is in use.
+func (w *Writer) Rebuild(ctx context.Context, name string, src Source) error {
+	t := w.tenant(name)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err := w.open(ctx, t, name, src)
+	if err == nil {
+		err = t.routes.forget()
+	}
+	if err == nil {
+		err = w.anew(t.routes)
+	}
+	if err != nil {
+		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
+	}
+	return w.sync(ctx, t, name, src)
 }
 
 // holds reports whether the ledger has the event that pos stands for.

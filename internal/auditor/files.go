@@ -19,6 +19,10 @@ import (
 // programs open them too.
 const syncEvery = time.Second
 
+// maxRouted is of how many tenants the writer of AgentFS files may hold what it
+// knows, in open files, while it goes through more of them.
+const maxRouted = 64
+
 // fileSync keeps the AgentFS files behind the ledgers. The ledgers never wait
 // for it.
 type fileSync struct {
@@ -81,10 +85,13 @@ func (s *fileSync) sync(ctx context.Context) error {
 	clear(s.pending)
 	s.mu.Unlock()
 	var errs error
-	for _, tenant := range tenants {
+	for i, tenant := range tenants {
 		err := ctx.Err()
 		if err == nil {
 			err = s.tenant(ctx, tenant)
+		}
+		if i%maxRouted == maxRouted-1 {
+			err = errors.Join(err, s.writer.Close()) // it takes up again where it was
 		}
 		if err != nil && !errors.Is(err, ledger.ErrDamaged) { // which no second try mends
 			s.changed(tenant)
@@ -125,8 +132,14 @@ func (r records) Run(ctx context.Context, run string) iter.Seq2[agentfs.Entry, e
 }
 
 // Erased implements agentfs.Source.
-func (r records) Erased(context.Context, int64) iter.Seq2[agentfs.Erasure, error] {
-	return func(func(agentfs.Erasure, error) bool) {}
+func (r records) Erased(ctx context.Context, order int64) iter.Seq2[agentfs.Erasure, error] {
+	return func(yield func(agentfs.Erasure, error) bool) {
+		for run, err := range r.RemovedRuns(ctx, order) {
+			if !yield(agentfs.Erasure(run), err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func projectable(entries iter.Seq2[ledger.Entry, error]) iter.Seq2[agentfs.Entry, error] {

@@ -1,0 +1,289 @@
+package agentfs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// secretive returns the events of a run that says secret wherever one can: inline,
+// as a file, in parts, in values.
+func secretive(t *testing.T, first int, id, secret string) ledger {
+	t.Helper()
+	said := func(n int) string { return strings.Repeat(secret+" ", n) }
+	large, err := json.Marshal(said(100_000 / len(secret)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := []byte(said(900_000 / len(secret)))
+	ref := events.BlobRef{SHA256: strings.TrimPrefix(events.HashOf(content).String(), "sha256:"), Bytes: int64(len(content))}
+	chunk := func(n, index int) []byte {
+		from := index * events.BlobChunkBytes
+		return event(t, n, events.BlobChunk, events.BlobChunkData{
+			SHA256: ref.SHA256, Bytes: ref.Bytes, Index: index, Chunks: 2,
+			Content: content[from:min(from+events.BlobChunkBytes, len(content))],
+		}, run(id))
+	}
+	n := first
+	return ledger{
+		event(t, n, events.RunStarted, events.RunStartedData{Title: secret, InputSummary: said(3)}, run(id)),
+		event(t, n+1, events.ToolBefore, events.ToolBeforeData{Tool: "Write", Args: large}, run(id), call("c1")),
+		chunk(n+2, 0), chunk(n+3, 1),
+		event(t, n+4, events.ToolResult, events.ToolResultData{
+			Status: events.ToolSuccess, Common: events.Common{Blobs: map[string]events.BlobRef{"result": ref}},
+		}, run(id), call("c1")),
+		event(t, n+5, events.StepFinished, events.StepFinishedData{
+			StepStatus: events.StepFailed, OutputSummary: string(large), Error: &events.Failure{Message: said(10)},
+		}, run(id), step("s1")),
+		event(t, n+6, events.RunFinished, events.RunFinishedData{Success: true, OutputSummary: said(2)}, run(id)),
+	}
+}
+
+// all returns orders that destroy a range of leaves.
+func all(from, to, order int64) map[int64]int64 {
+	orders := map[int64]int64{}
+	for leaf := from; leaf <= to; leaf++ {
+		orders[leaf] = order
+	}
+	return orders
+}
+
+// occurrences returns how often text is in the files of a folder, anywhere.
+func occurrences(t *testing.T, dir, text string) int {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		n += bytes.Count(content, []byte(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What is erased is nowhere in the files; everything else is as it was, what
+// others wrote too.
+func TestErase_NothingIsLeft(t *testing.T) {
+	const secret, kept = "correct-horse-battery", "the-other-run-is-kept"
+	dir := t.TempDir()
+	path := filepath.Join(dir, "coder__acme.db")
+	l := append(secretive(t, 0, "r1", secret), secretive(t, 7, "r2", kept)...)
+	project(t, dir, l)
+	if n := occurrences(t, dir, secret); n < 10_000 {
+		t.Fatalf("got %d occurrences before it is erased", n)
+	}
+	foreign(t, path)
+	l = append(l, event(t, 14, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	project(t, dir, erasing{l, all(0, 6, 14)})
+	if n := occurrences(t, dir, secret); n != 0 {
+		t.Errorf("got %d occurrences in the files, want none", n)
+	}
+	if n := occurrences(t, dir, kept); n < 10_000 {
+		t.Errorf("the other run: got %d occurrences, want it as it was", n)
+	}
+	checkForeign(t, path)
+	fresh := t.TempDir()
+	project(t, fresh, erasing{l, all(0, 6, 14)})
+	have := dump(t, path)
+	have["calls"] = have["calls"][:len(have["calls"])-1] // the other tool's
+	want := dump(t, filepath.Join(fresh, "coder__acme.db"))
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("files (-written anew +erased):\n%s", diff)
+	}
+	if rows := query(t, path, `SELECT name FROM fs_dentry WHERE name IN ('r1', 'r2')`); len(rows) != 1 {
+		t.Errorf("got folders %v, want that of r2", rows)
+	}
+}
+
+// foreign records something into a file as another tool would.
+func foreign(t *testing.T, path string) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(execute(conn, []string{
+		`INSERT INTO tool_calls (name, status, started_at) VALUES ('own', 'pending', 1)`,
+		`INSERT INTO kv_store (key, value) VALUES ('own', '1')`,
+	}), conn.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func checkForeign(t *testing.T, path string) {
+	t.Helper()
+	if n := len(query(t, path, `SELECT 1 FROM tool_calls WHERE name = 'own' UNION ALL SELECT 1 FROM kv_store WHERE key = 'own'`)); n != 2 {
+		t.Errorf("got %d rows of the other tool, want 2", n)
+	}
+}
+
+// One event of a run is erased: the rest of the run stays.
+func TestErase_OneEvent(t *testing.T) {
+	const secret = "correct-horse-battery"
+	dir := t.TempDir()
+	l := append(secretive(t, 0, "r1", secret),
+		event(t, 7, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: json.RawMessage(`["kept"]`)}, call("c2")))
+	project(t, dir, l)
+	l = append(l, event(t, 8, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	orders := all(0, 6, 8)
+	delete(orders, 6)
+	project(t, dir, erasing{l, orders})
+	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT name FROM tool_calls ORDER BY id`)
+	if diff := cmp.Diff([][]string{{"gwi:run:complete"}, {"tool:Bash"}}, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT json_extract(value, '$.status') FROM kv_store`); got[0][0] != "completed" {
+		t.Errorf("got %v, want the run as its end says", got)
+	}
+}
+
+// A file that is in use is cleaned when it is given back, and until then nobody
+// is told that it is clean, nor gets a copy.
+func TestErase_BusyFile(t *testing.T) {
+	const secret = "correct-horse-battery"
+	dir := t.TempDir()
+	path := filepath.Join(dir, "coder__acme.db")
+	l := secretive(t, 0, "r1", secret)
+	project(t, dir, l)
+	l = append(l, event(t, 7, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	src := erasing{l, all(0, 6, 7)}
+	names, err := Disobedient(t.Context(), dir, "acme", src)
+	if diff := cmp.Diff([]string{"coder__acme.db"}, names); diff != "" || err != nil {
+		t.Errorf("files that have what was erased: %v (-want +got):\n%s", err, diff)
+	}
+	if err := Copy(t.Context(), path, filepath.Join(t.TempDir(), "copy.db"), src); !errors.Is(err, ErrErased) {
+		t.Errorf("copy: got %v, want %v", err, ErrErased)
+	}
+	release := hold(t, path)
+	w := Open(t.Context(), dir, Options{Interval: time.Nanosecond})
+	if err := w.Sync(t.Context(), "acme", src); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v, want %v", err, ErrBusy)
+	}
+	release()
+	if err := errors.Join(w.Sync(t.Context(), "acme", src), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if names, err = Disobedient(t.Context(), dir, "acme", src); len(names) > 0 || err != nil {
+		t.Errorf("files that have what was erased: %v %v, want none", names, err)
+	}
+	if n := occurrences(t, dir, secret); n != 0 {
+		t.Errorf("got %d occurrences in the files, want none", n)
+	}
+}
+
+// An older copy of a file that comes back is cleaned again before anything is
+// added to it.
+func TestErase_OlderCopyComesBack(t *testing.T) {
+	const secret = "correct-horse-battery"
+	dir := t.TempDir()
+	path := filepath.Join(dir, "coder__acme.db")
+	l := secretive(t, 0, "r1", secret)
+	project(t, dir, l)
+	older, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = append(l, event(t, 7, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
+	orders := all(0, 6, 7)
+	project(t, dir, erasing{l, orders})
+	if err := os.WriteFile(path, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l = append(l, event(t, 8, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c2"), run("r2")))
+	project(t, dir, erasing{l, orders})
+	if n := occurrences(t, dir, secret); n != 0 {
+		t.Errorf("got %d occurrences in the files, want none", n)
+	}
+}
+
+// However the ledger is cut into calls, restarts, losses and orders, the files
+// are those that are written from what is left of it.
+func TestErase_SameFilesWhateverTheOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		l := history(t, rt)
+		events := int64(len(l))
+		orders := map[int64]int64{}
+		for range rapid.IntRange(1, 3).Draw(rt, "orders") {
+			by := int64(len(l))
+			l = append(l, []byte(`{"v":1}`))
+			id := fmt.Sprintf("r%d", rapid.IntRange(0, 4).Draw(rt, "erased"))
+			some := rapid.Bool().Draw(rt, "some")
+			for entry, err := range l[:events].Run(t.Context(), id) {
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if _, ok := orders[entry.Leaf]; !ok && (!some || rapid.Bool().Draw(rt, "gone")) {
+					orders[entry.Leaf] = by
+				}
+			}
+		}
+		once, often := t.TempDir(), t.TempDir()
+		project(t, once, erasing{l, orders})
+		w := Open(t.Context(), often, Options{Interval: time.Nanosecond, ChunkEvents: 10})
+		for n := 0; n < len(l); {
+			n = min(len(l), n+rapid.IntRange(5, 40).Draw(rt, "new"))
+			switch rapid.IntRange(0, 3).Draw(rt, "accident") {
+			case 0: // a restart
+				if err := w.Close(); err != nil {
+					rt.Fatal(err)
+				}
+			case 1: // the routes are gone
+				if err := errors.Join(w.Close(), os.RemoveAll(filepath.Join(often, ".routes"))); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			if err := w.Sync(t.Context(), "acme", erasing{l[:n], orders}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if rapid.Bool().Draw(rt, "rebuild") {
+			if err := w.Rebuild(t.Context(), "acme", erasing{l, orders}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			rt.Fatal(err)
+		}
+		// Which file a run lies in was decided by an event that may be gone.
+		if diff := cmp.Diff(merged(dumpAll(t, once)), merged(dumpAll(t, often))); diff != "" {
+			rt.Errorf("files (-once +often):\n%s", diff)
+		}
+	})
+}
+
+// merged returns what all files say of runs, whichever file says it.
+func merged(files map[string]map[string][][]string) map[string]map[string]bool {
+	all := map[string]map[string]bool{}
+	for tables := range maps.Values(files) {
+		for table, rows := range tables {
+			for _, row := range rows {
+				if all[table] == nil {
+					all[table] = map[string]bool{}
+				}
+				if table != "position" && table != "content" {
+					all[table][strings.Join(row, "|")] = true
+				}
+			}
+		}
+	}
+	return all
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -323,6 +321,4 @@ func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	if _, err := l.Append(context.Background(), stream, f.messages); err != nil {
 		t.Errorf("append behind it: %v", err)
 	}
-	_ = filepath.Dir(path)
-	_ = subjects.Address{}
 }

@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func TestHold(t *testing.T) {
+	for name, hold := range map[string]OrderSelection{
+		"Run": {Run: "r-1"}, "Event": {Event: events.DeriveID("coder/e4", "r-1", "7")}, "User": {User: "jane"}, "All": {},
+		"Kind": {Kind: "prompt.*"}, "From": {From: began},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, key, f := t.TempDir(), testKey(t), newFeed("acme")
+			f.secretive("coder/e4", "r-1", "jane", 10)
+			path := write(t, dir, key, f, 100)
+			h := f.order(t, key, resolved(t, path, Order{Action: events.AuditHold, Selection: hold}))
+			o := resolved(t, path, eraseRun("r-1"))
+			f.order(t, key, o)
+			continued(t, dir, key, f, 3)
+			r := checked(t, path, key)
+			if r.Integrity != Verified || r.Redacted.Erased != 0 || r.Redacted.Holds != 1 || r.Redacted.Orders[1].Effect != EffectHeld {
+				t.Errorf("while it is held: %s, redacted %+v: %v", r.Integrity, r.Redacted, r.Problems)
+			}
+			reader, err := OpenReader(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reader.Close()
+			if stopping, err := reader.Stopping(t.Context(), o); err != nil || len(stopping) != 1 || stopping[0].ID != h.ID {
+				t.Errorf("stopping: %v, %v, want the hold", stopping, err)
+			}
+
+			f.order(t, key, Order{Action: events.AuditLift, Hold: h.ID})
+			f.order(t, key, Order{Action: events.AuditLift, Hold: h.ID})
+			f.order(t, key, o) // with an id of its own: the stopped one stays stopped
+			continued(t, dir, key, f, 3)
+			r = checked(t, path, key)
+			if r.Integrity != Verified || r.Redacted.Erased != 10 || r.Redacted.Holds != 0 || r.Redacted.Orders[3].Effect != EffectVoid {
+				t.Errorf("after it was lifted: %s, redacted %+v: %v", r.Integrity, r.Redacted, r.Problems)
+			}
+			if found := remains(t, dir, secret("r-1")); len(found) > 0 {
+				t.Errorf("still there: %v", found)
+			}
+		})
+	}
+}
+
+// TestHold_OfSomethingElse holds what the order to erase is not about.
+func TestHold_OfSomethingElse(t *testing.T) {
+	dir, key, f := t.TempDir(), testKey(t), newFeed("acme")
+	f.secretive("coder/e4", "r-1", "jane", 10)
+	f.secretive("coder/e4", "r-2", "john", 10)
+	path := write(t, dir, key, f, 100)
+	for _, s := range []OrderSelection{{Run: "r-2"}, {User: "john"}, {Kind: "tool.*"}, {To: began}, {Event: "none"}} {
+		f.order(t, key, resolved(t, path, Order{Action: events.AuditHold, Selection: s}))
+	}
+	f.order(t, key, resolved(t, path, eraseRun("r-1")))
+	continued(t, dir, key, f, 100)
+	if r := checked(t, path, key); r.Integrity != Verified || r.Redacted.Erased != 10 || r.Redacted.Holds != 5 {
+		t.Errorf("%s, redacted %+v: %v", r.Integrity, r.Redacted, r.Problems)
+	}
+}
+
+// TestHold_OfAUserGoesOn asks for later records of a user who is held.
+func TestHold_OfAUserGoesOn(t *testing.T) {
+	dir, key, f := t.TempDir(), testKey(t), newFeed("acme")
+	f.secretive("coder/e4", "r-1", "jane", 3)
+	path := write(t, dir, key, f, 100)
+	f.order(t, key, resolved(t, path, Order{Action: events.AuditHold, Selection: OrderSelection{User: "jane"}}))
+	f.secretive("coder/e4", "r-2", "jane", 3)
+	write(t, dir, key, f, 100)
+	r, err := OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if stopping, err := r.Stopping(t.Context(), resolved(t, path, eraseRun("r-2"))); err != nil || len(stopping) != 1 {
+		t.Errorf("stopping: %v, %v, want the hold", stopping, err)
+	}
+}
+
+// TestErase_Tampered changes what the file says of erasures as an attacker would
+// who has not got the key, and who repairs the indexes with it.
+func TestErase_Tampered(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	f.secretive("coder/e4", "r-1", "", 10) // leaves 0–9, and a seal and a manifest
+	f.secretive("coder/e4", "r-2", "", 10) // leaves 12–21
+	dir := t.TempDir()
+	path := write(t, dir, key, f, 100)
+	f.order(t, key, resolved(t, path, eraseRun("r-1"))) // leaf 24
+	f.order(t, key, resolved(t, path, Order{Action: events.AuditHold, Selection: OrderSelection{Run: "r-2"}}))
+	f.order(t, key, resolved(t, path, eraseRun("r-2"))) // leaf 26, stopped
+	continued(t, dir, key, f, 100)
+	if r := checked(t, path, key); r.Integrity != Verified {
+		t.Fatalf("%s: %v", r.Integrity, r.Problems)
+	}
+	for name, statements := range map[string][]string{
+		"a record gone, and nothing said":        {"DELETE FROM payloads WHERE leaf = 13"},
+		"a record gone in the name of the order": {"DELETE FROM payloads WHERE leaf = 13", "INSERT INTO erased VALUES (13, 'erased', 24)"},
+		"a record gone in the name of a stopped": {"DELETE FROM payloads WHERE leaf = 13", "INSERT INTO erased VALUES (13, 'erased', 26)"},
+		"all of a run gone in the name of a stopped": {
+			"DELETE FROM payloads WHERE leaf BETWEEN 12 AND 21",
+			"INSERT INTO erased SELECT leaf, 'erased', 26 FROM leaves WHERE leaf BETWEEN 12 AND 21",
+			"UPDATE orders SET effect = 'done' WHERE leaf = 26",
+		},
+		"a record gone in the name of a record":    {"DELETE FROM payloads WHERE leaf = 13", "INSERT INTO erased VALUES (13, 'erased', 21)"},
+		"a record gone in the name of what is not": {"DELETE FROM payloads WHERE leaf = 13", "INSERT INTO erased VALUES (13, 'erased', 99)"},
+		"a seal gone in the name of the order":     {"DELETE FROM payloads WHERE leaf = 10", "INSERT INTO erased VALUES (10, 'erased', 24)"},
+		"the order gone":                           {"DELETE FROM payloads WHERE leaf = 24", "INSERT INTO erased VALUES (24, 'erased', 26)"},
+		"an erased record back":                    {"INSERT INTO payloads VALUES (3, x'7b7d', NULL, NULL)", "DELETE FROM erased WHERE leaf = 3"},
+		"an erased record back beside the word":    {"INSERT INTO payloads VALUES (3, x'7b7d', NULL, NULL)"},
+		"erased becomes missing":                   {"DELETE FROM erased WHERE leaf = 3"},
+		"erased becomes pruned":                    {"UPDATE erased SET word = 'pruned'"},
+		"erased becomes another word":              {"UPDATE erased SET word = 'lost' WHERE leaf = 3"},
+		"a row of a leaf that is not there":        {"INSERT INTO erased VALUES (99, 'erased', 100)"},
+		"the order's row gone":                     {"DELETE FROM orders WHERE leaf = 24"},
+		"a hold's row gone":                        {"DELETE FROM orders WHERE leaf = 25"},
+		"another effect":                           {"UPDATE orders SET effect = 'held' WHERE leaf = 24"},
+		"a lift that never was":                    {"INSERT INTO orders SELECT 20, 'x', 'lift', 'done', id FROM orders WHERE leaf = 25"},
+	} {
+		to, ok := attack(t, path, statements...)
+		if !ok {
+			t.Errorf("%s: the attack did not work", name)
+			continue
+		}
+		wantInvalid(t, to, key, name)
+	}
+}
+
+// TestErase_AnyHistory lets orders of all kinds come in any order and in any
+// batches: the ledger always verifies, and nothing is left of what is gone.
+func TestErase_AnyHistory(t *testing.T) {
+	key := testKey(t)
+	n := 0
+	rapid.Check(t, func(r *rapid.T) {
+		n++
+		dir, f := fmt.Sprintf("%s/%d", t.TempDir(), n), newFeed("acme")
+		runs := 0
+		var path string
+		var holds []string
+		for range rapid.IntRange(1, 8).Draw(r, "steps") {
+			run := fmt.Sprintf("r-%d", rapid.IntRange(0, max(0, runs-1)).Draw(r, "run"))
+			o := Order{Selection: rapid.SampledFrom([]OrderSelection{{Run: run}, {User: "user of " + run}}).Draw(r, "selection")}
+			switch step := rapid.SampledFrom([]string{"run", "run", "erase", "erase", "hold", "lift", "prune"}).Draw(r, "step"); {
+			case step == "run" || path == "":
+				f.secretive("coder/e4", fmt.Sprintf("r-%d", runs), fmt.Sprintf("user of r-%d", runs), rapid.IntRange(1, 20).Draw(r, "n"))
+				runs++
+			case step == "erase":
+				o.Action = events.AuditErase
+				f.order(t, key, resolved(t, path, o))
+			case step == "prune":
+				o = Order{Action: events.AuditPrune, Selection: OrderSelection{Run: run, To: f.now}}
+				f.order(t, key, resolved(t, path, o))
+			case step == "hold":
+				o.Action = events.AuditHold
+				holds = append(holds, f.order(t, key, resolved(t, path, o)).ID)
+			case len(holds) > 0:
+				f.order(t, key, Order{Action: events.AuditLift, Hold: rapid.SampledFrom(holds).Draw(r, "hold")})
+			}
+			path = continued(t, dir, key, f, rapid.IntRange(1, 30).Draw(r, "batch"))
+		}
+		report := checked(t, path, key)
+		if report.Integrity != Verified || report.Completeness == Gaps {
+			r.Fatalf("%s, %s: %v %v", report.Integrity, report.Completeness, report.Problems, report.Gaps)
+		}
+		gone := make(map[string]bool)
+		for _, e := range leaves(t, path) {
+			if e.Removal.Done() {
+				gone[e.Run] = true
+			}
+		}
+		for run := range gone {
+			if found := remains(t, dir, secret(run)); len(found) > 0 {
+				r.Fatalf("still there: %v", found)
+			}
+		}
+		again := checked(t, continued(t, dir+"again", key, f, 1000), key)
+		if again.Checkpoint.Root != report.Checkpoint.Root || again.Redacted.Erased != report.Redacted.Erased ||
+			strings.Join(again.Problems, "") != "" {
+			r.Fatalf("from the stream again: root %s, %+v; want %s, %+v", again.Checkpoint.Root, again.Redacted,
+				report.Checkpoint.Root, report.Redacted)
+		}
+	})
+}

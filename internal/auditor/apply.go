@@ -81,11 +81,13 @@ func (p *projected) appendAll(
 	return p.each(ctx, slices.Sorted(maps.Keys(byTenant)), reached, func(tenant string, l *ledger.Ledger) (known, error) {
 		messages := byTenant[tenant]
 		if l != nil {
-			done, err := l.Append(ctx, stream, messages)
-			if err != nil {
-				return known{}, err
+			for part := range slices.Chunk(messages, signEvents) {
+				done, err := l.Append(ctx, stream, part)
+				if err != nil {
+					return known{}, err
+				}
+				p.report(ctx, tenant, done)
 			}
-			p.report(ctx, tenant, done)
 			return knownOf(l), nil
 		}
 		return known{tenant: tenant, epoch: stream.Epoch, sequence: messages[len(messages)-1].Sequence}, nil

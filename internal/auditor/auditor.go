@@ -21,8 +21,11 @@ import (
 const (
 	durable = "auditor"
 
-	// A batch is signed when it is full or this old, whichever comes first.
-	batchEvents = 1000
+	// What came of one tenant is signed when it is this much or this old, whichever
+	// comes first. A batch holds more, of many tenants: each commit costs one of
+	// them the time that the disk takes, whatever it holds.
+	signEvents  = 1000
+	batchEvents = 8 * signEvents
 	batchLinger = 200 * time.Millisecond
 
 	// What the AgentFS files get to catch up when the auditor stops.

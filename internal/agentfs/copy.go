@@ -68,21 +68,33 @@ type Contents struct {
 	Calls int64 // rows of tool_calls, those of other tools too
 	Ours  int64 // of them, those of the ledger
 	Leaf  int64 // the last leaf that is in it; -1 is none
+
+	HasRun bool // it has rows of the run that was asked for
 }
 
-// Look returns what the file at path holds. It wraps [ErrBusy] when another
-// process has it open for long.
-func Look(ctx context.Context, path string) (Contents, error) {
+// Look returns what the file at path holds, and whether it is that of run, if one
+// is named. It wraps [ErrBusy] when another process has it open for long.
+func Look(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
 	err := visit(ctx, path, func(f *file) (err error) {
-		if c.Calls, err = f.number(`SELECT count(*) FROM tool_calls`); err != nil {
+		if c.Calls, err = f.number(`SELECT count(*) FROM tool_calls`); err != nil || f.foreign {
 			return err
 		}
 		if c.Ours, err = f.number(`SELECT count(*) FROM hooktrail_rows`); err != nil {
 			return err
 		}
-		c.Leaf, err = loadNumber(f.conn, "hooktrail_state", "position")
-		return err
+		if c.Leaf, err = loadNumber(f.conn, "hooktrail_state", "position"); err != nil || run == "" {
+			return err
+		}
+		for _, what := range rowKinds {
+			from, to := prefixed(rowKey(what, run, ""))
+			n, err := f.number(`SELECT count(*) FROM hooktrail_rows WHERE key >= ? AND key < ?`, from, to)
+			if err != nil {
+				return err
+			}
+			c.HasRun = c.HasRun || n > 0
+		}
+		return nil
 	})
 	return c, err
 }
@@ -166,9 +178,15 @@ func visit(ctx context.Context, path string, read func(*file) error) (err error)
 	if err := execute(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err
 	}
-	f := &file{conn: conn}
-	if f.orders, err = loadNumber(conn, "hooktrail_state", "orders"); err != nil {
+	f := &file{conn: conn, orders: -1}
+	ours, err := f.number(`SELECT count(*) FROM sqlite_schema WHERE name = 'hooktrail_state'`)
+	if err != nil {
 		return err
+	}
+	if f.foreign = ours == 0; !f.foreign {
+		if f.orders, err = loadNumber(conn, "hooktrail_state", "orders"); err != nil {
+			return err
+		}
 	}
 	return read(f)
 }
@@ -176,6 +194,9 @@ func visit(ctx context.Context, path string, read func(*file) error) (err error)
 // disobeyed returns a run of which f still has what an order destroyed, "" if
 // there is none.
 func (f *file) disobeyed(ctx context.Context, src Source) (string, error) {
+	if f.foreign {
+		return "", nil
+	}
 	for e, err := range src.Erased(ctx, f.orders) {
 		if err != nil {
 			return "", fmt.Errorf("read orders: %w", err)

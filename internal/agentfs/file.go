@@ -35,6 +35,7 @@ type file struct {
 	leaf   int64    // the one that is being applied
 
 	emptied bool // what was in it is on its free pages
+	foreign bool // nothing in it is ours
 }
 
 // openFile opens the AgentFS file at path and begins its transaction; a file

@@ -16,6 +16,7 @@ type ordered struct {
 	class         Class
 	id, run, kind string
 	time          string // as leaves have it
+	stored        int64
 	removal       Removal
 }
 
@@ -57,12 +58,16 @@ func (s OrderSelection) fits(t ordered) bool {
 			return false
 		}
 	}
-	// What has no time lies in no range of it. All times have the same length and
-	// zone: their order is that of text.
+	return s.fitsTime(t)
+}
+
+// fitsTime compares times as text: all have the same length and zone. What has no
+// time lies in no range of it.
+func (s OrderSelection) fitsTime(t ordered) bool {
 	return (s.From.IsZero() || t.time >= formatTime(s.From)) && (s.To.IsZero() || t.time != "" && t.time < formatTime(s.To))
 }
 
-const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.time, x.word, x.ordered
+const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.time, l.stored, x.word, x.ordered
 	FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN runs r ON r.run = l.run`
 
 // eachOrdered calls each with the leaves of a range, ascending.
@@ -92,8 +97,9 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(ordered) error, arg
 		t := ordered{
 			leaf: stmt.ColumnInt64(0), class: Class(stmt.ColumnText(1)), id: stmt.ColumnText(2),
 			run: stmt.ColumnText(3), kind: stmt.ColumnText(4), time: stmt.ColumnText(5),
+			stored: stmt.ColumnInt64(6),
 		}
-		if t.removal, err = scanRemoval(stmt, 6); err != nil {
+		if t.removal, err = scanRemoval(stmt, 7); err != nil {
 			return fmt.Errorf("leaf %d: %w", t.leaf, err)
 		}
 		if err := each(t); err != nil {

@@ -144,7 +144,7 @@ func TestErase_AnyHistory(t *testing.T) {
 		runs := 0
 		var path string
 		var holds []string
-		for range rapid.IntRange(1, 8).Draw(r, "steps") {
+		for range rapid.IntRange(1, 6).Draw(r, "steps") {
 			run := fmt.Sprintf("r-%d", rapid.IntRange(0, max(0, runs-1)).Draw(r, "run"))
 			o := Order{Selection: rapid.SampledFrom([]OrderSelection{{Run: run}, {User: "user of " + run}}).Draw(r, "selection")}
 			switch step := rapid.SampledFrom([]string{"run", "run", "erase", "erase", "hold", "lift", "prune"}).Draw(r, "step"); {

@@ -132,7 +132,7 @@ func (w *writing) targets(leaf int64, o Order) ([]int64, error) {
 	if same, err := w.isTree(o); err != nil {
 		return nil, err
 	} else if !same {
-		if ranges, err = resolve(w.conn, o.Selection, leaf); err != nil {
+		if ranges, err = w.byWords(o, leaf); err != nil {
 			return nil, err
 		}
 	}
@@ -149,6 +149,15 @@ func (w *writing) targets(leaf int64, o Order) ([]int64, error) {
 		}
 	}
 	return targets, nil
+}
+
+// byWords returns what an order is about in a ledger with another tree than the
+// one that it means. What is too old there the next order finds.
+func (w *writing) byWords(o Order, leaf int64) (LeafRanges, error) {
+	if o.Action == events.AuditPrune {
+		return nil, nil
+	}
+	return resolve(w.conn, o.Selection, leaf)
 }
 
 // isTree reports whether an order means the tree of this ledger.

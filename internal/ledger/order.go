@@ -75,11 +75,13 @@ type OrderSelection struct {
 	User  string    `json:"user,omitempty"`  // who an event is about: its userid
 	Kind  string    `json:"kind,omitempty"`  // pattern of kinds, as of [path.Match]: "tool.*"
 	From  time.Time `json:"from,omitzero"`   // only what says that it happened then or later
-	To    time.Time `json:"to,omitzero"`     // only what says that it happened before
+	To    time.Time `json:"to,omitzero"`     // only what says that it happened before; to prune: what was stored before
 }
 
 // IsAll reports whether everything is meant.
 func (s OrderSelection) IsAll() bool { return s == OrderSelection{} }
+
+func (s OrderSelection) namesNobody() bool { return s.Run == "" && s.Event == "" && s.User == "" }
 
 // Sign returns the note of o, signed.
 func (o Order) Sign(signer note.Signer) ([]byte, error) {
@@ -192,12 +194,12 @@ func (o Order) validate() error {
 }
 
 func (o Order) validateAction() error {
-	if (o.Action == events.AuditLift) != (o.Hold != "") || (o.Action == events.AuditKey) != (o.Key != "") {
+	if !o.namesWhatItChanges() {
 		return errors.New("a lift names a hold, a change of the key the new one, and nothing else does")
 	}
 	switch o.Action { //nolint:exhaustive // those that change something among all there are
 	case events.AuditErase:
-		if s := o.Selection; s.Run == "" && s.Event == "" && s.User == "" {
+		if o.Selection.namesNobody() {
 			return errors.New("erasing needs a run, an event or a user")
 		}
 	case events.AuditPrune:
@@ -213,6 +215,10 @@ func (o Order) validateAction() error {
 		return fmt.Errorf("action %q changes nothing", o.Action)
 	}
 	return nil
+}
+
+func (o Order) namesWhatItChanges() bool {
+	return (o.Action == events.AuditLift) == (o.Hold != "") && (o.Action == events.AuditKey) == (o.Key != "")
 }
 
 // ParseOrder reads what [Order.Text] returns, and nothing else.

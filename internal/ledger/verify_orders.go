@@ -82,27 +82,28 @@ func (s *orders) removed(leaf int64, o Order) (Effect, int64, error) {
 // destroyed.
 func (s *orders) targets(leaf int64, o Order) (targets []ordered, err error) {
 	conn := s.w.facts.conn
-	take := func(t ordered) error {
+	take := func(t ordered) {
 		if t.leaf < leaf && t.removable() && (!t.removal.Done() || t.removal.Order >= leaf) {
 			targets = append(targets, t)
 		}
-		return nil
 	}
 	if s.isTree(o) {
 		for _, r := range o.Leaves {
-			if err := eachOrdered(conn, r, take); err != nil {
+			if err := eachOrdered(conn, r, func(t ordered) error { take(t); return nil }); err != nil {
 				return nil, err
 			}
 		}
 		return targets, nil
 	}
+	if o.Action == events.AuditPrune {
+		return nil, nil // what is too old here a later order says
+	}
 	// In a ledger with another tree the order's words count.
 	err = eachOrdered(conn, LeafRange{0, leaf - 1}, func(t ordered) error {
-		ok, err := s.selected(o.Selection, t, leaf)
-		if err != nil || !ok {
-			return err
+		if s.selected(o.Selection, t, leaf) {
+			take(t)
 		}
-		return take(t)
+		return nil
 	})
 	return targets, err
 }
@@ -110,23 +111,23 @@ func (s *orders) targets(leaf int64, o Order) (targets []ordered, err error) {
 // selected reports whether a selection is about a leaf. Whose a record was that
 // this very order destroyed can no more be told, nor which event a chunk belonged
 // to: there the table is believed.
-func (s *orders) selected(sel OrderSelection, t ordered, leaf int64) (bool, error) {
+func (s *orders) selected(sel OrderSelection, t ordered, leaf int64) bool {
 	here := t.removal.Done() && t.removal.Order == leaf
 	if here && sel.Event != "" && t.kind == string(events.BlobChunk) {
-		return true, nil
+		return true
 	}
 	if !sel.fits(t) || sel.User == "" || here {
-		return sel.fits(t), nil
+		return sel.fits(t)
 	}
 	if t.removal.Done() {
-		return false, nil
+		return false
 	}
 	data, err := readPayload(s.w.facts.conn, t.leaf)
 	if err != nil {
-		return false, nil //nolint:nilerr // that it is missing is noted where the walk was there
+		return false // that it is missing is noted where the walk was there
 	}
 	e, err := events.Decode(data)
-	return err == nil && e.User == sel.User, nil
+	return err == nil && e.User == sel.User
 }
 
 // isTree reports whether an order means this tree. Its stored hashes have been

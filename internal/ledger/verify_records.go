@@ -218,9 +218,7 @@ func (r *records) decode(f *fact, data []byte, cut int64) {
 			f.gap = &d
 		}
 	case events.AuditAccessed:
-		if d, err := events.Payload[events.AuditAccessedData](e); err == nil {
-			f.order = d.Order
-		}
+		f.order = signedOrder(e)
 	case events.BlobChunk:
 		c, ok := cutChunk(e, data)
 		f.splits = ok
@@ -232,6 +230,15 @@ func (r *records) decode(f *fact, data []byte, cut int64) {
 		}
 		r.side.chunks.add(c.whole[:], c.part, f.leaf)
 	}
+}
+
+// signedOrder returns the signed order that a record of an access has with it.
+func signedOrder(e events.Event) string {
+	d, err := events.Payload[events.AuditAccessedData](e)
+	if err != nil {
+		return ""
+	}
+	return d.Order
 }
 
 // indexes reads what only serves those who look something up.

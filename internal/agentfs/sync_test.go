@@ -290,6 +290,31 @@ func TestSync_CancelledCallGoesOnLater(t *testing.T) {
 	}
 }
 
+// However many tenants there are, few routes are open.
+func TestSync_ManyTenants(t *testing.T) {
+	w := Open(t.Context(), t.TempDir(), Options{Interval: time.Nanosecond})
+	for round := range 2 {
+		for n := range 2 * maxRoutes {
+			l := recorded(t)[:2+round]
+			if err := w.Sync(t.Context(), fmt.Sprintf("t%d", n), l); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	open := 0
+	for _, t := range w.tenants {
+		if t.routes != nil {
+			open++
+		}
+	}
+	if open != maxRoutes {
+		t.Errorf("got %d routes open, want %d", open, maxRoutes)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestSync_PacesItself(t *testing.T) {
 	var l ledger
 	for n := range 30 {

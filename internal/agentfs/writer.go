@@ -1,6 +1,7 @@
 package agentfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -80,12 +82,19 @@ type Writer struct {
 	dir  string
 	opts Options
 
-	mu      sync.Mutex // guards tenants
+	mu      sync.Mutex // guards tenants, and which was used when
 	tenants map[string]*tenant
+	calls   uint64
 }
+
+// maxRoutes is how many tenants' routes are held open between calls: each has
+// descriptors and memory of its own.
+const maxRoutes = 32
 
 // tenant is what a Writer holds of one tenant between calls.
 type tenant struct {
+	used uint64 // the last call of it
+
 	mu      sync.Mutex // held during Sync
 	routes  *routes
 	checked map[string]bool // files that are known to belong to this ledger
@@ -106,21 +115,35 @@ func Open(_ context.Context, dir string, opts Options) *Writer {
 // to do; a caller that wants no more than that for the process calls it no more
 // often.
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
-	t := w.tenant(name)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := w.open(ctx, t, name, src); err != nil {
-		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
-	}
-	return w.sync(ctx, t, name, src)
+	return w.with(ctx, name, src, func(*tenant) error { return nil })
 }
 
-func (w *Writer) sync(ctx context.Context, t *tenant, name string, src Source) error {
-	s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, visited: map[string]time.Time{}}
-	if err := s.run(ctx); err != nil {
+// with calls prepare with a tenant whose routes are open, and brings its files up
+// to date.
+func (w *Writer) with(ctx context.Context, name string, src Source, prepare func(*tenant) error) error {
+	t := w.tenant(name)
+	t.mu.Lock()
+	opened := t.routes == nil
+	err := w.open(ctx, t, name, src)
+	if err == nil {
+		err = prepare(t)
+	}
+	if err == nil {
+		err = w.sync(ctx, t, src)
+	}
+	t.mu.Unlock()
+	if opened {
+		err = errors.Join(err, w.spare())
+	}
+	if err != nil {
 		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
 	}
 	return nil
+}
+
+func (w *Writer) sync(ctx context.Context, t *tenant, src Source) error {
+	s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, visited: map[string]time.Time{}}
+	return s.run(ctx)
 }
 
 // Close gives back what the writer holds. A later Sync opens it again.
@@ -148,7 +171,35 @@ func (w *Writer) tenant(name string) *tenant {
 		t = &tenant{checked: map[string]bool{}}
 		w.tenants[name] = t
 	}
+	w.calls++
+	t.used = w.calls
 	return t
+}
+
+// spare closes the routes that were longest not used, when there are too many.
+func (w *Writer) spare() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var idle []*tenant
+	for _, t := range w.tenants {
+		if t.mu.TryLock() {
+			if t.routes == nil {
+				t.mu.Unlock()
+				continue
+			}
+			idle = append(idle, t)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *tenant) int { return cmp.Compare(b.used, a.used) })
+	var errs []error
+	for i, t := range idle {
+		if i >= maxRoutes {
+			errs = append(errs, t.routes.close())
+			t.routes = nil
+		}
+		t.mu.Unlock()
+	}
+	return errors.Join(errs...)
 }
 
 // open opens the routes of a tenant once, and drops those of another ledger.
@@ -208,20 +259,9 @@ func (w *Writer) anew(r *routes) error {
 // what is new in it; rows that other tools wrote stay. A crash leaves some of them
 // incomplete until the next Sync, which goes on; so does one that is in use.
 func (w *Writer) Rebuild(ctx context.Context, name string, src Source) error {
-	t := w.tenant(name)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	err := w.open(ctx, t, name, src)
-	if err == nil {
-		err = t.routes.forget()
-	}
-	if err == nil {
-		err = w.anew(t.routes)
-	}
-	if err != nil {
-		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
-	}
-	return w.sync(ctx, t, name, src)
+	return w.with(ctx, name, src, func(t *tenant) error {
+		return errors.Join(t.routes.forget(), w.anew(t.routes))
+	})
 }
 
 // holds reports whether the ledger has the event that pos stands for.

@@ -25,6 +25,16 @@ var (
 type Backend interface {
 	Writer
 	Reader
+	Eraser
+}
+
+// Eraser takes texts out of a workspace for good.
+type Eraser interface {
+	// Erase puts text in the place of the title, the description, the reason of
+	// closing and the comments of an issue. What was there is nowhere in the
+	// workspace's files after the next export. An issue that does not exist is
+	// left alone.
+	Erase(ctx context.Context, issue, text string) error
 }
 
 // Writer changes a workspace. Each method may be repeated.

@@ -212,6 +212,27 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
+// Erase implements [Eraser].
+func (w *workspace) Erase(ctx context.Context, id, text string) error {
+	_, err := w.Get(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.change(ctx, id, func(i *Issue) (bool, error) {
+		i.Title, i.Description = text, ""
+		if i.CloseReason != "" {
+			i.CloseReason = text
+		}
+		for n := range i.Comments {
+			i.Comments[n].Text = text
+		}
+		return true, nil
+	})
+}
+
 // Get implements [Reader].
 func (w *workspace) Get(ctx context.Context, id string) (Issue, error) {
 	w.store.mu.Lock()

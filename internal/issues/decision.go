@@ -65,6 +65,7 @@ const (
 	OpTransition Op = "transition"
 	OpLink       Op = "link"
 	OpNote       Op = "note"
+	OpErase      Op = "erase" // not decided: somebody ordered it
 )
 
 // Effect is one operation on one issue. Applying it again changes nothing.
@@ -77,5 +78,5 @@ type Effect struct {
 	Reopen bool      `json:"reopen,omitempty"` // transition: out of closed
 	Reason string    `json:"reason,omitempty"` // transition
 	Link   *Link     `json:"link,omitempty"`   // link
-	Text   string    `json:"text,omitempty"`   // note
+	Text   string    `json:"text,omitempty"`   // note; erase: what stands in the place of texts
 }

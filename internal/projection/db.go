@@ -93,6 +93,7 @@ func (db *DB) open(ctx context.Context, schema Schema) error {
 	db.conn.SetBusyTimeout(busyTimeout)
 	for _, pragma := range [...]string{
 		"PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA journal_size_limit = 67108864",
+		"PRAGMA secure_delete = ON", // what is erased is not to be found in free pages
 	} {
 		if err := sqlitex.ExecuteTransient(db.conn, pragma, nil); err != nil {
 			return err

@@ -98,6 +98,29 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
+// Scrub empties the file's log, and returns when what was deleted or changed
+// before is in neither of the two any more. It fails while a reader keeps the log.
+func (db *DB) Scrub(ctx context.Context) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.conn == nil {
+		return ErrClosed
+	}
+	db.conn.SetInterrupt(ctx.Done())
+	defer db.conn.SetInterrupt(nil)
+	busy := false
+	err := sqlitex.Execute(db.conn, "PRAGMA wal_checkpoint(TRUNCATE)", &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error { busy = stmt.ColumnBool(0); return nil },
+	})
+	if err == nil && busy {
+		err = errors.New("a reader keeps it")
+	}
+	if err != nil {
+		return fmt.Errorf("empty the log of %s: %w", db.path, err)
+	}
+	return nil
+}
+
 // Position returns the stored position.
 func (db *DB) Position(ctx context.Context) (p Position, err error) {
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {

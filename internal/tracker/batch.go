@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/consume"
@@ -20,8 +21,18 @@ type batch struct {
 
 	state     issues.State
 	loaded    map[[3]string]bool // runs and steps that are in state, steps with their id
-	decisions []issues.Decision
+	decisions []decided
 	published [][2]string // tenants and ids of issue.decided events that came by
+
+	orderKey  func() (note.Verifiers, error) // what orders about evidence are signed with; nil: none is known
+	erased    bool                           // texts were
+	unchecked bool                           // an order came that no key is there for
+}
+
+// decided is a decision, and who its event was about.
+type decided struct {
+	issues.Decision
+	user string
 }
 
 // fold takes in one message. A message that can never be folded is a
@@ -41,8 +52,11 @@ func (b *batch) fold(m consume.Message) error {
 		b.published = append(b.published, [2]string{e.Tenant, e.ID})
 		return nil
 	}
-	decided, err := b.load(e)
-	if err != nil || decided {
+	if e.Kind() == events.AuditAccessed {
+		return b.obey(e)
+	}
+	again, err := b.load(e)
+	if err != nil || again {
 		return err
 	}
 	decisions, err := b.state.Apply(e, b.config)
@@ -50,7 +64,9 @@ func (b *batch) fold(m consume.Message) error {
 		// The error may quote the event; the letter must not.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
-	b.decisions = append(b.decisions, decisions...)
+	for _, d := range decisions {
+		b.decisions = append(b.decisions, decided{d, e.User})
+	}
 	return nil
 }
 
@@ -148,9 +164,9 @@ func (b *batch) saveState() error {
 	return nil
 }
 
-func (b *batch) saveDecision(d issues.Decision) error {
-	err := save(b.conn, d, "INSERT INTO decision (tenant, source, event, id, record) VALUES (?, ?, ?, ?, ?)",
-		d.Tenant, d.Source, d.Event, d.ID())
+func (b *batch) saveDecision(d decided) error {
+	err := save(b.conn, d.Decision, "INSERT INTO decision (tenant, source, event, user, id, record) VALUES (?, ?, ?, ?, ?, ?)",
+		d.Tenant, d.Source, d.Event, d.user, d.ID())
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func BenchmarkReader_Apply(b *testing.B) {
 	defer db.Close()
 	opts := Options{backend: beads.NewStore(db, filepath.Join(dir, "beads"))}.withDefaults()
 	r := &reader{
-		db: db, marks: new(consume.Marks), config: opts.Config, stage: opts.stage,
+		db: db, marks: new(consume.Marks), opts: opts,
 		settler: newSettler(opts, db, make(box)),
 	}
 	const size = 1000

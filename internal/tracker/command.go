@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -24,7 +26,10 @@ func Command() *cobra.Command {
 }
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
-	var opts Options
+	var (
+		opts     Options
+		orderKey string
+	)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Read the stream and keep the issues that follow from it",
@@ -33,12 +38,20 @@ With --drain handle everything that is in the stream now, print how many issues
 there are and end.
 
 Issues are written to beads/TENANT/.beads/issues.jsonl in the data directory,
-where "bd import" reads them.`,
+where "bd import" reads them.
+
+What the auditor's key orders to be erased loses its texts here too, when the order
+comes by in the stream. The key is ledger.pub in the folder keys of the data
+directory; where no auditor runs on it, --order-key names it.`,
 		Example: `  tracker serve
   tracker serve --drain --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			var err error
+			if opts.OrderKey, err = readKey(orderKey); err != nil {
+				return err
+			}
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
 				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
@@ -49,7 +62,24 @@ where "bd import" reads them.`,
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
+	cmd.Flags().StringVar(&orderKey, "order-key", "", "verifier `key` that orders to erase are signed with, or a file with it; "+
+		"default is keys/ledger.pub in the data directory")
 	return cmd
+}
+
+// readKey reads a verifier key, or the file with one.
+func readKey(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	if data, err := os.ReadFile(value); err == nil {
+		value = string(data)
+	}
+	_, text, err := ledger.ParseVerifier(value)
+	if err != nil {
+		return "", cli.Usage("--order-key is neither a verifier key nor a file with one: %w", err)
+	}
+	return text, nil
 }
 
 func serve(cmd *cobra.Command, shared *cli.Shared, opts Options) error {

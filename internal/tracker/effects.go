@@ -95,6 +95,8 @@ func apply(ctx context.Context, w beads.Backend, e issues.Effect) error {
 		})
 	case issues.OpNote:
 		return w.Note(ctx, beads.Comment{Issue: e.ID, Author: author, Text: e.Text, CreatedAt: e.At})
+	case issues.OpErase:
+		return w.Erase(ctx, e.ID, e.Text)
 	}
 	return fmt.Errorf("effect %q is none: %w", e.Op, beads.ErrInvalid)
 }

@@ -110,7 +110,7 @@ func (d *Details) addEffect(stmt *sqlite.Stmt) error {
 		})
 	case issues.OpNote:
 		d.Notes = append(d.Notes, e.Text)
-	case issues.OpLink:
+	case issues.OpLink, issues.OpErase:
 	}
 	return nil
 }

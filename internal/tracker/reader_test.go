@@ -119,7 +119,7 @@ func oneLife(ctx context.Context, tb testing.TB, dir string, batch []consume.Mes
 	}
 	opts := Options{backend: store}.withDefaults()
 	s := newSettler(opts, db, published)
-	r := &reader{db: db, marks: marks, config: opts.Config, settler: s, stage: opts.stage}
+	r := &reader{db: db, marks: marks, opts: opts, settler: s}
 	next := consume.Position{Sequence: batch[len(batch)-1].Sequence}
 	if err := r.Apply(ctx, batch, next); err != nil {
 		return err

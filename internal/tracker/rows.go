@@ -25,6 +25,12 @@ func exists(conn *sqlite.Conn, query string, args ...any) (found bool, err error
 	return found, err
 }
 
+// number returns the first column of a query's only row.
+func number(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
+	err = each(conn, func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil }, query, args...)
+	return n, err
+}
+
 // record decodes the first column of a query's rows, which is the record of a
 // T, and calls add for each.
 func record[T any](conn *sqlite.Conn, add func(T), query string, args ...any) error {

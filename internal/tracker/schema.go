@@ -8,7 +8,7 @@ import (
 )
 
 // schema is that of the tracker's file; its version is that of the records too.
-var schema = projection.Schema{Name: "tracker", Version: 1, Tables: tables}
+var schema = projection.Schema{Name: "tracker", Version: 2, Tables: tables}
 
 // A record is the JSON of the value of package issues that the table is named
 // for; the columns beside it are for finding it.
@@ -46,12 +46,22 @@ CREATE TABLE decision (
 	tenant    TEXT NOT NULL,
 	source    TEXT NOT NULL,
 	event     TEXT NOT NULL,
+	user      TEXT NOT NULL, -- who the event was about
 	id        TEXT NOT NULL UNIQUE, -- of its issue.decided
 	record    TEXT NOT NULL,
 	published INTEGER NOT NULL DEFAULT 0,
 	UNIQUE (tenant, event, source)
 ) STRICT;
 CREATE INDEX decision_unpublished ON decision (seq) WHERE published = 0;
+CREATE TABLE demand (
+	seq    INTEGER PRIMARY KEY,
+	tenant TEXT NOT NULL,
+	id     TEXT NOT NULL, -- of the order; of one that is unchecked, "event" and the event's
+	state  TEXT NOT NULL, -- done, hold (in force), or unchecked: no key was there
+	upto   INTEGER NOT NULL, -- the last decision before it
+	note   TEXT NOT NULL, -- of a hold its selection, of what is unchecked all of it
+	UNIQUE (tenant, id)
+) STRICT;
 CREATE TABLE touched (
 	issue    TEXT NOT NULL,
 	decision INTEGER NOT NULL REFERENCES decision (seq),

@@ -35,6 +35,7 @@ type settler struct {
 
 	wake   chan struct{} // holds one call for a round
 	caught atomic.Bool   // the stream was read up to where it was at the start
+	scrub  atomic.Bool   // something was erased: the log of the database may still have it
 
 	exported time.Time     // when, by this machine's clock
 	cost     time.Duration // of the latest export
@@ -149,7 +150,7 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 			err = s.backend.Export(ctx)
 		}
 		if err == nil {
-			return nil
+			return nil // closing the database empties its log
 		}
 		s.note(ctx, err)
 		timer.Reset(retry)
@@ -171,6 +172,13 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 		if err := inRounds(ctx, s.publish); err != nil {
 			return 0, fmt.Errorf("publish: %w", err)
 		}
+	}
+	if s.scrub.Load() {
+		if err := s.db.Scrub(ctx); err != nil {
+			return 0, fmt.Errorf("erase: %w", err)
+		}
+		s.scrub.Store(false)
+		s.exported = time.Time{} // the files of the workspaces have what was erased, too
 	}
 	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 {
 		return wait, nil

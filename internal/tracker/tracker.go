@@ -35,6 +35,10 @@ type Options struct {
 	Config  issues.Config // the zero Config is the default one
 	Logger  *slog.Logger
 
+	// OrderKey is the verifier key of the ledger whose orders to erase are obeyed,
+	// where no auditor keeps it in DataDir.
+	OrderKey string
+
 	// Progress is told how the reading stands, and in Err what keeps the
 	// tracker from going on. It is called from one goroutine.
 	Progress func(consume.Progress)
@@ -139,7 +143,10 @@ func follow(ctx context.Context, opts Options, db *projection.DB, s *settler) er
 	if err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}
-	reader := &reader{db: db, marks: marks, config: opts.Config, settler: s, stage: opts.stage}
+	reader := &reader{db: db, marks: marks, opts: opts, settler: s}
+	if err := reader.checkKept(ctx); err != nil {
+		return fmt.Errorf("tracker: %w", err)
+	}
 	settling, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { s.run(settling) })
@@ -185,9 +192,8 @@ func follow(ctx context.Context, opts Options, db *projection.DB, s *settler) er
 type reader struct {
 	db      *projection.DB
 	marks   *consume.Marks
-	config  issues.Config
+	opts    Options
 	settler *settler
-	stage   func(string)
 }
 
 // Position implements [consume.Projection].
@@ -200,20 +206,51 @@ func (r *reader) Apply(ctx context.Context, messages []consume.Message, next con
 		r.settler.hurry()
 		return err
 	}
+	var b *batch
 	err := r.db.Commit(ctx, next, r.marks, func(conn *sqlite.Conn) error {
-		b := &batch{conn: conn, config: r.config, marks: r.marks, loaded: make(map[[3]string]bool)}
+		b = r.batch(conn)
 		for _, m := range messages {
 			if err := b.fold(m); err != nil {
 				return err
 			}
 		}
-		r.stage("folded")
+		r.opts.stage("folded")
 		return b.save()
 	})
 	if err != nil {
 		return err
 	}
-	r.stage("committed")
+	r.opts.stage("committed")
+	r.note(ctx, b)
 	r.settler.hurry()
 	return nil
+}
+
+func (r *reader) batch(conn *sqlite.Conn) *batch {
+	return &batch{conn: conn, config: r.opts.Config, marks: r.marks, loaded: make(map[[3]string]bool), orderKey: r.opts.orderKey}
+}
+
+// checkKept carries out what was ordered while no key was there, if one is.
+func (r *reader) checkKept(ctx context.Context) error {
+	var b *batch
+	err := r.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		b = r.batch(conn)
+		return b.checkKept()
+	})
+	if err == nil {
+		r.note(ctx, b)
+	}
+	return err
+}
+
+// note passes on what a batch did about orders, now that it is committed.
+func (r *reader) note(ctx context.Context, b *batch) {
+	if b.erased {
+		r.settler.scrub.Store(true)
+		r.opts.Logger.InfoContext(ctx, "texts of issues were erased by order")
+	}
+	if b.unchecked {
+		r.opts.Logger.ErrorContext(ctx, "an order about evidence came that no key is there to check: it waits; "+
+			"start the tracker with --order-key, the auditor's ledger.pub")
+	}
 }

@@ -20,6 +20,7 @@ import (
 
 const (
 	durable = "auditor"
+	standby = "auditor-standby" // the durable of one that stands by
 
 	// What came of one tenant is signed when it is this much or this old, whichever
 	// comes first. A batch holds more, of many tenants: each commit costs one of
@@ -45,6 +46,18 @@ type Options struct {
 	// A file that cannot be written is told in the log and in Progress, and holds
 	// nothing up.
 	CheckpointFile CheckpointFile
+
+	// NoBucket leaves the broker's bucket of checkpoints alone. Otherwise the newest
+	// ones are kept there, at most a second behind the ledger, and auditors with
+	// copies of one key take turns: one keeps checkpoints, the others follow the
+	// stream and stand by. A bucket that cannot be used is told in the log and in
+	// Progress, and holds nothing up.
+	NoBucket bool
+
+	// Standby makes this the auditor that stands by for another one with a data
+	// directory of its own, of whose key it needs a copy: it takes its turn when that
+	// one ends, or has stopped answering for [checkpoints.Patience].
+	Standby bool
 
 	// TilesListen is the address on which [TilesHandler] answers while the auditor
 	// runs; empty is none.
@@ -97,6 +110,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := o.CheckpointFile.validate(o.Tenant); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
+	if err := o.checkStandby(o.Broker.URL()); err != nil {
+		return fmt.Errorf("auditor: options: %w", err)
+	}
 	lock, err := acquire(ctx, o)
 	if err != nil {
 		return o.beforeServing(ctx, err)
@@ -107,7 +123,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	tiles, err := listenTiles(ctx, o)
+	tiles, err := listenTiles(ctx, o, p.bucket.standsBy)
 	if err != nil {
 		return o.beforeServing(ctx, err)
 	}
@@ -115,6 +131,29 @@ func Run(ctx context.Context, o Options) (err error) {
 	p.tiles = tiles
 	files := newFileSync(o, agentfs.Open(ctx, AgentFSDir(o.DataDir), agentfs.Options{Logger: o.Logger}))
 	return serve(ctx, o, p, files)
+}
+
+// checkStandby says what a standby lacks.
+func (o Options) checkStandby(url string) error {
+	switch {
+	case !o.Standby:
+	case o.NoBucket:
+		return errors.New("a standby takes turns in the bucket of checkpoints: it cannot do without it")
+	case o.Drain:
+		return errors.New("a standby waits for its turn: it does not drain")
+	case url == "":
+		return errors.New("a standby has another data directory than the auditor that it stands by for: " +
+			"name the broker of both with --nats-url")
+	}
+	return nil
+}
+
+// durable names the consumer at the broker.
+func (o Options) durable() string {
+	if o.Standby {
+		return standby
+	}
+	return durable
 }
 
 // beforeServing returns what Run returns when it ends before it has begun.
@@ -138,6 +177,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	beside, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { files.run(beside, func() { p.renewSilent(beside) }) })
+	wg.Go(func() { p.bucket.run(beside) })
 	wg.Go(func() { p.keepers.run(beside) })
 	wg.Go(func() { p.tiles.run(beside, o.Logger) })
 	var unsent error
@@ -147,7 +187,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 		wg.Go(func() { p.sender.run(beside) })
 	}
 	opts := consume.Options{
-		Durable: durable, Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
+		Durable: o.durable(), Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
 		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: p.progress,
 		OnStreamChanged: p.streamChanged, OnHole: p.hole, Passed: p.passedBefore, Expected: p.expected,
 	}
@@ -166,12 +206,12 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 func finish(ctx context.Context, o Options, p *projected, files *fileSync) error {
 	if o.Drain && ctx.Err() == nil {
 		p.renewSilent(ctx)
-		p.keepers.finish(ctx)
+		p.lastCheckpoints(ctx)
 		return errors.Join(files.sync(ctx), files.close())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
 	defer cancel()
-	p.keepers.finish(ctx)
+	p.lastCheckpoints(ctx)
 	if err := files.sync(ctx); err != nil {
 		// The next start takes it up where it is.
 		o.Logger.WarnContext(ctx, "agentfs files are behind the ledger", "error", err)

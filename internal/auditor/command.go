@@ -27,7 +27,10 @@ func Command() *cobra.Command {
 }
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
-	var opts Options
+	var (
+		opts   Options
+		bucket bool
+	)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Read the stream into the ledgers and AgentFS files",
@@ -37,13 +40,22 @@ stream now, print what the ledgers hold and end.
 
 The signing key is made at the first start, in the folder keys of the data
 directory. Keep a copy of ledger.pub, and of a checkpoint now and then, where
-nobody who can write to the ledgers can reach it.`,
+nobody who can write to the ledgers can reach it.
+
+With --standby stand by for another auditor: with a data directory of its own, and
+a copy of that one's keys folder, follow the same stream, and keep nothing elsewhere
+until that one ends or does not answer.`,
 		Example: `  auditor serve
   auditor serve --drain --json
-  auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/hooktrail`,
+  auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/hooktrail
+  auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/standby --standby`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			opts.NoBucket = !bucket
+			if err := opts.checkStandby(shared.NATSURL); err != nil {
+				return cli.Usage("%w", err)
+			}
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: opts.Logger,
 				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
@@ -55,6 +67,9 @@ nobody who can write to the ledgers can reach it.`,
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
 	cmd.Flags().StringVar((*string)(&opts.CheckpointFile), "checkpoint-file", "", checkpointFileUsage)
+	cmd.Flags().BoolVar(&bucket, "checkpoint-bucket", true, "keep the newest checkpoints in the broker's bucket too")
+	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")
+	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
 	cmd.Flags().StringVar(&opts.TilesListen, "tiles-listen", "",
 		"`address` on which to serve the ledgers as tlog-tiles, read only: who recorded what when, never what events say")
 	cmd.Flags().DurationVar(&opts.Silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")

@@ -47,29 +47,40 @@ func newKeeper(o Options, key note.Verifier, s shelf) *keeper {
 }
 
 // keep brings the newest checkpoint of one ledger.
-func (k *keeper) keep(ctx context.Context, tenant string) (err error) {
-	r, err := ledger.OpenTenant(LedgerDir(k.dataDir), tenant)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	kept, revision, err := k.shelf.load(ctx, tenant)
-	if err != nil {
-		return err
-	}
-	newest, err := k.next(ctx, r, kept)
+func (k *keeper) keep(ctx context.Context, tenant string) error {
+	newest, revision, err := k.prepare(ctx, tenant)
 	if err != nil || newest == nil {
 		return err
 	}
 	return k.shelf.store(ctx, tenant, newest, revision)
 }
 
+// prepare returns the checkpoint that is to replace what has a revision on the
+// shelf, nil if none is.
+func (k *keeper) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
+	r, err := ledger.OpenTenant(LedgerDir(k.dataDir), tenant)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	kept, revision, err := k.shelf.load(ctx, tenant)
+	if err != nil {
+		return nil, 0, err
+	}
+	newest, err = k.next(ctx, r, kept)
+	return newest, revision, err
+}
+
 // ErrForked is wrapped when what is kept outside a ledger is not what the ledger
 // was.
 var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
+
+// errBehind is wrapped beside [ErrForked] when the ledger is shorter than it was:
+// an older copy, or one that is still read from the stream.
+var errBehind = errors.New("it is an older copy, or has to catch up")
 
 // next returns the checkpoint that is to replace what is kept, nil when that is
 // the newest, or says why nothing may replace it.
@@ -93,7 +104,10 @@ func (k *keeper) next(ctx context.Context, r *ledger.Reader, kept []byte) (newes
 		if err := continues(now, then, hashes); err != nil {
 			return err
 		}
-		newest = signed
+		// What another auditor has signed of the same ledger at a later time stays.
+		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
+			newest = signed
+		}
 		return nil
 	})
 	return newest, err
@@ -106,7 +120,7 @@ func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)
 	}
 	if now.Size < then.Size || now.Arrivals < then.Arrivals {
-		return fmt.Errorf("%w: it had %d leaves, and has %d", ErrForked, then.Size, now.Size)
+		return fmt.Errorf("%w: it had %d leaves, and has %d: %w", ErrForked, then.Size, now.Size, errBehind)
 	}
 	root, err := tlog.TreeHash(then.Size, hashes)
 	if err != nil {

@@ -12,17 +12,28 @@ import (
 // own pace.
 type keepers []*rounds
 
-// newKeepers returns the keepers that o asks for.
-func newKeepers(o Options, key *ledger.Key) (keepers, error) {
+// newKeepers returns the keepers that o asks for. The name is that of the durable
+// of the auditor of o's tenants, who may be another one while this one stands by:
+// all keepers wait for their turn in the bucket.
+func newKeepers(o Options, name string, key *ledger.Key) (keepers, *bucketKeeper, error) {
 	verifier, _, err := ledger.ParseVerifier(key.Public())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var all keepers
+	bucket := newBucketKeeper(o, name, verifier)
+	if bucket != nil {
+		all = append(all, bucket.rounds)
+	}
 	if o.CheckpointFile != "" {
 		all = append(all, newKeeper(o, verifier, o.CheckpointFile).rounds)
 	}
-	return all, nil
+	for _, k := range all {
+		if bucket != nil && k != bucket.rounds {
+			k.leads = bucket.leads
+		}
+	}
+	return all, bucket, nil
 }
 
 func (all keepers) changed(tenant string) {

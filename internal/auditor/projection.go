@@ -23,7 +23,8 @@ type projected struct {
 	expected consume.Position    // what the stream must hold when start is its beginning
 	appended func(tenant string) // told after each commit
 	keepers  keepers
-	tiles    *tilesServer // nil: not asked for
+	bucket   *bucketKeeper // among keepers; nil: not asked for
+	tiles    *tilesServer  // nil: not asked for
 	sender   *sender
 
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
@@ -56,7 +57,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
 		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now}),
 	}
-	if p.keepers, err = newKeepers(o, key); err != nil {
+	if p.keepers, p.bucket, err = newKeepers(o, name, key); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	if err := p.compare(ctx); err != nil {
@@ -70,6 +71,10 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 func openKey(ctx context.Context, o Options) (*ledger.Key, error) {
 	dir := KeyDir(o.DataDir)
 	if !ledger.HasKey(dir) {
+		if o.Standby {
+			return nil, fmt.Errorf("a standby signs with the key of the auditor that it stands by for: copy ledger.key and ledger.pub "+
+				"from the keys folder of that one's data directory to %s", dir)
+		}
 		tenants, err := ledger.Tenants(LedgerDir(o.DataDir))
 		if err != nil {
 			return nil, err

@@ -30,6 +30,10 @@ type rounds struct {
 	// bring brings the newest checkpoint of one ledger.
 	bring func(ctx context.Context, tenant string) error
 
+	// together, where it is set, brings those of a round instead of bring.
+	together func(ctx context.Context, tenants []string)
+	leads    func() bool // whether it is this auditor's turn: else nothing is brought
+
 	mu      sync.Mutex // guards what follows
 	pending map[string]bool
 	failed  map[string]error // by tenant: why its checkpoint is not there
@@ -37,7 +41,7 @@ type rounds struct {
 
 func newRounds(o Options, where string, bring func(context.Context, string) error) *rounds {
 	return &rounds{
-		dataDir: o.DataDir, tenant: o.Tenant, where: where, logger: o.Logger, abreast: 1, bring: bring,
+		dataDir: o.DataDir, tenant: o.Tenant, where: where, logger: o.Logger, abreast: 1, bring: bring, leads: func() bool { return true },
 		pending: make(map[string]bool), failed: make(map[string]error),
 	}
 }
@@ -54,13 +58,7 @@ func (r *rounds) changed(tenant string) {
 
 // run keeps checkpoints until ctx ends.
 func (r *rounds) run(ctx context.Context) {
-	tenants, err := ledger.Tenants(LedgerDir(r.dataDir))
-	if err != nil {
-		r.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
-	}
-	for _, tenant := range tenants { // some may have grown since the last stop
-		r.changed(tenant)
-	}
+	r.all(ctx) // some may have grown since the last stop
 	clock := time.NewTicker(keepEvery)
 	defer clock.Stop()
 	for {
@@ -73,8 +71,27 @@ func (r *rounds) run(ctx context.Context) {
 	}
 }
 
+// all has every ledger looked at.
+func (r *rounds) all(ctx context.Context) {
+	tenants, err := ledger.Tenants(LedgerDir(r.dataDir))
+	if err != nil {
+		r.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
+	}
+	r.again(tenants)
+}
+
+// again has the ledgers of tenants looked at in the next round.
+func (r *rounds) again(tenants []string) {
+	for _, tenant := range tenants {
+		r.changed(tenant)
+	}
+}
+
 // round brings every checkpoint that is newer. What fails is tried again.
 func (r *rounds) round(ctx context.Context) {
+	if !r.leads() {
+		return
+	}
 	r.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(r.pending))
 	clear(r.pending)
@@ -83,6 +100,10 @@ func (r *rounds) round(ctx context.Context) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.limit)
 		defer cancel()
+	}
+	if r.together != nil {
+		r.together(ctx, tenants)
+		return
 	}
 	var group errgroup.Group
 	group.SetLimit(r.abreast)

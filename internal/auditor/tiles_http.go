@@ -113,14 +113,27 @@ func (h *tilesHandler) read(
 	return read(ctx, r)
 }
 
+// inTurn serves with h, unless standsBy says that it is another auditor's turn.
+func inTurn(standsBy func() bool, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if standsBy() {
+			w.Header().Set("Retry-After", "5")
+			http.Error(w, "this auditor stands by for another one, which serves the log", http.StatusServiceUnavailable)
+			return
+		}
+		h.ServeHTTP(w, req)
+	})
+}
+
 // tilesServer serves tiles beside the auditor.
 type tilesServer struct {
 	listener net.Listener
 	server   *http.Server
 }
 
-// listenTiles takes the address that o asks for; nil when it asks for none.
-func listenTiles(ctx context.Context, o Options) (*tilesServer, error) {
+// listenTiles takes the address that o asks for; nil when it asks for none. While
+// standsBy says that another auditor shows checkpoints, nothing is served.
+func listenTiles(ctx context.Context, o Options, standsBy func() bool) (*tilesServer, error) {
 	if o.TilesListen == "" {
 		return nil, nil
 	}
@@ -130,7 +143,7 @@ func listenTiles(ctx context.Context, o Options) (*tilesServer, error) {
 	}
 	o.Logger.InfoContext(ctx, "tiles are served", "url", "http://"+l.Addr().String()+"/hooktrail/TENANT")
 	return &tilesServer{listener: l, server: &http.Server{
-		Handler:           TilesHandler(o.DataDir, o.Tenant, o.Logger),
+		Handler:           inTurn(standsBy, TilesHandler(o.DataDir, o.Tenant, o.Logger)),
 		ReadHeaderTimeout: 5 * time.Second,
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       2 * time.Minute,

@@ -21,6 +21,7 @@ type verification struct {
 	trusted        string
 	requireTrusted bool
 	checkpointFile CheckpointFile
+	bucket         bool // compare with the broker's, if there is one
 	silence        time.Duration
 
 	proof string
@@ -35,11 +36,13 @@ func verifyCommand(shared *cli.Shared) *cobra.Command {
 		Long: `Check a ledger from its first byte, and come to two verdicts.
 
 Integrity: nothing was altered since it was signed. Completeness: everything is
-there that the producers sent. Verify reads the ledger and nothing else; it needs
-neither a server nor the auditor, only the ledger's file and the public key.
+there that the producers sent. Verify needs neither a server nor the auditor, only
+the ledger's file and the public key.
 
 A thief of the signing key can sign another history. Compare with a checkpoint
-that was kept elsewhere: verify --json prints the newest one as checkpoint.note.
+that was kept elsewhere: verify --json prints the newest one as checkpoint.note. What
+the broker's bucket has is compared too, where --nats-url names a broker or one runs
+in the data directory.
 
 With the file of a bundle, which auditor export wrote, check that instead. Without
 --key, and without a key in the data directory, its own key has to do: then it
@@ -79,6 +82,8 @@ Exit status:
 	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
 	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was kept elsewhere")
 	flags.StringVar((*string)(&v.checkpointFile), "checkpoint-file", "", checkpointFileUsage)
+	flags.BoolVar(&v.bucket, "checkpoint-bucket", true,
+		"compare with the broker's bucket of checkpoints too, where --nats-url names one or one runs in the data directory")
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without --trusted and a kept checkpoint")
 	flags.DurationVar(&v.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
@@ -130,6 +135,9 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 func (v verification) verify(ctx context.Context, shared *cli.Shared, opts ledger.VerifyOptions) (ledger.Report, error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
+		return ledger.Report{}, err
+	}
+	if err := v.askBucket(ctx, shared, &opts, path); err != nil {
 		return ledger.Report{}, err
 	}
 	report, err := ledger.Verify(ctx, path, opts)

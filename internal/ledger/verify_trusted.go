@@ -15,6 +15,7 @@ type Trusted struct {
 	Time     time.Time `json:"time"`
 	Diverged bool      `json:"diverged"`
 	Unusable bool      `json:"unusable,omitempty"` // it says nothing: it could not be read, or another key signed it
+	Beside   bool      `json:"beside,omitempty"`   // it lies where the ledger does: compared, and not relied on
 	Reason   string    `json:"reason,omitempty"`
 }
 
@@ -25,6 +26,10 @@ type Kept struct {
 	From string
 	Note []byte
 	Err  error // why it could not be read; nil when Note is there
+
+	// Beside says that it lies where the ledger does: whoever can write to the one
+	// can to the other. It is compared, and is nothing to trust.
+	Beside bool
 }
 
 // trusted is a checkpoint that the ledger has to agree with.
@@ -58,6 +63,7 @@ func (o VerifyOptions) trusted() (all []trusted, err error) {
 		if err != nil {
 			t.found = Trusted{From: k.From, Unusable: true, Reason: err.Error()}
 		}
+		t.found.Beside = k.Beside
 		all = append(all, t)
 	}
 	return all, nil
@@ -113,7 +119,7 @@ func (r *Report) trusts() (found, diverged bool) {
 		found, diverged = true, r.Trusted.Diverged
 	}
 	for _, k := range r.Kept {
-		found, diverged = found || !k.Unusable, diverged || k.Diverged
+		found, diverged = found || !k.Unusable && !k.Beside, diverged || k.Diverged
 	}
 	return found, diverged
 }

@@ -1,0 +1,276 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/checkpoints"
+)
+
+const (
+	putAtOnce = 256 // checkpoints in one batch
+
+	// Failures in a row before they are told: one is nothing to worry about.
+	tellFailures = 3
+
+	// What a drain waits for its turn, when the one whose turn it was does not answer.
+	lastSteps = int(checkpoints.Patience/checkpoints.StepEvery) + 2*tellFailures
+)
+
+// bucketKeeper brings the newest checkpoints into the broker's bucket while it is
+// this auditor's turn, and tells everything else that shows checkpoints to others
+// whose turn it is. While it is another auditor's, it compares what that one puts
+// there with the ledgers here. A nil bucketKeeper is one that was not asked for:
+// nobody else is there to take turns with.
+type bucketKeeper struct {
+	*keeper
+
+	bucket *checkpoints.Bucket
+	lease  *checkpoints.Lease
+	notes  *bucketShelf
+	opts   Options
+
+	mu       sync.Mutex // guards what follows
+	leading  bool       // as was logged
+	stepped  bool       // the lease was read once
+	failures int        // in a row
+	failed   error      // the latest
+}
+
+// newBucketKeeper returns the keeper of o's bucket; nil if o wants none. The name
+// is that of the durable that the auditor of these tenants has.
+func newBucketKeeper(o Options, name string, key note.Verifier) *bucketKeeper {
+	if o.NoBucket {
+		return nil
+	}
+	bucket := checkpoints.At(o.Broker.JetStream(), o.Broker.Space())
+	b := &bucketKeeper{bucket: bucket, opts: o, notes: &bucketShelf{bucket: bucket, known: make(map[string]checkpoints.Entry)}}
+	b.lease = bucket.Lease(checkpoints.Contender{Durable: name, Standby: o.Standby})
+	b.notes.lease = b.lease
+	b.keeper = newKeeper(o, key, b.notes)
+	b.together = b.round
+	return b
+}
+
+// leads reports whether this auditor may bring checkpoints elsewhere. Where the
+// bucket has never been reached, and nobody stands by, the other places must do
+// without it.
+func (b *bucketKeeper) leads() bool {
+	if b == nil || b.lease.Held() {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.stepped && b.failures > 0 && !b.opts.Standby
+}
+
+// standsBy reports whether another auditor is the one that shows checkpoints.
+func (b *bucketKeeper) standsBy() bool {
+	if b == nil || b.lease.Held() {
+		return false
+	}
+	_, other := b.lease.Holder()
+	return other || b.opts.Standby
+}
+
+// run takes part in the turns until ctx ends.
+func (b *bucketKeeper) run(ctx context.Context) {
+	if b == nil {
+		return
+	}
+	clock := time.NewTicker(checkpoints.StepEvery)
+	defer clock.Stop()
+	for {
+		if b.step(ctx) {
+			b.rounds.round(ctx) // now: nobody has since the one before stopped
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+		}
+	}
+}
+
+// step looks whose turn it is, and reports whether it has become this auditor's.
+func (b *bucketKeeper) step(ctx context.Context) (taken bool) {
+	err := b.lease.Step(ctx)
+	if err != nil && ctx.Err() != nil {
+		return false
+	}
+	if b.note(ctx, err); err != nil {
+		return false
+	}
+	return b.turn(ctx, b.lease.Held())
+}
+
+// note remembers how the bucket can be reached, and logs it when that changed.
+func (b *bucketKeeper) note(ctx context.Context, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		b.failed = fmt.Errorf("whose turn it is to keep checkpoints is not known: %w", err)
+		if b.failures++; b.failures == tellFailures {
+			b.logger.ErrorContext(ctx, "the bucket of checkpoints cannot be used", "error", err)
+		}
+		return
+	}
+	if b.failures >= tellFailures {
+		b.logger.InfoContext(ctx, "the bucket of checkpoints can be used again")
+	}
+	b.failures, b.failed, b.stepped = 0, nil, true
+}
+
+// turn logs when the turn has changed, and reports whether it has become this
+// auditor's, who brings everything then: it does not know what the one before has
+// brought.
+func (b *bucketKeeper) turn(ctx context.Context, held bool) (taken bool) {
+	b.mu.Lock()
+	before := b.leading
+	b.leading = held
+	b.mu.Unlock()
+	if before == held {
+		return false
+	}
+	b.notes.forget()
+	b.all(ctx)
+	if held {
+		b.logger.InfoContext(ctx, "this auditor keeps checkpoints from now on", "bucket", b.bucket.Name())
+		return true
+	}
+	holder, _ := b.lease.Holder()
+	b.logger.WarnContext(ctx, "another auditor keeps checkpoints now: this one stands by", "bucket", b.bucket.Name(), "holder", holder)
+	return false
+}
+
+// failure returns why the bucket cannot be used, nil when it can.
+func (b *bucketKeeper) failure() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failures < tellFailures {
+		return nil
+	}
+	return b.failed
+}
+
+// round brings, or compares, the checkpoints of tenants.
+func (b *bucketKeeper) round(ctx context.Context, tenants []string) {
+	for chunk := range slices.Chunk(tenants, putAtOnce) {
+		switch _, other := b.lease.Holder(); {
+		case b.lease.Held():
+			b.put(ctx, chunk)
+		case other:
+			for _, tenant := range chunk {
+				b.compare(ctx, tenant)
+			}
+		default: // not known yet, or not any more
+			b.again(chunk)
+		}
+	}
+}
+
+// put brings the checkpoints of tenants in one batch. When somebody has written
+// meanwhile it looks once more.
+func (b *bucketKeeper) put(ctx context.Context, tenants []string) {
+	for range 2 {
+		placed := b.placed(ctx, tenants)
+		if len(placed) == 0 {
+			return
+		}
+		err := b.lease.Put(ctx, placed)
+		if err == nil {
+			for _, p := range placed {
+				b.notes.remember(p)
+				b.done(ctx, p.Tenant, nil)
+			}
+			return
+		}
+		tenants = tenants[:0:0]
+		for _, p := range placed {
+			tenants = append(tenants, p.Tenant)
+			b.notes.forget(p.Tenant)
+			if !errors.Is(err, checkpoints.ErrConflict) {
+				b.done(ctx, p.Tenant, err)
+			}
+		}
+		if !errors.Is(err, checkpoints.ErrConflict) {
+			return
+		}
+		if b.step(ctx); !b.lease.Held() {
+			break
+		}
+	}
+	b.again(tenants)
+}
+
+// placed returns the checkpoints of tenants that the bucket has not.
+func (b *bucketKeeper) placed(ctx context.Context, tenants []string) []checkpoints.Placed {
+	placed := make([]checkpoints.Placed, 0, len(tenants))
+	for _, tenant := range tenants {
+		signed, revision, err := b.prepare(ctx, tenant)
+		if err != nil || signed == nil {
+			b.done(ctx, tenant, err)
+			continue
+		}
+		placed = append(placed, checkpoints.Placed{Tenant: tenant, Signed: signed, Revision: revision})
+	}
+	return placed
+}
+
+// compare tells whether the ledger here is the one whose checkpoints another
+// auditor keeps. It may be behind.
+func (b *bucketKeeper) compare(ctx context.Context, tenant string) {
+	b.notes.forget(tenant)
+	_, _, err := b.prepare(ctx, tenant)
+	if errors.Is(err, errBehind) {
+		err = nil
+	}
+	b.done(ctx, tenant, err)
+}
+
+// lastCheckpoints brings what is still to be brought, and gives up the turn.
+func (p *projected) lastCheckpoints(ctx context.Context) {
+	p.bucket.beforeLast(ctx)
+	p.keepers.finish(ctx)
+	p.bucket.afterLast(ctx)
+}
+
+// beforeLast sees to it that the last checkpoints can be brought. A drain waits for
+// its turn, unless another auditor is alive.
+func (b *bucketKeeper) beforeLast(ctx context.Context) {
+	if b == nil {
+		return
+	}
+	tick := time.NewTicker(checkpoints.StepEvery)
+	defer tick.Stop()
+	for range lastSteps {
+		b.step(ctx)
+		if b.lease.Held() || !b.opts.Drain || b.lease.Answered() || b.failure() != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// afterLast gives the turn to whoever wants it.
+func (b *bucketKeeper) afterLast(ctx context.Context) {
+	if b == nil {
+		return
+	}
+	if err := b.lease.Release(ctx); err != nil {
+		b.logger.WarnContext(ctx, "others have to wait before they keep checkpoints", "error", err)
+	}
+}

@@ -1,0 +1,82 @@
+package gauntlet
+
+import (
+	"fmt"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// file is a ledger's file in the hands of an attacker.
+type file struct {
+	tb   testing.TB
+	conn *sqlite.Conn
+}
+
+func open(tb testing.TB, path string) *file {
+	tb.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &file{tb, conn}
+}
+
+func (f *file) close(tb testing.TB) {
+	tb.Helper()
+	if err := f.conn.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// do runs statements that have to work.
+func (f *file) do(query string, args ...any) {
+	f.tb.Helper()
+	if err := sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{Args: args}); err != nil {
+		f.tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+// try runs a statement, and reports whether SQLite let it.
+func (f *file) try(query string) bool {
+	return sqlitex.ExecuteTransient(f.conn, query, nil) == nil
+}
+
+// rows calls each with the rows of a query.
+func (f *file) rows(query string, each func(*sqlite.Stmt), args ...any) {
+	f.tb.Helper()
+	err := sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{
+		Args: args, ResultFunc: func(stmt *sqlite.Stmt) error { each(stmt); return nil },
+	})
+	if err != nil {
+		f.tb.Fatalf("%s: %v", query, err)
+	}
+}
+
+func (f *file) ints(query string, args ...any) (all []int64) {
+	f.tb.Helper()
+	f.rows(query, func(stmt *sqlite.Stmt) { all = append(all, stmt.ColumnInt64(0)) }, args...)
+	return all
+}
+
+func (f *file) texts(query string, args ...any) (all []string) {
+	f.tb.Helper()
+	f.rows(query, func(stmt *sqlite.Stmt) { all = append(all, stmt.ColumnText(0)) }, args...)
+	return all
+}
+
+// shift moves the leaves from n on by one place, up or down, and all that names
+// them.
+func (f *file) shift(n, by int64) {
+	f.tb.Helper()
+	for _, table := range []string{"leaves", "payloads", "seen", "chunks"} {
+		f.do(fmt.Sprintf("UPDATE %s SET leaf = -leaf - 1 WHERE leaf >= ?", table), n)
+		f.do(fmt.Sprintf("UPDATE %s SET leaf = -leaf - 1 + ? WHERE leaf < 0", table), by)
+	}
+}
+
+func blob(stmt *sqlite.Stmt, column int) []byte {
+	b := make([]byte, stmt.ColumnLen(column))
+	return b[:stmt.ColumnBytes(column, b)]
+}

@@ -1,0 +1,134 @@
+package gauntlet
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// trials is how often each attack is tried, each time somewhere else.
+const trials = 50
+
+// attack is a row of the table.
+type attack struct {
+	name  string // of the subtest
+	what  string // as the table says it
+	has   string // what the attacker has
+	alone string // the verdict that verify has to come to by itself; a beginning is enough
+	kept  string // against a checkpoint that was kept elsewhere; empty: not of interest
+	seen  string // what else is in the report, as the table says it
+
+	tried, found int // trials, and those with the required verdict
+}
+
+// gauntlet is one run of all attacks.
+type gauntlet struct {
+	seed uint64
+
+	mu      sync.Mutex // guards attacks: the tests of stream and files run side by side
+	attacks []*attack
+}
+
+// newGauntlet takes the seed from the environment, or rolls the dice.
+func newGauntlet(t *testing.T) *gauntlet {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("HOOKTRAIL_GAUNTLET_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("HOOKTRAIL_GAUNTLET_SEED: %v", err)
+		}
+	}
+	t.Logf("HOOKTRAIL_GAUNTLET_SEED=%d", seed)
+	return &gauntlet{seed: seed}
+}
+
+// random returns the dice of one attack: its trials do not depend on others.
+func (g *gauntlet) random(name string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return rand.New(rand.NewPCG(g.seed, h.Sum64()))
+}
+
+// add puts an attack into the table.
+func (g *gauntlet) add(a attack) *attack {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.attacks = append(g.attacks, &a)
+	return &a
+}
+
+// verdicts are what a report says, as the table says it: without the checkpoint
+// that was kept elsewhere, and with it.
+func verdicts(r ledger.Report) (alone, kept string) {
+	switch {
+	case r.Integrity != ledger.Verified:
+		alone = fmt.Sprintf("%s (%d)", r.Integrity, ledger.ExitInvalid)
+	case r.Completeness != ledger.Complete:
+		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, ledger.ExitIncomplete)
+	default:
+		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, ledger.ExitVerified)
+	}
+	switch {
+	case r.Exit == ledger.ExitDiverged:
+		return alone, fmt.Sprintf("diverged (%d)", r.Exit)
+	case !strings.HasSuffix(alone, fmt.Sprintf("(%d)", r.Exit)):
+		return alone, fmt.Sprintf("exit status %d", r.Exit)
+	}
+	return alone, alone
+}
+
+// check notes a trial, and fails it when a verdict is another one than required.
+// Where the report has no checkpoint to compare with, both are the same.
+func (a *attack) check(t *testing.T, trial int, r ledger.Report) {
+	t.Helper()
+	a.tried++
+	alone, kept := verdicts(r)
+	if !strings.HasPrefix(alone, a.alone) || !strings.HasPrefix(kept, a.kept) {
+		t.Errorf("trial %d: got %s and %s, want %s and %s\nproblems: %q\ngaps: %+v\nunsealed %q, findings %+v, producers %+v",
+			trial, alone, kept, a.alone, a.kept, r.Problems, r.Gaps, r.Unsealed, r.Findings, r.Producers)
+		return
+	}
+	a.found++
+}
+
+// TestGauntlet runs all attacks, and compares the table in docs/guarantees.md
+// with what they came to.
+func TestGauntlet(t *testing.T) {
+	g := newGauntlet(t)
+	v := newVictim(t, g.random("victim"))
+	t.Run("attacks", func(t *testing.T) {
+		t.Run("streams", func(t *testing.T) {
+			t.Parallel()
+			g.streams(t)
+		})
+		t.Run("worlds", func(t *testing.T) {
+			t.Parallel()
+			g.recreated(t)
+			g.purged(t)
+			g.restored(t)
+			g.clean(t)
+		})
+		t.Run("rewrites", func(t *testing.T) {
+			t.Parallel()
+			g.rewrites(t, v)
+		})
+		t.Run("files", func(t *testing.T) {
+			t.Parallel()
+			g.files(t, v)
+		})
+	})
+	for _, a := range g.attacks {
+		if a.tried < trials {
+			t.Errorf("%s: got %d trials, want %d", a.name, a.tried, trials)
+		}
+	}
+	g.publish(t)
+}

@@ -1,0 +1,41 @@
+package gauntlet
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// key is a signing key as a thief has it: from its files.
+type key struct {
+	*ledger.Key
+
+	signer   note.Signer
+	verifier note.Verifier
+}
+
+// openKey opens the key in dir, and makes one where there is none.
+func openKey(tb testing.TB, dir string) *key {
+	tb.Helper()
+	own, err := ledger.OpenKey(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	secret, err := os.ReadFile(filepath.Join(dir, "ledger.key"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	k := &key{Key: own}
+	if k.signer, err = note.NewSigner(strings.TrimSpace(string(secret))); err != nil {
+		tb.Fatal(err)
+	}
+	if k.verifier, err = note.NewVerifier(own.Public()); err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}

@@ -1,0 +1,181 @@
+package gauntlet
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// scene is one trial of an attack on producers or the stream, before the auditor
+// has read them: a tenant of its own.
+type scene struct {
+	*testing.T
+
+	world   *world
+	tenant  string
+	honest  *publish.Publisher
+	mallory *publish.Publisher // a producer of the attacker's own
+	random  *rand.Rand
+
+	messages []ledger.Message // of the tenant, in the stream
+	event    events.Event     // that the attack is about
+	index    int              // of it among messages
+	note     any              // what else an attack remembers
+}
+
+// act is an attack in its parts. All tenants come to the end of one part before
+// the next one begins.
+type act struct {
+	attack
+
+	publish func(s *scene) // nil: a run of a few calls
+	tamper  func(s *scene) // with the stream
+	holes   bool           // tampering leaves holes in it: it is not for others
+	silence time.Duration
+	missed  func(s *scene, r ledger.Report) string // what the report should say and does not
+}
+
+// streams plays all acts, with fifty tenants each: those that leave the stream
+// whole on one, each other one on its own. A hole in a stream may have been of
+// any tenant.
+func (g *gauntlet) streams(t *testing.T) {
+	t.Helper()
+	var whole []act
+	for _, a := range acts() {
+		if a.holes {
+			g.play(t, a)
+		} else {
+			whole = append(whole, a)
+		}
+	}
+	g.play(t, whole...)
+}
+
+// play plays acts on one stream.
+func (g *gauntlet) play(t *testing.T, list ...act) {
+	t.Helper()
+	w := newWorld(t)
+	honest, mallory := w.producer(t, "honest"), w.producer(t, "mallory")
+	stage := make([][]*scene, len(list))
+	each := func(do func(a act, s *scene)) {
+		for i, a := range list {
+			for _, s := range stage[i] {
+				do(a, s)
+			}
+		}
+		flush(t, honest, mallory)
+	}
+	for i, a := range list {
+		r := g.random(a.name)
+		for trial := range trials {
+			stage[i] = append(stage[i], &scene{
+				T: t, world: w, tenant: fmt.Sprintf("%s-%d", a.name, trial),
+				honest: honest, mallory: mallory, random: r,
+			})
+		}
+	}
+	each(func(a act, s *scene) {
+		if a.publish == nil {
+			s.run("run")
+		} else {
+			a.publish(s)
+		}
+	})
+	all := w.everything(t)
+	each(func(a act, s *scene) {
+		if s.messages = all[s.tenant]; a.tamper != nil {
+			a.tamper(s)
+		}
+	})
+	each(func(a act, s *scene) {
+		if a.holes { // the producer goes on
+			s.run("later")
+		}
+	})
+	w.drain(t)
+	for i, a := range list {
+		t.Run(a.name, func(t *testing.T) { g.judge(t, a, stage[i]) })
+	}
+}
+
+func (g *gauntlet) judge(t *testing.T, a act, scenes []*scene) {
+	t.Helper()
+	row := g.add(a.attack)
+	for trial, s := range scenes {
+		s.T = t
+		r, err := ledger.Verify(deadline(t), s.world.ledger(t, s.tenant), ledger.VerifyOptions{
+			Key: s.world.key(t).verifier, Tenant: s.tenant, Silence: a.silence,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.missed != nil {
+			if missed := a.missed(s, r); missed != "" {
+				t.Errorf("trial %d: %s\ngaps: %+v\nunsealed %q, findings %+v", trial, missed, r.Gaps, r.Unsealed, r.Findings)
+				row.tried++
+				continue
+			}
+		}
+		row.check(t, trial, r)
+	}
+}
+
+// run publishes a run of a few calls.
+func (s *scene) run(name string) {
+	sendRun(s, s.honest, s.tenant, name, 1+s.random.IntN(4))
+}
+
+// choose picks an event of the tenant for the attack.
+func (s *scene) choose() {
+	s.Helper()
+	for {
+		s.index = s.random.IntN(len(s.messages))
+		if m := s.messages[s.index]; !m.Address.Manifest {
+			var err error
+			if s.event, err = events.Decode(m.Data); err != nil {
+				s.Fatal(err)
+			}
+			return
+		}
+	}
+}
+
+func (s *scene) delete(sequence uint64) {
+	s.Helper()
+	if err := s.world.stream(s).DeleteMsg(deadline(s), sequence); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// everything reads the stream once, for all tenants.
+func (w *world) everything(tb testing.TB) map[string][]ledger.Message {
+	tb.Helper()
+	all := make(map[string][]ledger.Message)
+	for _, m := range w.messages(tb, "") {
+		all[m.Address.Tenant] = append(all[m.Address.Tenant], m)
+	}
+	return all
+}
+
+// wantGap reports when r does not name a gap of the honest producer that has
+// number n.
+func wantGap(r ledger.Report, producer string, n uint64, cause ledger.Cause) string {
+	for _, g := range r.Gaps {
+		if g.Producer == producer && g.First <= n && n <= g.Last && g.Cause == cause {
+			return ""
+		}
+	}
+	return fmt.Sprintf("no gap of %s names #%d as %s", producer, n, cause)
+}
+
+func wantFinding(r ledger.Report, producer string, want ledger.Finding) string {
+	if r.SetApart == 1 && r.Findings[0].Finding == want && r.Findings[0].Producer == producer {
+		return ""
+	}
+	return fmt.Sprintf("not one finding, %s by %s", want, producer)
+}

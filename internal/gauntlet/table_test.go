@@ -1,0 +1,72 @@
+package gauntlet
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the table of attacks into docs/guarantees.md")
+
+const (
+	tableBegins = "<!-- written by: go test ./internal/gauntlet -update -->\n"
+	tableEnds   = "<!-- to here -->\n"
+)
+
+// possessions are what an attacker can have, in the order of the table.
+var possessions = []string{"the file", "the file, the key", "the stream", "a producer", "nothing"}
+
+// publish compares the table in docs/guarantees.md with what the attacks came
+// to, or writes it there.
+func (g *gauntlet) publish(t *testing.T) {
+	t.Helper()
+	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") || t.Failed() {
+		return // not all of them ran, or not all were found
+	}
+	path := filepath.Join("..", "..", "docs", "guarantees.md")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(data), tableBegins)
+	have, behind, ok2 := strings.Cut(rest, tableEnds)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the table", path)
+	}
+	want := g.table()
+	if *update {
+		if err := os.WriteFile(path, []byte(before+tableBegins+want+tableEnds+behind), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := gocmp.Diff(have, want); diff != "" {
+		t.Errorf("docs/guarantees.md: run go test ./internal/gauntlet -update (-have +want):\n%s", diff)
+	}
+}
+
+// table writes a row for each attack.
+func (g *gauntlet) table() string {
+	slices.SortFunc(g.attacks, func(a, b *attack) int {
+		return cmp.Or(cmp.Compare(slices.Index(possessions, a.has), slices.Index(possessions, b.has)), cmp.Compare(a.name, b.name))
+	})
+	var b strings.Builder
+	b.WriteString("| attack | the attacker has | `auditor verify` says | with a checkpoint kept elsewhere | and names | right verdicts | held by |\n")
+	b.WriteString("|---|---|---|---|---|---|---|\n")
+	for _, a := range g.attacks {
+		kept := a.kept
+		if kept == "" || kept == a.alone {
+			kept = "the same"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d of %d | `internal/gauntlet.TestGauntlet` |\n",
+			a.what, a.has, a.alone, kept, cmp.Or(a.seen, "–"), a.found, a.tried)
+	}
+	return b.String()
+}

@@ -1,0 +1,278 @@
+package gauntlet
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// tenants are as many as there are trials: what is done to a stream is done to
+// all of them.
+func tenants(name string) []string {
+	list := make([]string, trials)
+	for i := range list {
+		list[i] = fmt.Sprintf("%s-%d", name, i)
+	}
+	return list
+}
+
+// runs publishes a run of some length for each tenant, and returns the numbers of
+// its first and last event.
+func runs(t *testing.T, p *publish.Publisher, r *rand.Rand, list []string, run string) map[string]events.Range {
+	t.Helper()
+	numbers := make(map[string]events.Range)
+	for _, tenant := range list {
+		first := send(t, p, tenant, run, events.RunStarted, events.RunStartedData{Title: "gauntlet"})
+		sendCalls(t, p, tenant, run, r.IntN(4))
+		last := send(t, p, tenant, run, events.RunFinished, events.RunFinishedData{Success: true})
+		numbers[tenant] = events.Range{First: first.Sequence, Last: last.Sequence}
+	}
+	flush(t, p)
+	return numbers
+}
+
+// recreated deletes the stream while the auditor is away, and makes it again.
+func (g *gauntlet) recreated(t *testing.T) {
+	t.Helper()
+	a := attack{
+		name: "StreamRecreated", what: "the stream deleted and made again while the auditor is away", has: "the stream",
+		alone: "VERIFIED, GAPS (11)", seen: "that it was, producer and numbers of what nobody read",
+	}
+	t.Run(a.name, func(t *testing.T) {
+		row, r, w, list := g.add(a), g.random(a.name), newWorld(t), tenants(a.name)
+		p := w.producer(t, "honest")
+		runs(t, p, r, list, "read")
+		w.drain(t)
+		lost := runs(t, p, r, list, "lost")
+		if err := w.broker.JetStream().DeleteStream(deadline(t), w.broker.Space().EventStream()); err != nil {
+			t.Fatal(err)
+		}
+		w.server.EnsureStreams(t)
+		runs(t, p, r, list, "later")
+		w.drain(t)
+		for trial, tenant := range list {
+			report := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil)
+			n := lost[tenant]
+			if missed := wantRange(report, n); missed != "" || !broke(report, true) {
+				t.Errorf("trial %d: %s, breaks %+v", trial, missed, report.Breaks)
+			}
+			row.check(t, trial, report)
+		}
+	})
+}
+
+// wantRange reports when r does not name all of n as lost in the stream.
+func wantRange(r ledger.Report, n events.Range) string {
+	return wantGap(r, r.Producers[0].Name, n.First, ledger.CauseStream) + wantGap(r, r.Producers[0].Name, n.Last, ledger.CauseStream)
+}
+
+// broke reports whether r tells that the stream broke off, once, and how.
+func broke(r ledger.Report, replaced bool) bool {
+	return len(r.Breaks) == 1 && r.Breaks[0].Replaced == replaced
+}
+
+// purged empties the stream while the auditor is away. As long as nothing comes
+// behind it, nobody can know what is gone.
+func (g *gauntlet) purged(t *testing.T) {
+	t.Helper()
+	a := attack{
+		name: "StreamPurgedWhole", what: "the stream emptied while the auditor is away", has: "the stream",
+		alone: "VERIFIED, UNPROVEN (11)", seen: "that it broke off",
+	}
+	b := attack{
+		name: "StreamPurgedWholeLater", what: "the same, when producers have gone on", has: "the stream",
+		alone: "VERIFIED, GAPS (11)", seen: "producer and numbers",
+	}
+	t.Run(a.name, func(t *testing.T) {
+		first, later, r, w, list := g.add(a), g.add(b), g.random(a.name), newWorld(t), tenants(a.name)
+		p := w.producer(t, "honest")
+		runs(t, p, r, list, "read")
+		w.drain(t)
+		lost := runs(t, p, r, list, "lost")
+		if err := w.stream(t).Purge(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		judge := func(row *attack, missed func(ledger.Report, events.Range) string) {
+			w.drain(t)
+			for trial, tenant := range list {
+				report := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil)
+				if m := missed(report, lost[tenant]); m != "" || !broke(report, false) {
+					t.Errorf("trial %d: %s, breaks %+v", trial, m, report.Breaks)
+				}
+				row.check(t, trial, report)
+			}
+		}
+		judge(first, func(ledger.Report, events.Range) string { return "" })
+		runs(t, p, r, list, "later")
+		judge(later, wantRange)
+	})
+}
+
+// restored takes the stream's store back to an older copy while nobody runs.
+func (g *gauntlet) restored(t *testing.T) {
+	t.Helper()
+	a := attack{
+		name: "StreamRestored", what: "the stream restored from an older copy, its sequences used again", has: "the stream",
+		alone: "VERIFIED", seen: "that it was",
+	}
+	t.Run(a.name, func(t *testing.T) {
+		row, r, w, list := g.add(a), g.random(a.name), newWorld(t), tenants(a.name)
+		p := w.producer(t, "honest")
+		runs(t, p, r, list, "first")
+		w.server.Stop()
+		backup := t.TempDir()
+		if err := os.CopyFS(backup, os.DirFS(w.server.Dir())); err != nil {
+			t.Fatal(err)
+		}
+		w.server.Restart(t)
+		runs(t, p, r, list, "second")
+		w.drain(t)
+		w.server.Stop()
+		if err := os.RemoveAll(w.server.Dir()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(w.server.Dir(), os.DirFS(backup)); err != nil {
+			t.Fatal(err)
+		}
+		w.server.Restart(t)
+		other := w.producer(t, "other")
+		runs(t, other, r, list, "third")
+		w.drain(t)
+		for trial, tenant := range list {
+			report := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil)
+			if !broke(report, true) {
+				t.Errorf("trial %d: breaks %+v", trial, report.Breaks)
+			}
+			row.check(t, trial, report)
+		}
+	})
+}
+
+// clean plays histories to which much happens and nothing is done: batches that
+// come again, positions and ledgers that are lost, repeated imports. In those of
+// the second row somebody acknowledged everything that the auditor had not read.
+func (g *gauntlet) clean(t *testing.T) {
+	t.Helper()
+	a := attack{
+		name: "Clean", what: "nothing at all: deliveries doubled, positions and ledgers lost and read again, imports repeated",
+		has: "nothing", alone: "VERIFIED, COMPLETE (0)", kept: "VERIFIED, COMPLETE (0)", seen: "no finding",
+	}
+	b := attack{
+		name: "ConsumerAcks", what: "a consumer that acknowledges without writing", has: "the stream",
+		alone: "VERIFIED, COMPLETE (0)", kept: "VERIFIED, COMPLETE (0)", seen: "everything is read again",
+	}
+	t.Run(a.name, func(t *testing.T) {
+		rowA, rowB, r, w := g.add(a), g.add(b), g.random(a.name), newWorld(t)
+		clean, acked := tenants(a.name), tenants(b.name)
+		all := append(append([]string(nil), clean...), acked...)
+		p, q := w.producer(t, "honest"), w.producer(t, "import")
+		kept := make(map[string][]byte)
+		for round := range 3 {
+			name := fmt.Sprint("run ", round)
+			runs(t, p, r, all, name)
+			runs(t, q, r, clean, "also "+name)
+			w.disturb(t, r, q, clean)
+			if round == 1 {
+				w.acknowledge(t)
+			}
+			w.drain(t)
+			for _, tenant := range all {
+				kept[tenant] = []byte(verify(t, w.ledger(t, tenant), tenant, w.key(t), kept[tenant]).Checkpoint.Note)
+			}
+		}
+		for trial := range trials {
+			rowA.check(t, trial, verify(t, w.ledger(t, clean[trial]), clean[trial], w.key(t), kept[clean[trial]]))
+			rowB.check(t, trial, verify(t, w.ledger(t, acked[trial]), acked[trial], w.key(t), kept[acked[trial]]))
+		}
+	})
+}
+
+// disturb does to each tenant what may happen to an honest one.
+func (w *world) disturb(t *testing.T, r *rand.Rand, p *publish.Publisher, list []string) {
+	t.Helper()
+	all := w.everything(t)
+	for _, tenant := range list {
+		m := pick(r, all[tenant])
+		switch r.IntN(3) {
+		case 0: // stored twice
+			w.again(t, m)
+		case 1: // imported again
+			e, err := events.Decode(m.Data)
+			if err == nil && e.Kind() != events.RunSealed {
+				send(t, p, tenant, e.Run, e.Kind(), nil, func(o *events.Event) { *o = e })
+			}
+		case 2: // the ledger is lost
+			if err := os.RemoveAll(filepath.Dir(w.ledger(t, tenant))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if r.IntN(2) == 0 {
+		if err := os.RemoveAll(filepath.Join(auditor.LedgerDir(w.dir), "auditor.db")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flush(t, p)
+}
+
+// again puts a message in once more.
+func (w *world) again(t *testing.T, m ledger.Message) {
+	t.Helper()
+	if !m.Address.Manifest {
+		w.raw(t, m.Address, m.Data)
+		return
+	}
+	subject, err := w.broker.Space().Chain(m.Address.Tenant, m.Address.Producer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.broker.JetStream().Publish(deadline(t), subject, m.Data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// acknowledge takes everything from the auditor's durable, and writes nothing.
+func (w *world) acknowledge(t *testing.T) {
+	t.Helper()
+	name, err := w.broker.Space().Durable("auditor", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.broker.JetStream().Consumer(deadline(t), w.broker.Space().EventStream(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := c.Info(deadline(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.NumPending == 0 {
+		t.Fatal("nothing waits for the auditor")
+	}
+	for left := int(info.NumPending); left > 0; {
+		batch, err := c.FetchNoWait(min(left, 500))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for m := range batch.Messages() {
+			if err := m.Ack(); err != nil {
+				t.Fatal(err)
+			}
+			got++
+		}
+		if left -= got; got == 0 {
+			t.Fatalf("%d messages of %d did not come", left, info.NumPending)
+		}
+	}
+	if err := w.broker.Conn().FlushWithContext(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -2,10 +2,10 @@ package layers
 
 // What is built where. A package imports lower floors only.
 const (
-	services = 4 // commands' packages; they never import each other
-	house    = 5 // all services in one process
-	mains    = 6
-	examples = 7 // what users write, with public packages; their tests run a server
+	services = 5 // commands' packages; they never import each other
+	house    = 6 // all services in one process
+	mains    = 7
+	examples = 8 // what users write, with public packages; their tests run a server
 	tests    = 9 // imported by tests alone
 )
 
@@ -32,7 +32,6 @@ var floors = map[string]int{
 	"internal/agents":        3,
 	"internal/install":       3,
 	"internal/ledger":        2,
-	"internal/witness":       2,
 	"internal/checkpoints":   2,
 	"internal/witness":       2,
 	"internal/agentfs":       2,
@@ -46,6 +45,7 @@ var floors = map[string]int{
 	"internal/decide":        3,
 	"internal/export":        3,
 	"internal/beads":         3,
+	"internal/hookcall":      4,
 
 	"internal/ingest/claude":     3,
 	"internal/ingest/codex":      3,
@@ -54,6 +54,8 @@ var floors = map[string]int{
 	"internal/ingest/sweagent":   3,
 	"internal/ingest/amplifier":  3,
 	"internal/ingest/ingesttest": tests,
+
+	"internal/hookcall/hookcalltest": tests,
 
 	"internal/publisher":    services,
 	"internal/auditor":      services,
@@ -76,7 +78,6 @@ var floors = map[string]int{
 	"internal/nodetest":     tests,
 	"internal/pythontest":   tests,
 	"internal/realdata":     tests,
-	"internal/witnesstest":  tests,
 	"internal/witnesstest":  tests,
 	"internal/e2e":          tests,
 	"internal/gauntlet":     tests,
@@ -119,9 +120,6 @@ var testOnly = []string{
 	"github.com/transparency-dev/tessera/api/layout",
 	"github.com/transparency-dev/tessera/client",
 	"github.com/transparency-dev/tessera/fsck",
-	"github.com/transparency-dev/formats/log",
-	"github.com/transparency-dev/formats/note",
-	"github.com/transparency-dev/merkle/proof",
 	"github.com/transparency-dev/formats/log",
 	"github.com/transparency-dev/formats/note",
 	"github.com/transparency-dev/merkle/proof",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -17,7 +18,7 @@ import (
 func Command() *cobra.Command {
 	shared := &cli.Shared{}
 	cmd := cli.Group("publisher", "Take events in and bring them to the stream",
-		hookCommand(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared), outboxCommand(shared))
+		hookcall.Command(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared), outboxCommand(shared))
 	cmd.Long = "publisher takes events in and brings them to the stream: once, in order, and even if\nthe broker is away for a while. It keeps them in an outbox until they are there."
 	shared.Register(cmd)
 	return cmd

@@ -72,7 +72,7 @@ func TestRun_Decides(t *testing.T) {
 		t.Errorf("after the end: got %v", err)
 	}
 	var decided []events.Event
-	for _, e := range stored(t, srv) {
+	for _, e := range srv.Events(t) {
 		if e.Kind() == events.ToolBefore {
 			decided = append(decided, e)
 		}
@@ -115,7 +115,7 @@ func TestRun_DecidesWithoutBroker(t *testing.T) {
 	if err := <-r.done; err != nil {
 		t.Fatal(err)
 	}
-	if n := len(stored(t, srv)); n != 2 {
+	if n := len(srv.Events(t)); n != 2 {
 		t.Errorf("in the stream: got %d events, want 2", n)
 	}
 }

@@ -161,7 +161,7 @@ func TestImport_Follow(t *testing.T) {
 		t.Errorf("got %d files and %d malformed lines, want 2 and 1", len(sum.Files), sum.Malformed)
 	}
 	var finished []string
-	for _, e := range stored(t, srv) {
+	for _, e := range srv.Events(t) {
 		if e.Kind() == events.RunFinished {
 			finished = append(finished, e.Run)
 		}
@@ -216,7 +216,7 @@ func TestImport_FollowRecorded(t *testing.T) {
 	if diff := cmp.Diff([]FileSummary{want}, sum.Files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := len(without(stored(t, srv))); got != 420 {
+	if got := len(without(srv.Events(t))); got != 420 {
 		t.Errorf("got %d events in the stream, want 420", got)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agents"
+	"github.com/hooktrail/hooktrail/internal/hookcall"
+	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
 	"github.com/hooktrail/hooktrail/internal/pythontest"
 )
 
@@ -20,7 +22,7 @@ func BenchmarkHookDecision(b *testing.B) {
 	python := pythontest.Find(b)
 	dir := b.TempDir()
 	_, broker := open(b)
-	service, err := NewHookService(parseHooks(b, noRemoval), &recorder{}, Options{DataDir: dir, Broker: broker})
+	service, err := NewHookService(parseHooks(b, hookcalltest.NoRemoval), &recorder{}, Options{DataDir: dir, Broker: broker})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,11 +36,10 @@ func BenchmarkHookDecision(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := tool.Parse([]byte(removals[0].payload), agents.Context{Tenant: "default"})
+	p, err := tool.Parse([]byte(hookcalltest.Removals[0].Payload), agents.Context{Tenant: "default"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	h := &hook{hookFlags: hookFlags{timeout: DefaultHookTimeout}, dataDir: dir, tool: tool}
 	const rounds, calls = 7, 100
 	var ratios []float64
 	for b.Loop() {
@@ -47,7 +48,7 @@ func BenchmarkHookDecision(b *testing.B) {
 			took := make([]time.Duration, calls)
 			for i := range took {
 				began := time.Now()
-				if out, err := h.ask(b.Context(), p.Document, true); err != nil || out.Verdict != "deny" {
+				if out, err := hookcall.Ask(b.Context(), dir, tool, p.Document); err != nil || out.Verdict != "deny" {
 					b.Fatalf("got %v, %v", out, err)
 				}
 				took[i] = time.Since(began)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agents"
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -40,8 +41,8 @@ type HookService struct {
 // and the outbox that payloads are recorded in. [HookService.Plug] has it run.
 func NewHookService(file *hookconfig.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
-	s := &HookService{to: to, opts: opts, pairs: callPairs(opts.DataDir)}
-	s.registry = hooks.NewRegistry(hooks.Options{Appender: lateOnly{to}, Source: hookSource, Logger: opts.Logger})
+	s := &HookService{to: to, opts: opts, pairs: hookcall.CallPairs(opts.DataDir)}
+	s.registry = hooks.NewRegistry(hooks.Options{Appender: hookcall.LateOnly{To: to}, Source: hookcall.Source, Logger: opts.Logger})
 	if file == nil {
 		return s, nil
 	}
@@ -70,7 +71,7 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, http.StatusNotFound, err)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPayload))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookcall.MaxPayload))
 	// A slow body may have taken all of the server's time; the rest gets its own.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout)) // not every server has one
 	if err != nil {
@@ -78,10 +79,10 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			status = http.StatusRequestEntityTooLarge
 		}
-		s.refuse(w, r, status, errors.New("the body was cut off, or has more than "+strconv.Itoa(maxPayload)+" bytes"))
+		s.refuse(w, r, status, errors.New("the body was cut off, or has more than "+strconv.Itoa(hookcall.MaxPayload)+" bytes"))
 		return
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == documentType {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == hookcall.DocumentType {
 		s.document(w, r, body)
 		return
 	}
@@ -135,7 +136,7 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 // record brings events into the outbox, within the time that an agent may be kept
 // waiting: it may be one that blocks while it is full.
 func (s *HookService) record(ctx context.Context, list []events.Event) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), DefaultHookTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookcall.DefaultTimeout)
 	defer cancel()
 	for _, e := range list {
 		if _, err := s.to.Append(ctx, e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
@@ -148,12 +149,11 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 // document answers what publisher hook asks. It says at once that it is there,
 // so that the command knows a slow hook from a server that hangs.
 func (s *HookService) document(w http.ResponseWriter, r *http.Request, body []byte) {
-	var asked wireDocument
-	if err := json.Unmarshal(body, &asked); err != nil {
-		s.refuse(w, r, http.StatusBadRequest, errors.New("not a document"))
+	d, err := hookcall.DecodeDocument(body)
+	if err != nil {
+		s.refuse(w, r, http.StatusBadRequest, err)
 		return
 	}
-	d := asked.document()
 	tenant := s.tenant(r.Context())
 	if own := TenantOf(r.Context()); own == "" && s.opts.Tenant == "" && d.Meta.Tenant != "" {
 		tenant = d.Meta.Tenant
@@ -175,7 +175,11 @@ func (s *HookService) document(w http.ResponseWriter, r *http.Request, body []by
 		s.opts.Logger.WarnContext(r.Context(), "hooks were not asked", "point", d.Point, "error", err)
 		return // a body that is no answer
 	}
-	if err := json.NewEncoder(w).Encode(answerOf(out)); err != nil {
+	answer, err := hookcall.EncodeOutcome(out)
+	if err == nil {
+		_, err = w.Write(append(answer, '\n'))
+	}
+	if err != nil {
 		s.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
 	}
 }

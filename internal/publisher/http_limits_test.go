@@ -78,7 +78,7 @@ func TestRun_LargeBatch(t *testing.T) {
 	if err := <-r.done; err != nil {
 		t.Fatal(err)
 	}
-	if n := len(stored(t, srv)); n != count {
+	if n := len(srv.Events(t)); n != count {
 		t.Errorf("got %d events in the stream, want %d", n, count)
 	}
 }
@@ -97,7 +97,7 @@ func TestRun_LargeEvent(t *testing.T) {
 	if err := <-r.done; err != nil {
 		t.Fatal(err)
 	}
-	list := stored(t, srv)
+	list := srv.Events(t)
 	last := list[len(list)-1]
 	var named events.Common
 	for _, e := range list {

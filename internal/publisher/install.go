@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/install"
 )
@@ -21,7 +22,7 @@ type installFlags struct {
 	project   string
 	dryRun    bool
 	uninstall bool
-	hook      hookFlags // passed on
+	hook      hookcall.Flags // passed on
 }
 
 func installCommand(shared *cli.Shared) *cobra.Command {
@@ -45,28 +46,23 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 	f.StringVar(&flags.project, "project", "", "`folder` of the project whose agents report; without it all of yours do")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "show the change, and write nothing")
 	f.BoolVar(&flags.uninstall, "uninstall", false, "take the hooks out again")
-	flags.hook.register(f)
-	flags.hook.redaction.Register(cmd)
+	flags.hook.Register(cmd)
 	return cmd
 }
 
 // validate reports the first flag that a hook command could do nothing with: there
 // only the agent would see it.
 func (f *installFlags) validate() error {
-	switch {
-	case f.uninstall:
-		return nil
-	case f.hook.timeout <= 0:
-		return cli.Usage("--timeout %v: want more than nothing", f.hook.timeout)
-	case f.hook.publisher != "":
-		if _, err := publisherURL(f.hook.publisher); err != nil {
-			return cli.Usage("%w", err)
-		}
-	}
-	if f.hook.hooks == "" {
+	if f.uninstall {
 		return nil
 	}
-	_, err := hookconfig.Load(f.hook.hooks)
+	if err := f.hook.Validate(); err != nil {
+		return cli.Usage("%w", err)
+	}
+	if f.hook.Hooks == "" {
+		return nil
+	}
+	_, err := hookconfig.Load(f.hook.Hooks)
 	return err
 }
 
@@ -103,7 +99,7 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 	}
 	opts := install.Options{
 		Project: flags.project, Home: home, Program: program, Flags: passed,
-		Timeout: flags.hook.timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
+		Timeout: flags.hook.Timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
 	}
 	change, err := install.Plan(tool, opts)
 	if err != nil {
@@ -144,11 +140,11 @@ func passedOn(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 		name, value string
 		path        bool
 	}{
-		{"hooks", flags.hook.hooks, true},
+		{"hooks", flags.hook.Hooks, true},
 		{"data-dir", shared.DataDir, true},
 		{"tenant", shared.Tenant, false},
-		{"publisher", flags.hook.publisher, false},
-		{"timeout", flags.hook.timeout.String(), false},
+		{"publisher", flags.hook.Publisher, false},
+		{"timeout", flags.hook.Timeout.String(), false},
 	} {
 		if !cmd.Flags().Changed(f.name) || f.value == "" {
 			continue
@@ -162,10 +158,10 @@ func passedOn(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 		}
 		args = append(args, "--"+f.name, f.value)
 	}
-	if flags.hook.failClosed {
+	if flags.hook.FailClosed {
 		args = append(args, "--fail-closed")
 	}
-	if flags.hook.redaction.off {
+	if flags.hook.Redaction.Redactor() != nil {
 		args = append(args, "--no-redact")
 	}
 	return cli.ShellQuote(args...), nil

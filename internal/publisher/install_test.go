@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
 	"github.com/hooktrail/hooktrail/internal/install"
 )
 
@@ -55,7 +56,7 @@ func TestInstall_PassesOn(t *testing.T) {
 	t.Setenv("HOOKTRAIL_TENANT", "fromenv")
 	project := t.TempDir()
 	t.Chdir(project)
-	if err := os.WriteFile("my hooks.yaml", []byte(noRemoval), 0o600); err != nil {
+	if err := os.WriteFile("my hooks.yaml", []byte(hookcalltest.NoRemoval), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, stderr := installs(t, "codex", "--project", ".", "--hooks", "my hooks.yaml", "--fail-closed", "--timeout", "20s",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -35,7 +36,7 @@ const (
 // were. An outbox that another process has open is left to that process, and
 // waited for. One that cannot be sent keeps none of the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
-	err = sweep(ctx, opts.DataDir)
+	err = hookcall.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)
 	err = errors.Join(err, unread)
 	total := uint64(0)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -29,7 +30,7 @@ func share(t *testing.T, dataDir string, from, to int) {
 		}
 		e.ID, e.Run = fmt.Sprintf("shared-%d", n), "run"
 		opts := publish.SharedOptions{Tenant: "acme", Redactor: publish.NoRedaction}
-		if _, err := publish.AppendShared(t.Context(), outboxDir(dataDir, sharedName), opts, e); err != nil {
+		if _, err := publish.AppendShared(t.Context(), hookcall.SharedOutbox(dataDir), opts, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,7 +40,7 @@ func share(t *testing.T, dataDir string, from, to int) {
 func wantShared(t *testing.T, srv *natstest.Server, count int) {
 	t.Helper()
 	seen := 0
-	for _, e := range stored(t, srv) {
+	for _, e := range srv.Events(t) {
 		if want := fmt.Sprintf("shared-%d", seen); e.ID != want {
 			t.Fatalf("event %d is %s, want %s", seen, e.ID, want)
 		}
@@ -77,7 +78,7 @@ func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
 	waitEmpty(t, dir)
 	share(t, dir, 3, 6)
 	waitEmpty(t, dir)
-	list, err := Outboxes(dir, sharedName)
+	list, err := Outboxes(dir, "shared")
 	if err != nil || !list[0].Open || list[0].Process != os.Getpid() {
 		t.Errorf("outbox %+v, error %v; want it open in this process", list, err)
 	}
@@ -96,7 +97,7 @@ func waitEmpty(t *testing.T, dataDir string) {
 	defer tick.Stop()
 	late := time.After(30 * time.Second)
 	for {
-		list, err := Outboxes(dataDir, sharedName)
+		list, err := Outboxes(dataDir, "shared")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func TestFlushOutboxes(t *testing.T) {
 func TestOutboxes(t *testing.T) {
 	dir := t.TempDir()
 	share(t, dir, 0, 5)
-	segments, err := filepath.Glob(filepath.Join(outboxDir(dir, sharedName), "*", "*.seg"))
+	segments, err := filepath.Glob(filepath.Join(hookcall.SharedOutbox(dir), "*", "*.seg"))
 	if err != nil || len(segments) != 1 {
 		t.Fatal(segments, err)
 	}
@@ -170,7 +171,7 @@ func TestOutboxes(t *testing.T) {
 		t.Errorf("what was kept is not the segment: %v", err)
 	}
 	gaps := 0
-	for _, e := range stored(t, srv) {
+	for _, e := range srv.Events(t) {
 		if e.Kind() == events.GapRecorded {
 			gaps++
 		}
@@ -219,7 +220,7 @@ func TestOutboxes_WithoutIdentity(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
 	share(t, dir, 0, 3)
-	if err := os.Remove(filepath.Join(outboxDir(dir, sharedName), "outbox.json")); err != nil {
+	if err := os.Remove(filepath.Join(hookcall.SharedOutbox(dir), "outbox.json")); err != nil {
 		t.Fatal(err)
 	}
 	list, err := Outboxes(dir)

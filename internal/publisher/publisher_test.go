@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/natstest"
@@ -36,45 +35,6 @@ func open(tb testing.TB) (*natstest.Server, *broker.Broker) {
 		_ = b.Close(ctx) // the server may be gone
 	})
 	return srv, b
-}
-
-// stored returns the events that are in the stream, in its order.
-func stored(tb testing.TB, srv *natstest.Server) (list []events.Event) {
-	tb.Helper()
-	ctx := tb.Context()
-	js := srv.JetStream(tb)
-	stream, err := js.Stream(ctx, srv.Space().EventStream())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	consumer, err := js.OrderedConsumer(ctx, srv.Space().EventStream(), jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	messages, err := consumer.Messages()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer messages.Stop()
-	for range stream.CachedInfo().State.Msgs {
-		msg, err := messages.Next(jetstream.NextMaxWait(10 * time.Second))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		address, err := srv.Space().Parse(msg.Subject())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		if address.Manifest {
-			continue
-		}
-		e, err := events.Decode(msg.Data())
-		if err != nil {
-			tb.Fatal(err)
-		}
-		list = append(list, e)
-	}
-	return list
 }
 
 // without returns the ids of list, the outbox's own records left out.
@@ -108,7 +68,7 @@ func TestImport_Folder(t *testing.T) {
 	if done == 0 || done != total {
 		t.Errorf("got progress %d of %d", done, total)
 	}
-	list := stored(t, srv)
+	list := srv.Events(t)
 	ids := without(list)
 	if len(ids) != sum.New {
 		t.Errorf("got %d events in the stream, want %d", len(ids), sum.New)
@@ -133,7 +93,7 @@ func TestImport_Folder(t *testing.T) {
 	if again.New != 0 || again.Known != sum.Events {
 		t.Errorf("again: got %+v, want nothing new", again.Counts)
 	}
-	if diff := cmp.Diff(ids, without(stored(t, srv))); diff != "" {
+	if diff := cmp.Diff(ids, without(srv.Events(t))); diff != "" {
 		t.Errorf("the stream changed (-before +after):\n%s", diff)
 	}
 }
@@ -153,7 +113,7 @@ func TestImport_Growing(t *testing.T) {
 	}
 	importOne(t, b, dir, "alone", names[4])
 	got := map[string][]string{}
-	for _, e := range stored(t, srv) {
+	for _, e := range srv.Events(t) {
 		switch e.Kind() {
 		case events.RunSealed, events.ResponseCompleted, events.StepFinished, events.RunFinished:
 		default:
@@ -206,7 +166,7 @@ func TestImport_Interrupted(t *testing.T) {
 	if again.Events != 5 || sum.New+again.New != 5 {
 		t.Errorf("got %+v, then %+v; want 5 events in all", sum.Counts, again.Counts)
 	}
-	if got := len(without(stored(t, srv))); got != 5 {
+	if got := len(without(srv.Events(t))); got != 5 {
 		t.Errorf("got %d events in the stream, want 5", got)
 	}
 }
@@ -214,7 +174,7 @@ func TestImport_Interrupted(t *testing.T) {
 func TestPipe_Replays(t *testing.T) {
 	srv, b := open(t)
 	importOne(t, b, t.TempDir(), "a", realdata.Path(t, "claude-code", "marot-spotter", "tool_heavy.jsonl"))
-	first := stored(t, srv)
+	first := srv.Events(t)
 	var lines bytes.Buffer
 	for _, e := range first {
 		lines.Write(append(e.Encode(), '\n'))
@@ -234,7 +194,7 @@ func TestPipe_Replays(t *testing.T) {
 		}
 		return all
 	}
-	if diff := cmp.Diff(plain(first), plain(stored(t, second))); diff != "" {
+	if diff := cmp.Diff(plain(first), plain(second.Events(t))); diff != "" {
 		t.Errorf("(-first +second):\n%s", diff)
 	}
 }
@@ -334,7 +294,7 @@ func TestRun(t *testing.T) {
 	if err := <-r.done; err != nil {
 		t.Errorf("a clean stop: got %v", err)
 	}
-	if diff := cmp.Diff([]string{"1", "2", "3"}, without(stored(t, srv))); diff != "" {
+	if diff := cmp.Diff([]string{"1", "2", "3"}, without(srv.Events(t))); diff != "" {
 		t.Errorf("in the stream (-want +got):\n%s", diff)
 	}
 }
@@ -370,7 +330,7 @@ func TestRun_Full(t *testing.T) {
 	if err := <-r.done; err != nil {
 		t.Errorf("a clean stop: got %v", err)
 	}
-	if diff := cmp.Diff(taken, without(stored(t, srv))); diff != "" {
+	if diff := cmp.Diff(taken, without(srv.Events(t))); diff != "" {
 		t.Errorf("in the stream (-want +got):\n%s", diff)
 	}
 }

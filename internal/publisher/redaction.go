@@ -1,23 +1,6 @@
 package publisher
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/hooktrail/hooktrail/pkg/publish"
-)
+import "github.com/hooktrail/hooktrail/internal/hookcall"
 
 // Redaction is the flag --no-redact of commands that take events in.
-type Redaction struct{ off bool }
-
-// Register adds the flag to cmd.
-func (r *Redaction) Register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data as they come")
-}
-
-// Redactor returns what the flag asks for: nil is the redactor of pkg/redact.
-func (r *Redaction) Redactor() publish.Redactor {
-	if r.off {
-		return publish.NoRedaction
-	}
-	return nil
-}
+type Redaction = hookcall.Redaction

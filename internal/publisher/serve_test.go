@@ -50,7 +50,7 @@ func TestRun_BrokerComesLater(t *testing.T) {
 	if err := <-r.done; err != nil {
 		t.Fatal(err)
 	}
-	if list := stored(t, srv); len(list) != 1 || list[0].ID != "early" {
+	if list := srv.Events(t); len(list) != 1 || list[0].ID != "early" {
 		t.Errorf("in the stream: got %d events, want the one", len(list))
 	}
 }

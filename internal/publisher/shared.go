@@ -7,12 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
-
-// sharedName is the outbox that short-lived processes append to while no
-// publisher answers them.
-const sharedName = "shared"
 
 // RunShared forwards what processes append to DataDir/outbox/shared, until ctx
 // ends. It waits for another process that does; running is called once it does
@@ -20,7 +17,7 @@ const sharedName = "shared"
 // what is left goes out when it runs again.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
-	dir := outboxDir(opts.DataDir, sharedName)
+	dir := hookcall.SharedOutbox(opts.DataDir)
 	p, err := publish.OpenShared(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: dir, Redactor: publish.NoRedaction, // what is there is redacted
 		Durability: opts.Durability, Quota: opts.Quota, Logger: opts.Logger,

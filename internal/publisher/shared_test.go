@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -29,7 +30,7 @@ func TestRun_SharedOutboxIsMended(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
 	share(t, dir, 0, 3)
-	identity := filepath.Join(outboxDir(dir, sharedName), "outbox.json")
+	identity := filepath.Join(hookcall.SharedOutbox(dir), "outbox.json")
 	whole, err := os.ReadFile(identity)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,7 @@ func TestRun_SharedOutboxIsMended(t *testing.T) {
 	tick, deadline := time.NewTicker(20*time.Millisecond), time.After(30*time.Second)
 	defer tick.Stop()
 	for {
-		s, err := publish.Inspect(outboxDir(dir, sharedName))
+		s, err := publish.Inspect(hookcall.SharedOutbox(dir))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,61 +10,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 )
-
-// socketName is the socket of a publisher in its data directory.
-const socketName = "publisher.sock"
-
-// maxSocketPath is how long the path of a socket may be on every system.
-const maxSocketPath = 103
-
-// socketPath returns a path by which a file in dir can be a socket: its own, or
-// one by way of the open folder where that is too long. done closes the folder.
-func socketPath(dir, name string) (path string, done func(), err error) {
-	if path = filepath.Join(dir, name); len(path) <= maxSocketPath {
-		return path, func() {}, nil
-	}
-	if runtime.GOOS != "linux" {
-		return "", nil, fmt.Errorf("socket %s: the path is too long; use a shorter data directory", path)
-	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return "", nil, fmt.Errorf("socket: %w", err)
-	}
-	return "/proc/self/fd/" + strconv.Itoa(int(folder.Fd())) + "/" + name, func() { _ = folder.Close() }, nil
-}
-
-// errForeign is why a socket is not asked.
-var errForeign = errors.New("the socket is another user's, who would read what the agent does")
-
-// ownedBy tells whether a file is of a user, or of one who may do everything.
-func ownedBy(info fs.FileInfo, user int) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)
-}
-
-// dialSocket connects to the publisher that serves a data directory. In one that
-// others may write to, the socket may be theirs: that is refused.
-func dialSocket(ctx context.Context, dataDir string) (net.Conn, error) {
-	info, err := os.Lstat(filepath.Join(dataDir, socketName))
-	if err != nil {
-		return nil, err
-	}
-	if !ownedBy(info, os.Geteuid()) {
-		return nil, errForeign
-	}
-	path, done, err := socketPath(dataDir, socketName)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return new(net.Dialer).DialContext(ctx, "unix", path)
-}
 
 // listenSocket listens on the socket of a data directory, which only this user
 // may connect to. It takes the place of a socket that is there: whoever has the
@@ -75,11 +26,11 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
 	// Nobody can connect before it has its name, and it has its permissions then.
-	fresh := socketName + "." + strconv.Itoa(os.Getpid())
+	fresh := hookcall.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, fresh)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	path, done, err := socketPath(dataDir, fresh)
+	path, done, err := hookcall.SocketPath(dataDir, fresh)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +42,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	if unix, ok := l.(*net.UnixListener); ok {
 		unix.SetUnlinkOnClose(false)
 	}
-	own, name := filepath.Join(dataDir, fresh), filepath.Join(dataDir, socketName)
+	own, name := filepath.Join(dataDir, fresh), filepath.Join(dataDir, hookcall.SocketName)
 	mine, err := os.Lstat(own)
 	err = errors.Join(err, os.Chmod(own, 0o600), os.Rename(own, name))
 	if err != nil {
@@ -119,7 +70,7 @@ func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
 		go func() { ended <- s.serveSocket(ctx, l, remove) }()
 	}
 	var sweeping sync.WaitGroup
-	sweeping.Go(func() { sweepAlways(ctx, s.opts.DataDir, s.opts.Logger) })
+	sweeping.Go(func() { hookcall.SweepAlways(ctx, s.opts.DataDir, s.opts.Logger) })
 	return func() error {
 		cancel()
 		sweeping.Wait()
@@ -127,7 +78,7 @@ func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
 		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
 		defer stop()
 		s.close(closing)
-		if left := sweep(closing, s.opts.DataDir); left != nil {
+		if left := hookcall.Sweep(closing, s.opts.DataDir); left != nil {
 			s.opts.Logger.WarnContext(ctx, "events of hooks stay in files", "error", left)
 		}
 		return err

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/hookcall"
 )
 
 // plugged returns a service that answers on the socket of dir, and what ends it.
@@ -27,7 +29,7 @@ func reachable(t *testing.T, dir string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	conn, err := dialSocket(ctx, dir)
+	conn, err := hookcall.Dial(ctx, dir)
 	if err == nil {
 		err = conn.Close()
 	}
@@ -38,7 +40,7 @@ func reachable(t *testing.T, dir string) error {
 // left, and goes with its publisher, unless another one has put its own there.
 func TestSocket(t *testing.T) {
 	dir := t.TempDir()
-	stale, err := net.Listen("unix", filepath.Join(dir, socketName))
+	stale, err := net.Listen("unix", filepath.Join(dir, hookcall.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func TestSocket(t *testing.T) {
 	if err := reachable(t, dir); err != nil {
 		t.Error(err)
 	}
-	info, err := os.Lstat(filepath.Join(dir, socketName))
+	info, err := os.Lstat(filepath.Join(dir, hookcall.SocketName))
 	if err != nil || info.Mode().Perm() != 0o600 || info.Mode()&os.ModeSocket == 0 {
 		t.Errorf("got %v, %v", info, err)
 	}
@@ -100,25 +102,5 @@ func TestSocket_NoPlace(t *testing.T) {
 	}
 	if err := plugged(t, filepath.Join(file, "data"))(); err != nil {
 		t.Error(err)
-	}
-}
-
-// A socket that another user has put into the data directory is not asked.
-func TestSocket_Owner(t *testing.T) {
-	file := filepath.Join(t.TempDir(), socketName)
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if os.Geteuid() != 0 || os.Chown(file, 1001, 1001) != nil {
-		t.Skip("only root gives files to others")
-	}
-	info, err := os.Lstat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for user, want := range map[int]bool{1001: true, 1002: false, 0: true} {
-		if got := ownedBy(info, user); got != want {
-			t.Errorf("user %d: got %v, want %v", user, got, want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package publisher
+package hookcall
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func (h *hook) answer(ctx context.Context) answered {
 	over := time.NewTimer(h.patience)
 	defer over.Stop()
 	h.stand("", agents.Reply{})
-	if h.failClosed && h.tool != nil { // until it is known what is asked
+	if h.FailClosed && h.tool != nil { // until it is known what is asked
 		h.stand("", h.tool.FailClosed(agents.Payload{}, closedReason(errLate)))
 	}
 	dataDir, tenant := h.dataDir, h.tenant

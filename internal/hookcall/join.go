@@ -1,4 +1,4 @@
-package publisher
+package hookcall
 
 import (
 	"encoding/json"

@@ -1,9 +1,10 @@
-package publisher
+package hookcall
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -14,6 +15,10 @@ import (
 // recordTime bounds how long the outbox may take to be had. The agent waits.
 const recordTime = 500 * time.Millisecond
 
+// SharedOutbox returns the outbox of a data directory that short-lived processes
+// append to, from where its publisher forwards.
+func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
+
 // record redacts events and brings them to a publisher elsewhere, if there is
 // one, else into the outbox of the data directory, from where the publisher that
 // serves it, now or later, takes them. Events of this machine have this one way
@@ -21,7 +26,7 @@ const recordTime = 500 * time.Millisecond
 // ctx has ended: what happened has happened.
 func (h *hook) record(ctx context.Context, list []events.Event) error {
 	ctx = context.WithoutCancel(ctx)
-	redactor := h.redaction.Redactor()
+	redactor := h.Redaction.Redactor()
 	if redactor == nil {
 		var err error
 		if redactor, err = redact.New(redact.Options{}); err != nil {
@@ -33,7 +38,7 @@ func (h *hook) record(ctx context.Context, list []events.Event) error {
 			return fmt.Errorf("redact event %s: %w", list[i].ID, err)
 		}
 	}
-	if h.publisher != "" && !h.away {
+	if h.Publisher != "" && !h.away {
 		err := h.send(ctx, list)
 		if err == nil {
 			return nil
@@ -50,12 +55,12 @@ func (h *hook) keep(ctx context.Context, list []events.Event) error {
 	appending, cancel := context.WithTimeout(ctx, recordTime)
 	defer cancel()
 	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Shed, Redactor: publish.NoRedaction} // they are redacted
-	_, err := publish.AppendShared(appending, outboxDir(h.dataDir, sharedName), opts, list...)
+	_, err := publish.AppendShared(appending, SharedOutbox(h.dataDir), opts, list...)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = spool(h.dataDir, list)
 	} else if err == nil {
 		// What an earlier command left is no reason to fail this one.
-		if err := sweep(appending, h.dataDir); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if err := Sweep(appending, h.dataDir); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			h.problem(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package publisher
+package hookcall
 
 import (
 	"cmp"
@@ -15,13 +15,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// maxPayload bounds a hook payload. Of a longer one the event keeps how long it
+// MaxPayload bounds a hook payload. Of a longer one the event keeps how long it
 // was.
-const maxPayload = 16 << 20
+const MaxPayload = 16 << 20
 
 // hook answers one payload.
 type hook struct {
-	hookFlags
+	Flags
 	dataDir string
 	tenant  string // empty: the default, or that of the token
 	token   string // for a publisher elsewhere
@@ -44,9 +44,9 @@ func (h *hook) problem(err error) { h.problems = append(h.problems, err.Error())
 
 // identify takes in the arguments.
 func (h *hook) identify(args []string) {
-	if h.timeout <= 0 {
-		h.problem(fmt.Errorf("--timeout %v: not positive; %v counts", h.timeout, DefaultHookTimeout))
-		h.timeout = DefaultHookTimeout
+	if h.Timeout <= 0 {
+		h.problem(fmt.Errorf("--timeout %v: not positive; %v counts", h.Timeout, DefaultTimeout))
+		h.Timeout = DefaultTimeout
 	}
 	if len(args) == 0 {
 		h.problem(errors.New("no agent is named: publisher hook TOOL"))
@@ -65,12 +65,15 @@ func (h *hook) identify(args []string) {
 	}
 }
 
-// callPairs returns what pairs calls that have no id, for all processes that
+// CallPairs returns what pairs calls that have no id, for all processes that
 // share a data directory.
-func callPairs(dataDir string) agents.Pairs { return agents.Dir(filepath.Join(dataDir, "hook-calls")) }
+func CallPairs(dataDir string) agents.Pairs { return agents.Dir(filepath.Join(dataDir, "hook-calls")) }
+
+// defaultTenant is whose events are that name no tenant.
+const defaultTenant = "default"
 
 // tenantOr returns the tenant of events: one has to be named.
-func (h *hook) tenantOr() string { return orDefault(h.tenant) }
+func (h *hook) tenantOr() string { return cmp.Or(h.tenant, defaultTenant) }
 
 // run reads the payload, has it decided on, records it and returns the answer.
 func (h *hook) run(ctx context.Context) agents.Reply {
@@ -85,7 +88,7 @@ func (h *hook) run(ctx context.Context) agents.Reply {
 		return agents.Reply{}
 	}
 	p, unread := h.parse(payload)
-	closed := h.failClosed && (p.Decides || unread != nil) // what cannot be read may be a call
+	closed := h.FailClosed && (p.Decides || unread != nil) // what cannot be read may be a call
 	if closed {
 		h.stand(runOf(p.Events), h.tool.FailClosed(p, closedReason(errLate)))
 	} else {
@@ -121,7 +124,7 @@ func (h *hook) decided(ctx context.Context, p agents.Payload) (agents.Reply, []e
 
 // parse reads a payload, whatever it is. The error tells why it cannot be read.
 func (h *hook) parse(payload []byte) (agents.Payload, error) {
-	c := agents.Context{Tenant: h.tenantOr(), Now: time.Now().UTC(), Event: h.event, Pairs: callPairs(h.dataDir)}
+	c := agents.Context{Tenant: h.tenantOr(), Now: time.Now().UTC(), Event: h.event, Pairs: CallPairs(h.dataDir)}
 	p, err := h.tool.Parse(payload, c)
 	if err != nil {
 		h.problem(err)
@@ -139,7 +142,7 @@ func (h *hook) decision(ctx context.Context, p agents.Payload) (out *hooks.Docum
 	} else if !errors.Is(err, errNobody) {
 		h.problem(err)
 	}
-	if err == nil || !h.failClosed || !p.Decides {
+	if err == nil || !h.FailClosed || !p.Decides {
 		return out, false
 	}
 	return &hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: closedReason(err)}, true
@@ -186,13 +189,13 @@ func runOf(list []events.Event) string {
 // readPayload reads stdin to its end. It returns what there was, also with an
 // error.
 func readPayload(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxPayload+1))
+	data, err := io.ReadAll(io.LimitReader(r, MaxPayload+1))
 	if err != nil {
 		return data, fmt.Errorf("read payload: %w", err)
 	}
-	if len(data) <= maxPayload {
+	if len(data) <= MaxPayload {
 		return data, nil
 	}
 	rest, err := io.Copy(io.Discard, r)
-	return data, errors.Join(fmt.Errorf("payload has %d bytes, more than %d", int64(len(data))+rest, maxPayload), err)
+	return data, errors.Join(fmt.Errorf("payload has %d bytes, more than %d", int64(len(data))+rest, MaxPayload), err)
 }

@@ -1,4 +1,4 @@
-package publisher
+package hookcall
 
 import (
 	"context"
@@ -16,31 +16,47 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 )
 
-// DefaultHookTimeout is how long a decision may keep an agent waiting.
-const DefaultHookTimeout = 5 * time.Second
+// DefaultTimeout is how long a decision may keep an agent waiting.
+const DefaultTimeout = 5 * time.Second
 
-// hookFlags are the flags of publisher hook.
-type hookFlags struct {
-	hooks      string
-	failClosed bool
-	timeout    time.Duration
-	publisher  string
-	redaction  Redaction
+// Flags are those of publisher hook.
+type Flags struct {
+	Hooks      string        // file with hooks that decide here; empty: none
+	FailClosed bool          // deny what nobody could decide on or record
+	Timeout    time.Duration // of a decision
+	Publisher  string        // address of a publisher elsewhere; empty: that of the data directory
+	Redaction  Redaction
 }
 
-func (f *hookFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.hooks, "hooks", "", "`file` with hooks that decide here, besides those of the publisher")
-	flags.BoolVar(&f.failClosed, "fail-closed", false, "deny what nobody could decide on or record")
-	flags.DurationVar(&f.timeout, "timeout", DefaultHookTimeout, "how long a decision may take")
-	flags.StringVar(&f.publisher, "publisher", "", "`URL` of a publisher elsewhere that decides and takes the events; its token comes from "+tokenVariable)
+// Register adds the flags to cmd.
+func (f *Flags) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.Hooks, "hooks", "", "`file` with hooks that decide here, besides those of the publisher")
+	flags.BoolVar(&f.FailClosed, "fail-closed", false, "deny what nobody could decide on or record")
+	flags.DurationVar(&f.Timeout, "timeout", DefaultTimeout, "how long a decision may take")
+	flags.StringVar(&f.Publisher, "publisher", "", "`URL` of a publisher elsewhere that decides and takes the events; its token comes from "+TokenVariable)
+	f.Redaction.Register(cmd)
 }
 
-// tokenVariable holds the token for a publisher elsewhere. There is no flag: a
+// Validate reports the first flag that a hook command could do nothing with.
+func (f *Flags) Validate() error {
+	if f.Timeout <= 0 {
+		return fmt.Errorf("--timeout %v: want more than nothing", f.Timeout)
+	}
+	if f.Publisher == "" {
+		return nil
+	}
+	_, err := publisherURL(f.Publisher)
+	return err
+}
+
+// TokenVariable holds the token for a publisher elsewhere. There is no flag: a
 // command line is not secret.
-const tokenVariable = "HOOKTRAIL_TOKEN"
+const TokenVariable = "HOOKTRAIL_TOKEN"
 
-func hookCommand(shared *cli.Shared) *cobra.Command {
-	var flags hookFlags
+// Command returns the command publisher hook.
+func Command(shared *cli.Shared) *cobra.Command {
+	var flags Flags
 	cmd := &cobra.Command{
 		Use:   "hook TOOL [EVENT]",
 		Short: "Answer a hook of an agent",
@@ -62,14 +78,13 @@ func hookCommand(shared *cli.Shared) *cobra.Command {
 			return answerHook(cmd, shared, &flags, args)
 		},
 	}
-	flags.register(cmd.Flags())
-	flags.redaction.Register(cmd)
+	flags.Register(cmd)
 	return cmd
 }
 
 // answerHook runs the command. It always ends with a status of its own, and
 // never with that of an error or a panic, which agents would take for a denial.
-func answerHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args []string) (err error) {
+func answerHook(cmd *cobra.Command, shared *cli.Shared, flags *Flags, args []string) (err error) {
 	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
 	defer func() {
 		if r := recover(); r != nil {
@@ -82,19 +97,19 @@ func answerHook(cmd *cobra.Command, shared *cli.Shared, flags *hookFlags, args [
 		return cmd.Help()
 	}
 	h := &hook{
-		hookFlags: *flags, dataDir: shared.DataDir, tenant: shared.Tenant,
-		stdin: cmd.InOrStdin(), token: os.Getenv(tokenVariable),
+		Flags: *flags, dataDir: shared.DataDir, tenant: shared.Tenant,
+		stdin: cmd.InOrStdin(), token: os.Getenv(TokenVariable),
 	}
 	if wrong != nil {
 		// The flags behind what is wrong were not read.
-		h.wrong, h.failClosed = wrong, h.failClosed || slices.Contains(args, "--fail-closed")
+		h.wrong, h.FailClosed = wrong, h.FailClosed || slices.Contains(args, "--fail-closed")
 		h.problem(wrong)
 		args = slices.DeleteFunc(args, func(arg string) bool { return !slices.Contains(agents.Names(), arg) })
 	} else {
 		args = cmd.Flags().Args()
 	}
 	h.identify(args)
-	h.patience = h.timeout + grace
+	h.patience = h.Timeout + grace
 	closing, cancel := context.WithTimeout(ctx, h.patience)
 	defer cancel()
 	a := h.answer(ctx)

@@ -1,15 +1,16 @@
-package publisher
+package hookcall
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// documentType is the body by which publisher hook asks about a document.
+// DocumentType is the body by which publisher hook asks about a document.
 // Nothing is recorded of it: the event of the payload tells what was decided.
-const documentType = "application/vnd.hooktrail.document+json"
+const DocumentType = "application/vnd.hooktrail.document+json"
 
 // wireDocument is a [hooks.Document] on its way to a publisher.
 type wireDocument struct {
@@ -22,18 +23,24 @@ type wireDocument struct {
 	Error   string          `json:"error,omitempty"`
 }
 
-func wireOf(d hooks.Document) wireDocument {
-	return wireDocument{
+// EncodeDocument returns a body of [DocumentType].
+func EncodeDocument(d hooks.Document) ([]byte, error) {
+	return json.Marshal(wireDocument{
 		Point: d.Point, Meta: d.Meta, Tool: d.Tool,
 		Args: d.Args.Raw(), Result: d.Result.Raw(), Payload: d.Payload.Raw(), Error: d.Error,
-	}
+	})
 }
 
-func (w wireDocument) document() hooks.Document {
+// DecodeDocument reads a body of [DocumentType]. Its error has no text of it.
+func DecodeDocument(body []byte) (hooks.Document, error) {
+	var w wireDocument
+	if err := json.Unmarshal(body, &w); err != nil {
+		return hooks.Document{}, errors.New("not a document")
+	}
 	return hooks.Document{
 		Point: w.Point, Meta: w.Meta, Tool: w.Tool,
 		Args: hooks.FromRaw(w.Args), Result: hooks.FromRaw(w.Result), Payload: hooks.FromRaw(w.Payload), Error: w.Error,
-	}
+	}, nil
 }
 
 // wireOutcome is a [hooks.DocumentOutcome] on its way back.
@@ -46,19 +53,27 @@ type wireOutcome struct {
 	Executions []hooks.Execution `json:"executions"`
 }
 
-func answerOf(out hooks.DocumentOutcome) wireOutcome {
-	return wireOutcome{
+// EncodeOutcome returns the answer to a document.
+func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
+	return json.Marshal(wireOutcome{
 		Verdict: out.Verdict, Reason: out.Reason, Args: out.Args.Raw(), Value: out.Value.Raw(),
 		Context: out.Context, Executions: out.Executions,
-	}
+	})
 }
 
-// outcome returns what was decided at point.
-func (w wireOutcome) outcome(point events.Kind) hooks.DocumentOutcome {
+// errOutcome is returned for an answer that says nothing that can be understood.
+var errOutcome = errors.New("its answer cannot be read; is it of this version?")
+
+// DecodeOutcome reads the answer to a document of point. Its error has no text of it.
+func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error) {
+	var w wireOutcome
+	if err := json.Unmarshal(body, &w); err != nil || !w.valid() {
+		return hooks.DocumentOutcome{}, errOutcome
+	}
 	return hooks.DocumentOutcome{
 		Point: point, Verdict: w.Verdict, Reason: w.Reason, Args: hooks.FromRaw(w.Args), Value: hooks.FromRaw(w.Value),
 		Context: w.Context, Executions: w.Executions,
-	}
+	}, nil
 }
 
 // valid tells whether an answer says something that can be understood.

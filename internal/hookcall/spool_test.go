@@ -1,4 +1,4 @@
-package publisher
+package hookcall
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -14,26 +15,26 @@ import (
 // reason to deny what was recorded.
 func TestSweep_UnreadableFile(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(spoolDir(dir), 0o700); err != nil {
+	if err := os.MkdirAll(SpoolDir(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	torn := filepath.Join(spoolDir(dir), "1"+spoolSuffix)
+	torn := filepath.Join(SpoolDir(dir), "1"+spoolSuffix)
 	if err := os.WriteFile(torn, make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"claude-code", "--fail-closed", "--hooks", hooksFile(t, noRemoval)}
-	harmless := strings.Replace(removals[0].payload, "rm -rf build/x", "ls", 1)
-	got := hookSays(t, dir, harmless, args...)
+	args := []string{"claude-code", "--fail-closed", "--hooks", hookcalltest.HooksFile(t, hookcalltest.NoRemoval)}
+	harmless := strings.Replace(hookcalltest.Removals[0].Payload, "rm -rf build/x", "ls", 1)
+	got := says(t, dir, harmless, args...)
 	if got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "1"+spoolSuffix) {
 		t.Errorf("got %+v", got)
 	}
-	if got := hookSays(t, dir, removals[0].payload, args...); got.Stderr != "" || got.Stdout == "" {
+	if got := says(t, dir, hookcalltest.Removals[0].Payload, args...); got.Stderr != "" || got.Stdout == "" {
 		t.Errorf("second command: got %+v", got)
 	}
 	if left, err := os.ReadFile(torn + damagedSuffix); err != nil || len(left) != 100 {
 		t.Errorf("kept %d bytes, error %v", len(left), err)
 	}
-	if calls := callsIn(t, recorded(t, dir)); len(calls) != 2 {
+	if calls := hookcalltest.Calls(t, recorded(t, dir)); len(calls) != 2 {
 		t.Errorf("recorded %+v, want two calls", calls)
 	}
 }
@@ -45,7 +46,7 @@ func TestHook_FullDisk(t *testing.T) {
 		t.Skipf("a tiny disk cannot be mounted: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	if got := hookSays(t, dir, removals[0].payload, "claude-code"); got != (said{}) {
+	if got := says(t, dir, hookcalltest.Removals[0].Payload, "claude-code"); got != (hookcalltest.Said{}) {
 		t.Fatalf("got %+v", got)
 	}
 	filler := filepath.Join(dir, "filler")
@@ -59,14 +60,14 @@ func TestHook_FullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	large := strings.Replace(removals[0].payload, "rm -rf build/x", strings.Repeat("x", 64<<10), 1)
-	if got := hookSays(t, dir, large, "claude-code"); got.Status != 0 || !strings.Contains(got.Stderr, "full") {
+	large := strings.Replace(hookcalltest.Removals[0].Payload, "rm -rf build/x", strings.Repeat("x", 64<<10), 1)
+	if got := says(t, dir, large, "claude-code"); got.Status != 0 || !strings.Contains(got.Stderr, "full") {
 		t.Errorf("got %+v", got)
 	}
-	if got := hookSays(t, dir, large, "claude-code", "--fail-closed", "--hooks", hooksFile(t, noRemoval)); !strings.Contains(got.Stdout, `"deny"`) {
+	if got := says(t, dir, large, "claude-code", "--fail-closed", "--hooks", hookcalltest.HooksFile(t, hookcalltest.NoRemoval)); !strings.Contains(got.Stdout, `"deny"`) {
 		t.Errorf("fails open: %+v", got)
 	}
-	s, err := publish.Inspect(outboxDir(dir, sharedName))
+	s, err := publish.Inspect(SharedOutbox(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +81,10 @@ func TestHook_FullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if got := hookSays(t, dir, removals[1].payload, "codex"); got != (said{}) {
+	if got := says(t, dir, hookcalltest.Removals[1].Payload, "codex"); got != (hookcalltest.Said{}) {
 		t.Errorf("got %+v", got)
 	}
-	if calls := callsIn(t, recorded(t, dir)); len(calls) != 2 {
+	if calls := hookcalltest.Calls(t, recorded(t, dir)); len(calls) != 2 {
 		t.Errorf("%d calls, want those before and behind", len(calls))
 	}
 }

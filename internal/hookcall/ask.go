@@ -1,9 +1,8 @@
-package publisher
+package hookcall
 
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/agents"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
@@ -24,28 +24,36 @@ const answerSoon = 250 * time.Millisecond
 // errSilent is why a request is given up.
 var errSilent = errors.New("publisher does not answer")
 
+// Ask asks the publisher that serves a data directory about a document of a tool,
+// as the hook command does, for at most [DefaultTimeout].
+func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	h := &hook{Flags: Flags{Timeout: DefaultTimeout}, dataDir: dataDir, tool: tool}
+	return h.ask(ctx, d, true)
+}
+
 // ask asks a publisher: that of --publisher, else the one that serves the data
 // directory. It has to say soon that it is there, and may take longer to do so
 // only where something can be denied.
 func (h *hook) ask(ctx context.Context, d hooks.Document, decides bool) (*hooks.DocumentOutcome, error) {
 	d.Meta.Tenant = h.tenant
-	body, err := json.Marshal(wireOf(d))
+	body, err := EncodeDocument(d)
 	if err != nil {
 		return nil, fmt.Errorf("ask a publisher: %w", err)
 	}
 	patience := answerSoon
 	if point, ok := hooks.PointNamed(string(d.Point)); ok && decides && point.Class == hooks.DecisionClass {
-		patience = h.timeout
+		patience = h.Timeout
 	}
-	reply, err := h.post(ctx, "/v1/hooks/"+h.tool.Name(), documentType, body, patience)
+	reply, err := h.post(ctx, "/v1/hooks/"+h.tool.Name(), DocumentType, body, patience)
 	if err != nil {
 		return nil, err
 	}
-	var answer wireOutcome
-	if err := json.Unmarshal(reply, &answer); err != nil || !answer.valid() {
-		return nil, errors.New("ask a publisher: its answer cannot be read; is it of this version?")
+	out, err := DecodeOutcome(d.Point, reply)
+	if err != nil {
+		return nil, fmt.Errorf("ask a publisher: %w", err)
 	}
-	out := answer.outcome(d.Point)
 	return &out, nil
 }
 
@@ -65,7 +73,7 @@ func (h *hook) post(ctx context.Context, path, contentType string, body []byte, 
 		return nil, fmt.Errorf("ask a publisher: %w", err)
 	}
 	req.Header.Set("Content-Type", contentType)
-	if h.token != "" && h.publisher != "" {
+	if h.token != "" && h.Publisher != "" {
 		req.Header.Set("Authorization", "Bearer "+h.token)
 	}
 	resp, err := client.Do(req)
@@ -85,12 +93,12 @@ func (h *hook) post(ctx context.Context, path, contentType string, body []byte, 
 }
 
 // maxAnswer bounds what a publisher may answer.
-const maxAnswer = 2 * maxPayload
+const maxAnswer = 2 * MaxPayload
 
 // unreached returns the error of a request that got no answer. Where there is
 // no publisher on this machine, nobody is to be asked.
 func (h *hook) unreached(ctx context.Context, err error) error {
-	if h.publisher == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
+	if h.Publisher == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
 		return errNobody
 	}
 	h.away = true
@@ -107,13 +115,13 @@ func (h *hook) unreached(ctx context.Context, err error) error {
 func (h *hook) publisherClient() (string, *http.Client, error) {
 	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if h.publisher == "" {
+	if h.Publisher == "" {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialSocket(ctx, h.dataDir)
+			return Dial(ctx, h.dataDir)
 		}
 		return "http://localhost", client, nil
 	}
-	u, err := publisherURL(h.publisher)
+	u, err := publisherURL(h.Publisher)
 	if err != nil {
 		return "", nil, err
 	}

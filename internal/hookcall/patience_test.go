@@ -1,10 +1,7 @@
-package publisher
+package hookcall
 
 import (
-	"context"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,16 +11,16 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/agents"
 	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // impatient returns a hook that waits for hardly anything.
-func impatient(t *testing.T, stdin io.Reader, flags hookFlags) *hook {
+func impatient(t *testing.T, stdin io.Reader, flags Flags) *hook {
 	t.Helper()
-	h := &hook{hookFlags: flags, dataDir: t.TempDir(), stdin: stdin, patience: 300 * time.Millisecond}
-	h.timeout = 200 * time.Millisecond
+	h := &hook{Flags: flags, dataDir: t.TempDir(), stdin: stdin, patience: 300 * time.Millisecond}
+	h.Timeout = 200 * time.Millisecond
 	h.identify([]string{"claude-code"})
 	return h
 }
@@ -33,13 +30,13 @@ func impatient(t *testing.T, stdin io.Reader, flags hookFlags) *hook {
 func TestHook_StdinStaysOpen(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		r, w := io.Pipe()
-		h := impatient(t, r, hookFlags{failClosed: closed})
+		h := impatient(t, r, Flags{FailClosed: closed})
 		dir := h.dataDir
 		a := h.answer(t.Context())
 		if want := map[bool]int{true: 2}[closed]; a.reply.Exit != want || len(a.reply.Stdout) > 0 || !strings.Contains(strings.Join(a.problems, " "), errLate.Error()) {
 			t.Errorf("with --fail-closed %v: got %+v", closed, a)
 		}
-		if err := sweep(t.Context(), dir); err != nil {
+		if err := Sweep(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
 		if got := recorded(t, dir); len(got) != 1 || got[0].Kind() != events.Custom || !strings.Contains(string(got[0].Data), errLate.Error()) {
@@ -52,8 +49,8 @@ func TestHook_StdinStaysOpen(t *testing.T) {
 // What has been decided is said, also when it cannot be recorded in time.
 func TestHook_DecidedInTime(t *testing.T) {
 	for _, closed := range []bool{false, true} {
-		h := impatient(t, strings.NewReader(removals[0].payload), hookFlags{hooks: hooksFile(t, noRemoval), failClosed: closed})
-		hanging := filepath.Join(outboxDir(h.dataDir, sharedName), "outbox.json")
+		h := impatient(t, strings.NewReader(hookcalltest.Removals[0].Payload), Flags{Hooks: hookcalltest.HooksFile(t, hookcalltest.NoRemoval), FailClosed: closed})
+		hanging := filepath.Join(SharedOutbox(h.dataDir), "outbox.json")
 		if err := os.MkdirAll(filepath.Dir(hanging), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -62,12 +59,12 @@ func TestHook_DecidedInTime(t *testing.T) {
 		}
 		dir := h.dataDir
 		a := h.answer(t.Context())
-		if files, err := filepath.Glob(filepath.Join(spoolDir(dir), "*")); err != nil || len(files) != 1 {
+		if files, err := filepath.Glob(filepath.Join(SpoolDir(dir), "*")); err != nil || len(files) != 1 {
 			t.Errorf("what is missing is told in %v, %v", files, err)
 		} else if list, err := spooled(files[0]); err != nil || len(list) != 1 || list[0].Run != "s1" {
 			t.Errorf("what is missing is told as %v, %v; want of run s1", list, err)
 		}
-		if got := string(a.reply.Stdout); !strings.Contains(got, `"deny"`) || !closed && got != removals[0].denied+"\n" {
+		if got := string(a.reply.Stdout); !strings.Contains(got, `"deny"`) || !closed && got != hookcalltest.Removals[0].Denied+"\n" {
 			t.Errorf("with --fail-closed %v: got %+v", closed, a)
 		}
 		if f, err := os.OpenFile(hanging, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {
@@ -86,7 +83,7 @@ func (panicking) Read([]byte) (int, error) { panic("boom") }
 // A panic allows nothing where nothing goes on without a decision.
 func TestHook_Panics(t *testing.T) {
 	for _, closed := range []bool{false, true} {
-		a := impatient(t, panicking{}, hookFlags{failClosed: closed}).answer(t.Context())
+		a := impatient(t, panicking{}, Flags{FailClosed: closed}).answer(t.Context())
 		if want := map[bool]int{true: 2}[closed]; a.reply.Exit != want || !strings.Contains(strings.Join(a.problems, " "), "internal error: boom") {
 			t.Errorf("with --fail-closed %v: got %+v", closed, a)
 		}
@@ -96,13 +93,13 @@ func TestHook_Panics(t *testing.T) {
 // What is no file holds up nobody.
 func TestSweep_NoFile(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(spoolDir(dir), 0o700); err != nil {
+	if err := os.MkdirAll(SpoolDir(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mkfifo(filepath.Join(spoolDir(dir), "a"+spoolSuffix), 0o600); err != nil {
+	if err := syscall.Mkfifo(filepath.Join(SpoolDir(dir), "a"+spoolSuffix), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := sweep(t.Context(), dir); err != nil {
+	if err := Sweep(t.Context(), dir); err != nil {
 		t.Error(err)
 	}
 }
@@ -113,7 +110,7 @@ func TestSweep_TakenMeanwhile(t *testing.T) {
 	if err := spool(dir, (&hook{}).told("", nil)); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(spoolDir(dir), "*"))
+	files, err := filepath.Glob(filepath.Join(SpoolDir(dir), "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -121,7 +118,7 @@ func TestSweep_TakenMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sweep(t.Context(), dir); err != nil {
+	if err := Sweep(t.Context(), dir); err != nil {
 		t.Errorf("while another process has it: %v", err)
 	}
 	if err := os.Remove(files[0]); err != nil {
@@ -153,31 +150,5 @@ func TestHook_WithheldResult(t *testing.T) {
 	d = after(p.Document, &hooks.DocumentOutcome{Value: `{"status":"error","error":"[withheld]"}`})
 	if d.Error != "[withheld]" {
 		t.Errorf("got %q", d.Error)
-	}
-}
-
-// full is an outbox that takes nothing.
-type full struct{}
-
-func (full) Append(context.Context, events.Event) (events.Event, error) {
-	return events.Event{}, publish.ErrFull
-}
-
-// An outbox that is full makes no denial an answer that agents go on after.
-func TestHookService_DeniesWhenFull(t *testing.T) {
-	_, b := open(t)
-	service, err := NewHookService(parseHooks(t, noRemoval), full{}, Options{DataDir: t.TempDir(), Broker: b})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { service.close(context.Background()) })
-	h := Handler(full{}, HandlerOptions{Hooks: service})
-	harmless := strings.Replace(removals[0].payload, "rm -rf build/x", "ls", 1)
-	for payload, want := range map[string]int{removals[0].payload: http.StatusOK, harmless: http.StatusServiceUnavailable} {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/hooks/claude-code", strings.NewReader(payload)))
-		if w.Code != want || (want == http.StatusOK) != (w.Body.String() == removals[0].denied+"\n") {
-			t.Errorf("got %d %s, want %d", w.Code, w.Body, want)
-		}
 	}
 }

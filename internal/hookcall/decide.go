@@ -1,4 +1,4 @@
-package publisher
+package hookcall
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func (h *hook) decide(ctx context.Context, p agents.Payload) (*hooks.DocumentOut
 	if p.Document.Point == "" {
 		return nil, nil //nolint:nilnil // there is nothing to decide
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.timeout)
+	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
 	defer cancel()
 	local, err := h.askHere(ctx, p.Document)
 	if err != nil || local != nil && local.Verdict == hooks.Deny {
@@ -36,15 +36,15 @@ func (h *hook) decide(ctx context.Context, p agents.Payload) (*hooks.DocumentOut
 
 // askHere asks the hooks of --hooks; nil without the flag.
 func (h *hook) askHere(ctx context.Context, d hooks.Document) (*hooks.DocumentOutcome, error) {
-	if h.hooks == "" {
+	if h.Hooks == "" {
 		return nil, nil //nolint:nilnil // no hooks, no opinion
 	}
-	file, err := hookconfig.Load(h.hooks)
+	file, err := hookconfig.Load(h.Hooks)
 	if err != nil {
 		return nil, err
 	}
 	r := hooks.NewRegistry(hooks.Options{
-		Appender: lateOnly{hookAppender{h}}, Source: hookSource, ChainTimeout: h.timeout,
+		Appender: LateOnly{To: hookAppender{h}}, Source: Source, ChainTimeout: h.Timeout,
 	})
 	if err := file.Register(r, hookconfig.Options{}); err != nil {
 		return nil, err
@@ -53,30 +53,30 @@ func (h *hook) askHere(ctx context.Context, d hooks.Document) (*hooks.DocumentOu
 	d.Meta.Tenant = h.tenantOr()
 	out, err := r.DispatchDocument(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("ask the hooks of %s: %w", h.hooks, err)
+		return nil, fmt.Errorf("ask the hooks of %s: %w", h.Hooks, err)
 	}
 	return &out, nil
 }
 
-// hookSource is the source of events about hooks that run on by themselves.
-const hookSource = "/hooks"
+// Source is the source of events about hooks that run on by themselves.
+const Source = "/hooks"
 
 // hookAppender records events of hooks that run on.
 type hookAppender struct{ h *hook }
 
-// Append implements [Appender].
+// Append implements [hooks.Appender].
 func (a hookAppender) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	return e, a.h.record(ctx, []events.Event{e})
 }
 
-// lateOnly records the executions that end after their dispatch. The others are
+// LateOnly records the executions that end after their dispatch. The others are
 // in the event of the payload.
-type lateOnly struct{ to Appender }
+type LateOnly struct{ To hooks.Appender }
 
-// Append implements [Appender].
-func (l lateOnly) Append(ctx context.Context, e events.Event) (events.Event, error) {
+// Append implements [hooks.Appender].
+func (l LateOnly) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	if e.Kind() != events.HookExecuted {
 		return e, nil
 	}
-	return l.to.Append(ctx, e)
+	return l.To.Append(ctx, e)
 }

@@ -1,4 +1,4 @@
-package publisher
+package hookcall
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 // with it. Events then go into files of their own, one for each payload, and from
 // there into the outbox as soon as that can be had.
 
-// spoolDir is where these files are.
-func spoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
+// SpoolDir returns the folder of a data directory where these files are.
+func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
 
 const (
 	spoolSuffix = ".jsonl"
@@ -36,7 +36,7 @@ const (
 
 // spool keeps events, which have been redacted, in a file.
 func spool(dataDir string, list []events.Event) error {
-	dir := spoolDir(dataDir)
+	dir := SpoolDir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
@@ -51,10 +51,12 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// sweep brings spooled events into the shared outbox. It goes on with the other
-// files after one that it cannot take, and returns the first error.
-func sweep(ctx context.Context, dataDir string) error {
-	entries, err := os.ReadDir(spoolDir(dataDir))
+// Sweep brings spooled events of a data directory into its shared outbox: each file
+// is removed when its events are there, and may come again if that is interrupted.
+// It goes on with the other files after one that it cannot take, and returns the
+// first error. Several processes may sweep at a time.
+func Sweep(ctx context.Context, dataDir string) error {
+	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -62,7 +64,7 @@ func sweep(ctx context.Context, dataDir string) error {
 		if !strings.HasSuffix(entry.Name(), spoolSuffix) || !entry.Type().IsRegular() {
 			continue
 		}
-		if e := sweepFile(ctx, dataDir, filepath.Join(spoolDir(dataDir), entry.Name())); err == nil {
+		if e := sweepFile(ctx, dataDir, filepath.Join(SpoolDir(dataDir), entry.Name())); err == nil {
 			err = e
 		}
 	}
@@ -84,7 +86,7 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 		return err
 	}
 	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction} // they are redacted
-	if _, err := publish.AppendShared(ctx, outboxDir(dataDir, sharedName), opts, list...); err != nil {
+	if _, err := publish.AppendShared(ctx, SharedOutbox(dataDir), opts, list...); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
@@ -111,13 +113,13 @@ func spooled(path string) (list []events.Event, err error) {
 	return list, nil
 }
 
-// sweepAlways sweeps until ctx ends.
-func sweepAlways(ctx context.Context, dataDir string, logger *slog.Logger) {
+// SweepAlways sweeps until ctx ends. What cannot be taken is logged, and tried again.
+func SweepAlways(ctx context.Context, dataDir string, logger *slog.Logger) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
-		if err := sweep(ctx, dataDir); err != nil && ctx.Err() == nil {
-			logger.WarnContext(ctx, "events of hooks stay in files", "folder", spoolDir(dataDir), "error", err)
+		if err := Sweep(ctx, dataDir); err != nil && ctx.Err() == nil {
+			logger.WarnContext(ctx, "events of hooks stay in files", "folder", SpoolDir(dataDir), "error", err)
 		}
 		select {
 		case <-ctx.Done():

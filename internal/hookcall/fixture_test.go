@@ -1,0 +1,29 @@
+package hookcall
+
+import (
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// says runs the command on a payload.
+func says(tb testing.TB, dir, payload string, args ...string) hookcalltest.Said {
+	tb.Helper()
+	shared := &cli.Shared{}
+	publisher := cli.Group("publisher", "The command that has hook", Command(shared))
+	shared.Register(publisher)
+	return hookcalltest.Says(tb, publisher, dir, payload, args...)
+}
+
+// recorded returns what hook commands have left in a data directory. On a busy
+// machine it can lie in the spool.
+func recorded(tb testing.TB, dir string) []events.Event {
+	tb.Helper()
+	if err := Sweep(tb.Context(), dir); err != nil {
+		tb.Fatal(err)
+	}
+	return hookcalltest.Forwarded(tb, natstest.Start(tb), dir)
+}

@@ -29,7 +29,7 @@ func Command() *cobra.Command {
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		opts   Options
-		bucket bool
+		places Places
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -52,7 +52,9 @@ until that one ends or does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			opts.NoBucket = !bucket
+			if err := places.Apply(&opts); err != nil {
+				return err
+			}
 			if err := opts.checkStandby(shared.NATSURL); err != nil {
 				return cli.Usage("%w", err)
 			}
@@ -66,12 +68,9 @@ until that one ends or does not answer.`,
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
-	cmd.Flags().StringVar((*string)(&opts.CheckpointFile), "checkpoint-file", "", checkpointFileUsage)
-	cmd.Flags().BoolVar(&bucket, "checkpoint-bucket", true, "keep the newest checkpoints in the broker's bucket too")
+	places.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")
 	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
-	cmd.Flags().StringVar(&opts.TilesListen, "tiles-listen", "",
-		"`address` on which to serve the ledgers as tlog-tiles, read only: who recorded what when, never what events say")
 	cmd.Flags().DurationVar(&opts.Silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
 	return cmd
 }

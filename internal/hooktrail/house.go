@@ -19,7 +19,8 @@ import (
 type house struct {
 	broker   *broker.Broker
 	dataDir  string
-	tenant   string // empty: all
+	tenant   string          // empty: all
+	audit    auditor.Options // where the auditor shows what it has signed; the rest is the house's
 	log      *slog.Logger
 	registry *prometheus.Registry // where metrics shows its numbers; nil: nowhere
 }
@@ -57,10 +58,13 @@ func (h *house) consumers() [][]consumer {
 }
 
 func (h *house) runAuditor(ctx context.Context, m mode, progress func(consume.Progress)) error {
-	return auditor.Run(ctx, auditor.Options{
-		Broker: h.broker, DataDir: h.dataDir, Tenant: h.tenant, Drain: bool(m),
-		Progress: progress, Logger: h.log.With("part", auditorName),
-	})
+	o := h.audit
+	o.Broker, o.DataDir, o.Tenant, o.Drain = h.broker, h.dataDir, h.tenant, bool(m)
+	o.Progress, o.Logger = progress, h.log.With("part", auditorName)
+	if m == draining {
+		o.TilesListen = "" // for what is left
+	}
+	return auditor.Run(ctx, o)
 }
 
 func (h *house) runTracker(ctx context.Context, m mode, progress func(consume.Progress)) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
@@ -35,6 +36,7 @@ type UpOptions struct {
 	DrainTimeout time.Duration
 	Redactor     publish.Redactor // all rules of pkg/redact when nil
 	Hooks        *hookconfig.File // what decides; nil: nothing is decided
+	Audit        auditor.Options  // where the auditor shows what it has signed; the rest is set by Up
 	Logger       *slog.Logger
 	Listening    func(Addresses) // called once events are taken in
 }
@@ -54,6 +56,7 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		opts      UpOptions
 		redaction publisher.Redaction
 		hookFile  publisher.HookFile
+		places    auditor.Places
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -76,6 +79,10 @@ was acknowledged is lost by that.`,
 			opts.Login, opts.Auth = broker.Login(shared.Login), broker.AuthMode(shared.Auth)
 			opts.Redactor = redaction.Redactor()
 			opts.Listening = func(a Addresses) { printAddresses(cmd, shared, a) }
+			opts.Audit.Tenant = opts.Tenant
+			if err := places.Apply(&opts.Audit); err != nil {
+				return err
+			}
 			if err := opts.Validate(); err != nil {
 				return cli.Usage("%w", err)
 			}
@@ -94,6 +101,7 @@ was acknowledged is lost by that.`,
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how long stopping may take")
 	redaction.Register(cmd)
 	hookFile.Register(cmd)
+	places.Register(cmd)
 	return cmd
 }
 
@@ -150,7 +158,7 @@ type up struct {
 func newUp(opts UpOptions, b *broker.Broker) *up {
 	registry := prometheus.NewRegistry()
 	u := &up{opts: opts, house: &house{
-		broker: b, dataDir: opts.DataDir, tenant: opts.Tenant, log: opts.Logger, registry: registry,
+		broker: b, dataDir: opts.DataDir, tenant: opts.Tenant, audit: opts.Audit, log: opts.Logger, registry: registry,
 	}}
 	u.parts = append(u.parts, newPart(publisherName, u.publish), newPart(outboxName, u.share))
 	for _, group := range u.house.consumers() {

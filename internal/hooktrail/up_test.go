@@ -26,17 +26,19 @@ type running struct {
 }
 
 // startUp runs a house in dir until the test ends or stops it.
-func startUp(t *testing.T, dir string) running {
+func startUp(t *testing.T, dir string, change ...func(*UpOptions)) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	listening := make(chan Addresses, 1)
 	ended := make(chan error, 1)
-	go func() {
-		ended <- Up(ctx, UpOptions{
-			DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: defaultDrain,
-			Logger: slog.New(slog.DiscardHandler), Listening: func(a Addresses) { listening <- a },
-		})
-	}()
+	opts := UpOptions{
+		DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: defaultDrain,
+		Logger: slog.New(slog.DiscardHandler), Listening: func(a Addresses) { listening <- a },
+	}
+	for _, c := range change {
+		c(&opts)
+	}
+	go func() { ended <- Up(ctx, opts) }()
 	stopped := false
 	stop := func() {
 		if stopped {

@@ -1,0 +1,34 @@
+package auditor
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/cli"
+)
+
+// Places are the flags that say where an auditor shows what it has signed, besides
+// its ledgers.
+type Places struct {
+	file   CheckpointFile
+	bucket bool
+	tiles  string
+}
+
+// Register adds the flags to cmd.
+func (p *Places) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar((*string)(&p.file), "checkpoint-file", "", checkpointFileUsage)
+	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "keep the newest checkpoints in the broker's bucket too")
+	flags.StringVar(&p.tiles, "tiles-listen", "",
+		"`address` on which to serve the ledgers as tlog-tiles, read only: who recorded what when, never what events say")
+}
+
+// Apply sets o, whose tenant is known by then, to what the flags say. Its error is
+// one of usage.
+func (p *Places) Apply(o *Options) error {
+	if err := p.file.validate(o.Tenant); err != nil {
+		return cli.Usage("%w", err)
+	}
+	o.CheckpointFile, o.NoBucket, o.TilesListen = p.file, !p.bucket, p.tiles
+	return nil
+}

@@ -1,0 +1,83 @@
+package hooktrail
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/auditor"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// urls sends every "url" that is logged.
+type urls struct {
+	slog.Handler
+
+	found chan string
+}
+
+func (u urls) Enabled(context.Context, slog.Level) bool { return true }
+func (u urls) WithAttrs([]slog.Attr) slog.Handler       { return u }
+
+func (u urls) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "url" && strings.Contains(r.Message, "tiles") {
+			u.found <- a.Value.String()
+		}
+		return true
+	})
+	return nil
+}
+
+// What is signed is shown elsewhere by up as by auditor serve: in a file, in the
+// broker's bucket, and as a log that anyone's tools read.
+func TestUp_ShowsCheckpoints(t *testing.T) {
+	dir, away := t.TempDir(), t.TempDir()
+	log := urls{slog.DiscardHandler, make(chan string, 8)}
+	r := startUp(t, dir, func(o *UpOptions) {
+		o.Logger = slog.New(log)
+		o.Audit = auditor.Options{CheckpointFile: auditor.CheckpointFile(filepath.Join(away, "{tenant}")), TilesListen: "127.0.0.1:0"}
+	})
+	r.until(t, "readiness", isReady)
+	r.send(t, "e", 10)
+	file := filepath.Join(away, "default")
+	r.until(t, "a checkpoint in the file", func(int, map[string]PartStatus) bool {
+		signed, err := os.ReadFile(file)
+		if err != nil {
+			return false
+		}
+		c, err := ledger.ReadCheckpoint(signed)
+		return err == nil && c.Size >= 10
+	})
+	served := strings.TrimSuffix(<-log.found, "TENANT") + "default/checkpoint"
+	status, body, err := ask(http.Get(served))
+	if c, errC := ledger.ReadCheckpoint([]byte(body)); err != nil || errC != nil || status != http.StatusOK || c.Size < 10 {
+		t.Errorf("%s: got %d, %v, %v: %s", served, status, err, errC, body)
+	}
+
+	var out bytes.Buffer
+	cmd := auditor.Command()
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	cli.Execute(t.Context(), cmd, []string{"verify", "--data-dir", dir, "--checkpoint-file", file, "--require-trusted", "--json"})
+	var report ledger.Report
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatalf("%v in %s", err, out.String())
+	}
+	if len(report.Kept) != 2 || report.Integrity != ledger.Verified {
+		t.Errorf("compared with %+v", report.Kept)
+	}
+	for _, k := range report.Kept {
+		if k.Unusable || k.Diverged {
+			t.Errorf("%s: %+v", k.From, k)
+		}
+	}
+}

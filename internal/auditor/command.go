@@ -21,7 +21,7 @@ func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
-		accessCommand(shared))
+		accessCommand(shared), agentfsCommand(shared))
 	shared.Register(cmd)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agentfs"
@@ -19,9 +20,14 @@ import (
 // programs open them too.
 const syncEvery = time.Second
 
-// maxRouted is of how many tenants the writer of AgentFS files may hold what it
-// knows, in open files, while it goes through more of them.
-const maxRouted = 64
+// syncAtOnce is how many tenants' files are written beside each other: one that
+// has much to catch up with does not hold up the others, and disks do several
+// things at once.
+const syncAtOnce = 4
+
+// tellAgain is how often the log says that nothing has changed about files that
+// cannot be written, because somebody has them open perhaps.
+const tellAgain = time.Minute
 
 // fileSync keeps the AgentFS files behind the ledgers. The ledgers never wait
 // for it.
@@ -32,6 +38,9 @@ type fileSync struct {
 
 	mu      sync.Mutex // guards pending
 	pending map[string]bool
+
+	told   string // what the log says, the last time; used by run alone
+	toldAt time.Time
 }
 
 func newFileSync(o Options, writer *agentfs.Writer) *fileSync {
@@ -59,11 +68,28 @@ func (s *fileSync) run(ctx context.Context, tick func()) {
 		case <-clock.C:
 			tick()
 		case <-files.C:
-			if err := s.sync(ctx); err != nil && ctx.Err() == nil {
-				s.logger.WarnContext(ctx, "agentfs files were not written", "error", err)
+			if err := s.sync(ctx); ctx.Err() == nil {
+				s.tell(ctx, err)
 			}
 		}
 	}
+}
+
+// tell logs that files were not written, and that they are again.
+func (s *fileSync) tell(ctx context.Context, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text == s.told && (err == nil || time.Since(s.toldAt) < tellAgain) {
+		return
+	}
+	s.told, s.toldAt = text, time.Now()
+	if err == nil {
+		s.logger.InfoContext(ctx, "agentfs files are written again")
+		return
+	}
+	s.logger.WarnContext(ctx, "agentfs files were not written", "error", err)
 }
 
 // all has every tenant's files looked at: some may be behind since the last stop.
@@ -84,23 +110,35 @@ func (s *fileSync) sync(ctx context.Context) error {
 	tenants := slices.Sorted(maps.Keys(s.pending))
 	clear(s.pending)
 	s.mu.Unlock()
-	var errs error
-	for i, tenant := range tenants {
-		err := ctx.Err()
-		if err == nil {
-			err = s.tenant(ctx, tenant)
-		}
-		if i%maxRouted == maxRouted-1 {
-			err = errors.Join(err, s.writer.Close()) // it takes up again where it was
-		}
-		if err != nil && !errors.Is(err, ledger.ErrDamaged) { // which no second try mends
-			s.changed(tenant)
-		}
-		if ctx.Err() == nil || errs == nil { // of an end one word is enough
-			errs = errors.Join(errs, err)
-		}
+	errs := make([]error, len(tenants))
+	var (
+		wg   sync.WaitGroup
+		next atomic.Int64
+	)
+	for range min(syncAtOnce, len(tenants)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(tenants)); i = next.Add(1) - 1 {
+				errs[i] = s.one(ctx, tenants[i])
+			}
+		})
 	}
-	return errs
+	wg.Wait()
+	if ctx.Err() != nil { // of an end one word is enough
+		return ctx.Err()
+	}
+	return errors.Join(errs...)
+}
+
+// one brings the files of a tenant up to date, and notes it again if that failed.
+func (s *fileSync) one(ctx context.Context, tenant string) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.tenant(ctx, tenant)
+	}
+	if err != nil && !errors.Is(err, ledger.ErrDamaged) { // which no second try mends
+		s.changed(tenant)
+	}
+	return err
 }
 
 func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {

@@ -67,6 +67,8 @@ type Options struct {
 	Progress func(consume.Progress)
 
 	now func() time.Time // tests
+
+	stream ledger.Stream // that a state which is new begins with; see Rebuild
 }
 
 func (o Options) withDefaults() Options {
@@ -118,6 +120,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if err := placeOf(o.DataDir).settle(ctx, o.Logger); err != nil {
+		return o.beforeServing(ctx, err)
+	}
 	p, err := openProjection(ctx, o)
 	if err != nil {
 		return o.beforeServing(ctx, err)

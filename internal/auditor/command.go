@@ -20,6 +20,7 @@ import (
 func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
+		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
 		accessCommand(shared), agentfsCommand(shared))
 	shared.Register(cmd)

@@ -52,6 +52,9 @@ func (p *projected) compare(ctx context.Context) error {
 		return err
 	}
 	fresh := p.stream.Epoch == 0
+	if fresh {
+		p.stream = p.opts.stream
+	}
 	have, err := p.positions(ctx, ledgers)
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func (p *projected) goBack(ctx context.Context, k known, have ledger.Position) {
 // auditor made; the zero Position where there is none any more. One that cannot
 // be read is held back, and left out.
 func (p *projected) positions(ctx context.Context, ledgers []known) (map[string]ledger.Position, error) {
-	tenants, err := ledger.Tenants(LedgerDir(p.opts.DataDir))
+	tenants, err := p.opts.tenants()
 	if err != nil { // only of ids so long that the folder does not tell them
 		p.opts.Logger.ErrorContext(ctx, "ledgers were not read", "error", err)
 	}

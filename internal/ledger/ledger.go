@@ -29,7 +29,7 @@ const (
 	defaultCache  = 16 << 20
 	maxKnownRuns  = 4096
 	walPages      = 2000 // as many pages in the log before they go to the file: 16 MB
-	minCacheBytes = 1 << 20
+	minCacheBytes = 256 << 10
 )
 
 // Options are the settings of [Open] and [OpenSet].

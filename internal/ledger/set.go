@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// maxOpen is how many ledgers a [Set] keeps open.
-const maxOpen = 64
+// maxOpen is how many ledgers a [Set] keeps open, each with three files.
+const maxOpen = 256
 
 // Set is the ledgers of all tenants below one folder, open for writing. The ones
 // that were used last stay open, and share one cache. It belongs to one

@@ -34,11 +34,27 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 			}
 		})
 	}
-	for _, tenant := range tenants {
+	for _, tenant := range s.openFirst(tenants) {
 		next <- tenant
 	}
 	close(next)
 	wg.Wait()
+}
+
+// openFirst puts those in front whose ledgers are open: behind others they would
+// be closed before it is their turn.
+func (s *Set) openFirst(tenants []string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first, rest []string
+	for _, tenant := range tenants {
+		if _, ok := s.open[tenant]; ok {
+			first = append(first, tenant)
+		} else {
+			rest = append(rest, tenant)
+		}
+	}
+	return append(first, rest...)
 }
 
 // lend opens a ledger, or takes it from those that are open, closing another one

@@ -117,7 +117,10 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		// way round.
 		opts.Kept = append(opts.Kept, v.checkpointFile.kept(cmd.Context(), opts.Tenant))
 	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
+	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
 	report, err := v.verify(cmd.Context(), shared, opts)
+	bar.Finish()
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,12 @@ type VerifyOptions struct {
 	Trusted []byte
 	// Kept are checkpoints that were found where the auditor puts them, outside
 	// the ledger. Unlike Trusted they count only when the Key has signed them.
-	Kept           []Kept
+	Kept []Kept
+	// Progress is told how many leaves were checked, and of how many; nil: nobody.
+	// It is called by one goroutine, and from the beginning again when the file
+	// changed meanwhile.
+	Progress func(done, total int64)
+
 	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without Trusted or one of Kept
 }
 
@@ -190,8 +195,13 @@ func (v *verifier) read(ctx context.Context, conn, beside *sqlite.Conn) (*comple
 	if err != nil {
 		return nil, err
 	}
+	total, err := expected(conn)
+	if err != nil {
+		return nil, err
+	}
 	records := readRecords(ctx, beside)
 	w := newWalk(v, conn, names, records)
+	w.expected = total
 	walkErr := w.all(ctx)
 	side, err := records.finish(walkErr != nil)
 	if err = errors.Join(walkErr, err); err != nil {

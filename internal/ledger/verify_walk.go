@@ -36,8 +36,9 @@ type walk struct {
 	buf     [8][]byte
 	leaf    []byte
 
-	indexed indexed // what the indexes should have
-	classes map[Class]int64
+	indexed  indexed // what the indexes should have
+	expected int64   // leaves
+	classes  map[Class]int64
 }
 
 // indexed are the entries of the indexes.
@@ -93,6 +94,7 @@ func (w *walk) all(ctx context.Context) (err error) {
 		if err := w.nextLeaf(); err != nil {
 			return err
 		}
+		w.progress()
 		if err := w.arrived(); err != nil {
 			return err
 		}

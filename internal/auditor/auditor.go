@@ -39,6 +39,7 @@ type Options struct {
 	DataDir string         // required; ledgers, keys and AgentFS files lie below it
 	Tenant  string         // only this tenant's messages; empty means all
 	Drain   bool           // handle all up to the stream's last message at start, then return
+	Keep    []ledger.Keep  // how long payloads are kept, by class; the first rule that fits counts, and without one all is kept
 	Silence time.Duration  // how long a run is silent before it counts as ended; 30 minutes by default
 
 	// CheckpointFile is where the newest checkpoints are kept besides, best on a
@@ -184,11 +185,14 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	wg.Go(func() { files.run(beside, func() { p.renewSilent(beside) }) })
 	wg.Go(func() { p.bucket.run(beside) })
 	wg.Go(func() { p.keepers.run(beside) })
+	wg.Go(func() { p.scrubOften(beside) })
+	past := newRetention(p)
 	wg.Go(func() { p.tiles.run(beside, o.Logger) })
 	var unsent error
 	if o.Drain {
-		unsent = p.sender.drain(ctx)
+		unsent = errors.Join(past.all(ctx), p.sender.drain(ctx))
 	} else {
+		wg.Go(func() { past.run(beside) })
 		wg.Go(func() { p.sender.run(beside) })
 	}
 	opts := consume.Options{
@@ -212,11 +216,13 @@ func finish(ctx context.Context, o Options, p *projected, files *fileSync) error
 	if o.Drain && ctx.Err() == nil {
 		p.renewSilent(ctx)
 		p.lastCheckpoints(ctx)
+		p.lastScrubs(ctx)
 		return errors.Join(files.sync(ctx), files.close())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
 	defer cancel()
 	p.lastCheckpoints(ctx)
+	p.scrubAll(ctx)
 	if err := files.sync(ctx); err != nil {
 		// The next start takes it up where it is.
 		o.Logger.WarnContext(ctx, "agentfs files are behind the ledger", "error", err)
@@ -224,13 +230,16 @@ func finish(ctx context.Context, o Options, p *projected, files *fileSync) error
 	return files.close()
 }
 
+// lockName is the name of the file that the auditor of a data directory has locked.
+const lockName = "auditor.lock"
+
 // acquire takes the lock that makes this process the auditor of the data
 // directory.
 func acquire(ctx context.Context, o Options) (*filelock.Lock, error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
 	}
-	return filelock.Wait(ctx, filepath.Join(LedgerDir(o.DataDir), "auditor.lock"), func() {
+	return filelock.Wait(ctx, filepath.Join(LedgerDir(o.DataDir), lockName), func() {
 		o.Logger.InfoContext(ctx, "another process is the auditor of this data directory: waiting for it to end")
 	})
 }

@@ -22,7 +22,8 @@ func Command() *cobra.Command {
 	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
-		accessCommand(shared), agentfsCommand(shared))
+		accessCommand(shared), agentfsCommand(shared),
+		eraseCommand(shared), holdCommand(shared), pruneCommand(shared))
 	shared.Register(cmd)
 	return cmd
 }
@@ -30,6 +31,7 @@ func Command() *cobra.Command {
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		opts   Options
+		keep   keepRules
 		places Places
 	)
 	cmd := &cobra.Command{
@@ -53,6 +55,7 @@ until that one ends or does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			opts.Keep = keep
 			if err := places.Apply(&opts); err != nil {
 				return err
 			}
@@ -68,6 +71,7 @@ until that one ends or does not answer.`,
 			})
 		},
 	}
+	cmd.Flags().Var(&keep, "keep", keepUsage)
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
 	places.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")

@@ -26,6 +26,7 @@ type projected struct {
 	bucket   *bucketKeeper // among keepers; nil: not asked for
 	tiles    *tilesServer  // nil: not asked for
 	sender   *sender
+	scrubs   scrubs
 
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
 	set     *ledger.Set
@@ -61,6 +62,9 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 		return nil, errors.Join(err, p.close())
 	}
 	if err := p.compare(ctx); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	if err := p.findUnclean(); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	p.at = p.start.Sequence
@@ -107,6 +111,13 @@ func (p *projected) report(ctx context.Context, tenant string, done ledger.Appen
 	for _, f := range done.Found {
 		p.opts.Logger.WarnContext(ctx, "a record was set apart", "tenant", tenant, "finding", string(f.Finding),
 			"leaf", f.Leaf, "producer", f.Producer, "stream_sequence", f.StreamSequence)
+	}
+	for _, o := range done.Orders {
+		p.opts.Logger.InfoContext(ctx, "an order came", "tenant", tenant, "order", o.Order.ID, "action", string(o.Order.Action),
+			"effect", string(o.Effect), "removed", o.Removed, "leaf", o.Leaf)
+		if o.Removed > 0 {
+			p.scrubs.add(tenant, nil)
+		}
 	}
 	p.opts.Logger.DebugContext(ctx, "ledger appended", "tenant", tenant,
 		"leaves", done.Leaves, "seen_again", done.Again, "copies", done.Copies)

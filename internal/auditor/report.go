@@ -36,6 +36,7 @@ func PrintReport(out io.Writer, r ledger.Report) {
 	l.integrity(r)
 	l.completeness(r)
 	l.trusted(r)
+	l.redacted(r.Redacted)
 	if r.SetApart > 0 {
 		l.print("Set apart", "", plural(r.SetApart, "record", "records"))
 		for i, f := range r.Findings {

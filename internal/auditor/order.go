@@ -1,0 +1,172 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+const (
+	orderPoll = 50 * time.Millisecond // how often is looked whether an order has come
+	orderWait = time.Minute
+)
+
+// giveOrders signs orders and puts them on record, cut into as many as fit into
+// events, and returns their ids. When it returns nil all are on disk, in the
+// outbox that the auditor sends; each takes effect where it comes back in the
+// stream. After an error those whose ids it returns are.
+func giveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
+	if !ledger.HasKey(KeyDir(dataDir)) {
+		return nil, fmt.Errorf("an order needs the signing key, and there is none in %s", KeyDir(dataDir))
+	}
+	key, err := ledger.OpenKey(KeyDir(dataDir))
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range orders {
+		for _, part := range o.Split(events.NewID) {
+			signed, err := key.Sign(part)
+			if err != nil {
+				return ids, err
+			}
+			if _, err := RecordAccess(ctx, dataDir, part.Tenant, accessOf(part, string(signed))); err != nil {
+				return ids, err
+			}
+			ids = append(ids, part.ID)
+		}
+	}
+	return ids, nil
+}
+
+// accessOf returns the record that brings an order.
+func accessOf(o ledger.Order, signed string) events.AuditAccessedData {
+	d := events.AuditAccessedData{Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Order: signed}
+	s := events.AuditSelection{
+		Run: o.Selection.Run, Event: o.Selection.Event, User: o.Selection.User, Kind: o.Selection.Kind, Hold: o.Hold,
+		From: given(o.Selection.From), To: given(o.Selection.To),
+	}
+	if s != (events.AuditSelection{}) {
+		d.Selection = &s
+	}
+	return d
+}
+
+// ordering are the flags of the commands that give orders.
+type ordering struct {
+	purpose
+
+	dryRun bool
+	wait   time.Duration
+}
+
+func (f *ordering) register(cmd *cobra.Command) {
+	f.purpose.register(cmd.Flags())
+	cmd.Flags().DurationVar(&f.wait, "wait", orderWait, "how long to wait until it has taken effect")
+}
+
+// order returns an order of an action, filled in but for what it is about.
+func (f *ordering) order(action events.AuditAction) (ledger.Order, error) {
+	if f.reason == "" {
+		return ledger.Order{}, cli.Usage("say why, for the record: --reason")
+	}
+	by := f.by
+	if by == "" {
+		by = systemUser()
+	}
+	return ledger.Order{
+		Action: action, ID: events.NewID(), Time: time.Now().UTC(), By: by, Reason: f.reason, Ticket: f.ticket,
+	}, nil
+}
+
+// give gives orders and waits until they have taken effect, and nothing is left in
+// files of what they destroyed. Where no auditor runs it does its work once.
+func (f *ordering) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Obeyed, error) {
+	ids, err := giveOrders(cmd.Context(), shared.DataDir, orders)
+	if err != nil {
+		return nil, err
+	}
+	done, err := f.await(cmd, shared, r, ids)
+	if err != nil {
+		return nil, fmt.Errorf("%w (the order is signed and on record, and takes effect when the auditor has sent it and read it back)", err)
+	}
+	return done, nil
+}
+
+func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, ids []string) ([]ledger.Obeyed, error) {
+	if err := drainUnserved(cmd, shared); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait)
+	defer cancel()
+	tick := time.NewTicker(orderPoll)
+	defer tick.Stop()
+	for {
+		done, err := cameAll(ctx, r, ids)
+		if err != nil {
+			return nil, err
+		}
+		unclean, err := ledger.Unclean(LedgerDir(shared.DataDir), r.Tenant())
+		if err != nil {
+			return nil, err
+		}
+		if len(done) == len(ids) && !unclean {
+			return done, nil
+		}
+		select {
+		case <-ctx.Done():
+			if len(done) == len(ids) {
+				return nil, fmt.Errorf("nothing reads it any more, but somebody reads the ledger, in whose log it lies until that ends: %w", ctx.Err())
+			}
+			return nil, fmt.Errorf("wait for the order's effect: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// cameAll returns what orders did, those that have come.
+func cameAll(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Obeyed, err error) {
+	for _, id := range ids {
+		done, ok, err := r.Came(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			all = append(all, done)
+		}
+	}
+	return all, nil
+}
+
+// drainUnserved does the auditor's work once, unless one runs and does it.
+func drainUnserved(cmd *cobra.Command, shared *cli.Shared) error {
+	lock, err := filelock.Try(filepath.Join(LedgerDir(shared.DataDir), lockName))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := lock.Unlock(); err != nil {
+		return err
+	}
+	o := broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: shared.Logger(cmd), Login: broker.Login(shared.Login),
+		Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
+	}
+	return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
+		return Run(cmd.Context(), Options{
+			Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Drain: true, Logger: shared.Logger(cmd),
+		})
+	})
+}

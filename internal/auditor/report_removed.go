@@ -1,0 +1,58 @@
+package auditor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// redacted prints what was destroyed by order and what may not be, if there is any.
+func (l lines) redacted(r ledger.Redacted) {
+	if r.Erased+r.Pruned == 0 && len(r.Orders) == 0 {
+		return
+	}
+	l.print("Redacted", "", strings.Join([]string{
+		fmt.Sprintf("%s erased%s", thousands(r.Erased), givers(r.Orders, events.AuditErase)),
+		fmt.Sprintf("%s pruned", thousands(r.Pruned)),
+		plural(int64(r.Holds), "hold", "holds"),
+	}, " · "))
+	n := 0
+	for _, o := range r.Orders {
+		if o.Effect != ledger.EffectHeld {
+			continue
+		}
+		if n++; n > maxLines {
+			break
+		}
+		l.print("", "  ", fmt.Sprintf("leaf %d: the order of %s to %s %s was stopped by a hold", o.Leaf, giver(o), o.Action, selectionText(o.Selection)))
+	}
+}
+
+// givers says in brackets on whose orders records were destroyed.
+func givers(orders []ledger.OrderAt, action events.AuditAction) string {
+	var all []string
+	for _, o := range orders {
+		if who := giver(o); o.Action == action && o.Records > 0 && !slices.Contains(all, who) {
+			all = append(all, who)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	if len(all) > maxListed {
+		return fmt.Sprintf(" (%s; and %d more)", strings.Join(all[:maxListed], "; "), len(all)-maxListed)
+	}
+	return " (" + strings.Join(all, "; ") + ")"
+}
+
+func giver(o ledger.OrderAt) string {
+	who := o.By + " " + o.Time.Format(time.DateOnly)
+	if o.Ticket != "" {
+		who = "ticket " + o.Ticket + ", " + who
+	}
+	return who
+}

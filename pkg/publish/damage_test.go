@@ -213,7 +213,8 @@ func TestInspect_DamageBehind(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	p := mustOpen(t, srv.Connect(t), opts)
 	appendMany(t, p, 0, 10)
-	mustClose(t, p)
+	mustFlush(t, p)
+	kill(p)
 	rewriteFile(t, segments(t, opts.Dir)[0], func(b []byte) []byte {
 		from, _ := recordAt(t, b, 3)
 		b[from] ^= 1

@@ -54,6 +54,10 @@
 // A segment in which something is damaged is kept aside, as a copy in the folder
 // "quarantine" of the outbox, with a message that says where and what to do.
 //
+// What the stream has acknowledged does not stay: the outbox forgets it on disk
+// when nothing waits and [Options.KeepSent] has passed, at the latest when it is
+// closed. What was damaged stays in "quarantine" until somebody removes it.
+//
 // # Sharing
 //
 // [AppendShared] appends to an outbox that many processes share, each of them

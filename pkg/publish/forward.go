@@ -20,15 +20,16 @@ type forwarder struct {
 	batcher *batcher
 	now     chan struct{} // has room for one: do not wait for more events
 
-	cursor   *cursor
-	due      map[runKey]time.Time // when finished runs are sealed; guarded by cursor.mu
-	producer string               // whose records are read
-	reader   *reader
-	most     int    // events per batch: fewer where the server takes no more
-	read     uint64 // ordinal of the last record read
-	held     map[string]*hold
-	peak     uint64 // ordinal up to which all that is of tenants that are not held is released
-	missing  []gap  // that manifests listed and that have to be recorded; guarded by cursor.mu
+	cursor    *cursor
+	due       map[runKey]time.Time // when finished runs are sealed; guarded by cursor.mu
+	producer  string               // whose records are read
+	reader    *reader
+	most      int    // events per batch: fewer where the server takes no more
+	read      uint64 // ordinal of the last record read
+	held      map[string]*hold
+	sentSince time.Time // when it was noticed that all there is was sent; zero: not, or removed
+	peak      uint64    // ordinal up to which all that is of tenants that are not held is released
+	missing   []gap     // that manifests listed and that have to be recorded; guarded by cursor.mu
 
 	mu      sync.Mutex // guards what follows
 	acked   uint64
@@ -176,14 +177,21 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bo
 	retry, stop := alarm(f.nextRetry())
 	defer stop()
 	now := f.now
+	var wipe <-chan time.Time
 	if !begun {
 		now = nil
+		wipe, stop = alarm(f.nextWipe())
+		defer stop()
 	}
 	select {
 	case <-ctx.Done():
 		return false, ctx.Err()
 	case <-f.outbox.wake:
 	case <-due:
+	case <-wipe:
+		if err := f.wipe(ctx); err != nil {
+			f.note(err)
+		}
 	case <-retry:
 		return true, nil
 	case <-linger:

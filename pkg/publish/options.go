@@ -116,6 +116,7 @@ type Options struct {
 	BatchBytes  int           // bytes per batch; default 4 MiB
 	Linger      time.Duration // how long a batch waits for more events; default 20 ms
 	AckWait     time.Duration // how long the stream may take to acknowledge a batch; default 10 s
+	KeepSent    time.Duration // how long what was sent stays on disk once nothing waits, at most; default 1 min
 	SealDelay   time.Duration // quiet time after which a run that went on is sealed again; default 30 s
 
 	SubjectPrefix string       // default "hooktrail."
@@ -138,6 +139,7 @@ const (
 	defaultLinger       = 20 * time.Millisecond
 	defaultAckWait      = 10 * time.Second
 	defaultSealDelay    = 30 * time.Second
+	defaultKeepSent     = time.Minute
 
 	defaultRunsInMemory = 10_000
 
@@ -153,6 +155,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.Linger, defaultLinger)
 	setDefault(&o.AckWait, defaultAckWait)
 	setDefault(&o.SealDelay, defaultSealDelay)
+	setDefault(&o.KeepSent, defaultKeepSent)
 	setDefault(&o.runsInMemory, defaultRunsInMemory)
 	o.SegmentBytes = max(min(o.SegmentBytes, o.Quota/8), 1)
 	if o.Logger == nil {
@@ -190,6 +193,7 @@ func (o Options) Validate() error {
 		{o.Linger < 0, "Linger: negative"},
 		{o.AckWait < 0, "AckWait: negative"},
 		{o.SealDelay < 0, "SealDelay: negative"},
+		{o.KeepSent < 0, "KeepSent: negative"},
 	} {
 		if check.wrong {
 			return errors.New("option " + check.why)

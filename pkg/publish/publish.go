@@ -164,6 +164,9 @@ func (p *Publisher) Close(ctx context.Context) error {
 		err := p.Flush(ctx)
 		p.cancel()
 		<-p.done
+		if err == nil {
+			err = p.fwd.wipe(ctx)
+		}
 		p.closed = errors.Join(err, p.fwd.close(), p.outbox.close(ctx), p.outbox.shared.close(), p.lock.Close())
 	})
 	return p.closed

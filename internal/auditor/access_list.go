@@ -87,18 +87,25 @@ func readAccess(e ledger.Entry) (Accessed, error) {
 }
 
 func (f AccessFilter) fits(ctx context.Context, r *ledger.Reader, a Accessed) (bool, error) {
-	if f.By != "" && a.By != f.By || f.Action != "" && a.Action != f.Action ||
-		!f.From.IsZero() && a.Time.Before(f.From) || !f.To.IsZero() && !a.Time.Before(f.To) {
+	if f.By != "" && a.By != f.By || f.Action != "" && a.Action != f.Action {
 		return false, nil
 	}
-	if f.Run == "" || a.What == nil {
+	if !f.From.IsZero() && a.Time.Before(f.From) || !f.To.IsZero() && !a.Time.Before(f.To) {
+		return false, nil
+	}
+	return f.mayTouch(ctx, r, a.What)
+}
+
+// mayTouch reports whether a use of what was selected may have been about the run.
+func (f AccessFilter) mayTouch(ctx context.Context, r *ledger.Reader, what *events.AuditSelection) (bool, error) {
+	if f.Run == "" || what == nil {
 		return true, nil
 	}
-	if a.What.Event != "" {
-		e, ok, err := r.Find(ctx, a.What.Event)
+	if what.Event != "" {
+		e, ok, err := r.Find(ctx, what.Event)
 		return ok && e.Run == f.Run, err
 	}
-	return a.What.Run == "" || a.What.Run == f.Run, nil
+	return what.Run == "" || what.Run == f.Run, nil
 }
 
 // accessing are the flags of access.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -22,7 +23,7 @@ func Command() *cobra.Command {
 	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
-		accessCommand(shared), agentfsCommand(shared),
+		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared),
 		eraseCommand(shared), holdCommand(shared), pruneCommand(shared))
 	shared.Register(cmd)
 	return cmd
@@ -50,6 +51,7 @@ a copy of that one's keys folder, follow the same stream, and keep nothing elsew
 until that one ends or does not answer.`,
 		Example: `  auditor serve
   auditor serve --drain --json
+  auditor serve --tenant acme --tenant other
   auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/hooktrail
   auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/standby --standby`,
 		Args: cobra.NoArgs,
@@ -61,6 +63,9 @@ until that one ends or does not answer.`,
 			}
 			if err := opts.checkStandby(shared.NATSURL); err != nil {
 				return cli.Usage("%w", err)
+			}
+			if len(shared.Tenants) > 1 {
+				return serveTenants(cmd, shared, opts)
 			}
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: opts.Logger,
@@ -77,6 +82,7 @@ until that one ends or does not answer.`,
 	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")
 	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
 	cmd.Flags().DurationVar(&opts.Silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
+	cli.SeveralTenants(cmd)
 	return cmd
 }
 
@@ -110,7 +116,7 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 	}
 	list := make([]held, 0, len(tenants))
 	for _, tenant := range tenants {
-		if shared.Tenant != "" && shared.Tenant != tenant {
+		if len(shared.Tenants) > 0 && !slices.Contains(shared.Tenants, tenant) {
 			continue
 		}
 		r, err := openLedger(shared.DataDir, tenant, "")

@@ -1,0 +1,80 @@
+package auditor
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// covered runs auditor coverage and returns what it printed as JSON.
+func covered(tb testing.TB, want int, args ...string) (c Coverage) {
+	tb.Helper()
+	status, out := command(tb, append([]string{"coverage", "--json"}, args...)...)
+	if err := json.Unmarshal([]byte(out), &c); err != nil || status != want {
+		tb.Fatalf("coverage: status %d, want %d: %v", status, want, err)
+	}
+	return c
+}
+
+// total sums up hours: the test may begin in one and end in the next.
+func (c Coverage) total() (sum CoveredHour) {
+	for _, h := range c.Hours {
+		sum.Records, sum.Events, sum.Checkpoints = sum.Records+h.Records, sum.Events+h.Events, sum.Checkpoints+h.Checkpoints
+		sum.Erased, sum.Pruned, sum.Held = sum.Erased+h.Erased, sum.Pruned+h.Pruned, sum.Held+h.Held
+		sum.Sealed, sum.Unsealed, sum.Open = sum.Sealed+h.Sealed, sum.Unsealed+h.Unsealed, sum.Open+h.Open
+		sum.Missing += h.Missing
+		sum.Gaps, sum.Accesses = append(sum.Gaps, h.Gaps...), append(sum.Accesses, h.Accesses...)
+	}
+	return sum
+}
+
+// A sealed run, one that goes on or went silent, an event that the stream lost, and
+// who looked: coverage tells each.
+func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	p := outbox(t, b, "engine", "acme")
+	publishRun(t, p, "sealed", 3)
+	appendEvent(t, p, "goes-on", events.RunStarted, "", events.RunStartedData{Title: "test"})
+	if err := p.Flush(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	deleteMessage(t, b, 3)
+	drain(t, b, dir)
+	if _, err := RecordAccess(t.Context(), dir, "acme", events.AuditAccessedData{Action: events.AuditReplay, By: "jdoe"}); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, b, dir)
+	in := []string{"--data-dir", dir, "--tenant", "acme", "--by", "auditors"}
+
+	c := covered(t, ledger.ExitIncomplete, in...)
+	sum := c.total()
+	if c.Integrity != ledger.Verified || c.Completeness != ledger.Gaps {
+		t.Errorf("got %s and %s", c.Integrity, c.Completeness)
+	}
+	if sum.Sealed != 1 || sum.Open != 1 || sum.Unsealed != 0 || sum.Missing != 1 || len(sum.Gaps) == 0 || sum.Checkpoints == 0 {
+		t.Errorf("got %+v, want a sealed run, an open one, and a missing event", sum)
+	}
+	if len(sum.Accesses) != 1 || sum.Accesses[0].By != "jdoe" || sum.Accesses[0].Action != events.AuditReplay {
+		t.Errorf("used by %+v, want jdoe's replay", sum.Accesses)
+	}
+	// The open run counts as silent when so much silence is not asked for.
+	if sum = covered(t, ledger.ExitIncomplete, append(in, "--silence", "1ns")...).total(); sum.Open != 0 || sum.Unsealed != 1 {
+		t.Errorf("got %+v, want an unsealed run", sum)
+	}
+	tomorrow := time.Now().Add(24 * time.Hour).Format(time.DateOnly)
+	if c = covered(t, ledger.ExitIncomplete, append(in, "--from", tomorrow)...); len(c.Hours) != 0 {
+		t.Errorf("tomorrow has %+v", c.Hours)
+	}
+	if _, out := command(t, append([]string{"coverage"}, in...)...); !strings.Contains(out, "jdoe (replay)") || !strings.Contains(out, "GAPS") {
+		t.Errorf("printed:\n%s", out)
+	}
+	// Who asked for coverage is on record itself.
+	drain(t, b, dir)
+	if sum = covered(t, ledger.ExitIncomplete, in...).total(); len(sum.Accesses) != 5 {
+		t.Errorf("%d uses are on record, want 5", len(sum.Accesses))
+	}
+}

@@ -1,0 +1,177 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// Hour is what a ledger has of one hour, by when the server stored it. What is
+// erased, pruned or held counts in the hour in which it came, not in that of the
+// order.
+type Hour struct {
+	Start       time.Time `json:"hour"`    // UTC
+	Records     int64     `json:"records"` // leaves
+	Events      int64     `json:"events"`
+	SetApart    int64     `json:"set_apart"` // conflicts and quarantine
+	Checkpoints int64     `json:"checkpoints"`
+	Erased      int64     `json:"erased"`
+	Pruned      int64     `json:"pruned"`
+	Held        int64     `json:"held"` // that a hold in force keeps, and whose bytes are there
+	Last        int64     `json:"-"`    // the last leaf; -1 when there is none
+}
+
+// Ended is a run and when the server stored its last event, the records of
+// Hooktrail's own services left out.
+type Ended struct {
+	Run    string
+	Last   time.Time
+	Sealed bool // a seal of it came
+}
+
+// Hours returns what the ledger has of each hour between two times, those with
+// nothing left out. A zero time is no limit. It believes what the file says.
+func (r *Reader) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
+	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		if err := c.leaves(conn); err != nil {
+			return err
+		}
+		if err := c.checkpoints(conn); err != nil {
+			return err
+		}
+		return c.held(conn)
+	})
+	return c.hours, err
+}
+
+// HourOf returns the number of an hour, by which [Reader.Hours] names it.
+func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
+
+// hourCount counts by the hour.
+type hourCount struct {
+	hours    map[int64]*Hour
+	from, to time.Time
+}
+
+// at returns the hour of a time, nil for one that is not asked for.
+func (c *hourCount) at(nanoseconds int64) *Hour {
+	t := time.Unix(0, nanoseconds).UTC()
+	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
+		return nil
+	}
+	h := c.hours[HourOf(t)]
+	if h == nil {
+		h = &Hour{Start: t.Truncate(time.Hour), Last: -1}
+		c.hours[HourOf(t)] = h
+	}
+	return h
+}
+
+// limits returns the limits as the table of leaves has times.
+func (c *hourCount) limits() (from, to int64) {
+	from, to = 1, 1<<62
+	if !c.from.IsZero() {
+		from = c.from.UnixNano()
+	}
+	if !c.to.IsZero() {
+		to = c.to.UnixNano()
+	}
+	return from, to
+}
+
+func (c *hourCount) leaves(conn *sqlite.Conn) error {
+	from, to := c.limits()
+	return sqlitex.Execute(conn, `SELECT min(l.stored), count(*), sum(l.class = 'event'), sum(l.class IN ('conflict', 'quarantine')),
+		coalesce(sum(x.word = 'erased'), 0), coalesce(sum(x.word = 'pruned'), 0), max(l.leaf)
+		FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf WHERE l.stored >= ? AND l.stored < ?
+		GROUP BY l.stored / 3600000000000`,
+		&sqlitex.ExecOptions{Args: []any{from, to}, ResultFunc: func(stmt *sqlite.Stmt) error {
+			h := c.at(stmt.ColumnInt64(0))
+			h.Records, h.Events, h.SetApart = stmt.ColumnInt64(1), stmt.ColumnInt64(2), stmt.ColumnInt64(3)
+			h.Erased, h.Pruned, h.Last = stmt.ColumnInt64(4), stmt.ColumnInt64(5), stmt.ColumnInt64(6)
+			return nil
+		}})
+}
+
+func (c *hourCount) checkpoints(conn *sqlite.Conn) error {
+	return sqlitex.Execute(conn, "SELECT note FROM checkpoints", &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			p, err := ReadCheckpoint([]byte(stmt.ColumnText(0)))
+			if err != nil {
+				return err
+			}
+			if h := c.at(p.Time.UnixNano()); h != nil {
+				h.Checkpoints++
+			}
+			return nil
+		},
+	})
+}
+
+// held counts what the holds in force keep.
+func (c *hourCount) held(conn *sqlite.Conn) error {
+	holds, err := loadHolds(conn)
+	if err != nil {
+		return err
+	}
+	end, err := queryInt(conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
+	if err != nil {
+		return err
+	}
+	var kept LeafRanges
+	for _, h := range holds {
+		here, err := resolve(conn, h.Selection, end)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, here...)
+	}
+	from, to := c.limits()
+	for _, r := range kept.sorted() {
+		err := sqlitex.Execute(conn, `SELECT min(stored), count(*) FROM leaves
+			WHERE leaf BETWEEN ? AND ? AND stored >= ? AND stored < ? GROUP BY stored / 3600000000000`,
+			&sqlitex.ExecOptions{Args: []any{r.First, r.Last, from, to}, ResultFunc: func(stmt *sqlite.Stmt) error {
+				c.at(stmt.ColumnInt64(0)).Held += stmt.ColumnInt64(1)
+				return nil
+			}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RunEnds returns when the last event of each run came.
+func (r *Reader) RunEnds(ctx context.Context) (runs []Ended, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
+			WHERE l.class = 'event' AND l.kind NOT IN ('gap.recorded', 'issue.decided', 'issue.edited', 'audit.accessed', 'clock.ticked')
+			GROUP BY l.run`,
+			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+				runs = append(runs, Ended{
+					Run: stmt.ColumnText(0), Last: time.Unix(0, stmt.ColumnInt64(1)).UTC(), Sealed: stmt.ColumnInt64(2) > 0,
+				})
+				return nil
+			}})
+	})
+	return runs, err
+}
+
+// Noticed returns when a gap in a producer's numbers showed: when its first record
+// behind the gap came, else its last one. The zero time is that of a producer of
+// which nothing came.
+func (r *Reader) Noticed(ctx context.Context, g Gap) (t time.Time, err error) {
+	err = r.view(ctx, func(conn *sqlite.Conn) error {
+		stored, err := queryInt(conn, `SELECT coalesce(
+			(SELECT min(stored) FROM leaves WHERE producer = p.producer AND sequence > ?2),
+			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, g.Producer, int64(g.Last))
+		if err == nil && stored > 0 {
+			t = time.Unix(0, stored).UTC()
+		}
+		return err
+	})
+	return t, err
+}

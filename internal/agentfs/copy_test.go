@@ -4,13 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
-
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func TestCopy_IsOneWholeFile(t *testing.T) {
@@ -87,29 +84,5 @@ func TestLook_SaysWhatIsInAFile(t *testing.T) {
 	got, err := Look(t.Context(), other, "r1")
 	if diff := cmp.Diff(Contents{Leaf: -1}, got); diff != "" || err != nil {
 		t.Errorf("another tool's file: %v (-want +got):\n%s", err, diff)
-	}
-}
-
-// Rebuilding leaves nothing of what is no longer in the ledger, keeps what other
-// tools wrote, and gives the files that a first run gives.
-func TestRebuild_SameFilesAndForeignRows(t *testing.T) {
-	dir, fresh := t.TempDir(), t.TempDir()
-	l := recorded(t)
-	project(t, dir, append(slices.Clip(l), event(t, 12, events.ToolBefore, events.ToolBeforeData{Tool: "not-in-the-next-ledger"}, call("x"))))
-	path := filepath.Join(dir, "coder__acme.db")
-	foreign(t, path)
-	w := Open(t.Context(), dir, Options{})
-	if err := errors.Join(w.Rebuild(t.Context(), "acme", l), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	project(t, fresh, l)
-	checkForeign(t, path)
-	have, want := dump(t, path), dump(t, filepath.Join(fresh, "coder__acme.db"))
-	have["calls"] = have["calls"][:len(have["calls"])-1] // the other tool's
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("files (-first +rebuilt):\n%s", diff)
-	}
-	if n := occurrences(t, dir, "not-in-the-next-ledger"); n != 0 {
-		t.Errorf("got %d occurrences of what is gone", n)
 	}
 }

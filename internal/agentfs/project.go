@@ -72,6 +72,9 @@ func wants(hooks string) bool {
 }
 
 func (f *file) runStarted(e events.Event, p events.RunStartedData) error {
+	if known, err := f.loadParts(metaKey(e.Run)); err != nil || known.startedBy.isNewer(originOf(e)) {
+		return err
+	}
 	params := facts(e, p.RunType, p.AgentRole)
 	params["input"] = p.InputSummary
 	if err := f.put(row{
@@ -86,10 +89,13 @@ func (f *file) runStarted(e events.Event, p events.RunStartedData) error {
 		return err
 	}
 	context["started_at"] = e.Time
-	return f.mergeMeta(e, func(p *parts) { p.started = object(context) })
+	return f.mergeMeta(e, func(p *parts) { p.started, p.startedBy = object(context), originOf(e) })
 }
 
 func (f *file) runFinished(e events.Event, p events.RunFinishedData) error {
+	if known, err := f.loadParts(metaKey(e.Run)); err != nil || known.finishedBy.isNewer(originOf(e)) {
+		return err
+	}
 	state, r := "completed", row{key: rowKey("end", e.Run, ""), name: "gwi:run:complete", status: success}
 	if !p.Success {
 		state, r.name, r.status = "failed", "gwi:run:fail", failed
@@ -116,13 +122,16 @@ func (f *file) runFinished(e events.Event, p events.RunFinishedData) error {
 		return err
 	}
 	context["status"], context["finished_at"] = state, e.Time
-	return f.mergeMeta(e, func(p *parts) { p.finished = object(context) })
+	return f.mergeMeta(e, func(p *parts) { p.finished, p.finishedBy = object(context), originOf(e) })
 }
+
+func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
+func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
 // mergeMeta writes what is known of a run: its start, and over it the latest
 // end.
 func (f *file) mergeMeta(e events.Event, change func(*parts)) error {
-	key := "runs:" + keyPart(e.Run) + ":meta"
+	key := metaKey(e.Run)
 	p, err := f.loadParts(key)
 	if err != nil {
 		return err
@@ -151,6 +160,9 @@ func (f *file) stepFinished(e events.Event, p events.StepFinishedData) error {
 	step := e.Step
 	if step == "" {
 		step = e.ID
+	}
+	if known, err := f.loadParts(stepKey(e.Run, step)); err != nil || known.finishedBy.isNewer(originOf(e)) {
+		return err
 	}
 	role := firstOf(p.AgentRole, e.AgentRole, "agent")
 	path := stepPath(e.Run, step)
@@ -199,8 +211,8 @@ func (f *file) stepContext(e events.Event, step, role, path string) error {
 	if err != nil {
 		return err
 	}
-	key := "steps:" + keyPart(e.Run) + ":" + keyPart(step)
-	if err := f.saveParts(key, parts{}); err != nil {
+	key := stepKey(e.Run, step)
+	if err := f.saveParts(key, parts{finishedBy: originOf(e)}); err != nil {
 		return err
 	}
 	return f.set(key, value, e.Time)

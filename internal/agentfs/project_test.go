@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,6 +76,34 @@ func TestProject_LatestEndOfARunReplaces(t *testing.T) {
 	meta := query(t, path, `SELECT value FROM kv_store WHERE key = 'runs:r1:meta'`)[0][0]
 	if strings.Contains(meta, "tests fail") || !strings.Contains(meta, `"status":"completed"`) || !strings.Contains(meta, `"title":"fix it"`) {
 		t.Errorf("the run that went on still tells of its first end: %s", meta)
+	}
+}
+
+// Of one producer's words on a step the one that it said last counts, whenever
+// they arrive; of two producers' the one that arrives last.
+func TestProject_LastWordBySequence(t *testing.T) {
+	dir := t.TempDir()
+	from := func(producer string, sequence uint64) func(*events.Event) {
+		return func(e *events.Event) { e.Producer, e.Sequence = producer, sequence }
+	}
+	said := func(n int, status events.StepStatus, change func(*events.Event)) []byte {
+		return event(t, n, events.StepFinished, events.StepFinishedData{StepStatus: status, AgentRole: "CODER"}, step(fmt.Sprint("s", n/2)), change)
+	}
+	project(t, dir, ledger{
+		said(0, events.StepCompleted, from("p", 7)), said(1, events.StepFailed, from("p", 5)),
+		said(2, events.StepCompleted, from("p", 8)), said(3, events.StepFailed, from("q", 1)),
+		event(t, 4, events.RunFinished, events.RunFinishedData{Success: true}, from("p", 20)),
+		event(t, 5, events.RunFinished, events.RunFinishedData{}, from("p", 19)),
+	})
+	path := filepath.Join(dir, "coder__acme.db")
+	for q, want := range map[string][][]string{
+		`SELECT json_extract(value, '$.step_status') FROM kv_store WHERE key LIKE 'steps:%' ORDER BY key`: {{"completed"}, {"failed"}},
+		`SELECT json_extract(value, '$.status') FROM kv_store WHERE key LIKE 'runs:%'`:                    {{"completed"}},
+		`SELECT status FROM tool_calls ORDER BY id`:                                                       {{"success"}, {"error"}, {"success"}},
+	} {
+		if diff := cmp.Diff(want, query(t, path, q)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", q, diff)
+		}
 	}
 }
 

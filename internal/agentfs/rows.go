@@ -157,30 +157,3 @@ func (f *file) set(key string, value []byte, at time.Time) error {
 	}
 	return nil
 }
-
-// parts are the two halves of a value that several events add to.
-type parts struct{ started, finished []byte }
-
-func (f *file) loadParts(key string) (parts, error) {
-	var p parts
-	err := sqlitex.Execute(f.conn, `SELECT started, finished FROM hooktrail_keys WHERE key = ?`, &sqlitex.ExecOptions{
-		Args: []any{key},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			p = parts{[]byte(stmt.ColumnText(0)), []byte(stmt.ColumnText(1))}
-			return nil
-		},
-	})
-	if err != nil {
-		return parts{}, fmt.Errorf("read value: %w", err)
-	}
-	return p, nil
-}
-
-func (f *file) saveParts(key string, p parts) error {
-	err := sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO hooktrail_keys (key, started, finished) VALUES (?, ?, ?)`,
-		&sqlitex.ExecOptions{Args: []any{key, string(p.started), string(p.finished)}})
-	if err != nil {
-		return fmt.Errorf("remember value: %w", err)
-	}
-	return nil
-}

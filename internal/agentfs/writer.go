@@ -115,21 +115,13 @@ func Open(_ context.Context, dir string, opts Options) *Writer {
 // to do; a caller that wants no more than that for the process calls it no more
 // often.
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
-	return w.with(ctx, name, src, func(*tenant) error { return nil })
-}
-
-// with calls prepare with a tenant whose routes are open, and brings its files up
-// to date.
-func (w *Writer) with(ctx context.Context, name string, src Source, prepare func(*tenant) error) error {
 	t := w.tenant(name)
 	t.mu.Lock()
 	opened := t.routes == nil
 	err := w.open(ctx, t, name, src)
 	if err == nil {
-		err = prepare(t)
-	}
-	if err == nil {
-		err = w.sync(ctx, t, src)
+		s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, visited: map[string]time.Time{}}
+		err = s.run(ctx)
 	}
 	t.mu.Unlock()
 	if opened {
@@ -139,11 +131,6 @@ func (w *Writer) with(ctx context.Context, name string, src Source, prepare func
 		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
 	}
 	return nil
-}
-
-func (w *Writer) sync(ctx context.Context, t *tenant, src Source) error {
-	s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, visited: map[string]time.Time{}}
-	return s.run(ctx)
 }
 
 // Close gives back what the writer holds. A later Sync opens it again.
@@ -253,15 +240,6 @@ func (w *Writer) anew(r *routes) error {
 		v.anew = true
 	}
 	return r.commit()
-}
-
-// Rebuild writes all files of a tenant anew from the ledger, as Sync does with
-// what is new in it; rows that other tools wrote stay. A crash leaves some of them
-// incomplete until the next Sync, which goes on; so does one that is in use.
-func (w *Writer) Rebuild(ctx context.Context, name string, src Source) error {
-	return w.with(ctx, name, src, func(t *tenant) error {
-		return errors.Join(t.routes.forget(), w.anew(t.routes))
-	})
 }
 
 // holds reports whether the ledger has the event that pos stands for.

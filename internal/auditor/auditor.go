@@ -14,7 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
-	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -69,7 +68,8 @@ type Options struct {
 
 	now func() time.Time // tests
 
-	stream ledger.Stream // that a state which is new begins with; see Rebuild
+	stream     ledger.Stream // that a state which is new begins with; see Rebuild
+	cacheBytes int64         // of all ledgers; 0 is what they have by default
 }
 
 func (o Options) withDefaults() Options {
@@ -121,9 +121,6 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	if err := placeOf(o.DataDir).settle(ctx, o.Logger); err != nil {
-		return o.beforeServing(ctx, err)
-	}
 	p, err := openProjection(ctx, o)
 	if err != nil {
 		return o.beforeServing(ctx, err)
@@ -228,18 +225,4 @@ func finish(ctx context.Context, o Options, p *projected, files *fileSync) error
 		o.Logger.WarnContext(ctx, "agentfs files are behind the ledger", "error", err)
 	}
 	return files.close()
-}
-
-// lockName is the name of the file that the auditor of a data directory has locked.
-const lockName = "auditor.lock"
-
-// acquire takes the lock that makes this process the auditor of the data
-// directory.
-func acquire(ctx context.Context, o Options) (*filelock.Lock, error) {
-	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
-		return nil, err
-	}
-	return filelock.Wait(ctx, filepath.Join(LedgerDir(o.DataDir), lockName), func() {
-		o.Logger.InfoContext(ctx, "another process is the auditor of this data directory: waiting for it to end")
-	})
 }

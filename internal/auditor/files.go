@@ -33,6 +33,7 @@ const tellAgain = time.Minute
 // for it.
 type fileSync struct {
 	dataDir string
+	only    string // tenant whose files are written; empty: all
 	writer  *agentfs.Writer
 	logger  *slog.Logger
 
@@ -44,7 +45,7 @@ type fileSync struct {
 }
 
 func newFileSync(o Options, writer *agentfs.Writer) *fileSync {
-	return &fileSync{dataDir: o.DataDir, writer: writer, logger: o.Logger, pending: make(map[string]bool)}
+	return &fileSync{dataDir: o.DataDir, only: o.Tenant, writer: writer, logger: o.Logger, pending: make(map[string]bool)}
 }
 
 // changed notes that the ledger of tenant has more.
@@ -94,7 +95,7 @@ func (s *fileSync) tell(ctx context.Context, err error) {
 
 // all has every tenant's files looked at: some may be behind since the last stop.
 func (s *fileSync) all(ctx context.Context) {
-	tenants, err := ledger.Tenants(LedgerDir(s.dataDir))
+	tenants, err := Options{DataDir: s.dataDir, Tenant: s.only}.tenants()
 	if err != nil {
 		s.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
 	}

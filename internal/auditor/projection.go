@@ -56,7 +56,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 	}
 	p := &projected{
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
-		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now}),
+		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
 	}
 	if p.keepers, p.bucket, err = newKeepers(o, name, key); err != nil {
 		return nil, errors.Join(err, p.close())

@@ -77,7 +77,7 @@ func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) 
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
-	lock, err := filelock.Try(filepath.Join(LedgerDir(o.DataDir), lockFile))
+	lock, err := filelock.Try(filepath.Join(LedgerDir(o.DataDir), lockName))
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, errors.New("rebuild: an auditor is at work on this data directory: stop it first")
 	}

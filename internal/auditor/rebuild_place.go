@@ -13,10 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/atomicfile"
 )
 
-// lockFile is held by whoever is the auditor of a data directory, in the folder of
-// its ledgers.
-const lockFile = "auditor.lock"
-
 // place is the folder below a data directory in which everything is made anew:
 //
 //	rebuild/new     what is made, laid out like the data directory

@@ -168,7 +168,7 @@ func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
 	if err := makeDir(LedgerDir(dir)); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := filelock.Try(filepath.Join(LedgerDir(dir), lockFile))
+	lock, err := filelock.Try(filepath.Join(LedgerDir(dir), lockName))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,13 +24,14 @@ var natsVariables = map[string]string{ //nolint:gosec // names of variables
 
 // Shared are the flags that every command takes.
 type Shared struct {
-	DataDir string // where everything is kept
-	NATSURL string // the broker; empty runs one in the process, or joins the one that has the data directory
-	Login   Login  // at NATSURL
-	Auth    string // whom an embedded broker takes: "open", "required", or empty for what it took before
-	Tenant  string // empty where the command takes all
-	JSON    bool   // results for machines
-	Verbose bool   // debug logs
+	DataDir string   // where everything is kept
+	NATSURL string   // the broker; empty runs one in the process, or joins the one that has the data directory
+	Login   Login    // at NATSURL
+	Auth    string   // whom an embedded broker takes: "open", "required", or empty for what it took before
+	Tenant  string   // empty where the command takes all, or several
+	Tenants []string // all that were named; more than one only where the command says so: see [SeveralTenants]
+	JSON    bool     // results for machines
+	Verbose bool     // debug logs
 }
 
 // Login is who connects to a broker elsewhere, and how.
@@ -56,7 +57,7 @@ func (s *Shared) Register(cmd *cobra.Command) {
 	flags.StringVar(&s.Login.Key, "nats-key", "", "`file` with the key of --nats-cert")
 	flags.StringVar(&s.Auth, "auth", "", "`mode` of the embedded broker: open takes local clients without credentials, "+
 		"as publishers; required does not; empty keeps what it was, at first open")
-	flags.StringVar(&s.Tenant, "tenant", "", "`tenant`; serve and up take all without it, other commands \"default\"")
+	flags.Var((*tenants)(s), "tenant", "`tenant`; serve and up take all without it, other commands \"default\"")
 	flags.BoolVar(&s.JSON, "json", false, "print results as JSON")
 	flags.BoolVarP(&s.Verbose, "verbose", "v", false, "log debug messages")
 	cmd.MarkFlagsMutuallyExclusive("nats-creds", "nats-nkey")
@@ -70,6 +71,8 @@ func (s *Shared) Register(cmd *cobra.Command) {
 			return Usage("%w", err)
 		}
 		switch {
+		case len(s.Tenants) > 1 && cmd.Annotations[severalTenants] == "":
+			return Usage("--tenant: this command takes one")
 		case s.DataDir == "":
 			return Usage("--data-dir: empty, want a folder")
 		case login != "" && s.NATSURL == "":

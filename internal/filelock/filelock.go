@@ -25,13 +25,15 @@ type Lock struct{ file *os.File }
 
 // Try takes the lock on path, creating the file when it is missing, or returns
 // an error that wraps [ErrHeld] at once.
-func Try(path string) (*Lock, error) {
+func Try(path string) (*Lock, error) { return try(path, syscall.LOCK_EX) }
+
+func try(path string, how int) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
 	}
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}
@@ -49,10 +51,20 @@ func Try(path string) (*Lock, error) {
 // Wait takes the lock on path, waiting for its holder until ctx ends. It calls
 // held, once, if there is one.
 func Wait(ctx context.Context, path string, held func()) (*Lock, error) {
+	return wait(ctx, path, syscall.LOCK_EX, held)
+}
+
+// Share takes a share of the lock on path, waiting until ctx ends for one that has
+// all of it. Any number can have a share; nobody can have all of it then.
+func Share(ctx context.Context, path string, held func()) (*Lock, error) {
+	return wait(ctx, path, syscall.LOCK_SH, held)
+}
+
+func wait(ctx context.Context, path string, how int, held func()) (*Lock, error) {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for tries := 0; ; tries++ {
-		l, err := Try(path)
+		l, err := try(path, how)
 		if !errors.Is(err, ErrHeld) {
 			return l, err
 		}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const severalTenants = "hooktrail_several_tenants"
+
+// SeveralTenants lets --tenant be given to cmd more than once; what it was given
+// is in [Shared.Tenants] then, and [Shared.Tenant] is empty.
+func SeveralTenants(cmd *cobra.Command) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = make(map[string]string)
+	}
+	cmd.Annotations[severalTenants] = "true"
+}
+
+// tenants is the value of --tenant.
+type tenants Shared
+
+// Set adds a tenant; an empty one is none.
+func (t *tenants) Set(tenant string) error {
+	if tenant == "" {
+		t.Tenant, t.Tenants = "", nil
+		return nil
+	}
+	if slices.Contains(t.Tenants, tenant) {
+		return errors.New("it is given twice")
+	}
+	t.Tenants = append(t.Tenants, tenant)
+	t.Tenant = ""
+	if len(t.Tenants) == 1 {
+		t.Tenant = tenant
+	}
+	return nil
+}
+
+// String returns what was given.
+func (t *tenants) String() string { return strings.Join(t.Tenants, " ") }
+
+// Type names the kind of the value, for the help.
+func (t *tenants) Type() string { return "string" }

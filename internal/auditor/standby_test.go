@@ -180,28 +180,35 @@ type putLine struct {
 	holder string
 }
 
-// lines returns the checkpoints of tenant in the order in which they came.
+// lines returns the checkpoints of tenant in the order in which they came, and who
+// had the turn. A turn that was not asked for, as of somebody who had been stopped
+// and went on, fails the test.
 func (h *history) lines(tb testing.TB, tenant string) (all []putLine, holders []string) {
 	tb.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	holder := ""
+	type lease struct{ Holder, Writer string }
+	var before lease
 	for _, e := range h.entries {
 		switch e.Key() {
 		case "lease." + durable:
-			var r struct{ Holder string }
-			if err := json.Unmarshal(e.Value(), &r); err != nil {
+			var now lease
+			if err := json.Unmarshal(e.Value(), &now); err != nil {
 				tb.Fatal(err)
 			}
-			if holder = r.Holder; holder != "" && (len(holders) == 0 || holders[len(holders)-1] != holder) {
-				holders = append(holders, holder)
+			if now.Holder != before.Holder && now.Holder != "" {
+				if before.Holder != "" && before.Writer == before.Holder {
+					tb.Errorf("the turn went from %s to %s, who had not asked", before.Holder, now.Holder)
+				}
+				holders = append(holders, now.Holder)
 			}
+			before = now
 		case tenant:
 			c, err := ledger.ReadCheckpoint(e.Value())
 			if err != nil {
 				tb.Fatal(err)
 			}
-			all = append(all, putLine{c, holder})
+			all = append(all, putLine{c, before.Holder})
 		}
 	}
 	return all, holders

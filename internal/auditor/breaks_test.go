@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
@@ -34,6 +35,11 @@ func TestRun_StreamPurgedWhileAway(t *testing.T) {
 				t.Errorf("tenant %s: got %+v, %+v", tenant, r.Breaks, r.Producers)
 			}
 		}
+	}
+	status, text := command(t, "verify", "--data-dir", dir, "--tenant", "other")
+	if status != ledger.ExitIncomplete || !strings.Contains(text, "UNPROVEN     producers not heard of since the stream broke off: tester-") ||
+		!strings.Contains(text, "BROKE OFF") || !strings.Contains(text, "messages were gone before they were read, among #") {
+		t.Errorf("got status %d, %s", status, text)
 	}
 	publishRun(t, acme, "r3", 5)
 	publishRun(t, other, "r2", 5)

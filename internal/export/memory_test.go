@@ -14,8 +14,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
-const manyRecords = 12_000
-
 // many is a ledger of records as large as a tool's result is, which cannot be
 // made much smaller.
 func many(tb testing.TB) evidence {

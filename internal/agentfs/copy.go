@@ -76,7 +76,7 @@ type Contents struct {
 // is named. It wraps [ErrBusy] when another process has it open for long.
 func Look(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
-	err := visit(ctx, path, func(f *file) (err error) {
+	err := visit(ctx, path, leaveTimeout, func(f *file) (err error) {
 		if c.Calls, err = f.number(`SELECT count(*) FROM tool_calls`); err != nil || f.foreign {
 			return err
 		}
@@ -113,7 +113,7 @@ func Copy(ctx context.Context, path, out string, src Source) (err error) {
 		return fmt.Errorf("make file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
-	err = visit(ctx, path, func(f *file) error {
+	err = visit(ctx, path, leaveTimeout, func(f *file) error {
 		if run, err := f.disobeyed(ctx, src); err != nil || run != "" {
 			return errors.Join(err, fmt.Errorf("%w: the auditor takes it out as soon as it runs and no other process has the file", ErrErased))
 		}
@@ -151,7 +151,7 @@ func Disobedient(ctx context.Context, dir, tenant string, src Source) ([]string,
 	var errs []error
 	for _, entry := range files {
 		var run string
-		if err := visit(ctx, filepath.Join(dir, entry.Name), func(f *file) (err error) {
+		if err := visit(ctx, filepath.Join(dir, entry.Name), 10*busyTimeout, func(f *file) (err error) {
 			run, err = f.disobeyed(ctx, src)
 			return err
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -164,8 +164,9 @@ func Disobedient(ctx context.Context, dir, tenant string, src Source) ([]string,
 	return names, errors.Join(errs...)
 }
 
-// visit opens the file at path for read, and closes it.
-func visit(ctx context.Context, path string, read func(*file) error) (err error) {
+// visit opens the file at path for read, and closes it. A file that is in use is
+// waited for as long as patience says.
+func visit(ctx context.Context, path string, patience time.Duration, read func(*file) error) (err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func visit(ctx context.Context, path string, read func(*file) error) (err error)
 	defer func() { err = unreadable(busy(errors.Join(err, conn.Close()))) }()
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
-	conn.SetBusyTimeout(leaveTimeout)
+	conn.SetBusyTimeout(patience)
 	// Without a file of shared memory beside it, which the clients' engine does not know.
 	if err := execute(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err

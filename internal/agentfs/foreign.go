@@ -27,7 +27,7 @@ func Foreign(ctx context.Context, path, out string) (kept bool, err error) {
 		return false, fmt.Errorf("make file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
-	err = visit(ctx, path, func(f *file) error { return f.exec("VACUUM INTO ?", made.Name()) })
+	err = visit(ctx, path, leaveTimeout, func(f *file) error { return f.exec("VACUUM INTO ?", made.Name()) })
 	if err == nil {
 		kept, err = strip(ctx, made.Name())
 	}

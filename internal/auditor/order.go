@@ -1,14 +1,18 @@
 package auditor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/filelock"
@@ -18,7 +22,8 @@ import (
 )
 
 const (
-	orderPoll = 50 * time.Millisecond // how often is looked whether an order has come
+	orderPoll = 50 * time.Millisecond  // how often is looked whether an order has come
+	filesPoll = 250 * time.Millisecond // and whether it has come to the AgentFS files: it opens them
 	orderWait = time.Minute
 )
 
@@ -121,7 +126,7 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 			return nil, err
 		}
 		if len(done) == len(ids) && !unclean {
-			return done, nil
+			return done, f.awaitFiles(ctx, shared.DataDir, r, done)
 		}
 		select {
 		case <-ctx.Done():
@@ -129,6 +134,31 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 				return nil, fmt.Errorf("nothing reads it any more, but somebody reads the ledger, in whose log it lies until that ends: %w", ctx.Err())
 			}
 			return nil, fmt.Errorf("wait for the order's effect: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// awaitFiles waits until nothing of what orders destroyed is left in the AgentFS
+// files, which follow the ledger within a second.
+func (f *ordering) awaitFiles(ctx context.Context, dataDir string, r *ledger.Reader, done []ledger.Obeyed) error {
+	if !slices.ContainsFunc(done, func(o ledger.Obeyed) bool { return o.Removed > 0 }) {
+		return nil
+	}
+	tick := time.NewTicker(filesPoll)
+	defer tick.Stop()
+	for {
+		left, err := agentfs.Disobedient(ctx, AgentFSDir(dataDir), r.Tenant(), records{r})
+		if err != nil && !errors.Is(err, agentfs.ErrBusy) && ctx.Err() == nil {
+			return err
+		}
+		if err == nil && len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("it is gone from the ledger, and still in AgentFS files (%s); the auditor takes it out when no other process has them open: %w",
+				strings.Join(left, ", "), cmp.Or(err, ctx.Err()))
 		case <-tick.C:
 		}
 	}

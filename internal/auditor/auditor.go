@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
@@ -46,6 +47,10 @@ type Options struct {
 	// A file that cannot be written is told in the log and in Progress, and holds
 	// nothing up.
 	CheckpointFile CheckpointFile
+
+	// Witnesses are asked to cosign the newest checkpoints; nil asks nobody. Where
+	// too few of them do, it is told in the log and in Progress, and holds nothing up.
+	Witnesses *c2sp.Policy
 
 	// NoBucket leaves the broker's bucket of checkpoints alone. Otherwise the newest
 	// ones are kept there, at most a second behind the ledger, and auditors with
@@ -111,6 +116,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return errors.New("auditor: options: Broker and DataDir are required")
 	}
 	if err := o.CheckpointFile.validate(o.Tenant); err != nil {
+		return fmt.Errorf("auditor: options: %w", err)
+	}
+	if err := validateWitnesses(o.Witnesses); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
 	if err := o.checkStandby(o.Broker.URL()); err != nil {

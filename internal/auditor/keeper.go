@@ -90,6 +90,9 @@ func (k *keeper) next(ctx context.Context, r *ledger.Reader, kept []byte) (newes
 		if err != nil {
 			return err
 		}
+		if cosigned, err := r.Cosigned(signed); err == nil {
+			signed = cosigned
+		}
 		if kept == nil {
 			newest = signed
 			return nil

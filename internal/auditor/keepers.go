@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -27,6 +29,11 @@ func newKeepers(o Options, name string, key *ledger.Key) (keepers, *bucketKeeper
 	}
 	if o.CheckpointFile != "" {
 		all = append(all, newKeeper(o, verifier, o.CheckpointFile).rounds)
+	}
+	if o.Witnesses != nil {
+		w := newWitnesses(o, note.VerifierList(verifier))
+		w.stored = all.changed // with cosignatures they are worth more
+		all = append(all, w.rounds)
 	}
 	for _, k := range all {
 		if bucket != nil && k != bucket.rounds {
@@ -51,13 +58,19 @@ func (all keepers) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// finish brings what is still to be brought.
+// finish brings what is still to be brought, and ends. It goes round twice: what
+// witnesses cosign is kept in the other places too.
 func (all keepers) finish(ctx context.Context) {
-	var wg sync.WaitGroup
-	for _, k := range all {
-		wg.Go(func() { k.round(ctx) })
+	for range 2 {
+		var wg sync.WaitGroup
+		for _, k := range all {
+			wg.Go(func() { k.round(ctx) })
+		}
+		wg.Wait()
 	}
-	wg.Wait()
+	for _, k := range all {
+		k.release()
+	}
 }
 
 // failure returns what is not kept, nil when all is.

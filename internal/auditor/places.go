@@ -11,6 +11,7 @@ import (
 type Places struct {
 	file   CheckpointFile
 	bucket bool
+	policy string
 	tiles  string
 }
 
@@ -19,15 +20,21 @@ func (p *Places) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar((*string)(&p.file), "checkpoint-file", "", checkpointFileUsage)
 	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "keep the newest checkpoints in the broker's bucket too")
+	flags.StringVar(&p.policy, "witness-policy", "", witnessPolicyUsage)
 	flags.StringVar(&p.tiles, "tiles-listen", "",
 		"`address` on which to serve the ledgers as tlog-tiles, read only: who recorded what when, never what events say")
 }
 
-// Apply sets o, whose tenant is known by then, to what the flags say. Its error is
-// one of usage.
-func (p *Places) Apply(o *Options) error {
+// Apply sets o, whose tenant is known by then, to what the flags say. It reads the
+// witness policy. What the flags say wrongly is an error of usage.
+func (p *Places) Apply(o *Options) (err error) {
 	if err := p.file.validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)
+	}
+	if p.policy != "" {
+		if o.Witnesses, err = readPolicy(p.policy); err != nil {
+			return err
+		}
 	}
 	o.CheckpointFile, o.NoBucket, o.TilesListen = p.file, !p.bucket, p.tiles
 	return nil

@@ -113,9 +113,14 @@ func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why pur
 }
 
 // ProveLeaf returns the proof of one leaf of a ledger, which has the leaf's bytes
-// with it.
+// with it: below the checkpoint that witnesses have cosigned last where it is among
+// those leaves, below the newest one otherwise.
 func ProveLeaf(ctx context.Context, r *ledger.Reader, leaf int64) (c2sp.Proof, error) {
-	p, err := r.Prove(ctx, leaf)
+	// What witnesses have cosigned proves more, and is seldom much older.
+	p, ok, err := r.ProveWitnessed(ctx, leaf)
+	if err == nil && !ok {
+		p, err = r.Prove(ctx, leaf)
+	}
 	if errors.Is(err, ledger.ErrDamaged) {
 		err = fmt.Errorf("%w (auditor verify tells what is wrong)", err)
 	}

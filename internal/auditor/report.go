@@ -35,8 +35,8 @@ func PrintReport(out io.Writer, r ledger.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)
 	l.completeness(r)
-	l.breaks(r)
 	l.trusted(r)
+	l.witnesses(r.Witnesses)
 	l.redacted(r.Redacted)
 	if r.SetApart > 0 {
 		l.print("Set apart", "", plural(r.SetApart, "record", "records"))
@@ -58,9 +58,13 @@ func (l lines) verdict(text string, paint func(string) string) string {
 
 func (l lines) integrity(r ledger.Report) {
 	if r.Integrity == ledger.Verified {
-		l.print("Integrity", l.verdict(string(r.Integrity), l.palette.Good), strings.Join([]string{
+		facts := []string{
 			plural(r.Leaves, "leaf", "leaves"), "checkpoint " + r.Checkpoint.Time.Format(time.RFC3339), "key " + r.Checkpoint.Key,
-		}, ", "))
+		}
+		if r.Witnesses != nil {
+			facts = append(facts, r.Witnesses.String())
+		}
+		l.print("Integrity", l.verdict(string(r.Integrity), l.palette.Good), strings.Join(facts, ", "))
 	} else {
 		l.print("Integrity", l.verdict(string(r.Integrity), l.palette.Bad), plural(int64(r.ProblemCount), "problem", "problems"))
 	}
@@ -102,7 +106,7 @@ func (l lines) completeness(r ledger.Report) {
 	case ledger.Unsealed:
 		word = fmt.Sprintf("%s (%d)", word, len(r.Unsealed))
 	case ledger.Unproven:
-		texts = append(unprovenLines(r), unheard(r)...)
+		texts = unprovenLines(r)
 	}
 	if len(r.Unsealed) > 0 {
 		texts = append(texts, "ended without a seal: "+list(r.Unsealed))

@@ -28,7 +28,8 @@ type rounds struct {
 	abreast int           // tenants at a time
 
 	// bring brings the newest checkpoint of one ledger.
-	bring func(ctx context.Context, tenant string) error
+	bring   func(ctx context.Context, tenant string) error
+	release func() // what bring has open, at the end
 
 	// together, where it is set, brings those of a round instead of bring.
 	together func(ctx context.Context, tenants []string)
@@ -41,7 +42,7 @@ type rounds struct {
 
 func newRounds(o Options, where string, bring func(context.Context, string) error) *rounds {
 	return &rounds{
-		dataDir: o.DataDir, tenant: o.Tenant, where: where, logger: o.Logger, abreast: 1, bring: bring, leads: func() bool { return true },
+		dataDir: o.DataDir, tenant: o.Tenant, where: where, logger: o.Logger, abreast: 1, bring: bring, release: func() {}, leads: func() bool { return true },
 		pending: make(map[string]bool), failed: make(map[string]error),
 	}
 }

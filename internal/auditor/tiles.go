@@ -71,7 +71,8 @@ func newestSigned(ctx context.Context, r *ledger.Reader) (signed []byte, c ledge
 
 // ExportTiles writes the ledger into the folder dir, which it makes, as the static
 // files of a C2SP tlog-tiles log: tiles of hashes and entries, and at last the
-// checkpoint that they lead to. It calls progress now and then with how many of
+// checkpoint that they lead to, with the cosignatures of witnesses where they have
+// cosigned that tree. It calls progress now and then with how many of
 // how many files are written.
 func ExportTiles(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
@@ -80,6 +81,13 @@ func ExportTiles(ctx context.Context, r *ledger.Reader, dir string, progress fun
 	signed, c, err := newestSigned(ctx, r)
 	if err != nil {
 		return fmt.Errorf("export tiles: %w", err)
+	}
+	cosigned, then, err := r.Witnessed(ctx)
+	if err != nil {
+		return fmt.Errorf("export tiles: %w", err)
+	}
+	if cosigned != nil && then.Size == c.Size {
+		signed = cosigned
 	}
 	tiles := c2sp.Tiles(c.Size)
 	for i, t := range tiles {

@@ -33,7 +33,7 @@ const (
 // It tells who recorded what kind of event when, and its hash, never what an event
 // says. It may be used concurrently, and beside a running auditor.
 func TilesHandler(dataDir, tenant string, logger *slog.Logger) http.Handler {
-	h := &tilesHandler{dataDir: dataDir, tenant: tenant, logger: logger, slots: make(chan struct{}, tileReaders)}
+	h := &tilesHandler{dataDir: dataDir, tenant: tenant, logger: logger, slots: make(chan struct{}, tileReaders), served: make(map[string]int64)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /hooktrail/{tenant}/checkpoint", h.checkpoint)
 	mux.HandleFunc("GET /hooktrail/{tenant}/tile/{path...}", h.tile)
@@ -45,15 +45,40 @@ type tilesHandler struct {
 	tenant  string
 	logger  *slog.Logger
 	slots   chan struct{} // one for each request that has a ledger open
+
+	mu     sync.Mutex       // guards served
+	served map[string]int64 // by tenant: the largest tree whose checkpoint was served
 }
 
 func (h *tilesHandler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	h.answer(w, req, func(ctx context.Context, r *ledger.Reader) ([]byte, error) {
-		signed, _, err := newestSigned(ctx, r)
+		signed, err := h.newest(ctx, r)
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.Header().Set("Cache-Control", fresh)
 		return signed, err
 	})
+}
+
+// newest returns the checkpoint to serve: the one that witnesses have cosigned last,
+// unless that is older than [ledger.WitnessLag], and never a smaller tree than
+// before, which monitors would take for a log that was cut off.
+func (h *tilesHandler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
+	signed, c, err := newestSigned(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	cosigned, then, err := r.Witnessed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	size := c.Size
+	if cosigned != nil && (then.Size == c.Size || c.Time.Sub(then.Time) <= ledger.WitnessLag && then.Size >= h.served[c.Tenant]) {
+		signed, size = cosigned, then.Size
+	}
+	h.served[c.Tenant] = size
+	return signed, nil
 }
 
 func (h *tilesHandler) tile(w http.ResponseWriter, req *http.Request) {

@@ -22,6 +22,7 @@ type verification struct {
 	requireTrusted bool
 	checkpointFile CheckpointFile
 	bucket         bool // compare with the broker's, if there is one
+	witnessPolicy  string
 	silence        time.Duration
 
 	proof string
@@ -51,8 +52,12 @@ fits together, and who made it is not proved.
 With --proof check the proof of one event instead, which auditor proof printed,
 and with --event that this is the event: 0 when it holds, 40 when it does not.
 
-Exit status:
+With --witness-policy the witnesses that the file names have to have cosigned a
+checkpoint of the ledger, as many as it asks for, and not long before the newest.
+
+Exit status, the highest that applies:
    0  verified and complete
+  10  without the witnesses that --witness-policy asks for
   11  intact, but not complete
   20  --require-trusted, and no trusted checkpoint was given or found
   30  diverged from a trusted checkpoint
@@ -77,6 +82,11 @@ Exit status:
 			return v.run(cmd, shared)
 		},
 	}
+	v.flagsOf(cmd)
+	return cmd
+}
+
+func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
 	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
@@ -84,6 +94,7 @@ Exit status:
 	flags.StringVar((*string)(&v.checkpointFile), "checkpoint-file", "", checkpointFileUsage)
 	flags.BoolVar(&v.bucket, "checkpoint-bucket", true,
 		"compare with the broker's bucket of checkpoints too, where --nats-url names one or one runs in the data directory")
+	flags.StringVar(&v.witnessPolicy, "witness-policy", "", witnessPolicyUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without --trusted and a kept checkpoint")
 	flags.DurationVar(&v.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
@@ -91,7 +102,6 @@ Exit status:
 	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
 	cmd.MarkFlagsMutuallyExclusive("proof", "trusted")
 	cmd.MarkFlagsMutuallyExclusive("proof", "require-trusted")
-	return cmd
 }
 
 func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
@@ -141,6 +151,9 @@ func (v verification) verify(ctx context.Context, shared *cli.Shared, opts ledge
 		return ledger.Report{}, err
 	}
 	if err := v.askBucket(ctx, shared, &opts, path); err != nil {
+		return ledger.Report{}, err
+	}
+	if err := v.askWitnesses(&opts, path); err != nil {
 		return ledger.Report{}, err
 	}
 	report, err := ledger.Verify(ctx, path, opts)

@@ -18,17 +18,21 @@ import (
 
 // proofReport is what came of checking a proof.
 type proofReport struct {
-	Proof      string           `json:"proof"` // its file
-	Integrity  ledger.Integrity `json:"integrity"`
-	Problem    string           `json:"problem,omitempty"`
-	Tenant     string           `json:"tenant,omitempty"`
-	Leaf       int64            `json:"leaf"`
-	Leaves     int64            `json:"leaves"` // of the checkpoint
-	Checkpoint time.Time        `json:"checkpoint"`
-	Key        string           `json:"key"`
-	Record     *provedRecord    `json:"record,omitempty"` // nil: not proved
-	Event      string           `json:"event,omitempty"`  // file whose bytes are the record's; empty: none was given
-	Exit       int              `json:"exit"`
+	Proof      string            `json:"proof"` // its file
+	Integrity  ledger.Integrity  `json:"integrity"`
+	Problem    string            `json:"problem,omitempty"`
+	Tenant     string            `json:"tenant,omitempty"`
+	Leaf       int64             `json:"leaf"`
+	Leaves     int64             `json:"leaves"` // of the checkpoint
+	Checkpoint time.Time         `json:"checkpoint"`
+	Key        string            `json:"key"`
+	Record     *provedRecord     `json:"record,omitempty"`    // nil: not proved
+	Event      string            `json:"event,omitempty"`     // file whose bytes are the record's; empty: none was given
+	Witnesses  *ledger.Witnesses `json:"witnesses,omitempty"` // nil: none were asked for
+	Exit       int               `json:"exit"`
+
+	signed []byte // the checkpoint
+	newest ledger.Checkpoint
 }
 
 // provedRecord is what a leaf says of its record.
@@ -62,6 +66,10 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 	r := proofReport{Proof: v.proof, Integrity: ledger.Verified, Key: ledger.KeyID(key), Event: v.event}
 	if err := r.check(text, event, key, shared.Tenant); err != nil {
 		r.Integrity, r.Problem, r.Exit = ledger.Invalid, err.Error(), ledger.ExitInvalid
+	} else if r.Witnesses, err = v.witnessedProof(r.signed, r.newest); err != nil {
+		return err
+	} else if r.Witnesses != nil && !r.Witnesses.Met {
+		r.Exit = ledger.ExitUnwitnessed
 	}
 	if shared.JSON {
 		err = cli.PrintJSON(cmd, r)
@@ -85,6 +93,7 @@ func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string
 	if err != nil {
 		return err
 	}
+	r.signed, r.newest = p.Checkpoint, c
 	r.Tenant, r.Leaf, r.Leaves, r.Checkpoint = c.Tenant, p.Index, c.Size, c.Time
 	if tenant != "" && c.Tenant != tenant {
 		return fmt.Errorf("it is of tenant %q", c.Tenant)
@@ -112,8 +121,13 @@ func (r *proofReport) print(l lines) {
 		l.print("Proof", l.verdict(string(r.Integrity), l.palette.Bad), r.Problem)
 		return
 	}
-	l.print("Proof", l.verdict(string(r.Integrity), l.palette.Good), fmt.Sprintf("leaf %s of %s, checkpoint %s, key %s",
-		thousands(r.Leaf), thousands(r.Leaves), r.Checkpoint.Format(time.RFC3339), r.Key))
+	text := fmt.Sprintf("leaf %s of %s, checkpoint %s, key %s",
+		thousands(r.Leaf), thousands(r.Leaves), r.Checkpoint.Format(time.RFC3339), r.Key)
+	if r.Witnesses != nil {
+		text += ", " + r.Witnesses.String()
+	}
+	l.print("Proof", l.verdict(string(r.Integrity), l.palette.Good), text)
+	l.witnesses(r.Witnesses)
 	rec := r.Record
 	l.print("Record", "", fmt.Sprintf("%s %s of tenant %q, producer %s #%d, %s", rec.Class, rec.ID, r.Tenant,
 		rec.Producer, rec.Sequence, rec.Time.Format(time.RFC3339Nano)))

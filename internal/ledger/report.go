@@ -29,11 +29,12 @@ const (
 
 // The exit statuses of a verification.
 const (
-	ExitVerified   = 0
-	ExitIncomplete = 11 // intact, but not [Complete]
-	ExitUntrusted  = 20 // a trusted checkpoint was required and there was none
-	ExitDiverged   = 30 // from the trusted checkpoint
-	ExitInvalid    = 40
+	ExitVerified    = 0
+	ExitUnwitnessed = 10 // verified and complete, without the witnesses asked for
+	ExitIncomplete  = 11 // intact, but not [Complete]
+	ExitUntrusted   = 20 // a trusted checkpoint was required and there was none
+	ExitDiverged    = 30 // from the trusted checkpoint
+	ExitInvalid     = 40
 )
 
 // NotProven is what no ledger can tell.
@@ -68,6 +69,8 @@ type Report struct {
 
 	Trusted *Trusted  `json:"trusted,omitempty"` // nil: none was given
 	Kept    []Trusted `json:"kept,omitempty"`    // checkpoints that were found outside the ledger
+
+	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil: none were asked for
 
 	Redacted Redacted `json:"redacted"`
 
@@ -148,6 +151,8 @@ func (r *Report) exit(requireTrusted bool) int {
 		return ExitUntrusted
 	case r.Completeness != Complete:
 		return ExitIncomplete
+	case r.Witnesses != nil && !r.Witnesses.Met:
+		return ExitUnwitnessed
 	}
 	return ExitVerified
 }

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/c2sp"
 )
 
 // DefaultSilence is how long a run is silent before it counts as one that ended
@@ -29,6 +31,12 @@ type VerifyOptions struct {
 	// Kept are checkpoints that were found where the auditor puts them, outside
 	// the ledger. Unlike Trusted they count only when the Key has signed them.
 	Kept []Kept
+	// Witnesses is the policy that says who has to have cosigned; nil asks for
+	// nobody. Witnessed is what they have cosigned, see [ReadWitnessed]; nil when
+	// nothing was found.
+	Witnesses *c2sp.Policy
+	Witnessed []byte
+
 	// Progress is told how many leaves were checked, and of how many; nil: nobody.
 	// It is called by one goroutine, and from the beginning again when the file
 	// changed meanwhile.

@@ -36,8 +36,9 @@ type Kept struct {
 type trusted struct {
 	Checkpoint
 	found    Trusted
-	given    bool // by the user, who vouches for it
-	compared bool // the walk came to where it is
+	given    bool   // by the user, who vouches for it
+	cosigned []byte // the note, of what witnesses have cosigned
+	compared bool   // the walk came to where it is
 }
 
 // trusted reads the checkpoints to compare with. Those that say nothing are
@@ -65,6 +66,9 @@ func (o VerifyOptions) trusted() (all []trusted, err error) {
 		}
 		t.found.Beside = k.Beside
 		all = append(all, t)
+	}
+	if o.Witnessed != nil && o.Witnesses != nil {
+		all = append(all, o.witnessed())
 	}
 	return all, nil
 }
@@ -104,12 +108,14 @@ func (v *verifier) concludeTrusted() {
 				t.found.diverge(fmt.Sprintf("it is of tenant %q", t.Tenant))
 			}
 		}
-		if t.given {
+		switch {
+		case t.given:
 			r.Trusted = &t.found
-		} else {
+		case t.cosigned == nil || t.found.Diverged:
 			r.Kept = append(r.Kept, t.found)
 		}
 	}
+	v.concludeWitnesses()
 }
 
 // trusts reports whether there is a checkpoint from outside the ledger to rely

@@ -1,0 +1,178 @@
+package auditor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/c2sp"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/witness"
+)
+
+const (
+	witnessLimit   = 5 * time.Second // for one witness to answer
+	witnessAbreast = 16              // ledgers at a time
+
+	witnessPolicyUsage = "`file` with the policy (C2SP tlog-policy) that names witnesses, and how many have to cosign checkpoints"
+)
+
+// readPolicy reads the file of a policy.
+func readPolicy(file string) (*c2sp.Policy, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("witness policy: %w", err)
+	}
+	policy, err := c2sp.ParsePolicy(text)
+	if err != nil {
+		return nil, fmt.Errorf("witness policy %s: %w", file, err)
+	}
+	return &policy, nil
+}
+
+// witnesses have the newest checkpoints of the ledgers cosigned, behind the
+// ledgers' back, and keep the newest that the policy is met by beside the ledger.
+type witnesses struct {
+	*rounds
+
+	policy *c2sp.Policy
+	known  note.Verifiers // of the ledgers
+	client *witness.Client
+	seats  seats
+	stored func(tenant string) // told when a cosigned checkpoint was kept
+}
+
+func newWitnesses(o Options, known note.Verifiers) *witnesses {
+	w := &witnesses{policy: o.Witnesses, known: known, client: witness.NewClient(), stored: func(string) {}}
+	w.rounds = newRounds(o, "by its witnesses", w.cosign)
+	w.abreast, w.release = witnessAbreast, w.client.Close
+	w.seats = newSeats(o)
+	return w
+}
+
+// validateWitnesses says what is wrong with a policy for somebody who has to ask
+// the witnesses.
+func validateWitnesses(policy *c2sp.Policy) error {
+	if policy == nil || len(policy.Witnesses) == 0 ||
+		slices.ContainsFunc(policy.Witnesses, func(w c2sp.Witness) bool { return w.URL != "" }) {
+		return nil
+	}
+	return errors.New("witness policy: none of its witnesses has a URL: add to a line of a witness where it takes checkpoints")
+}
+
+// cosign has the newest checkpoint of one ledger cosigned.
+func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
+	r, err := ledger.OpenTenant(LedgerDir(w.dataDir), tenant)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	signed, c, err := newestSigned(ctx, r)
+	if err != nil || c.Size == 0 { // nobody can take away what is not there
+		return err
+	}
+	if _, err := ledger.OpenCheckpoint(signed, w.known); err != nil {
+		return err
+	}
+	path, err := ledger.Path(LedgerDir(w.dataDir), tenant)
+	if err != nil {
+		return err
+	}
+	kept, err := ledger.ReadWitnessed(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if bytes.HasPrefix(kept, signed) { // some have cosigned it before
+		signed = kept
+	}
+	cosigned, errs := w.ask(ctx, tenant, r, signed, c)
+	found := w.policy.Check(cosigned)
+	// What meets the policy is not given up for what does not.
+	if !bytes.Equal(cosigned, kept) && (found.Met() || !w.policy.Check(kept).Met()) {
+		if err := ledger.WriteWitnessed(path, cosigned); err != nil {
+			return err
+		}
+		w.stored(tenant)
+	}
+	if !found.Met() {
+		return fmt.Errorf("%s have cosigned it: %w", found, errs)
+	}
+	return nil
+}
+
+// ask asks all witnesses at once that have not cosigned the note yet, and returns
+// it with the cosignatures that came, and why others did not.
+func (w *witnesses) ask(
+	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
+) (cosigned []byte, err error) {
+	has := make(map[string]bool)
+	for _, by := range w.policy.Check(signed).By {
+		has[by.Witness] = true
+	}
+	type said struct {
+		number int
+		line   []byte
+		err    error
+	}
+	answers := make(chan said, len(w.policy.Witnesses))
+	asked := 0
+	for i, one := range w.policy.Witnesses {
+		if has[one.Name] || one.URL == "" {
+			continue
+		}
+		asked++
+		go func() {
+			line, err := w.askOne(ctx, tenant, i, witness.Checkpoint{
+				Note: signed, Size: c.Size,
+				Prove: func(ctx context.Context, old int64) ([]tlog.Hash, error) { return proveTree(ctx, r, old, c.Size) },
+			})
+			answers <- said{i, line, err}
+		}()
+	}
+	lines, errs := make([][]byte, len(w.policy.Witnesses)), make([]error, len(w.policy.Witnesses)+1)
+	for range asked {
+		s := <-answers
+		lines[s.number], errs[s.number] = s.line, s.err
+	}
+	if asked == 0 {
+		errs[len(errs)-1] = errors.New("the policy asks for more than have a URL")
+	}
+	return append(bytes.Clone(signed), bytes.Join(lines, nil)...), errors.Join(errs...)
+}
+
+// proveTree returns the proof that the tree of size leaves continues its first old.
+func proveTree(ctx context.Context, r *ledger.Reader, old, size int64) ([]tlog.Hash, error) {
+	return tlog.ProveTree(size, old, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		return r.Hashes(ctx, indexes)
+	}))
+}
+
+// askOne asks one witness, unless it has failed just now.
+func (w *witnesses) askOne(ctx context.Context, tenant string, number int, c witness.Checkpoint) ([]byte, error) {
+	at := seat{tenant, number}
+	old, err := w.seats.ask(at)
+	if err == nil {
+		var line []byte
+		limited, cancel := context.WithTimeout(ctx, witnessLimit)
+		defer cancel()
+		if line, err = w.client.Cosign(limited, w.policy.Witnesses[number], c, old); err == nil {
+			w.seats.signed(ctx, at, c.Size, w.policy.Witnesses[number].Name)
+			return line, nil
+		}
+		if ctx.Err() == nil {
+			w.seats.failed(ctx, at, err, w.policy.Witnesses[number].Name)
+		}
+	}
+	return nil, fmt.Errorf("witness %s: %w", w.policy.Witnesses[number].Name, err)
+}

@@ -1,0 +1,329 @@
+package auditor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/c2sp"
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/witnesstest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// watchers are three witnesses that watch the ledgers of acme and other below dir,
+// and the policy that asks for two of them.
+func watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile string) {
+	tb.Helper()
+	key, err := ledger.OpenKey(KeyDir(dir))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text := "# three operators\n"
+	for i := range 3 {
+		w := witnesstest.New(tb, fmt.Sprintf("witness.example/w%d", i))
+		w.Watch(tb, "hooktrail/acme", key.Public())
+		w.Watch(tb, "hooktrail/other", key.Public())
+		text += fmt.Sprintf("witness W%d %s %s\n", i, w.VerifierKey, w.URL)
+		all = append(all, w)
+	}
+	policyFile = filepath.Join(tb.TempDir(), "witnesses.policy")
+	put(tb, policyFile, text+"group two 2 W0 W1 W2\nquorum two\n")
+	return all, policyFile
+}
+
+func policy(tb testing.TB, file string) *c2sp.Policy {
+	tb.Helper()
+	p, err := readPolicy(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func away(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) }
+
+// verifyWitnessed runs verify with a policy and returns its report.
+func verifyWitnessed(tb testing.TB, dir, policyFile string, more ...string) (int, ledger.Report) {
+	tb.Helper()
+	args := append([]string{"verify", "--data-dir", dir, "--tenant", "acme", "--witness-policy", policyFile, "--json"}, more...)
+	status, text := command(tb, args...)
+	var r ledger.Report
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		tb.Fatalf("%v:\n%s", err, text)
+	}
+	return status, r
+}
+
+func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	all, file := watchers(t, dir)
+	p := outbox(t, b, "coder", "acme")
+	run := func() error {
+		return Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Witnesses: policy(t, file)})
+	}
+	publishRun(t, p, "r1", 5)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	older := readFile(t, ledgerFile(t, dir, "acme"))
+	olderWitnessed, err := ledger.ReadWitnessed(ledgerFile(t, dir, "acme"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	publishRun(t, p, "r2", 5)
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	status, r := verifyWitnessed(t, dir, file)
+	w := r.Witnesses
+	if status != 0 || w == nil || !w.Met || len(w.By) != 3 || w.Of != 3 || w.Behind != 0 || w.Size != r.Leaves {
+		t.Fatalf("got status %d, %+v", status, w)
+	}
+	if _, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme", "--witness-policy", file); !strings.Contains(text, ", 3 of 3 witnesses\n") {
+		t.Errorf("got\n%s", text)
+	}
+
+	// An older copy comes back, with all that lies beside it, and another history
+	// is written behind it with the key: no witness cosigns it.
+	put(t, ledgerFile(t, dir, "acme"), string(older))
+	other := connect(t, server(t))
+	publishRun(t, outbox(t, other, "coder", "acme"), "r3", 9)
+	if err := os.Remove(filepath.Join(LedgerDir(dir), "auditor.db")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(deadline(t), Options{Broker: other, DataDir: dir, Drain: true, Witnesses: policy(t, file)}); err != nil {
+		t.Fatal(err)
+	}
+	for i, one := range all {
+		if got := one.Size("hooktrail/acme"); got != uint64(w.Size) {
+			t.Errorf("witness %d stands at %d, want %d", i, got, w.Size)
+		}
+	}
+	// The cosigned checkpoint of the honest history is still there, and tells.
+	if status, r := verifyWitnessed(t, dir, file); status != ledger.ExitDiverged || r.Witnesses.Met {
+		t.Errorf("a fork: got status %d, %+v", status, r.Witnesses)
+	}
+	// Who puts the older one in its place has a ledger that went on without witnesses.
+	if err := ledger.WriteWitnessed(ledgerFile(t, dir, "acme"), olderWitnessed); err != nil {
+		t.Fatal(err)
+	}
+	if r := witnessesLater(t, dir, file); r.Met {
+		t.Errorf("a fork behind an older checkpoint: got %+v", r)
+	}
+}
+
+// witnessesLater is what verify says of witnesses once the ledger is older than
+// [ledger.WitnessLag].
+func witnessesLater(tb testing.TB, dir, file string) *ledger.Witnesses {
+	tb.Helper()
+	signed, err := ledger.ReadWitnessed(ledgerFile(tb, dir, "acme"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	then, err := ledger.ReadCheckpoint(signed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, r := verifyWitnessed(tb, dir, file)
+	newest, err := ledger.ReadCheckpoint([]byte(r.Checkpoint.Note))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	newest.Time = newest.Time.Add(2 * ledger.WitnessLag)
+	return ledger.NewWitnesses(policy(tb, file), signed, then, newest)
+}
+
+func TestWitness_ExitStatus(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	all, file := watchers(t, dir)
+	p := outbox(t, b, "coder", "acme")
+	publishRun(t, p, "r1", 5)
+	drain := func() {
+		t.Helper()
+		if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Witnesses: policy(t, file)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(name string, status, by int) {
+		t.Helper()
+		got, r := verifyWitnessed(t, dir, file)
+		if got != status || len(r.Witnesses.By) != by || r.Witnesses.Met != (status == 0) || r.Exit != got {
+			t.Errorf("%s: got status %d, %+v, want %d by %d", name, got, r.Witnesses, status, by)
+		}
+	}
+	all[0].Answer(away)
+	all[1].Answer(away)
+	drain()
+	want("OneOfThree", ledger.ExitUnwitnessed, 1)
+	all[1].Answer(nil)
+	drain()
+	want("TwoOfThree", 0, 2)
+	all[0].Answer(nil)
+	drain()
+	want("ThreeOfThree", 0, 3)
+	// What meets the policy is not given up for what does not.
+	all[0].Answer(away)
+	all[1].Answer(away)
+	publishRun(t, p, "r2", 5)
+	drain()
+	if _, r := verifyWitnessed(t, dir, file); len(r.Witnesses.By) != 3 || r.Witnesses.Behind == 0 {
+		t.Errorf("without witnesses: got %+v", r.Witnesses)
+	}
+	if later := witnessesLater(t, dir, file); later.Met || later.Reason == "" {
+		t.Errorf("long without witnesses: got %+v", later)
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(ledgerFile(t, dir, "acme")), "witnessed.checkpoint")); err != nil {
+		t.Fatal(err)
+	}
+	want("Gone", ledger.ExitUnwitnessed, 0)
+	if status, _ := command(t, "verify", "--data-dir", dir, "--tenant", "acme"); status != 0 {
+		t.Errorf("nobody asks for witnesses: got status %d", status)
+	}
+	if status, _ := command(t, "verify", "--data-dir", dir, "--tenant", "acme", "--witness-policy", ledgerFile(t, dir, "acme")); status != 1 {
+		t.Errorf("no policy: got status %d", status)
+	}
+}
+
+// Witnesses that hang hold nothing up, and are told.
+func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	all, file := watchers(t, dir)
+	for _, w := range all {
+		w.Answer(func(_ http.ResponseWriter, req *http.Request) {
+			_, _ = io.Copy(io.Discard, req.Body) // only then is it told that the client has gone
+			<-req.Context().Done()
+		})
+	}
+	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 50)
+	ctx, cancel := context.WithCancel(deadline(t))
+	defer cancel()
+	o := Options{Broker: b, DataDir: dir, Witnesses: policy(t, file), Progress: func(p consume.Progress) {
+		if p.Done > 0 && p.Lag == 0 {
+			cancel() // it has got there, whatever the witnesses do
+		}
+	}}.withDefaults()
+	if err := Run(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	w := newWitnesses(o, note.VerifierList(verifierOf(t, dir)))
+	defer w.release()
+	for _, one := range all {
+		one.Answer(away)
+	}
+	w.changed("acme")
+	w.round(t.Context())
+	if err := w.failure(); err == nil || !strings.Contains(err.Error(), "0 of 3 witnesses") || !strings.Contains(err.Error(), "W2") {
+		t.Errorf("got %v", err)
+	}
+	// One that fails is left alone for a while.
+	before := all[0].Hits()
+	w.round(t.Context())
+	if all[0].Hits() != before {
+		t.Error("it was asked again at once")
+	}
+}
+
+func verifierOf(tb testing.TB, dir string) note.Verifier {
+	tb.Helper()
+	key, _, err := ledger.ReadVerifier(KeyDir(dir))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
+
+func TestSeats_Pauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSeats(Options{}.withDefaults())
+		at, other, next := seat{"acme", 0}, seat{"other", 0}, seat{"acme", 1}
+		asked := func(at seat) bool { _, err := s.ask(at); return err == nil }
+		broken := fmt.Errorf("broken")
+		for _, seconds := range []int64{1, 2, 4, 8, 16, 32, 60, 60} {
+			pause := time.Duration(seconds * 1e9)
+			s.failed(t.Context(), at, broken, "W0")
+			if asked(at) || asked(other) || !asked(next) {
+				t.Fatalf("after a failure: got %v, %v, %v", asked(at), asked(other), asked(next))
+			}
+			time.Sleep(pause - time.Nanosecond)
+			if asked(at) {
+				t.Fatalf("asked before %v", pause)
+			}
+			time.Sleep(time.Nanosecond)
+			if !asked(at) {
+				t.Fatalf("not asked after %v", pause)
+			}
+		}
+		s.signed(t.Context(), at, 7, "W0")
+		if size, err := s.ask(at); size != 7 || err != nil {
+			t.Errorf("got %d, %v", size, err)
+		}
+	})
+}
+
+// Whoever keeps or serves the newest checkpoint has the cosignatures with it.
+func TestWitness_CosignaturesGoAlong(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	_, file := watchers(t, dir)
+	p := outbox(t, b, "coder", "acme")
+	publishRun(t, p, "r1", 3)
+	e := appendEvent(t, p, "r2", events.RunStarted, "", events.RunStartedData{Title: "test"}).ID
+	if err := p.Flush(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(t.TempDir(), "checkpoint")
+	o := Options{Broker: b, DataDir: dir, Tenant: "acme", Drain: true, Witnesses: policy(t, file), CheckpointFile: CheckpointFile(kept)}
+	if err := Run(deadline(t), o); err != nil {
+		t.Fatal(err)
+	}
+	three := func(name string, signed []byte) {
+		t.Helper()
+		if got := policy(t, file).Check(signed); len(got.By) != 3 {
+			t.Errorf("%s: got %s:\n%s", name, got, signed)
+		}
+	}
+	three("checkpoint file", readFile(t, kept))
+	to := exportTiles(t, dir)
+	three("exported tiles", readFile(t, filepath.Join(to, "checkpoint")))
+	web := httptest.NewServer(TilesHandler(dir, "", Options{}.withDefaults().Logger))
+	defer web.Close()
+	_, served := get(t, web, http.MethodGet, "/hooktrail/acme/checkpoint")
+	three("served tiles", served)
+
+	proof := filepath.Join(t.TempDir(), "proof")
+	if status, text := command(t, "proof", e, "--data-dir", dir, "--tenant", "acme", "--out", proof); status != 0 {
+		t.Fatalf("proof: status %d:\n%s", status, text)
+	}
+	check := []string{"verify", "--data-dir", dir, "--proof", proof, "--witness-policy", file}
+	if status, text := command(t, check...); status != 0 || !strings.Contains(text, "3 of 3 witnesses") {
+		t.Errorf("proof: got status %d:\n%s", status, text)
+	}
+	signed := readFile(t, proof)
+	put(t, proof, string(signed[:bytes.LastIndex(signed, []byte("— witness.example/w1"))]))
+	if status, text := command(t, check...); status != ledger.ExitUnwitnessed || !strings.Contains(text, "1 of 3 witnesses") {
+		t.Errorf("proof without two of them: got status %d:\n%s", status, text)
+	}
+	// A ledger that was copied has no checkpoint beside it; what was kept will do.
+	moved := filepath.Join(t.TempDir(), "ledger.db")
+	put(t, moved, string(readFile(t, ledgerFile(t, dir, "acme"))))
+	if status, r := verifyWitnessed(t, dir, file, "--ledger", moved); status != ledger.ExitUnwitnessed {
+		t.Errorf("copied: got status %d, %+v", status, r.Witnesses)
+	}
+	if status, r := verifyWitnessed(t, dir, file, "--ledger", moved, "--checkpoint-file", kept); status != 0 || len(r.Witnesses.By) != 3 {
+		t.Errorf("copied, and kept: got status %d, %+v", status, r.Witnesses)
+	}
+}

@@ -1,0 +1,34 @@
+package ledger
+
+import "golang.org/x/mod/sumdb/note"
+
+// witnessed makes what witnesses have cosigned a checkpoint to compare with.
+func (o VerifyOptions) witnessed() trusted {
+	c, err := OpenCheckpoint(o.Witnessed, note.VerifierList(o.Key))
+	t := newTrusted("the witnesses", c)
+	if err != nil {
+		t.found = Trusted{From: t.found.From, Unusable: true, Reason: err.Error()}
+	}
+	t.cosigned = o.Witnessed
+	return t
+}
+
+// concludeWitnesses says what the witnesses that were asked for have said.
+func (v *verifier) concludeWitnesses() {
+	if v.opts.Witnesses == nil {
+		return
+	}
+	v.report.Witnesses = NoWitnesses(v.opts.Witnesses, "there is no checkpoint that witnesses have cosigned")
+	for _, t := range v.trusted {
+		switch {
+		case t.cosigned == nil:
+		case t.found.Unusable:
+			v.report.Witnesses.Reason = "what lies where cosigned checkpoints do is none of this ledger's: " + t.found.Reason
+		default:
+			v.report.Witnesses = NewWitnesses(v.opts.Witnesses, t.cosigned, t.Checkpoint, v.newest)
+			if t.found.Diverged {
+				v.report.Witnesses.Met, v.report.Witnesses.Reason = false, t.found.Reason
+			}
+		}
+	}
+}

@@ -95,7 +95,10 @@ func (w *world) ledger(tb testing.TB, tenant string) string {
 	return path
 }
 
-func (w *world) key(tb testing.TB) *key { return openKey(tb, auditor.KeyDir(w.dir)) }
+func (w *world) key(tb testing.TB) *key {
+	tb.Helper()
+	return openKey(tb, auditor.KeyDir(w.dir))
+}
 
 // send appends an event of a tenant's run.
 func send(tb testing.TB, p *publish.Publisher, tenant, run string, kind events.Kind, payload any, change ...func(*events.Event)) events.Event {

@@ -13,9 +13,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
-// trials is how often each attack is tried, each time somewhere else.
-const trials = 50
-
 // attack is a row of the table.
 type attack struct {
 	name  string // of the subtest
@@ -116,9 +113,14 @@ func TestGauntlet(t *testing.T) {
 			g.restored(t)
 			g.clean(t)
 		})
+		t.Run("orders", func(t *testing.T) {
+			t.Parallel()
+			g.orders(t)
+		})
 		t.Run("rewrites", func(t *testing.T) {
 			t.Parallel()
 			g.rewrites(t, v)
+			g.clock(t, v)
 		})
 		t.Run("files", func(t *testing.T) {
 			t.Parallel()

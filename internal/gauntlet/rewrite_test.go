@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -201,6 +202,27 @@ func (g *gauntlet) rewrites(t *testing.T, v *victim) {
 			what: m.what + ", the ledger written again with manifests, seals and signatures",
 		}, m.change)
 	}
+}
+
+// clock writes the same history with a clock that is set back by an hour on the
+// way: the ledger's own time does not run backwards.
+func (g *gauntlet) clock(t *testing.T, v *victim) {
+	t.Helper()
+	a := attack{
+		name: "AuditorsClock", what: "the auditor's clock set back by an hour", has: "nothing",
+		alone: "VERIFIED, COMPLETE (0)", kept: "VERIFIED, COMPLETE (0)", seen: "nothing else",
+	}
+	t.Run(a.name, func(t *testing.T) {
+		r, row := g.random(a.name), g.add(a)
+		for trial := range trials {
+			slow := *v
+			slow.signed = slices.Clone(v.signed)
+			for i := 1 + r.IntN(len(slow.signed)-1); i < len(slow.signed); i++ {
+				slow.signed[i].Time = slow.signed[i].Time.Add(-time.Hour)
+			}
+			row.check(t, trial, verify(t, slow.write(t, t.TempDir(), v.key, v.messages), tenant, v.key, v.kept))
+		}
+	})
 }
 
 func (g *gauntlet) rewrite(t *testing.T, v *victim, k *key, a attack, change story) {

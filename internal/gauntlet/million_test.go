@@ -1,0 +1,162 @@
+package gauntlet
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/export"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// TestMillion measures a ledger of as many events as HOOKTRAIL_GAUNTLET_EVENTS
+// says, of about a kilobyte each: how long it takes, and the most memory that the
+// process had. It takes minutes, and so is left out without that.
+func TestMillion(t *testing.T) {
+	want, err := strconv.Atoi(os.Getenv("HOOKTRAIL_GAUNTLET_EVENTS"))
+	if err != nil {
+		t.Skip("HOOKTRAIL_GAUNTLET_EVENTS is no number")
+	}
+	k, dir := openKey(t, t.TempDir()), t.TempDir()
+	var path string
+	measure(t, "append", want, func() { path = appendMany(t, k, dir, want) })
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("file: %d MB", info.Size()>>20)
+	measure(t, "verify", want, func() {
+		if r := verify(t, path, tenant, k, nil); r.Exit != ledger.ExitVerified || r.Events < int64(want) {
+			t.Fatalf("got %+v", r)
+		}
+	})
+	r, err := ledger.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	measure(t, "1000 proofs", 1000, func() {
+		for i := range 1000 {
+			if _, err := r.Prove(t.Context(), int64(i*(want/1000))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	for _, format := range []export.Format{export.JSONL, export.CSV, export.Parquet} {
+		measure(t, string(format), want, func() {
+			told := int64(0)
+			progress := func(done, _ int64) { told = done }
+			if err := export.WriteTable(t.Context(), io.Discard, r, format, export.Options{Progress: progress}); err != nil || told < int64(want) {
+				t.Fatalf("told of %d: %v", told, err)
+			}
+		})
+	}
+	measure(t, "bundle", want, func() {
+		f, err := os.Create(filepath.Join(dir, "bundle.zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := export.WriteBundle(t.Context(), f, r, export.Options{Key: k.Public()}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// measure logs how long fn takes, and the most memory that the process had.
+func measure(t *testing.T, what string, n int, fn func()) {
+	t.Helper()
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak begins anew, where the system can do that
+	start := time.Now()
+	fn()
+	took := time.Since(start)
+	t.Logf("%-12s %8.2f s  %9.0f /s  at most %s", what, took.Seconds(), float64(n)/took.Seconds(), peak())
+}
+
+// peak is the most memory that the process had, as the system tells it.
+func peak() string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+// appendMany writes a ledger of n events in batches as the auditor has them,
+// without having more than one of them in memory.
+func appendMany(t *testing.T, k *key, dir string, n int) string {
+	t.Helper()
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	l, err := ledger.Open(t.Context(), dir, tenant, ledger.Options{Key: k.Key, CacheBytes: 64 << 20, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &rewriter{tb: t, of: make(map[string]*chain)}
+	stream := ledger.Stream{Epoch: 1, Created: now}
+	filler := bytes.Repeat([]byte("x"), 560)
+	sequence := uint64(0)
+	for done := 0; done < n; {
+		var batch []ledger.Message
+		run := fmt.Sprint("run ", done)
+		add := func(kind events.Kind, payload any) {
+			e, err := events.New(kind, "/gauntlet", payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sequence++
+			now = now.Add(time.Millisecond)
+			e.ID, e.Tenant, e.Producer, e.Run, e.Subject, e.Time = fmt.Sprint("event-", sequence), tenant, "coder", run, run, now
+			e.Salt = "c2FsdHNhbHRzYWx0c2FsdA"
+			batch = append(batch, ledger.Message{Sequence: sequence, Stored: now, Data: e.Encode(), Address: subjects.Address{
+				Tenant: tenant, Producer: "coder", Run: run, Kind: kind,
+			}})
+			done++
+		}
+		add(events.RunStarted, events.RunStartedData{Title: "gauntlet"})
+		for range 498 {
+			add(events.Custom, events.CustomData{Name: string(filler)})
+		}
+		add(events.RunFinished, events.RunFinishedData{Success: true})
+		add(events.RunSealed, events.RunSealedData{})
+		sequence++
+		batch = append(batch, ledger.Message{
+			Sequence: sequence, Stored: now, Address: subjects.Address{Tenant: tenant, Producer: "coder", Manifest: true},
+			Data: events.Manifest{Version: 1, Tenant: tenant, Producer: "coder"}.Encode(),
+		})
+		for i := range batch {
+			batch[i].Data = w.message(batch[i])
+		}
+		if _, err := l.Append(t.Context(), stream, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path, err := ledger.Path(dir, tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

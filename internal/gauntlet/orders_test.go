@@ -1,0 +1,174 @@
+package gauntlet
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// orderAct is an attack with orders, or on what they changed.
+type orderAct struct {
+	attack
+
+	give   func(s *orderScene)                         // into the stream
+	change func(s *orderScene, f *file)                // the ledger's file, behind it
+	missed func(s *orderScene, r ledger.Report) string // what the report should say and does not
+	erased bool                                        // the payloads have to be gone, in every byte
+}
+
+// orderScene is one trial: a tenant with a run that is secret, and one that is not.
+type orderScene struct {
+	*scene
+
+	key   *key
+	thief *key
+	path  string
+	last  ledger.Order // that was given
+}
+
+// secret is what the payloads of the run say.
+func (s *orderScene) secret() []byte { return []byte("the secret of " + s.tenant + ";") }
+
+// order signs an order as the auditor would, resolved in the ledger as it is.
+func (s *orderScene) order(k *key, o ledger.Order) []byte {
+	s.Helper()
+	r, err := ledger.OpenReader(s.path)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			s.Error(err)
+		}
+	}()
+	foreign := o.Tenant
+	o.Tenant = s.tenant
+	o.ID, o.Time, o.By, o.Reason = events.NewID(), s.messages[0].Stored, "jdoe", "subject request"
+	if o.Action == events.AuditErase || o.Action == events.AuditHold {
+		if o, err = r.Resolve(deadline(s), o); err != nil {
+			s.Fatal(err)
+		}
+	}
+	if foreign != "" {
+		o.Tenant = foreign
+	}
+	signed, err := k.Sign(o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.last = o
+	return signed
+}
+
+// give publishes an order, whoever signed it.
+func (s *orderScene) give(action events.AuditAction, signed []byte) {
+	s.Helper()
+	send(s, s.mallory, s.tenant, "", events.AuditAccessed, events.AuditAccessedData{
+		Action: action, By: "jdoe", Reason: "subject request", Order: string(signed),
+	})
+}
+
+func (s *orderScene) erase(k *key) {
+	s.give(events.AuditErase, s.order(k, ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: "secret"}}))
+}
+
+func (s *orderScene) hold() ledger.Order {
+	s.give(events.AuditHold, s.order(s.key, ledger.Order{Action: events.AuditHold, Selection: ledger.OrderSelection{Run: "secret"}}))
+	return s.last
+}
+
+// left returns the files of the ledger that have the secret in them.
+func (s *orderScene) left() (found []string) {
+	s.Helper()
+	err := filepath.WalkDir(filepath.Dir(s.path), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, s.secret()) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return found
+}
+
+// orders plays the acts, with fifty tenants each.
+func (g *gauntlet) orders(t *testing.T) {
+	t.Helper()
+	w := newWorld(t)
+	honest, mallory := w.producer(t, "honest"), w.producer(t, "mallory")
+	list := orderActs()
+	stage := make([][]*orderScene, len(list))
+	for i, a := range list {
+		r := g.random(a.name)
+		for trial := range trials {
+			s := &orderScene{scene: &scene{
+				T: t, world: w, tenant: fmt.Sprintf("%s-%d", a.name, trial), honest: honest, mallory: mallory, random: r,
+			}}
+			s.path = w.ledger(t, s.tenant)
+			s.publish()
+			stage[i] = append(stage[i], s)
+		}
+	}
+	flush(t, honest)
+	all := w.everything(t)
+	w.drain(t)
+	key, thief := w.key(t), openKey(t, t.TempDir())
+	for i, a := range list {
+		for _, s := range stage[i] {
+			s.messages, s.key, s.thief = all[s.tenant], key, thief
+			if a.give != nil {
+				a.give(s)
+			}
+		}
+	}
+	flush(t, mallory)
+	w.drain(t)
+	for i, a := range list {
+		t.Run(a.name, func(t *testing.T) { g.judgeOrders(t, a, stage[i]) })
+	}
+}
+
+// publish sends a run whose payloads are secret, and another one.
+func (s *orderScene) publish() {
+	s.Helper()
+	for range 2 + s.random.IntN(4) {
+		send(s, s.honest, s.tenant, "secret", events.PromptSubmit, events.PromptSubmitData{Prompt: string(s.secret())})
+	}
+	send(s, s.honest, s.tenant, "secret", events.RunFinished, events.RunFinishedData{Success: true})
+	sendRun(s, s.honest, s.tenant, "open", 1+s.random.IntN(3))
+}
+
+func (g *gauntlet) judgeOrders(t *testing.T, a orderAct, scenes []*orderScene) {
+	t.Helper()
+	row := g.add(a.attack)
+	for trial, s := range scenes {
+		s.T = t
+		kept := []byte(verify(t, s.path, s.tenant, s.key, nil).Checkpoint.Note)
+		if a.change != nil {
+			f := open(t, s.path)
+			a.change(s, f)
+			f.close(t)
+		}
+		r := verify(t, s.path, s.tenant, s.key, kept)
+		if a.missed != nil {
+			if missed := a.missed(s, r); missed != "" {
+				t.Errorf("trial %d: %s", trial, missed)
+			}
+		}
+		if left := s.left(); a.erased && len(left) > 0 {
+			t.Errorf("trial %d: it is still in %q", trial, left)
+		}
+		row.check(t, trial, r)
+	}
+}

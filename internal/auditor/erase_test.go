@@ -114,6 +114,9 @@ func TestErase_Command(t *testing.T) {
 		t.Error("another run was erased")
 	}
 	change(t, 1, nil, erase...) // nothing is left to erase
+	if status, out := command(t, append([]string{"replay", "--run", "run-1"}, at...)...); status != 0 || out != "" {
+		t.Errorf("replay of the run: exit %d, %q, want nothing but a warning", status, out)
+	}
 
 	_, out := command(t, append([]string{"verify"}, at...)...)
 	want := "Redacted:      20 erased (ticket DSR-88, jdoe " + time.Now().UTC().Format(time.DateOnly) + ") · 0 pruned · 0 holds\n"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ type replaying struct {
 
 	speed   speed
 	subject string
+	logger  *slog.Logger
 }
 
 func replayCommand(shared *cli.Shared) *cobra.Command {
@@ -37,6 +39,9 @@ func replayCommand(shared *cli.Shared) *cobra.Command {
 after the other, each with a line's end behind it, in the order of the ledger.
 Manifests and records that were set apart are left out. What was signed when
 replay began is replayed, so that the same ledger gives the same bytes.
+
+What was erased or pruned has no bytes any more: it is left out, and a warning says
+how much that is. auditor export --format jsonl lists it.
 
 With --speed 1x the events come as far apart as they happened, by their own
 times; 10x is ten times as fast, max does not wait. With --subject they are
@@ -70,6 +75,7 @@ func (r replaying) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err := r.checkSubject(); err != nil {
 		return err
 	}
+	r.logger = shared.Logger(cmd)
 	reader, err := openLedger(shared.DataDir, shared.TenantOrDefault(), r.file)
 	if err != nil {
 		return err
@@ -167,10 +173,15 @@ func (r replaying) each(
 	}
 	chosen.Events, chosen.Before = true, newest.Size
 	pace := pacer{speed: r.speed, flush: flush}
-	found := false
+	found, gone := false, removedCount{}
 	for e, err := range reader.Select(ctx, chosen) {
 		if err != nil {
 			return err
+		}
+		if e.Removal.Done() {
+			found = true
+			gone.add(e.Removal)
+			continue
 		}
 		if err := pace.wait(ctx, e.Time); err != nil {
 			return err
@@ -181,6 +192,7 @@ func (r replaying) each(
 		found = true
 		bar.Set(uint64(e.Leaf)+1, uint64(newest.Size))
 	}
+	gone.warn(ctx, r.logger, reader.Tenant())
 	if !found {
 		return nothingChosen(reader.Tenant(), chosen)
 	}

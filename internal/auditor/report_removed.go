@@ -1,7 +1,11 @@
 package auditor
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -55,4 +59,17 @@ func giver(o ledger.OrderAt) string {
 		who = "ticket " + o.Ticket + ", " + who
 	}
 	return who
+}
+
+// removedCount counts events that cannot be handed out, because they were destroyed.
+type removedCount map[ledger.Removal]int
+
+func (c removedCount) add(r ledger.Removal) { c[r]++ }
+
+// warn says how many there are, and by which orders.
+func (c removedCount) warn(ctx context.Context, logger *slog.Logger, tenant string) {
+	for _, r := range slices.SortedFunc(maps.Keys(c), func(a, b ledger.Removal) int { return cmp.Compare(a.Order, b.Order) }) {
+		logger.WarnContext(ctx, "events were left out: their bytes were destroyed by order", "tenant", tenant,
+			"events", c[r], "word", string(r.Word), "order_leaf", r.Order)
+	}
 }

@@ -93,6 +93,7 @@ type checker struct {
 	report  Report
 	files   map[string]*zip.File
 	newest  ledger.Checkpoint
+	signer  note.Verifier // of newest, and of the orders that count
 	trusted *ledger.Checkpoint
 }
 
@@ -185,6 +186,7 @@ func (c *checker) head() {
 	}
 	signed, err := c.small(checkpointFile)
 	if err == nil {
+		c.signer = key
 		c.newest, err = ledger.OpenCheckpoint(signed, note.VerifierList(key))
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 func (w *walk) complete() error {
 	r, about := &w.report, w.report.Bundle
 	if _, ok := about.extent(); !ok {
+		r.Redacted = w.judge.Redacted()
 		return nil // a range of time cuts runs in two
 	}
 	if err := w.judge.Conclude(&r.Report, w.newest, w.opts.Silence, w.leavesAgain(), w.seenAgain()); err != nil {

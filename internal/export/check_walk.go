@@ -29,6 +29,7 @@ type walk struct {
 func (c *checker) newWalk() (w *walk, err error) {
 	extent, ok := c.report.Bundle.extent()
 	w = &walk{checker: c, judge: ledger.NewJudge(extent), whole: ok && extent == ledger.WholeLedger, last: -1}
+	w.judge.Authority(c.newest.Tenant, c.signer)
 	for _, f := range []struct {
 		name string
 		to   **lineReader
@@ -119,11 +120,15 @@ func (w *walk) leaf(text []byte) error {
 	if err := w.againBefore(l); err != nil {
 		return err
 	}
-	taken := ledger.Taken{Index: l.Index, Leaf: leaf, Bytes: record, Epoch: l.Epoch, Stream: l.Stream, Stored: l.Stored}
+	taken := ledger.Taken{
+		Index: l.Index, Leaf: leaf, Bytes: record, Epoch: l.Epoch, Stream: l.Stream, Stored: l.Stored,
+		Removal: ledger.Removal{Word: l.Removed, Order: l.Order},
+	}
+	ordered := w.judge.Awaits(l.Index)
 	if err := w.judge.Take(taken); err != nil {
 		w.problem("leaf %d: %v", l.Index, err)
 	}
-	if !w.selected(leaf) {
+	if !ordered && !w.selected(leaf) {
 		w.problem("leaf %d is not of what was selected", l.Index)
 	}
 	w.count(leaf.Class)
@@ -205,6 +210,9 @@ func (w *walk) end() error {
 	}
 	if err := w.againBefore(leafLine{Epoch: ^uint64(0)}); err != nil {
 		return err
+	}
+	for _, err := range w.judge.Unaccounted() {
+		w.problem("%v", err)
 	}
 	for name, lines := range map[string]*lineReader{recordsFile: w.records, treeFile: w.subtrees, againFile: w.seen} {
 		if _, more, err := lines.next(); err != nil || more {

@@ -14,6 +14,8 @@
 //	index.html      a page to read, which needs neither a server nor a network
 //	SHA256SUMS      the SHA-256 of all the others, as sha256sum -c takes it
 //
+// The line of a record whose bytes were destroyed by order is null; its leaf's line
+// says so, and the leaf of the event that brought the order is in the bundle too.
 // A record that is a line of text and begins with a brace, as events and
 // manifests do, is there byte for byte. Any other is a JSON string of its base64.
 //

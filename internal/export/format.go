@@ -69,10 +69,16 @@ type leafLine struct {
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
+	// Of a record whose bytes were destroyed: in which word, and the leaf of the
+	// order. Its line in records.jsonl is null.
+	Removed ledger.Word `json:"removed,omitempty"`
+	Order   int64       `json:"order,omitempty"`
 }
 
 func lineOfLeaf(e ledger.Entry) leafLine {
-	line := leafLine{Index: e.Leaf, Epoch: e.Epoch, Stream: e.StreamSequence, Stored: e.Stored}
+	line := leafLine{
+		Index: e.Leaf, Epoch: e.Epoch, Stream: e.StreamSequence, Stored: e.Stored, Removed: e.Removal.Word, Order: e.Removal.Order,
+	}
 	if leaf := e.LeafOf().Encode(); utf8.Valid(leaf) {
 		line.Leaf = string(leaf)
 	} else {
@@ -117,8 +123,15 @@ func (l againLine) again() (ledger.Again, error) {
 	}, err
 }
 
-// appendRecord appends the line of a record, without its end.
+// noRecord is the line of a record whose bytes were destroyed.
+const noRecord = "null"
+
+// appendRecord appends the line of a record, without its end. nil is that of one
+// whose bytes were destroyed.
 func appendRecord(dst, record []byte) []byte {
+	if record == nil {
+		return append(dst, noRecord...)
+	}
 	if isLine(record) {
 		return append(dst, record...)
 	}
@@ -135,15 +148,22 @@ func isLine(record []byte) bool {
 // errRecord is returned for a line of records.jsonl that is none.
 var errRecord = errors.New("neither a record nor the base64 of one")
 
-// parseRecord reads the line of a record, in the one form that it has.
+// parseRecord reads the line of a record, in the one form that it has. It returns
+// nil for one whose bytes were destroyed.
 func parseRecord(line []byte) ([]byte, error) {
 	if isLine(line) {
 		return line, nil
+	}
+	if string(line) == noRecord {
+		return nil, nil
 	}
 	if len(line) < 2 || line[0] != '"' || line[len(line)-1] != '"' {
 		return nil, errRecord
 	}
 	record, err := base64.StdEncoding.DecodeString(string(line[1 : len(line)-1]))
+	if record == nil {
+		record = []byte{} // there, and empty
+	}
 	if err != nil || !bytes.Equal(appendRecord(nil, record), line) {
 		return nil, errRecord
 	}

@@ -57,6 +57,9 @@ func rowOf(e ledger.Entry) row {
 		text = text[:max(0, len(text)-1)]
 	}
 	r.Text = cli.Printable(string(text))
+	if e.Removal.Done() {
+		r.Text = fmt.Sprintf("%s by the order at leaf %d", e.Removal.Word, e.Removal.Order)
+	}
 	return r
 }
 

@@ -52,8 +52,10 @@ type parquetRow struct {
 	Epoch    int64  `parquet:"epoch"`
 	Stream   int64  `parquet:"stream"`
 	Hash     string `parquet:"sha256"`
-	Data     string `parquet:"data,optional"`   // the event's data, as JSON
-	Record   []byte `parquet:"record,optional"` // the record, byte for byte
+	Data     string `parquet:"data,optional"`         // the event's data, as JSON
+	Record   []byte `parquet:"record,optional"`       // the record, byte for byte
+	Removed  string `parquet:"removed,optional,dict"` // what became of a record whose bytes were destroyed
+	Order    *int64 `parquet:"order,optional"`        // the leaf of the order
 }
 
 // parquetTable writes a Parquet file.
@@ -123,6 +125,7 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 		ToolCall: valid(event.ToolCall), User: valid(event.User), Source: valid(event.Source),
 		Epoch: int64(e.Epoch), Stream: int64(e.StreamSequence), Hash: e.Hash.String(),
 		Data: valid(string(event.Data)), Record: e.Bytes,
+		Removed: string(e.Removal.Word), Order: orderOf(e.Removal),
 	}
 }
 
@@ -133,6 +136,14 @@ func eventOf(e ledger.Entry) events.Event {
 		event = events.Event{Producer: e.Producer, Sequence: e.Sequence, Run: e.Run, ID: e.ID}
 	}
 	return event
+}
+
+// orderOf returns the leaf of the order that destroyed a record; nil when none did.
+func orderOf(r ledger.Removal) *int64 {
+	if !r.Done() {
+		return nil
+	}
+	return &r.Order
 }
 
 // micros returns a time as a table has it; nil when there is none.

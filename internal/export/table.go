@@ -105,19 +105,23 @@ type jsonLine struct {
 	Stream  uint64         `json:"stream"`
 	Stored  time.Time      `json:"stored,omitzero"`
 	Hash    string         `json:"sha256"`
+	Removed ledger.Word    `json:"removed,omitempty"` // what became of the record, whose bytes are gone
+	Order   int64          `json:"order,omitempty"`   // the leaf of the order
 }
 
 func (t *jsonTable) write(e ledger.Entry) error {
 	head, err := json.Marshal(jsonLine{
 		Leaf: e.Leaf, Class: e.Class, Finding: e.Finding, Epoch: e.Epoch, Stream: e.StreamSequence,
-		Stored: e.Stored, Hash: e.Hash.String(),
+		Stored: e.Stored, Hash: e.Hash.String(), Removed: e.Removal.Word, Order: e.Removal.Order,
 	})
 	if err != nil {
 		return err
 	}
 	t.line = append(t.line[:0], head[:len(head)-1]...)
 	// The bytes themselves, so that they still have the hash beside them.
-	if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
+	if e.Removal.Done() {
+		t.line = append(t.line, `,"record":null`...)
+	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
 		t.line = append(append(t.line, `,"record":`...), e.Bytes...)
 	} else {
 		t.line = append(t.line, `,"record_base64":"`...)
@@ -133,7 +137,7 @@ func (t *jsonTable) end() error { return nil }
 // columns are those of a table.
 var columns = []string{ //nolint:gochecknoglobals // a constant
 	"leaf", "class", "finding", "time", "stored", "tenant", "producer", "sequence", "kind", "id", "run", "step",
-	"session", "agent", "role", "tool_call", "user", "source", "sha256", "record",
+	"session", "agent", "role", "tool_call", "user", "source", "sha256", "record", "removed", "order",
 }
 
 // cells returns what a record has in the columns. What is no event has no more
@@ -144,7 +148,16 @@ func cells(e ledger.Entry) []string {
 		strconv.FormatInt(e.Leaf, 10), string(e.Class), string(e.Finding), timeText(e.Time), timeText(e.Stored),
 		event.Tenant, e.Producer, strconv.FormatUint(e.Sequence, 10), string(e.Kind), event.ID, event.Run, event.Step,
 		event.Session, event.Agent, event.AgentRole, event.ToolCall, event.User, event.Source, e.Hash.String(), string(e.Bytes),
+		string(e.Removal.Word), orderText(e.Removal),
 	}
+}
+
+// orderText returns the leaf of the order that destroyed a record.
+func orderText(r ledger.Removal) string {
+	if !r.Done() {
+		return ""
+	}
+	return strconv.FormatInt(r.Order, 10)
 }
 
 func timeText(t time.Time) string {

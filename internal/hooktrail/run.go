@@ -158,7 +158,7 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 		if err != nil {
 			return err
 		}
-		e, err := events.Decode(entry.Bytes)
+		e, err := entry.Event()
 		if err != nil {
 			return fmt.Errorf("leaf %d of run %q: %w", entry.Leaf, run, err)
 		}

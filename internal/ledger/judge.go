@@ -24,6 +24,7 @@ type Judge struct {
 	c               *completeness
 	producers, runs map[string]int64
 	arrivals        arrivals
+	removed         judged
 }
 
 // Extent says what a judge is given.
@@ -38,30 +39,41 @@ const (
 // NewJudge returns a judge that was given nothing yet.
 func NewJudge(extent Extent) *Judge {
 	j := &Judge{c: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64)}
+	j.removed.claims = make(map[int64]*judgedClaim)
 	j.c.partial = extent != WholeLedger
 	return j
 }
 
 // Taken is a record and where it came from.
 type Taken struct {
-	Index  int64 // of the leaf
-	Leaf   Leaf
-	Bytes  []byte
-	Epoch  uint64
-	Stream uint64
-	Stored time.Time // zero when it is not known
+	Index   int64 // of the leaf
+	Leaf    Leaf
+	Bytes   []byte  // nil when they were destroyed
+	Removal Removal // in the name of which order they were
+	Epoch   uint64
+	Stream  uint64
+	Stored  time.Time // zero when it is not known
 }
 
 // Take takes a record. It returns an error, and leaves the record out, if it is
-// not what its leaf commits to.
+// not what its leaf commits to. Of a record that was destroyed it takes the leaf.
 func (j *Judge) Take(k Taken) error {
 	a := arrival{leaf: k.Index, epoch: int64(k.Epoch), stream: int64(k.Stream), stored: nanoseconds(k.Stored)}
 	j.arrivals.add(a)
-	f := fact{leaf: k.Index, hash: events.HashOf(k.Bytes)}
-	if f.hash != k.Leaf.Hash {
-		return errors.New("its record was altered")
+	f := fact{leaf: k.Index, hash: k.Leaf.Hash}
+	if k.Removal.Done() {
+		if err := j.takeRemoved(k); err != nil {
+			return err
+		}
+	} else {
+		if k.Bytes == nil {
+			return errors.New("its record is missing")
+		}
+		if events.HashOf(k.Bytes) != k.Leaf.Hash {
+			return errors.New("its record was altered")
+		}
+		new(records).decode(&f, k.Bytes, 0)
 	}
-	new(records).decode(&f, k.Bytes, 0)
 	l := k.Leaf
 	if l.Sequence > math.MaxInt64 {
 		return errors.New("its number is out of range")
@@ -74,11 +86,17 @@ func (j *Judge) Take(k Taken) error {
 			kind: []byte(l.Kind), time: []byte(formatTime(l.Time)), finding: []byte(l.Finding),
 		},
 	}
-	if !fits(r, f) {
+	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	j.c.leaf(r, f, a)
-	return nil
+	// What brings an order goes with a part of a ledger, and is none of it.
+	if !j.c.partial || !j.Awaits(k.Index) {
+		j.c.leaf(r, f, a)
+	}
+	if l.Class != ClassEvent {
+		return nil
+	}
+	return j.order(k.Index, f.order)
 }
 
 // TakeAgain takes what was seen again. The run and the kind of the event that it
@@ -108,7 +126,7 @@ func (j *Judge) Conclude(
 	if silence <= 0 {
 		silence = DefaultSilence
 	}
-	r.NotProven = NotProven
+	r.NotProven, r.Redacted = NotProven, j.Redacted()
 	var counts map[partKey][]numbered
 	j.c.counter = func(key partKey, last uint64) (tally, error) {
 		if counts == nil {

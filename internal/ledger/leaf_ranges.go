@@ -41,6 +41,12 @@ func (r LeafRanges) Has(leaf int64) bool {
 	return found && i < len(r)
 }
 
+// hasAll reports whether all leaves of one range are in one of the ranges.
+func (r LeafRanges) hasAll(s LeafRange) bool {
+	i, _ := slices.BinarySearchFunc(r, s.First, func(o LeafRange, first int64) int { return cmp.Compare(o.Last, first) })
+	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
+}
+
 // sorted returns ranges in order that neither meet nor touch.
 func (r LeafRanges) sorted() (list LeafRanges) {
 	slices.SortFunc(r, func(a, b LeafRange) int { return cmp.Compare(a.First, b.First) })

@@ -31,6 +31,18 @@ type Removal struct {
 // Done reports whether the bytes are gone.
 func (r Removal) Done() bool { return r.Word != "" }
 
+// Event returns the event of a record. Of one whose bytes were destroyed it has
+// what the leaf tells, and no data.
+func (e Entry) Event() (events.Event, error) {
+	if !e.Removal.Done() {
+		return events.Decode(e.Bytes)
+	}
+	return events.Event{
+		ID: e.ID, Type: e.Kind.Type(), Time: e.Time, Producer: e.Producer, Sequence: e.Sequence,
+		Run: e.Run, Subject: e.Run,
+	}, nil
+}
+
 // wordOf returns what an order of that action makes of a record.
 func wordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {

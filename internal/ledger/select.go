@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -19,6 +20,7 @@ type Selection struct {
 	Before int64     // only leaves with a lower index; 0: all
 
 	listed []listed // the manifests of these too, beside what has the run
+	orders bool     // the orders too that destroyed records of what is selected
 }
 
 // IsAll reports whether every record is meant, but for those from Before on.
@@ -60,6 +62,10 @@ func (s Selection) where() (where string, args []any) {
 	if !s.To.IsZero() {
 		add(" AND l.time <> '' AND l.time < ", formatTime(s.To))
 	}
+	if s.orders && where != "" {
+		where = " AND (1" + where + " OR l.leaf IN (SELECT x.ordered FROM erased x JOIN leaves y ON y.leaf = x.leaf WHERE 1" +
+			strings.ReplaceAll(where, "l.", "y.") + "))"
+	}
 	if s.Before > 0 {
 		add(" AND l.leaf < ", s.Before)
 	}
@@ -73,15 +79,17 @@ func (s Selection) where() (where string, args []any) {
 // parameters of a query.
 const maxListed = 1000
 
-// WithManifests returns s and, where it selects a run, the manifests that list
-// events of that run. They prove up to which number its producers accounted for
-// what they sent.
+// WithManifests returns s and what proves it: where it selects a run, the manifests
+// that list events of that run, which show up to which number its producers
+// accounted for what they sent; and the orders that destroyed records of what it
+// selects.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
-	if s.Run == "" {
-		return s, nil
-	}
 	err := r.view(ctx, func(conn *sqlite.Conn) error {
+		removed, err := queryInt(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
+		if s.orders = removed > 0; err != nil || s.Run == "" {
+			return err
+		}
 		return sqlitex.Execute(conn, `SELECT e.producer, e.first, coalesce((SELECT min(m.sequence) FROM leaves m
 			WHERE m.producer = e.producer AND m.class = 'manifest' AND m.sequence >= e.last), e.last)
 			FROM (SELECT producer, min(sequence) first, max(sequence) last FROM leaves

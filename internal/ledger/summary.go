@@ -24,8 +24,9 @@ type RunSummary struct {
 	First time.Time `json:"first"` // the earliest time of an event, records of the services aside
 	Last  time.Time `json:"last"`
 
-	Events int                 `json:"events"`
-	Kinds  map[events.Kind]int `json:"kinds"`
+	Events  int                 `json:"events"`
+	Removed int                 `json:"removed,omitempty"` // of them were erased or pruned: what they said does not count below
+	Kinds   map[events.Kind]int `json:"kinds"`
 
 	Steps map[events.StepStatus]int `json:"steps"` // by the latest step.finished of each
 
@@ -52,6 +53,10 @@ func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 	for entry, err := range r.Run(ctx, run) {
 		if err != nil {
 			return RunSummary{}, err
+		}
+		if entry.Removal.Done() {
+			f.AddRemoved(entry)
+			continue
 		}
 		e, err := events.Decode(entry.Bytes)
 		if err != nil {
@@ -105,6 +110,18 @@ func (f *RunFold) Add(e events.Event) error {
 		return fmt.Errorf("payload of %s: %w", k, err)
 	}
 	return nil
+}
+
+// AddRemoved adds the next event when what it said was destroyed: it counts, and
+// nothing more is known of it.
+func (f *RunFold) AddRemoved(e Entry) {
+	f.sum.Removed++
+	f.sum.Events++
+	f.sum.Kinds[e.Kind]++
+	if !isServiceRecord(e.Kind) {
+		f.attributes(events.Event{Time: e.Time})
+		f.sum.Sealed = false
+	}
 }
 
 // folds are the kinds whose payloads count.

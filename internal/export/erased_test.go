@@ -1,0 +1,151 @@
+package export
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+const spoken = "what nobody may read again"
+
+// erased makes a ledger of two runs of which one was erased by order, and returns
+// it with the order's leaf.
+func erased(tb testing.TB) (e evidence, order int64) {
+	tb.Helper()
+	f := newFeed()
+	f.run("coder/e4", "r-1", 5, spoken)
+	f.run("coder/e4", "r-2", 5)
+	keys, dir := filepath.Join(tb.TempDir(), "keys"), tb.TempDir()
+	key, err := ledger.OpenKey(keys)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l, err := ledger.Open(tb.Context(), dir, "acme", ledger.Options{Key: key, Now: func() time.Time { return f.now.Add(time.Second) }})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	stream := ledger.Stream{Epoch: 1, Created: began.Add(-time.Hour)}
+	if _, err := l.Append(tb.Context(), stream, f.messages); err != nil {
+		tb.Fatal(err)
+	}
+	r, err := ledger.OpenTenant(dir, "acme")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	o, err := r.Resolve(tb.Context(), ledger.Order{
+		Action: events.AuditErase, ID: "order-1", Time: f.now, By: "jdoe", Reason: "subject request",
+		Selection: ledger.OrderSelection{Run: "r-1"},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	signed, err := key.Sign(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	order = int64(len(f.messages))
+	f.publish("auditor/a1", "", events.AuditAccessed, "", events.AuditAccessedData{Action: events.AuditErase, Order: string(signed)})
+	f.manifest("auditor/a1")
+	if _, err := l.Append(tb.Context(), stream, f.messages); err != nil {
+		tb.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	verifier, _, err := ledger.ParseVerifier(key.Public())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return evidence{reader: r, key: verifier, public: key.Public()}, order
+}
+
+func TestErased_Bundle(t *testing.T) {
+	e, order := erased(t)
+	for name, s := range map[string]ledger.Selection{
+		"Everything": {}, "Run": {Run: "r-1"}, "Range": {From: began, To: began.Add(8 * time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := e.bundle(t, s)
+			r := check(t, path, CheckOptions{Key: e.key, Tenant: "acme"})
+			if r.Integrity != ledger.Verified || name != "Range" && r.Completeness != ledger.Complete {
+				t.Errorf("%s, %s: %v, %v", r.Integrity, r.Completeness, r.Problems, r.Gaps)
+			}
+			if r.Redacted.Erased != 7 || len(r.Redacted.Orders) != 1 || r.Redacted.Orders[0].Leaf != order {
+				t.Errorf("redacted: %+v, want 7 erased by leaf %d", r.Redacted, order)
+			}
+			b := open(t, path)
+			for file, content := range b.files {
+				if strings.Contains(content, spoken) {
+					t.Errorf("%s has what was erased", file)
+				}
+			}
+			if !strings.Contains(b.files[pageFile], "erased by the order at leaf") {
+				t.Error("the page does not say that records were erased")
+			}
+		})
+	}
+	if r := check(t, e.bundle(t, ledger.Selection{Run: "r-2"}), CheckOptions{Key: e.key}); r.Leaves != 9 || r.Redacted.Erased != 0 {
+		t.Errorf("the bundle of another run has %d leaves, %d erased", r.Leaves, r.Redacted.Erased)
+	}
+}
+
+// TestErased_Tampered takes records out of a bundle as if they had been erased.
+func TestErased_Tampered(t *testing.T) {
+	e, order := erased(t)
+	path := e.bundle(t, ledger.Selection{})
+	edit := func(file string, line int, change func(string) string) func(opened) {
+		return func(o opened) {
+			lines := strings.Split(o.files[file], "\n")
+			lines[line] = change(lines[line])
+			o.files[file] = strings.Join(lines, "\n")
+		}
+	}
+	null := func(string) string { return noRecord }
+	said := func(line string) string { return strings.TrimSuffix(line, "}") + `,"removed":"erased","order":18}` }
+	for name, changes := range map[string][]func(opened){
+		"a record gone":                           {edit(recordsFile, 11, null)},
+		"a record gone in the name of the order":  {edit(recordsFile, 11, null), edit(leavesFile, 11, said)},
+		"a seal gone in the name of the order":    {edit(recordsFile, 7, null), edit(leavesFile, 7, said)},
+		"said to be erased, and there":            {edit(leavesFile, 11, said)},
+		"the order gone":                          {edit(recordsFile, int(order), null)},
+		"erased becomes pruned":                   {edit(leavesFile, 2, func(l string) string { return strings.Replace(l, `"erased"`, `"pruned"`, 1) })},
+		"erased becomes nothing":                  {edit(leavesFile, 2, func(l string) string { return strings.Replace(l, `,"removed":"erased","order":18`, "", 1) })},
+		"another leaf is said to bring the order": {edit(leavesFile, 2, func(l string) string { return strings.Replace(l, `"order":18`, `"order":17`, 1) })},
+	} {
+		o := open(t, path)
+		for _, c := range changes {
+			c(o)
+		}
+		if r := check(t, o.close(t), CheckOptions{Key: e.key}); r.Integrity != ledger.Invalid {
+			t.Errorf("%s: %s, want %s", name, r.Integrity, ledger.Invalid)
+		}
+	}
+}
+
+func TestErased_Tables(t *testing.T) {
+	e, _ := erased(t)
+	for format, want := range map[Format]string{
+		JSONL: `"removed":"erased","order":18,"record":null}`, CSV: ",,erased,18\n", Parquet: "erased",
+	} {
+		var out bytes.Buffer
+		if err := WriteTable(t.Context(), &out, e.reader, format, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) || format != Parquet && strings.Count(out.String(), want) != 7 {
+			t.Errorf("%s has %d times %q, want 7", format, strings.Count(out.String(), want), want)
+		}
+		if strings.Contains(out.String(), spoken) {
+			t.Errorf("%s has what was erased", format)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// judged are the records that a judge was told were destroyed, by the leaf of the
+// order that each of them names.
+type judged struct {
+	tenant string
+	known  note.Verifiers
+	claims map[int64]*judgedClaim
+	report Redacted
+}
+
+type judgedClaim struct {
+	leaves LeafRanges
+	word   Word
+	runs   map[string]bool
+}
+
+// Authority says whose orders count for records that were destroyed: those that
+// the key signed for the tenant. Without it none does.
+func (j *Judge) Authority(tenant string, key note.Verifier) {
+	j.removed.tenant, j.removed.known = tenant, note.VerifierList(key)
+}
+
+// takeRemoved takes a leaf whose record was destroyed. Whether by order shows when
+// that comes.
+func (j *Judge) takeRemoved(k Taken) error {
+	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != Erased && k.Removal.Word != Pruned {
+		return errors.New("what became of its record makes no sense")
+	}
+	if !(ordered{class: k.Leaf.Class, kind: string(k.Leaf.Kind)}).removable() {
+		return errors.New("its record is missing: no order destroys such a one")
+	}
+	c := j.removed.claims[k.Removal.Order]
+	if c == nil {
+		c = &judgedClaim{word: k.Removal.Word, runs: make(map[string]bool)}
+		j.removed.claims[k.Removal.Order] = c
+	}
+	if c.word != k.Removal.Word {
+		return errors.New("one order has destroyed it and others in different words")
+	}
+	c.leaves.Add(k.Index)
+	c.runs[k.Leaf.Run] = true
+	return nil
+}
+
+// Awaits reports whether something that was taken was destroyed in the name of the
+// order that the leaf with that index brings.
+func (j *Judge) Awaits(index int64) bool { return j.removed.claims[index] != nil }
+
+// order takes an event that may bring an order, and settles what was destroyed in
+// its name.
+func (j *Judge) order(index int64, signed string) error {
+	r := &j.removed
+	c := r.claims[index]
+	if r.known == nil || signed == "" {
+		return nil
+	}
+	o, err := OpenOrder([]byte(signed), r.known)
+	if err != nil || o.Tenant != r.tenant {
+		return nil //nolint:nilerr // it orders nothing; what names it stays open
+	}
+	at := OrderAt{
+		Leaf: index, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
+		Selection: o.Selection, Hold: o.Hold,
+	}
+	if c != nil {
+		if !o.accountsFor(index, c) {
+			return fmt.Errorf("its order does not concern all of the %d records that were destroyed in its name", c.leaves.Count())
+		}
+		at.Effect, at.Records = EffectDone, c.leaves.Count()
+		delete(r.claims, index)
+		if c.word == Pruned {
+			r.report.Pruned += at.Records
+		} else {
+			r.report.Erased += at.Records
+		}
+	}
+	r.report.Orders = append(r.report.Orders, at)
+	return nil
+}
+
+// accountsFor reports whether an order that comes at a leaf is about all that was
+// destroyed in its name. One that means a larger tree than there was when it came
+// was given for another ledger of the same stream: there its words count.
+func (o Order) accountsFor(index int64, c *judgedClaim) bool {
+	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || wordOf(o.Action) != c.word {
+		return false
+	}
+	if o.Size > index {
+		return o.Action == events.AuditErase && (o.Selection.Run == "" || len(c.runs) == 1 && c.runs[o.Selection.Run])
+	}
+	for _, r := range c.leaves {
+		if !o.Leaves.hasAll(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// Redacted returns what was destroyed by the orders among what was taken, and those
+// orders. Whether a hold stood in the way of one, or one is in force, a part of a
+// ledger cannot tell.
+func (j *Judge) Redacted() Redacted { return j.removed.report }
+
+// Unaccounted returns, when all has been taken, what was destroyed without an order
+// among what was taken: an error for each order that is missing.
+func (j *Judge) Unaccounted() (errs []error) {
+	for order, c := range j.removed.claims {
+		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",
+			c.leaves.Count(), c.leaves[0].First, order))
+	}
+	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errs
+}

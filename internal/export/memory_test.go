@@ -79,17 +79,36 @@ func TestBundle_IsBoundedInMemory(t *testing.T) {
 	m.check(t, 24<<20)
 }
 
-// TestTable_IsBoundedInMemory writes more than it may hold. A Parquet file has a
-// row group in memory, compressed.
+// TestTable_IsBoundedInMemory writes more than it may hold.
 func TestTable_IsBoundedInMemory(t *testing.T) {
 	e := many(t)
-	for format, bound := range map[Format]uint64{JSONL: 16 << 20, CSV: 16 << 20, Parquet: 64 << 20} {
+	for _, format := range []Format{JSONL, CSV} {
 		t.Run(string(format), func(t *testing.T) {
 			m := newMeter()
 			if err := WriteTable(t.Context(), io.Discard, e.reader, format, Options{Progress: m.measure}); err != nil {
 				t.Fatal(err)
 			}
-			m.check(t, bound)
+			m.check(t, 16<<20)
 		})
 	}
+	// A Parquet file has a row group in memory, compressed, and one of before may
+	// not be gone yet: of all records three times that is a small part.
+	t.Run(string(Parquet), func(t *testing.T) {
+		m, table := newMeter(), newParquetTable(io.Discard)
+		for range 3 {
+			for entry, err := range e.reader.After(t.Context(), -1) {
+				if err == nil {
+					err = table.write(entry)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.measure(entry.Leaf, 0)
+			}
+		}
+		if err := table.end(); err != nil {
+			t.Fatal(err)
+		}
+		m.check(t, 80<<20)
+	})
 }

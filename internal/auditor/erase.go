@@ -69,7 +69,8 @@ type Change struct {
 	By      string                `json:"by"`
 	Reason  string                `json:"reason"`
 	Ticket  string                `json:"ticket,omitempty"`
-	Expires *time.Time            `json:"stream_copy_expires,omitempty"` // when the stream's own copy is gone at the latest
+	Stream  StreamCopy            `json:"stream_copy,omitempty"`
+	Expires *time.Time            `json:"stream_copy_expires,omitempty"` // when a copy that is kept is gone at the latest
 	What    ledger.OrderSelection `json:"selection"`
 }
 
@@ -133,6 +134,9 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 			err = errors.Join(err, fmt.Errorf("order %s destroyed nothing: a hold came before it", d.Order.ID))
 		}
 	}
+	if c.Records > 0 {
+		c.streamCopy(cmd, shared, r, orders)
+	}
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
@@ -155,9 +159,7 @@ func printChange(out io.Writer, c Change) {
 	for _, id := range c.Orders {
 		fmt.Fprintf(out, "  order %s\n", id)
 	}
-	if c.Expires != nil {
-		fmt.Fprintf(out, "  the stream keeps a copy until %s at the latest\n", c.Expires.Format(time.RFC3339))
-	}
+	printStreamCopy(out, c)
 }
 
 // selectionText says in words what an order is about.

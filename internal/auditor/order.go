@@ -190,13 +190,17 @@ func drainUnserved(cmd *cobra.Command, shared *cli.Shared) error {
 	if err := lock.Unlock(); err != nil {
 		return err
 	}
-	o := broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: shared.Logger(cmd), Login: broker.Login(shared.Login),
-		Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
-	}
-	return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
+	return broker.Use(cmd.Context(), auditorBroker(cmd, shared), func(b *broker.Broker) error {
 		return Run(cmd.Context(), Options{
 			Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Drain: true, Logger: shared.Logger(cmd),
 		})
 	})
+}
+
+// auditorBroker returns how the auditor comes to its broker.
+func auditorBroker(cmd *cobra.Command, shared *cli.Shared) broker.Options {
+	return broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: shared.Logger(cmd), Login: broker.Login(shared.Login),
+		Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
+	}
 }

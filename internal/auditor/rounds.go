@@ -14,8 +14,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
-// keepEvery is how often a place gets the newest checkpoints.
-const keepEvery = time.Second
+const (
+	// keepEvery is how often a place gets the newest checkpoints.
+	keepEvery = time.Second
+	// Where many ledgers grow at once a round takes its time, and the next one begins
+	// the later: the ledgers shall have most of the machine. This is the latest.
+	keepLatest = 5 * time.Second
+)
 
 // rounds bring the newest checkpoints of the ledgers somewhere, behind the ledgers'
 // back: they never wait for it. What fails is tried again with the next round.
@@ -60,15 +65,17 @@ func (r *rounds) changed(tenant string) {
 // run keeps checkpoints until ctx ends.
 func (r *rounds) run(ctx context.Context) {
 	r.all(ctx) // some may have grown since the last stop
-	clock := time.NewTicker(keepEvery)
+	clock := time.NewTimer(0)
 	defer clock.Stop()
 	for {
-		r.round(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-clock.C:
 		}
+		began := time.Now()
+		r.round(ctx)
+		clock.Reset(min(max(keepEvery, 4*time.Since(began)), keepLatest))
 	}
 }
 

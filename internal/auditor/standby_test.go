@@ -62,7 +62,8 @@ func TestStandby_Options(t *testing.T) {
 		t.Errorf("without a key: got %v, want how to mend it", err)
 	}
 	for _, args := range [][]string{
-		{"serve", "--standby"}, {"serve", "--standby", "--nats-url", "nats://127.0.0.1:1", "--drain"},
+		{"serve", "--standby"},
+		{"serve", "--standby", "--nats-url", "nats://127.0.0.1:1", "--drain"},
 		{"serve", "--standby", "--nats-url", "nats://127.0.0.1:1", "--checkpoint-bucket=false"},
 	} {
 		if status, _ := command(t, append(args, "--data-dir", t.TempDir())...); status != 2 {
@@ -216,6 +217,7 @@ func (h *history) lines(tb testing.TB, tenant string) (all []putLine, holders []
 
 // covered tells whether the newest checkpoint in the bucket has so many leaves.
 func (h *history) covered(tb testing.TB, tenant string, leaves int64) bool {
+	tb.Helper()
 	all, _ := h.lines(tb, tenant)
 	return len(all) > 0 && all[len(all)-1].Size >= leaves
 }

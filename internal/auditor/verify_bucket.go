@@ -29,7 +29,7 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *l
 	if v.file != "" && shared.Tenant == "" {
 		r, err := ledger.OpenReader(path)
 		if err != nil {
-			return nil //nolint:nilerr // the verification tells what is wrong with it
+			return nil // the verification tells what is wrong with it
 		}
 		tenant = r.Tenant()
 		if err := r.Close(); err != nil {

@@ -258,6 +258,32 @@ func TestPut_AllOrNone(t *testing.T) {
 	}
 }
 
+// Whether a put was stored that nobody answered, the bucket tells: what is put
+// again on an old revision is refused, on the present one it is stored.
+func TestPut_Unanswered(t *testing.T) {
+	b := At(broker(t), subjects.Space{})
+	l := b.Lease(Contender{Durable: "auditor"})
+	step(t, l)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	all := []Placed{{Tenant: "acme", Signed: []byte("one")}}
+	if err := l.Put(ended, all); !errors.Is(err, errUnanswered) {
+		t.Fatalf("got %v, want %v", err, errUnanswered)
+	}
+	for before := l.revision; l.revision == before; { // until it is stored
+		step(t, l)
+	}
+	e := wantNewest(t, b, "acme", "one")
+	if err := l.Put(t.Context(), all); !errors.Is(err, ErrConflict) {
+		t.Errorf("again: got %v, want %v", err, ErrConflict)
+	}
+	if !l.Held() {
+		t.Fatal("it lost the turn to itself")
+	}
+	put(t, l, "acme", "two", e.Revision)
+	wantNewest(t, b, "acme", "two")
+}
+
 // NATS's own tools read the bucket, and what they delete is nothing.
 func TestBucket_IsKeyValue(t *testing.T) {
 	js := natstest.Start(t, natstest.Options{AllowTamper: true}).JetStream(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -208,4 +209,43 @@ func FuzzParseKeep(f *testing.F) {
 			t.Errorf("%q is %v, and that is %v again: %v", text, k, again, err)
 		}
 	})
+}
+
+// TestErase_BesideOthersAuditor erases in a data directory where the auditor of
+// another tenant runs, and this one's does not.
+func TestErase_BesideOthersAuditor(t *testing.T) {
+	s := server(t)
+	b, dir := connect(t, s), t.TempDir()
+	e := tell(t, outbox(t, b, "engine", "acme"), "run-1", "jane", "what nobody may read again")
+	tell(t, outbox(t, b, "other", "other"), "run-1", "", "something else")
+	for _, tenant := range []string{"acme", "other"} {
+		if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Tenant: tenant, Drain: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(deadline(t))
+	ended, up := make(chan error, 1), make(chan bool, 1)
+	go func() {
+		ended <- Run(ctx, Options{Broker: b, DataDir: dir, Tenant: "other", Progress: func(consume.Progress) {
+			select {
+			case up <- true:
+			default:
+			}
+		}})
+	}()
+	<-up
+	for tenant, want := range map[string]bool{"acme": false, "other": true} {
+		if served, err := isServed(ctx, dir, tenant); err != nil || served != want {
+			t.Errorf("tenant %s is served: %v, %v, want %v", tenant, served, err, want)
+		}
+	}
+	var done Change
+	change(t, 0, &done, "erase", "--event", e.ID, "--reason", "a password", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if r := verify(t, dir, "acme"); done.Records != 1 || r.Redacted.Erased != 1 || r.Integrity != ledger.Verified {
+		t.Errorf("%+v, %s, redacted %+v", done, r.Integrity, r.Redacted)
+	}
 }

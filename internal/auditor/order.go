@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,11 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/agentfs"
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
-	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -109,7 +105,7 @@ func (f *ordering) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 }
 
 func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, ids []string) ([]ledger.Obeyed, error) {
-	if err := drainUnserved(cmd, shared); err != nil {
+	if err := drainUnserved(cmd, shared, r.Tenant()); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait)
@@ -176,31 +172,4 @@ func cameAll(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.
 		}
 	}
 	return all, nil
-}
-
-// drainUnserved does the auditor's work once, unless one runs and does it.
-func drainUnserved(cmd *cobra.Command, shared *cli.Shared) error {
-	lock, err := filelock.Try(filepath.Join(LedgerDir(shared.DataDir), lockName))
-	if errors.Is(err, filelock.ErrHeld) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := lock.Unlock(); err != nil {
-		return err
-	}
-	return broker.Use(cmd.Context(), auditorBroker(cmd, shared), func(b *broker.Broker) error {
-		return Run(cmd.Context(), Options{
-			Broker: b, DataDir: shared.DataDir, Tenant: shared.Tenant, Drain: true, Logger: shared.Logger(cmd),
-		})
-	})
-}
-
-// auditorBroker returns how the auditor comes to its broker.
-func auditorBroker(cmd *cobra.Command, shared *cli.Shared) broker.Options {
-	return broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: durable, Logger: shared.Logger(cmd), Login: broker.Login(shared.Login),
-		Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
-	}
 }

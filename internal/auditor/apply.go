@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -19,38 +20,12 @@ import (
 func (p *projected) Apply(ctx context.Context, batch []consume.Message, next consume.Position) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	stream := p.stream
-	if stream.Epoch == 0 || p.changed || !next.Stream.IsZero() && !stream.Created.Equal(next.Stream) {
-		stream = ledger.Stream{Epoch: stream.Epoch + 1, Created: next.Stream}
-	}
 	reached := make(map[string]known)
-	if p.stream.Epoch > 0 && stream.Epoch > p.stream.Epoch {
-		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created}
-		if len(batch) == 0 { // behind what is in common
-			at.Sequence, at.Hash = next.Sequence, next.Hash
-		}
-		if err := p.breakAll(ctx, at, reached); err != nil {
-			return err
-		}
+	stream, err := p.enter(ctx, batch, next, reached)
+	if err != nil {
+		return err
 	}
-	rest := batch
-	for _, h := range p.holesBefore(next) {
-		i, _ := slices.BinarySearchFunc(rest, h.First, func(m consume.Message, first uint64) int {
-			if m.Sequence < first {
-				return -1
-			}
-			return 1
-		})
-		if err := p.appendAll(ctx, stream, rest[:i], reached); err != nil {
-			return err
-		}
-		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created, Sequence: h.Last}
-		if err := p.breakAll(ctx, at, reached); err != nil {
-			return err
-		}
-		rest = rest[i:]
-	}
-	if err := p.appendAll(ctx, stream, rest, reached); err != nil {
+	if err := p.appendAround(ctx, stream, batch, p.holesBefore(next), reached); err != nil {
 		return err
 	}
 	if err := p.commit(ctx, stream, next, slices.Collect(maps.Values(reached))); err != nil {
@@ -62,6 +37,47 @@ func (p *projected) Apply(ctx context.Context, batch []consume.Message, next con
 		p.appended(tenant)
 	}
 	return nil
+}
+
+// enter returns the stream that next is a position of: where it is another one
+// than before, every ledger says so first.
+func (p *projected) enter(
+	ctx context.Context, batch []consume.Message, next consume.Position, reached map[string]known,
+) (ledger.Stream, error) {
+	stream := p.stream
+	if stream.Epoch > 0 && !p.changed && (next.Stream.IsZero() || stream.Created.Equal(next.Stream)) {
+		return stream, nil
+	}
+	stream = ledger.Stream{Epoch: stream.Epoch + 1, Created: next.Stream}
+	if p.stream.Epoch == 0 {
+		return stream, nil
+	}
+	at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created}
+	if len(batch) == 0 { // behind what is in common
+		at.Sequence, at.Hash = next.Sequence, next.Hash
+	}
+	return stream, p.breakAll(ctx, at, reached)
+}
+
+// appendAround applies messages, and has every ledger say where a hole is between
+// them.
+func (p *projected) appendAround(
+	ctx context.Context, stream ledger.Stream, batch []consume.Message, holes []consume.Hole, reached map[string]known,
+) error {
+	for _, h := range holes {
+		i, _ := slices.BinarySearchFunc(batch, h.First, func(m consume.Message, first uint64) int {
+			return cmp.Compare(m.Sequence, first)
+		})
+		if err := p.appendAll(ctx, stream, batch[:i], reached); err != nil {
+			return err
+		}
+		at := ledger.Position{Epoch: stream.Epoch, Stream: stream.Created, Sequence: h.Last}
+		if err := p.breakAll(ctx, at, reached); err != nil {
+			return err
+		}
+		batch = batch[i:]
+	}
+	return p.appendAll(ctx, stream, batch, reached)
 }
 
 // appendAll applies messages, and notes in reached how far each tenant's ledger

@@ -172,7 +172,11 @@ func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Unlock()
+	defer func() {
+		if err := lock.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}()
 	if _, err := Rebuild(deadline(t), RebuildOptions{DataDir: dir, AgentFS: true}); err == nil || !strings.Contains(err.Error(), "stop it first") {
 		t.Errorf("got %v", err)
 	}

@@ -35,6 +35,7 @@ func PrintReport(out io.Writer, r ledger.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)
 	l.completeness(r)
+	l.breaks(r)
 	l.trusted(r)
 	l.witnesses(r.Witnesses)
 	l.redacted(r.Redacted)
@@ -106,7 +107,7 @@ func (l lines) completeness(r ledger.Report) {
 	case ledger.Unsealed:
 		word = fmt.Sprintf("%s (%d)", word, len(r.Unsealed))
 	case ledger.Unproven:
-		texts = unprovenLines(r)
+		texts = append(unprovenLines(r), unheard(r)...)
 	}
 	if len(r.Unsealed) > 0 {
 		texts = append(texts, "ended without a seal: "+list(r.Unsealed))

@@ -59,16 +59,7 @@ func (p *projected) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, at := range have {
-		if at.Epoch > p.stream.Epoch { // the state was deleted, or another auditor has been here since
-			p.stream = ledger.Stream{Epoch: at.Epoch, Created: at.Stream}
-		}
-	}
-	for _, at := range have {
-		if fresh && at.Epoch == p.stream.Epoch && at.Sequence > p.expected.Sequence && at.Hash != (events.Hash{}) {
-			p.expected = consume.Position{Sequence: at.Sequence, Stream: at.Stream, Hash: at.Hash}
-		}
-	}
+	p.latest(have, fresh)
 	if fresh {
 		// All is read from the start; what the ledgers have they skip.
 		if len(have) > 0 {
@@ -83,6 +74,21 @@ func (p *projected) compare(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// latest takes the stream that the ledgers were fed from last. Where the state is
+// fresh it notes the last message of that stream that a ledger is known to have.
+func (p *projected) latest(have map[string]ledger.Position, fresh bool) {
+	for _, at := range have {
+		if at.Epoch > p.stream.Epoch { // the state was deleted, or another auditor has been here since
+			p.stream = ledger.Stream{Epoch: at.Epoch, Created: at.Stream}
+		}
+	}
+	for _, at := range have {
+		if fresh && at.Epoch == p.stream.Epoch && at.Sequence > p.expected.Sequence && at.Hash != (events.Hash{}) {
+			p.expected = consume.Position{Sequence: at.Sequence, Stream: at.Stream, Hash: at.Hash}
+		}
+	}
 }
 
 // goBack sees to it that what a ledger lacks is read again.

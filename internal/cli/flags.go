@@ -70,9 +70,10 @@ func (s *Shared) Register(cmd *cobra.Command) {
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return Usage("%w", err)
 		}
+		if err := s.checkTenants(cmd); err != nil {
+			return err
+		}
 		switch {
-		case len(s.Tenants) > 1 && cmd.Annotations[severalTenants] == "":
-			return Usage("--tenant: this command takes one")
 		case s.DataDir == "":
 			return Usage("--data-dir: empty, want a folder")
 		case login != "" && s.NATSURL == "":

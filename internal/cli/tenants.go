@@ -19,6 +19,14 @@ func SeveralTenants(cmd *cobra.Command) {
 	cmd.Annotations[severalTenants] = "true"
 }
 
+// checkTenants refuses several tenants where cmd takes one.
+func (s *Shared) checkTenants(cmd *cobra.Command) error {
+	if len(s.Tenants) > 1 && cmd.Annotations[severalTenants] == "" {
+		return Usage("--tenant: this command takes one")
+	}
+	return nil
+}
+
 // tenants is the value of --tenant.
 type tenants Shared
 

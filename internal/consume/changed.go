@@ -49,14 +49,24 @@ func holds(ctx context.Context, stream jetstream.Stream, p Position) (bool, erro
 	return events.HashOf(msg.Data) == p.Hash, nil
 }
 
+// ahead returns the sequence of the next message that is for us, up to last, or 0
+// when there is none: then it has passed what is gone.
+func (l *loop) ahead(ctx context.Context, stream jetstream.Stream, last uint64) (uint64, error) {
+	if last <= l.pos.Sequence {
+		return 0, nil
+	}
+	next, err := l.next(ctx, stream, l.pos.Sequence)
+	if err == nil && next == 0 {
+		err = l.passTail(ctx, stream, last)
+	}
+	return next, err
+}
+
 // passTail passes messages at the end of the stream, up to last, that are gone,
 // so that none behind them can show the hole. A reader of one tenant cannot tell
 // them from those of others.
 func (l *loop) passTail(ctx context.Context, stream jetstream.Stream, last uint64) error {
-	if l.filters != nil || last <= l.pos.Sequence {
-		return nil
-	}
-	if l.pos.Sequence == 0 { // nothing that could be lost was ever seen
+	if l.filters != nil || l.pos.Sequence == 0 { // nothing that could be lost was ever seen
 		return nil
 	}
 	h := Hole{First: l.pos.Sequence + 1, Last: last, Expired: last < stream.CachedInfo().State.FirstSeq}

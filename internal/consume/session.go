@@ -237,17 +237,9 @@ func (l *loop) check(ctx context.Context, stream jetstream.Stream) error {
 	if l.opts.Drain && !l.draining {
 		l.draining, l.progress.Target = true, state.LastSeq
 	}
-	var next uint64
-	if state.LastSeq > l.pos.Sequence {
-		var err error
-		if next, err = l.next(ctx, stream, l.pos.Sequence); err != nil {
-			return err
-		}
-	}
-	if next == 0 {
-		if err := l.passTail(ctx, stream, state.LastSeq); err != nil {
-			return err
-		}
+	next, err := l.ahead(ctx, stream, state.LastSeq)
+	if err != nil {
+		return err
 	}
 	switch {
 	case next == 0:

@@ -114,7 +114,7 @@ func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Durat
 		p, gaps := s.conclude()
 		tail := p.Held > 0 && s.highest() > p.Listed
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
-		unproven = unproven || tail && !p.InFlight || s.unheard
+		unproven = unproven || p.unproven(tail)
 		r.Producers = append(r.Producers, p)
 		r.Gaps = append(r.Gaps, c.countable(gaps)...)
 	}
@@ -136,6 +136,10 @@ func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Durat
 	}
 	return nil
 }
+
+// unproven reports whether nothing says how much the producer sent; tail is
+// whether it sent events that no manifest lists.
+func (p Producer) unproven(tail bool) bool { return p.Unheard || tail && !p.InFlight }
 
 // countable leaves out of gaps in a producer's numbers what is there, and was
 // not given.

@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/atomicfile"
 )
 
 // Copy writes a copy of the ledger in the file at path to out, which must not be

@@ -27,6 +27,11 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 			return fmt.Errorf("trusted checkpoint: %w", err)
 		}
 	}
+	if v.witnessPolicy != "" {
+		if opts.Witnesses, err = readPolicy(v.witnessPolicy); err != nil {
+			return err
+		}
+	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
 	report, err := export.Check(cmd.Context(), path, opts)

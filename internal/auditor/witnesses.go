@@ -79,10 +79,10 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	signed, c, err := newestSigned(ctx, r)
-	if err != nil || c.Size == 0 { // nobody can take away what is not there
-		return err
+	if err == nil {
+		_, err = ledger.OpenCheckpoint(signed, w.known)
 	}
-	if _, err := ledger.OpenCheckpoint(signed, w.known); err != nil {
+	if err != nil || c.Size == 0 { // nobody can take away what is not there
 		return err
 	}
 	path, err := ledger.Path(LedgerDir(w.dataDir), tenant)
@@ -97,6 +97,12 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 		signed = kept
 	}
 	cosigned, errs := w.ask(ctx, tenant, r, signed, c)
+	return w.keep(tenant, path, cosigned, kept, errs)
+}
+
+// keep keeps what was cosigned, unless that is less than what is kept, and says
+// whether it is enough.
+func (w *witnesses) keep(tenant, path string, cosigned, kept []byte, errs error) error {
 	found := w.policy.Check(cosigned)
 	// What meets the policy is not given up for what does not.
 	if !bytes.Equal(cosigned, kept) && (found.Met() || !w.policy.Check(kept).Met()) {

@@ -135,6 +135,7 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 		{aboutFile, text(string(about) + "\n")},
 		{checkpointFile, text(string(signed))},
 		{keyFile, text(b.opts.Key + "\n")},
+		{witnessedFile, func(w io.Writer) error { return b.witnessed(ctx, w) }},
 		{leavesFile, func(w io.Writer) error { return b.leaves(ctx, w) }},
 		{recordsFile, func(w io.Writer) error { return b.records(ctx, w) }},
 		{againFile, func(w io.Writer) error { return b.again(ctx, w) }},

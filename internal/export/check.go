@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
+	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -25,7 +26,9 @@ type CheckOptions struct {
 	// it, as a signed note; nil when there is none.
 	Trusted        []byte
 	RequireTrusted bool
-	Progress       func(done, total int64) // records
+	// Witnesses is the policy that says who has to have cosigned; nil asks for nobody.
+	Witnesses *c2sp.Policy
+	Progress  func(done, total int64) // records
 }
 
 // Report is what [Check] found out: of the ledger's report what can be said of a
@@ -204,6 +207,7 @@ func (c *checker) head() {
 	if a.Tenant != n.Tenant || a.Size != n.Size {
 		c.problem("%s says something else than %s", aboutFile, checkpointFile)
 	}
+	c.witnessed(key)
 }
 
 // key returns the key that must have signed.
@@ -255,18 +259,25 @@ func (c *checker) conclude() {
 	if r.ProblemCount > 0 {
 		r.Integrity, r.Completeness = ledger.Invalid, ledger.Unproven
 	}
+	r.Exit = c.exit()
+}
+
+// exit returns the exit status that the report stands for.
+func (c *checker) exit() int {
+	r := &c.report
 	switch {
 	case r.Integrity != ledger.Verified:
-		r.Exit = ledger.ExitInvalid
+		return ledger.ExitInvalid
 	case r.Trusted != nil && r.Trusted.Diverged:
-		r.Exit = ledger.ExitDiverged
+		return ledger.ExitDiverged
 	case r.Trusted == nil && c.opts.RequireTrusted:
-		r.Exit = ledger.ExitUntrusted
+		return ledger.ExitUntrusted
 	case r.Completeness != ledger.Complete:
-		r.Exit = ledger.ExitIncomplete
-	default:
-		r.Exit = ledger.ExitVerified
+		return ledger.ExitIncomplete
+	case r.Witnesses != nil && !r.Witnesses.Met:
+		return ledger.ExitUnwitnessed
 	}
+	return ledger.ExitVerified
 }
 
 // isRun reports whether the bundle is of one run.

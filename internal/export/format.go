@@ -18,6 +18,7 @@ const (
 	aboutFile      = "bundle.json"
 	checkpointFile = "checkpoint.txt"
 	keyFile        = "ledger.pub"
+	witnessedFile  = "witnessed.txt"
 	leavesFile     = "leaves.jsonl"
 	recordsFile    = "records.jsonl"
 	againFile      = "again.jsonl"
@@ -28,7 +29,7 @@ const (
 
 // bundleFiles are all of them, in the order in which they are written.
 var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
-	aboutFile, checkpointFile, keyFile, leavesFile, recordsFile, againFile, treeFile, pageFile, sumsFile,
+	aboutFile, checkpointFile, keyFile, witnessedFile, leavesFile, recordsFile, againFile, treeFile, pageFile, sumsFile,
 }
 
 // bundleFormat names the format. What is added to it changes the number.

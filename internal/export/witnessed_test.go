@@ -1,0 +1,149 @@
+package export
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/c2sp"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/witness"
+	"github.com/hooktrail/hooktrail/internal/witnesstest"
+)
+
+// cosigned has two witnesses cosign the newest checkpoint of a ledger, and returns
+// the policies that ask for both, and for three.
+func cosigned(tb testing.TB, e evidence) (both, three *c2sp.Policy) {
+	tb.Helper()
+	text := ""
+	var names []string
+	for i := range 3 {
+		w := witnesstest.New(tb, fmt.Sprintf("w%d.example", i))
+		w.Watch(tb, "hooktrail/acme", e.public)
+		text += fmt.Sprintf("witness W%d %s %s\n", i, w.VerifierKey, w.URL)
+		names = append(names, fmt.Sprintf("W%d", i))
+	}
+	all := []*c2sp.Policy{}
+	for _, k := range []string{"2", "all"} {
+		p, err := c2sp.ParsePolicy([]byte(text + "group g " + k + " " + strings.Join(names, " ") + "\nquorum g\n"))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		all = append(all, &p)
+	}
+	signed, c, err := e.reader.Signed(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	client := witness.NewClient()
+	defer client.Close()
+	for _, w := range all[0].Witnesses[:2] {
+		line, err := client.Cosign(tb.Context(), w, witness.Checkpoint{Note: signed, Size: c.Size}, 0)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		signed = append(signed, line...)
+	}
+	if err := ledger.WriteWitnessed(e.path, signed); err != nil {
+		tb.Fatal(err)
+	}
+	return all[0], all[1]
+}
+
+// A bundle takes along what witnesses have cosigned, and proves that it goes on
+// from there.
+func TestBundle_Witnesses(t *testing.T) {
+	f := newFeed()
+	f.run("coder/e4", "r1", 6)
+	e := f.write(t)
+	both, three := cosigned(t, e)
+	for _, s := range []ledger.Selection{{}, {Run: "r1"}} {
+		path := e.bundle(t, s)
+		if r := check(t, path, CheckOptions{Key: e.key, Witnesses: both}); r.Exit != 0 || len(r.Witnesses.By) != 2 || r.Witnesses.Of != 3 {
+			t.Errorf("two asked for: got exit %d, %+v, %v", r.Exit, r.Witnesses, r.Problems)
+		}
+		if r := check(t, path, CheckOptions{Key: e.key, Witnesses: three}); r.Exit != ledger.ExitUnwitnessed || r.Witnesses.Met {
+			t.Errorf("three asked for: got exit %d, %+v", r.Exit, r.Witnesses)
+		}
+		if r := check(t, path, CheckOptions{Key: e.key}); r.Exit != 0 || r.Witnesses != nil {
+			t.Errorf("nobody asked for: got exit %d, %+v", r.Exit, r.Witnesses)
+		}
+		o := open(t, path)
+		for name, edit := range map[string]string{
+			"Text": "x", "Hash": strings.Repeat("A", 43) + "=\n" + o.files[witnessedFile], "NoNote": "\n",
+			"Cut": o.files[witnessedFile][:20], "Unsigned": strings.Replace(o.files[witnessedFile], "arrivals ", "arrivals 1", 1),
+		} {
+			o := open(t, path)
+			o.files[witnessedFile] = edit
+			if r := check(t, o.close(t), CheckOptions{Key: e.key, Witnesses: both}); r.Exit != ledger.ExitInvalid {
+				t.Errorf("%s: got exit %d, %+v", name, r.Exit, r.Witnesses)
+			}
+		}
+		o.files[witnessedFile] = ""
+		if r := check(t, o.close(t), CheckOptions{Key: e.key, Witnesses: both}); r.Exit != ledger.ExitUnwitnessed {
+			t.Errorf("taken away: got exit %d, %+v", r.Exit, r.Witnesses)
+		}
+	}
+}
+
+// Cosignatures of an older checkpoint count by the proof that the bundle's tree
+// continues it.
+func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
+	f := newFeed()
+	f.run("coder/e4", "r1", 6)
+	older := f.write(t)
+	both, _ := cosigned(t, older)
+	signed, then, err := older.reader.Witnessed(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.run("coder/e4", "r2", 7)
+	newer := f.write(t)
+	c, err := newer.reader.Newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, err := tlog.ProveTree(c.Size, then.Size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
+		return newer.reader.Hashes(t.Context(), indexes)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, h := range proof {
+		text += h.String() + "\n"
+	}
+	whole := []byte(text + "\n" + string(signed))
+	if _, got, err := openWitnessed(whole, older.key, c); err != nil || got != then || len(both.Check(signed).By) != 2 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	_, short, _ := strings.Cut(text, "\n")
+	if _, _, err := openWitnessed([]byte(short+"\n"+string(signed)), older.key, c); err == nil {
+		t.Error("a proof without its first hash was taken")
+	}
+	c.Root[0] ^= 1
+	if _, _, err := openWitnessed(whole, older.key, c); err == nil {
+		t.Error("another tree was taken")
+	}
+}
+
+func FuzzOpenWitnessed(f *testing.F) {
+	feed := newFeed()
+	feed.run("coder/e4", "r1", 3)
+	e := feed.write(f)
+	cosigned(f, e)
+	signed, c, err := e.reader.Witnessed(f.Context())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte("\n" + string(signed)))
+	f.Add([]byte(strings.Repeat("A", 43) + "=\n\n" + string(signed)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		// Nothing but what the key signed of this tree is taken.
+		if _, got, err := openWitnessed(text, e.key, c); err == nil && (got.Size != c.Size || got.Root != c.Root) {
+			t.Errorf("got %+v", got)
+		}
+	})
+}

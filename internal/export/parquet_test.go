@@ -160,3 +160,25 @@ func TestParquet_SameBytes(t *testing.T) {
 		t.Errorf("nothing: %v", err)
 	}
 }
+
+// What was erased stays visible: a row with the word and the order's leaf, and
+// without what it said.
+func TestParquet_Erased(t *testing.T) {
+	e, order := erased(t)
+	gone := 0
+	for _, row := range readParquet(t, e.table(t, Parquet, ledger.Selection{})) {
+		if row["removed"] == nil {
+			if row["record"] == nil || row["order"] != nil {
+				t.Errorf("leaf %v was not erased: got %v", row["leaf"], row)
+			}
+			continue
+		}
+		gone++
+		if row["removed"] != string(ledger.Erased) || row["order"] != order || row["record"] != nil || row["data"] != nil || row["sha256"] == "" {
+			t.Errorf("leaf %v was erased: got %v", row["leaf"], row)
+		}
+	}
+	if gone != 7 {
+		t.Errorf("%d rows of erased records, want 7", gone)
+	}
+}

@@ -46,6 +46,31 @@ func TestProve_IsTheLedgersProof(t *testing.T) {
 	}
 }
 
+// What was erased was there all the same: its proof holds, from a bundle too.
+func TestProve_Erased(t *testing.T) {
+	e, _ := erased(t)
+	path, proved := e.bundle(t, ledger.Selection{Run: "r-1"}), 0
+	for entry, err := range e.reader.Run(t.Context(), "r-1") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := e.reader.Prove(t.Context(), entry.Leaf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Prove(t.Context(), path, entry.ID)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("leaf %d: %v (-ledger +bundle):\n%s", entry.Leaf, err, diff)
+		}
+		if entry.Removal.Done() {
+			proved++
+		}
+	}
+	if proved == 0 {
+		t.Error("nothing that was erased was proved")
+	}
+}
+
 // A bundle that proves nothing gives no proof.
 func TestProve_RefusesDamage(t *testing.T) {
 	e := mixed().write(t)

@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func Covered(ctx context.Context, r *ledger.Reader, report ledger.Report, from, 
 		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness, Exit: report.Exit,
 	}
 	for _, fill := range [...]func(context.Context) error{
-		c.records, func(ctx context.Context) error { return c.runs(ctx, report) },
+		c.records, c.witnesses, func(ctx context.Context) error { return c.runs(ctx, report) },
 		func(ctx context.Context) error { return c.gaps(ctx, report) }, c.accesses,
 	} {
 		if err := fill(ctx); err != nil {
@@ -100,6 +101,19 @@ func (c *covering) records(ctx context.Context) error {
 		c.hours[number] = newCoveredHour(*h)
 	}
 	return err
+}
+
+func (c *covering) witnesses(ctx context.Context) error {
+	signed, checkpoint, err := c.r.Witnessed(ctx)
+	if err != nil || signed == nil {
+		return err
+	}
+	// The first signature is the ledger's own.
+	c.Witnessed, c.Cosignatures = checkpoint.Size, max(0, bytes.Count(signed, []byte("\n— "))-1)
+	for _, h := range c.hours {
+		h.Witnessed = c.Cosignatures > 0 && h.Last < checkpoint.Size
+	}
+	return nil
 }
 
 func (c *covering) runs(ctx context.Context, report ledger.Report) error {

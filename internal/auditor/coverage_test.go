@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -18,6 +19,28 @@ func covered(tb testing.TB, want int, args ...string) (c Coverage) {
 		tb.Fatalf("coverage: status %d, want %d: %v", status, want, err)
 	}
 	return c
+}
+
+// What lies below the checkpoint that witnesses cosigned last is told apart.
+func TestCoverage_TellsWhatIsWitnessed(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	publishRun(t, outbox(t, b, "engine", "acme"), "run-1", 3)
+	drain(t, b, dir)
+	// Whether a cosignature holds is not for coverage to say.
+	cosigned := verify(t, dir, "acme").Checkpoint.Note + "— witness.example " + base64.StdEncoding.EncodeToString(make([]byte, 76)) + "\n"
+	if err := ledger.WriteWitnessed(ledgerFile(t, dir, "acme"), []byte(cosigned)); err != nil {
+		t.Fatal(err)
+	}
+	in := []string{"--data-dir", dir, "--tenant", "acme"}
+	c := covered(t, ledger.ExitVerified, in...)
+	if c.Cosignatures != 1 || c.Witnessed == 0 || len(c.Hours) == 0 || !c.Hours[0].Witnessed {
+		t.Errorf("got %+v, want all of it witnessed", c)
+	}
+	publishRun(t, outbox(t, b, "engine2", "acme"), "run-2", 3)
+	drain(t, b, dir)
+	if c = covered(t, ledger.ExitVerified, in...); c.Hours[len(c.Hours)-1].Witnessed {
+		t.Errorf("got %+v, want the end not to be witnessed", c)
+	}
 }
 
 // total sums up hours: the test may begin in one and end in the next.
@@ -71,6 +94,9 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	}
 	if _, out := command(t, append([]string{"coverage"}, in...)...); !strings.Contains(out, "jdoe (replay)") || !strings.Contains(out, "GAPS") {
 		t.Errorf("printed:\n%s", out)
+	}
+	if c.Cosignatures != 0 || c.Witnessed != 0 {
+		t.Errorf("%d cosignatures on %d leaves where there are no witnesses", c.Cosignatures, c.Witnessed)
 	}
 	// Who asked for coverage is on record itself.
 	drain(t, b, dir)

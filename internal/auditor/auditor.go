@@ -191,7 +191,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	wg.Go(func() { p.bucket.run(beside) })
 	wg.Go(func() { p.keepers.run(beside) })
 	wg.Go(func() { p.scrubOften(beside) })
-	past := newRetention(p)
+	past := newPruner(p)
 	wg.Go(func() { p.tiles.run(beside, o.Logger) })
 	var unsent error
 	if o.Drain {

@@ -32,7 +32,7 @@ func Command() *cobra.Command {
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		opts   Options
-		keep   keepRules
+		kept   Retention
 		places Places
 	)
 	cmd := &cobra.Command{
@@ -57,7 +57,7 @@ until that one ends or does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			opts.Keep = keep
+			kept.Apply(&opts)
 			if err := places.Apply(&opts); err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ until that one ends or does not answer.`,
 			})
 		},
 	}
-	cmd.Flags().Var(&keep, "keep", keepUsage)
+	kept.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
 	places.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")

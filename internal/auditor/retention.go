@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -52,6 +54,15 @@ func parseAge(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
+// Retention are the flags that say how long payloads are kept.
+type Retention struct{ rules keepRules }
+
+// Register adds the flags to cmd.
+func (r *Retention) Register(cmd *cobra.Command) { cmd.Flags().Var(&r.rules, "keep", keepUsage) }
+
+// Apply sets o to what the flags say.
+func (r *Retention) Apply(o *Options) { o.Keep = r.rules }
+
 // keepRules are rules of retention as a flag takes them, one each time.
 type keepRules []ledger.Keep
 
@@ -89,18 +100,18 @@ func keepText(k ledger.Keep) string {
 	return k.Kind + "=" + k.Age.String()
 }
 
-// retention orders what is past its retention to be pruned.
-type retention struct {
+// pruner orders what is past its retention to be pruned.
+type pruner struct {
 	p       *projected
 	waiting map[string]string // by tenant, the last order that has not come yet
 }
 
-func newRetention(p *projected) *retention {
-	return &retention{p: p, waiting: make(map[string]string)}
+func newPruner(p *projected) *pruner {
+	return &pruner{p: p, waiting: make(map[string]string)}
 }
 
 // run looks for what is past its retention until ctx ends.
-func (r *retention) run(ctx context.Context) {
+func (r *pruner) run(ctx context.Context) {
 	if len(r.p.opts.Keep) == 0 {
 		return
 	}
@@ -119,7 +130,7 @@ func (r *retention) run(ctx context.Context) {
 }
 
 // all orders what is past its retention now, in all ledgers.
-func (r *retention) all(ctx context.Context) error {
+func (r *pruner) all(ctx context.Context) error {
 	if len(r.p.opts.Keep) == 0 || r.p.bucket.standsBy() {
 		return nil
 	}
@@ -133,7 +144,7 @@ func (r *retention) all(ctx context.Context) error {
 	return err
 }
 
-func (r *retention) tenant(ctx context.Context, tenant string) (err error) {
+func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 	reader, err := ledger.OpenTenant(LedgerDir(r.p.opts.DataDir), tenant)
 	if errors.Is(err, ledger.ErrDamaged) {
 		return nil // it is held back, and that is said elsewhere

@@ -211,13 +211,8 @@ func (w *walk) end() error {
 	if err := w.againBefore(leafLine{Epoch: ^uint64(0)}); err != nil {
 		return err
 	}
-	for _, err := range w.judge.Unaccounted() {
-		w.problem("%v", err)
-	}
-	for name, lines := range map[string]*lineReader{recordsFile: w.records, treeFile: w.subtrees, againFile: w.seen} {
-		if _, more, err := lines.next(); err != nil || more {
-			return fmt.Errorf("%s: there is more than belongs to the leaves", name)
-		}
+	if err := w.nothingLeft(); err != nil {
+		return err
 	}
 	if w.fold.root() != w.newest.Root {
 		w.problem("the root of the leaves and the tree differs from the signed one")
@@ -232,6 +227,20 @@ func (w *walk) end() error {
 		w.problem("%d of the %d leaves of the ledger are missing", w.newest.Size-w.report.Leaves, w.newest.Size)
 	} else if count, digest := w.judge.Arrivals(); count != w.newest.Arrivals || digest != w.newest.Digest {
 		w.problem("where leaves came from, or what was seen again, differs from what was signed")
+	}
+	return nil
+}
+
+// nothingLeft looks for what belongs to no leaf, and for records that went without
+// an order.
+func (w *walk) nothingLeft() error {
+	for _, err := range w.judge.Unaccounted() {
+		w.problem("%v", err)
+	}
+	for name, lines := range map[string]*lineReader{recordsFile: w.records, treeFile: w.subtrees, againFile: w.seen} {
+		if _, more, err := lines.next(); err != nil || more {
+			return fmt.Errorf("%s: there is more than belongs to the leaves", name)
+		}
 	}
 	return nil
 }

@@ -57,6 +57,7 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		redaction publisher.Redaction
 		hookFile  publisher.HookFile
 		places    auditor.Places
+		kept      auditor.Retention
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -80,6 +81,7 @@ was acknowledged is lost by that.`,
 			opts.Redactor = redaction.Redactor()
 			opts.Listening = func(a Addresses) { printAddresses(cmd, shared, a) }
 			opts.Audit.Tenant = opts.Tenant
+			kept.Apply(&opts.Audit)
 			if err := places.Apply(&opts.Audit); err != nil {
 				return err
 			}
@@ -102,6 +104,7 @@ was acknowledged is lost by that.`,
 	redaction.Register(cmd)
 	hookFile.Register(cmd)
 	places.Register(cmd)
+	kept.Register(cmd)
 	return cmd
 }
 

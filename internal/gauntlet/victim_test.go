@@ -41,7 +41,7 @@ func newVictim(t *testing.T, r *rand.Rand) *victim {
 			run := fmt.Sprintf("run %d/%d", phase, i)
 			first := send(t, a, tenant, run, events.RunStarted, events.RunStartedData{Title: "gauntlet"})
 			sent = append(sent, first)
-			sendCalls(t, a, tenant, run, 3+r.IntN(5))
+			sendCalls(t, a, tenant, run, 2+r.IntN(3))
 			send(t, a, tenant, run, events.RunFinished, events.RunFinishedData{Success: true})
 			flush(t, a)
 			sendRun(t, b, "other", run, 1)

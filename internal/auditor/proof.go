@@ -72,6 +72,7 @@ func (p proving) run(cmd *cobra.Command, shared *cli.Shared, id string) error {
 // prove returns the proof of the event with that id.
 func (p proving) prove(cmd *cobra.Command, shared *cli.Shared, id string) (c2sp.Proof, error) {
 	if p.bundle != "" {
+		shared.Logger(cmd).WarnContext(cmd.Context(), "this use of evidence is not on record: the proof comes from a bundle", "bundle", p.bundle)
 		return proveFromBundle(cmd.Context(), p.bundle, id, shared.Tenant)
 	}
 	return proveEvent(cmd, shared, p.file, id, p.why)

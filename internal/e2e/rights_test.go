@@ -77,6 +77,13 @@ func TestRights_Deployed(t *testing.T) {
 	if _, err := read(t, filepath.Join(dir, "auditor"), "acme").Summary(t.Context(), "engine-run"); err != nil {
 		t.Errorf("what the engine wrote: %v", err)
 	}
+	// Who used evidence is sent with the auditor's rights, too.
+	local := []string{"--tenant", "acme", "--data-dir", filepath.Join(dir, "auditor")}
+	run(t, 0, "auditor", append([]string{"replay", "--run", "engine-run", "--by", "jdoe"}, local...)...)
+	run(t, 0, "auditor", at("auditor", "serve", "--drain")...)
+	if used := run(t, 0, "auditor", append([]string{"access"}, local...)...); !strings.Contains(used, "jdoe") || !strings.Contains(used, "replay") {
+		t.Errorf("on record are %s", used)
+	}
 	if issues := run(t, 0, "tracker", "list", "--tenant", "acme", "--data-dir", filepath.Join(dir, "tracker")); !strings.Contains(issues, "followup") {
 		t.Errorf("got issues %s", issues)
 	}

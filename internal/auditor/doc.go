@@ -11,9 +11,12 @@
 // Behind the ledgers, which never wait for them, run the AgentFS files and the
 // keepers: a keeper brings the newest checkpoints to one place outside the data
 // directory, at most once a second, and replaces there nothing that the ledger does
-// not continue.
+// not continue. One of these places is the bucket at the broker, where auditors with
+// data directories of their own and copies of one key take turns: who has not the
+// turn follows the stream and shows its checkpoints nowhere.
 //
-// verify, replay, export and proof read files and nothing else: they need neither a server
-// nor the auditor, and work beside a running one. [TilesHandler] reads them for
+// verify, replay, export and proof read files: they need neither a server nor the
+// auditor, and work beside a running one. Where verify is given a broker, or one runs
+// in the data directory, it asks that for what is kept there. [TilesHandler] reads them for
 // other people's tools.
 package auditor

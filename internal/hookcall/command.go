@@ -38,7 +38,8 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	f.Redaction.Register(cmd)
 }
 
-// Validate reports the first flag that a hook command could do nothing with.
+// Validate reports the first flag that a hook command could do nothing with: who
+// writes its command line asks, the command itself makes do.
 func (f *Flags) Validate() error {
 	if f.Timeout <= 0 {
 		return fmt.Errorf("--timeout %v: want more than nothing", f.Timeout)
@@ -54,7 +55,8 @@ func (f *Flags) Validate() error {
 // command line is not secret.
 const TokenVariable = "HOOKTRAIL_TOKEN"
 
-// Command returns the command publisher hook.
+// Command returns the command publisher hook. It reads its flags itself, so that its
+// exit status is always one that agents do not take for a denial unless it is one.
 func Command(shared *cli.Shared) *cobra.Command {
 	var flags Flags
 	cmd := &cobra.Command{

@@ -69,8 +69,8 @@ func (a hookAppender) Append(ctx context.Context, e events.Event) (events.Event,
 	return e, a.h.record(ctx, []events.Event{e})
 }
 
-// LateOnly records the executions that end after their dispatch. The others are
-// in the event of the payload.
+// LateOnly records with To the executions of hooks that end after their dispatch,
+// and no other events: those are in the event of the payload.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

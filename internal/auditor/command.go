@@ -23,7 +23,7 @@ func Command() *cobra.Command {
 	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
-		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared),
+		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared), keyCommand(shared),
 		eraseCommand(shared), holdCommand(shared), pruneCommand(shared))
 	shared.Register(cmd)
 	return cmd

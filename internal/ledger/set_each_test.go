@@ -1,0 +1,117 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// More ledgers than may be open are written beside each other, round after round:
+// each gets what is its own, and no more are open than may be.
+func TestSet_Each(t *testing.T) {
+	key, dir := testKey(t), t.TempDir()
+	feeds := make(map[string]*feed)
+	var tenants []string
+	for i := range 20 {
+		tenant := fmt.Sprintf("tenant-%02d", i)
+		feeds[tenant], tenants = newFeed(tenant), append(tenants, tenant)
+	}
+	s := OpenSet(dir, Options{Key: key})
+	s.limit = 4
+	for range 3 {
+		for _, f := range feeds {
+			f.run("coder", fmt.Sprintf("r%d", len(f.messages)), 2)
+		}
+		var mu sync.Mutex // guards seen
+		seen := make(map[string]bool)
+		s.Each(t.Context(), tenants, func(tenant string, l *Ledger, err error) {
+			if err == nil {
+				_, err = l.Append(t.Context(), stream, feeds[tenant].messages)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[tenant] {
+				t.Errorf("tenant %s was called twice", tenant)
+			}
+			seen[tenant] = true
+		})
+		if len(seen) != len(tenants) || s.recent.Len() > s.limit || s.lent != 0 || len(s.open) != s.recent.Len() {
+			t.Fatalf("%d called, %d open, %d lent", len(seen), s.recent.Len(), s.lent)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range tenants {
+		path, err := Path(dir, tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantVerdicts(t, verify(t, path, key, VerifyOptions{Tenant: tenant}), Verified, Complete)
+		if want := root(t, write(t, t.TempDir(), key, feeds[tenant], 1000)); root(t, path).Root != want.Root {
+			t.Errorf("tenant %s: another root", tenant)
+		}
+	}
+}
+
+// One ledger that cannot be opened is told of, and the others are written.
+func TestSet_EachBesideDamage(t *testing.T) {
+	key, dir := testKey(t), t.TempDir()
+	path, err := Path(dir, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("this is no database at all"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s := OpenSet(dir, Options{Key: key})
+	var mu sync.Mutex // guards failed
+	failed := make(map[string]error)
+	s.Each(t.Context(), []string{"a", "b", "c"}, func(tenant string, _ *Ledger, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed[tenant] = err
+	})
+	if failed["a"] != nil || !errors.Is(failed["b"], ErrDamaged) || failed["c"] != nil || s.lent != 0 {
+		t.Errorf("got %v, %d lent", failed, s.lent)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A copy is the same ledger, whole or not there.
+func TestCopy(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	f.run("coder", "r1", 5)
+	path := write(t, t.TempDir(), key, f, 3)
+	out := filepath.Join(t.TempDir(), "copy.db")
+	if err := Copy(t.Context(), path, out); err != nil {
+		t.Fatal(err)
+	}
+	r := verify(t, out, key, VerifyOptions{})
+	wantVerdicts(t, r, Verified, Complete)
+	if want := verify(t, path, key, VerifyOptions{}); r.Checkpoint.Note != want.Checkpoint.Note || r.Checkpoints != want.Checkpoints {
+		t.Errorf("got %+v, want %+v", r.Checkpoint, want.Checkpoint)
+	}
+	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v", info, err)
+	}
+	if err := Copy(t.Context(), path, out); err == nil {
+		t.Error("a file that is there was replaced")
+	}
+	wantVerdicts(t, verify(t, out, key, VerifyOptions{}), Verified, Complete)
+	none := filepath.Join(t.TempDir(), "none.db")
+	if err := Copy(t.Context(), filepath.Join(t.TempDir(), "missing"), none); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of nothing: got %v", err)
+	}
+	if _, err := os.Stat(none); !errors.Is(err, os.ErrNotExist) {
+		t.Error("a file was left")
+	}
+}

@@ -24,7 +24,7 @@
 // Durability: rows and the position that they stand for are committed together,
 // in the file itself. A file that is deleted, or restored from an older copy,
 // catches up from the ledger, the older copy when there is something to write into
-// it; so does one that another process had open. The routes are a cache: they are
+// it, or to erase from it at the next start; so does one that another process had open. The routes are a cache: they are
 // computed again when they are gone.
 //
 // Concurrency: AgentFS allows one process at a time on a file. Sync holds each

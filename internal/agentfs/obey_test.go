@@ -190,8 +190,8 @@ func TestErase_BusyFile(t *testing.T) {
 	}
 }
 
-// An older copy of a file that comes back is cleaned again before anything is
-// added to it.
+// An older copy of a file that comes back is cleaned again: at the next start, and
+// before anything is added to it.
 func TestErase_OlderCopyComesBack(t *testing.T) {
 	const secret = "correct-horse-battery"
 	dir := t.TempDir()
@@ -204,14 +204,29 @@ func TestErase_OlderCopyComesBack(t *testing.T) {
 	}
 	l = append(l, event(t, 7, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
 	orders := all(0, 6, 7)
-	project(t, dir, erasing{l, orders})
-	if err := os.WriteFile(path, older, 0o600); err != nil {
-		t.Fatal(err)
+	w := Open(t.Context(), dir, Options{})
+	for start := range 3 {
+		if start == 1 {
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			w = Open(t.Context(), dir, Options{})
+		}
+		if start == 2 {
+			l = append(l, event(t, 8, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c2"), run("r2")))
+		}
+		if err := os.WriteFile(path, older, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Sync(t.Context(), "acme", erasing{l, orders}); err != nil {
+			t.Fatal(err)
+		}
+		if n := occurrences(t, dir, secret); n != 0 {
+			t.Errorf("start %d: got %d occurrences in the files, want none", start, n)
+		}
 	}
-	l = append(l, event(t, 8, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c2"), run("r2")))
-	project(t, dir, erasing{l, orders})
-	if n := occurrences(t, dir, secret); n != 0 {
-		t.Errorf("got %d occurrences in the files, want none", n)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -64,7 +64,8 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// notice marks the files that somebody deleted as empty.
+// notice marks the files that somebody deleted as empty, and those that may have
+// come back as an older copy with what was erased, while nothing ran, as unclean.
 func (s *session) notice() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -74,6 +75,9 @@ func (s *session) notice() error {
 		if s.missing(v.name) {
 			v.lose()
 			delete(s.tenant.checked, v.name)
+		}
+		if v.order >= 0 && !s.tenant.checked[v.name] {
+			v.cleaned = -1
 		}
 	}
 	return nil

@@ -1,0 +1,6 @@
+//go:build !race
+
+package agentfs
+
+// histories is how many are drawn.
+const histories = "30"

@@ -198,6 +198,28 @@ func TestWitness_ExitStatus(t *testing.T) {
 	}
 }
 
+func TestCommand_WitnessPolicy(t *testing.T) {
+	s, dir := server(t), t.TempDir()
+	_, file := watchers(t, dir)
+	publishRun(t, outbox(t, connect(t, s), "coder", "acme"), "r1", 5)
+	serve := []string{"serve", "--drain", "--data-dir", dir, "--nats-url", s.URL(), "--checkpoint-bucket=false", "--witness-policy"}
+	nowhere := filepath.Join(t.TempDir(), "policy")
+	for name, text := range map[string]string{
+		"NoPolicy": "anything", "NoURL": "witness W " + witnesstest.New(t, "w.example").VerifierKey + "\nquorum W\n",
+	} {
+		put(t, nowhere, text)
+		if status, out := command(t, append(serve, nowhere)...); status != 1 {
+			t.Errorf("%s: got status %d:\n%s", name, status, out)
+		}
+	}
+	if status, out := command(t, append(serve, file)...); status != 0 {
+		t.Fatalf("got status %d:\n%s", status, out)
+	}
+	if status, r := verifyWitnessed(t, dir, file); status != 0 || len(r.Witnesses.By) != 3 {
+		t.Errorf("got status %d, %+v", status, r.Witnesses)
+	}
+}
+
 // Witnesses that hang hold nothing up, and are told.
 func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	b, dir := connect(t, server(t)), t.TempDir()

@@ -297,3 +297,21 @@ func merged(files map[string]map[string][][]string) map[string]map[string]bool {
 	}
 	return all
 }
+
+// BenchmarkErase erases one run of a hundred from a file of 10,000 rows.
+func BenchmarkErase(b *testing.B) {
+	var l ledger
+	for n := range 10_000 {
+		l = append(l, event(b, n, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: json.RawMessage(`{"command":"ls"}`)},
+			call(fmt.Sprint(n)), run(fmt.Sprint("r", n/100))))
+	}
+	ordered := append(l, []byte(`{"v":1}`))
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		dir := b.TempDir()
+		project(b, dir, l)
+		b.StartTimer()
+		project(b, dir, erasing{ordered, all(100, 199, int64(len(l)))})
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/export"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -34,9 +35,10 @@ func TestMillion(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("file: %d MB", info.Size()>>20)
+	var report ledger.Report
 	measure(t, "verify", want, func() {
-		if r := verify(t, path, tenant, k, nil); r.Exit != ledger.ExitVerified || r.Events < int64(want) {
-			t.Fatalf("got %+v", r)
+		if report = verify(t, path, tenant, k, nil); report.Exit != ledger.ExitVerified || report.Events < int64(want) {
+			t.Fatalf("got %+v", report)
 		}
 	})
 	r, err := ledger.OpenReader(path)
@@ -48,6 +50,11 @@ func TestMillion(t *testing.T) {
 			t.Error(err)
 		}
 	}()
+	measure(t, "coverage", want, func() {
+		if _, err := auditor.Covered(t.Context(), r, report, time.Time{}, report.Checkpoint.Time.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	})
 	measure(t, "1000 proofs", 1000, func() {
 		for i := range 1000 {
 			if _, err := r.Prove(t.Context(), int64(i*(want/1000))); err != nil {

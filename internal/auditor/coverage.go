@@ -231,7 +231,10 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err := recordRead(cmd, shared, r, c.file, c.access(events.AuditCoverage, selected(chosen))); err != nil {
 		return err
 	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "coverage")
+	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
 	report, err := c.verify(cmd.Context(), shared, opts)
+	bar.Finish()
 	if err != nil {
 		return err
 	}

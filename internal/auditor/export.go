@@ -73,19 +73,13 @@ func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if opts.Selection, err = x.parse(); err != nil {
 		return err
 	}
-	switch export.Format(x.format) {
-	case export.JSONL, export.CSV:
-	case bundleFormat:
+	if err := x.checkFormat(cmd); err != nil {
+		return err
+	}
+	if export.Format(x.format) == bundleFormat {
 		if opts.Key, err = x.publicKey(shared); err != nil {
 			return err
 		}
-		fallthrough
-	case export.Parquet:
-		if x.out == "" && cli.IsTerminal(cmd.OutOrStdout()) {
-			return cli.Usage("--format %s is nothing for a terminal: name a file with --out", x.format)
-		}
-	default:
-		return cli.Usage("--format: %q is not one of bundle, jsonl, csv, parquet and tiles", x.format)
 	}
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
 	if err != nil {
@@ -103,6 +97,20 @@ func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return nothingChosen(r.Tenant(), opts.Selection)
 	}
 	return err
+}
+
+// checkFormat refuses what is no format, or not for where it is to go.
+func (x exporting) checkFormat(cmd *cobra.Command) error {
+	switch export.Format(x.format) {
+	case export.JSONL, export.CSV:
+	case bundleFormat, export.Parquet:
+		if x.out == "" && cli.IsTerminal(cmd.OutOrStdout()) {
+			return cli.Usage("--format %s is nothing for a terminal: name a file with --out", x.format)
+		}
+	default:
+		return cli.Usage("--format: %q is not one of bundle, jsonl, csv, parquet and tiles", x.format)
+	}
+	return nil
 }
 
 // record puts on record that the selection is about to be exported.

@@ -92,10 +92,10 @@ func TestTable_IsBoundedInMemory(t *testing.T) {
 		})
 	}
 	// A Parquet file has a row group in memory, compressed, and one of before may
-	// not be gone yet: of all records three times that is a small part.
+	// not be gone yet: of all records twice that is the smaller part.
 	t.Run(string(Parquet), func(t *testing.T) {
 		m, table := newMeter(), newParquetTable(io.Discard)
-		for range 3 {
+		for range 2 {
 			for entry, err := range e.reader.After(t.Context(), -1) {
 				if err == nil {
 					err = table.write(entry)

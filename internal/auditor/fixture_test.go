@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -132,7 +133,8 @@ func wantVerdicts(tb testing.TB, r ledger.Report, integrity ledger.Integrity, co
 // command runs an auditor command and returns its exit status and output.
 func command(tb testing.TB, args ...string) (status int, stdout string) {
 	tb.Helper()
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	var errs atOnce
 	cmd := Command()
 	cmd.SetOut(&out)
 	cmd.SetErr(&errs)
@@ -141,4 +143,17 @@ func command(tb testing.TB, args ...string) (status int, stdout string) {
 		tb.Logf("%v: %s", args, errs.String())
 	}
 	return status, out.String()
+}
+
+// atOnce is what several goroutines log to, as they may to a file.
+type atOnce struct {
+	mu sync.Mutex // guards what follows
+	bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (a *atOnce) Write(text []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.Buffer.Write(text)
 }

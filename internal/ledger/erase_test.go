@@ -88,6 +88,9 @@ func TestErase(t *testing.T) {
 	if n != 40 {
 		t.Errorf("%d leaves are listed as removed, want 40", n)
 	}
+	if sum, err := r.Summary(t.Context(), "r-1"); err != nil || sum.Events != 41 || sum.Removed != 40 || !sum.Sealed {
+		t.Errorf("summary: %+v, %v, want 41 events, 40 of them removed, sealed", sum, err)
+	}
 }
 
 func TestErase_SameRootWhateverTheBatches(t *testing.T) {

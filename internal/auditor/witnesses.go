@@ -97,6 +97,9 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 		signed = kept
 	}
 	cosigned, errs := w.ask(ctx, tenant, r, signed, c)
+	if ctx.Err() != nil {
+		w.changed(tenant) // who was interrupted is asked again before the auditor ends
+	}
 	return w.keep(tenant, path, cosigned, kept, errs)
 }
 

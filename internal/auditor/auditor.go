@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/tiles"
 )
 
 const (
@@ -64,7 +65,7 @@ type Options struct {
 	// one ends, or has stopped answering for [checkpoints.Patience].
 	Standby bool
 
-	// TilesListen is the address on which [TilesHandler] answers while the auditor
+	// TilesListen is the address on which [tiles.Handler] answers while the auditor
 	// runs; empty is none.
 	TilesListen string
 
@@ -75,6 +76,7 @@ type Options struct {
 
 	stream     ledger.Stream // that a state which is new begins with; see Rebuild
 	cacheBytes int64         // of all ledgers; 0 is what they have by default
+	tilesOf    []string      // tenants whose ledgers TilesListen shows; none is Tenant
 }
 
 func (o Options) withDefaults() Options {
@@ -134,14 +136,26 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	tiles, err := listenTiles(ctx, o, p.bucket.standsBy)
-	if err != nil {
+	if p.tiles, err = listenTiles(ctx, o, p.bucket.standsBy); err != nil {
 		return o.beforeServing(ctx, err)
 	}
-	defer func() { err = errors.Join(err, tiles.close()) }()
-	p.tiles = tiles
+	defer func() { err = errors.Join(err, p.tiles.Close()) }()
 	files := newFileSync(o, agentfs.Open(ctx, AgentFSDir(o.DataDir), agentfs.Options{Logger: o.Logger}))
 	return serve(ctx, o, p, files)
+}
+
+// listenTiles takes the address that o asks for; nil when it asks for none.
+func listenTiles(ctx context.Context, o Options, standsBy func() bool) (*tiles.Server, error) {
+	if o.TilesListen == "" {
+		return nil, nil
+	}
+	of := o.tilesOf
+	if len(of) == 0 && o.Tenant != "" {
+		of = []string{o.Tenant}
+	}
+	return tiles.Listen(ctx, tiles.Options{
+		Listen: o.TilesListen, Dir: LedgerDir(o.DataDir), Tenants: of, StandsBy: standsBy, Logger: o.Logger,
+	})
 }
 
 // checkStandby says what a standby lacks.
@@ -192,7 +206,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 	wg.Go(func() { p.keepers.run(beside) })
 	wg.Go(func() { p.scrubOften(beside) })
 	past := newPruner(p)
-	wg.Go(func() { p.tiles.run(beside, o.Logger) })
+	wg.Go(func() { p.tiles.Run(beside) })
 	var unsent error
 	if o.Drain {
 		unsent = errors.Join(past.all(ctx), p.sender.drain(ctx))

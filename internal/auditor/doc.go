@@ -17,6 +17,6 @@
 //
 // verify, replay, export and proof read files: they need neither a server nor the
 // auditor, and work beside a running one. Where verify is given a broker, or one runs
-// in the data directory, it asks that for what is kept there. [TilesHandler] reads them for
-// other people's tools.
+// in the data directory, it asks that for what is kept there. Package tiles reads them
+// for other people's tools.
 package auditor

@@ -32,9 +32,10 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts Options) error {
 		o := opts
 		o.Tenant, o.cacheBytes = tenant, cacheBytes/int64(len(shared.Tenants))
 		o.Logger = opts.Logger.With("tenant", tenant)
-		if i > 0 { // one is enough: it shows every ledger of the data directory
+		if i > 0 { // one is enough: it shows the ledgers of all
 			o.TilesListen = ""
 		}
+		o.tilesOf = shared.Tenants
 		if o.Drain {
 			o.Progress = func(p consume.Progress) { bar.Set(all.add(tenant, p)) }
 		}

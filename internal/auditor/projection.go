@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/tiles"
 )
 
 // projected is the auditor's projection: the ledgers of all tenants.
@@ -24,7 +25,7 @@ type projected struct {
 	appended func(tenant string) // told after each commit
 	keepers  keepers
 	bucket   *bucketKeeper // among keepers; nil: not asked for
-	tiles    *tilesServer  // nil: not asked for
+	tiles    *tiles.Server // nil: not asked for
 	sender   *sender
 	scrubs   scrubs
 

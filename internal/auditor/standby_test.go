@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,17 +82,6 @@ func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(away); err != nil || len(entries) > 0 {
 		t.Errorf("beside it are %v, %v", entries, err)
-	}
-}
-
-func TestStandby_ServesNoTiles(t *testing.T) {
-	for _, other := range []bool{false, true} {
-		h := inTurn(func() bool { return other }, http.NotFoundHandler())
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/hooktrail/acme/checkpoint", nil))
-		if standsBy := w.Code == http.StatusServiceUnavailable; standsBy != other {
-			t.Errorf("the other one's turn: %v, got %d", other, w.Code)
-		}
 	}
 }
 

@@ -78,7 +78,7 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	signed, c, err := newestSigned(ctx, r)
+	signed, c, err := r.SignedTree(ctx)
 	if err == nil {
 		_, err = ledger.OpenCheckpoint(signed, w.known)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/tiles"
 	"github.com/hooktrail/hooktrail/internal/witnesstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -319,12 +321,15 @@ func TestWitness_CosignaturesGoAlong(t *testing.T) {
 		}
 	}
 	three("checkpoint file", readFile(t, kept))
-	to := exportTiles(t, dir)
+	to := filepath.Join(t.TempDir(), "log")
+	if status, text := command(t, "export", "--data-dir", dir, "--tenant", "acme", "--format", "tiles", "--out", to); status != 0 {
+		t.Fatalf("export: status %d:\n%s", status, text)
+	}
 	three("exported tiles", readFile(t, filepath.Join(to, "checkpoint")))
-	web := httptest.NewServer(TilesHandler(dir, "", Options{}.withDefaults().Logger))
-	defer web.Close()
-	_, served := get(t, web, http.MethodGet, "/hooktrail/acme/checkpoint")
-	three("served tiles", served)
+	served := httptest.NewRecorder()
+	tiles.Handler(LedgerDir(dir), nil, slog.New(slog.DiscardHandler)).
+		ServeHTTP(served, httptest.NewRequest(http.MethodGet, "/hooktrail/acme/checkpoint", nil))
+	three("served tiles", served.Body.Bytes())
 
 	proof := filepath.Join(t.TempDir(), "proof")
 	if status, text := command(t, "proof", e, "--data-dir", dir, "--tenant", "acme", "--out", proof); status != 0 {

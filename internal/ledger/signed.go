@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/mod/sumdb/tlog"
 	"zombiezen.com/go/sqlite"
@@ -16,6 +17,26 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 		}
 		c, err = ReadCheckpoint(signed)
 		return err
+	})
+	return signed, c, err
+}
+
+// SignedTree returns what [Reader.Signed] does, and [ErrDamaged] unless the stored
+// tree has the root that was signed.
+func (r *Reader) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
+	err = r.Tree(ctx, func(note []byte, stored tlog.HashReader) error {
+		if c, err = ReadCheckpoint(note); err != nil {
+			return err
+		}
+		root, err := tlog.TreeHash(c.Size, stored)
+		if err != nil {
+			return err
+		}
+		if root != c.Root {
+			return fmt.Errorf("%w: the root differs from the signed one", ErrDamaged)
+		}
+		signed = note
+		return nil
 	})
 	return signed, c, err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/export"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/tiles"
 )
 
 // tilesFormat is the format of export that is a folder of static files.
@@ -31,5 +32,5 @@ func (x exporting) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error) 
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
 	defer bar.Finish()
-	return ExportTiles(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) })
+	return tiles.Export(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) })
 }

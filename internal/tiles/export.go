@@ -1,0 +1,56 @@
+package tiles
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/internal/c2sp"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+)
+
+// Export writes the ledger into the folder dir, which it makes, as the static
+// files of a C2SP tlog-tiles log: tiles of hashes and entries, and at last the
+// checkpoint that they lead to, with the cosignatures of witnesses where they have
+// cosigned that tree. It calls progress now and then with how many of
+// how many files are written.
+func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("export tiles to %s: the folder is not empty", dir)
+	}
+	signed, c, err := r.SignedTree(ctx)
+	if err != nil {
+		return fmt.Errorf("export tiles: %w", err)
+	}
+	cosigned, then, err := r.Witnessed(ctx)
+	if err != nil {
+		return fmt.Errorf("export tiles: %w", err)
+	}
+	if cosigned != nil && then.Size == c.Size {
+		signed = cosigned
+	}
+	tiles := c2sp.Tiles(c.Size)
+	for i, t := range tiles {
+		data, err := readTile(ctx, r, t)
+		if err == nil {
+			err = writeTile(filepath.Join(dir, filepath.FromSlash(t.Path())), data)
+		}
+		if err != nil {
+			return fmt.Errorf("export %s: %w", t.Path(), err)
+		}
+		progress(i+1, len(tiles)+1)
+	}
+	if err := writeTile(filepath.Join(dir, c2sp.CheckpointPath), signed); err != nil {
+		return fmt.Errorf("export checkpoint: %w", err)
+	}
+	progress(len(tiles)+1, len(tiles)+1)
+	return nil
+}
+
+func writeTile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}

@@ -30,6 +30,10 @@ type Accessed struct {
 	What     *events.AuditSelection `json:"selection,omitempty"` // absent: everything
 	As       string                 `json:"as,omitempty"`
 	Order    bool                   `json:"order"` // it came with an order; auditor verify tells whether that took effect
+
+	// Unreadable says that the event has nothing in it that such a record has: the
+	// auditor sends none like that, but an engine can.
+	Unreadable bool `json:"unreadable,omitempty"`
 }
 
 // AccessFilter chooses among uses of evidence: what fits all that is set.
@@ -51,10 +55,7 @@ func Accesses(ctx context.Context, r *ledger.Reader, f AccessFilter) ([]Accessed
 		if err != nil {
 			return nil, err
 		}
-		a, err := readAccess(e)
-		if err != nil {
-			return nil, fmt.Errorf("leaf %d: %w", e.Leaf, err)
-		}
+		a := readAccess(e)
 		ok, err := f.fits(ctx, r, a)
 		if err != nil {
 			return nil, err
@@ -66,24 +67,24 @@ func Accesses(ctx context.Context, r *ledger.Reader, f AccessFilter) ([]Accessed
 	return list, nil
 }
 
-// readAccess reads a record of access. Of one that was erased only the leaf is left.
-func readAccess(e ledger.Entry) (Accessed, error) {
+// readAccess reads a record of access. Anybody may publish something else under
+// that kind: it must not keep the others from being read.
+func readAccess(e ledger.Entry) Accessed {
 	a := Accessed{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
-	if len(e.Bytes) == 0 {
-		return a, nil
-	}
 	event, err := events.Decode(e.Bytes)
 	if err != nil {
-		return a, err
+		a.Unreadable = true
+		return a
 	}
 	d, err := events.Payload[events.AuditAccessedData](event)
 	if err != nil {
-		return a, err
+		a.Unreadable = true
+		return a
 	}
 	_, large := d.Blobs["order"]
 	a.Action, a.By, a.Reason, a.Ticket = d.Action, d.By, d.Reason, d.Ticket
 	a.What, a.As, a.Order = d.Selection, d.As, d.Order != "" || large
-	return a, nil
+	return a
 }
 
 func (f AccessFilter) fits(ctx context.Context, r *ledger.Reader, a Accessed) (bool, error) {
@@ -185,12 +186,15 @@ func printAccesses(cmd *cobra.Command, list []Accessed, waiting uint64) {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	cell := func(text string) string { return oneLine(cli.Printable(text)) }
 	for _, a := range list {
-		action := string(a.Action)
+		action, what := string(a.Action), whatOf(a.What)
+		if a.Unreadable {
+			action, what = "unreadable", "sent by "+a.Producer
+		}
 		if a.As != "" {
 			action += " as " + a.As
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Time.Format(time.RFC3339), cell(a.By), cell(action),
-			cell(whatOf(a.What)), cell(strings.TrimSpace(a.Ticket+" "+a.Reason)))
+			cell(what), cell(strings.TrimSpace(a.Ticket+" "+a.Reason)))
 	}
 	w.Flush()
 	if waiting > 0 {

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -122,5 +124,36 @@ func TestAccess_WhatCannotBeRecorded(t *testing.T) {
 	}
 	if status, out, errs = run("--tenant", "acme"); status != 1 || out != "" || !strings.Contains(errs, "nothing was done") {
 		t.Errorf("without a record: status %d, %d bytes, said %q", status, len(out), errs)
+	}
+}
+
+// What an engine publishes as a use of evidence, and is none, hides no other one.
+func TestAccess_UnreadableOnesHideNothing(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	if _, err := RecordAccess(t.Context(), dir, "acme", events.AuditAccessedData{Action: events.AuditReplay, By: "jdoe"}); err != nil {
+		t.Fatal(err)
+	}
+	e := events.Event{
+		ID: events.NewID(), Source: "/engine", Type: events.AuditAccessed.Type(), Time: time.Now().UTC(),
+		Tenant: "acme", Producer: "engine", Sequence: 1, Salt: events.NewSalt(), Data: []byte(`{"action":5,"by":["somebody"]}`),
+	}
+	subject, err := b.Space().Event("acme", "engine", "", events.AuditAccessed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.JetStream().Publish(deadline(t), subject, e.Encode()); err != nil {
+		t.Fatal(err)
+	}
+	drain(t, b, dir)
+	in := []string{"--data-dir", dir, "--tenant", "acme"}
+	list, _ := listed(t, in...)
+	if len(list) != 2 || !list[0].Unreadable || list[0].Producer != "engine" || list[1].By != "jdoe" {
+		t.Errorf("got %+v, want one that cannot be read, and jdoe's", list)
+	}
+	if used := covered(t, ledger.ExitIncomplete, in...).total().Accesses; len(used) < 2 || used[1].By != "jdoe" {
+		t.Errorf("coverage tells of %+v, want jdoe's too", used)
+	}
+	if _, out := command(t, append([]string{"access"}, in...)...); !strings.Contains(out, "unreadable") || !strings.Contains(out, "sent by engine") {
+		t.Errorf("printed:\n%s", out)
 	}
 }

@@ -166,11 +166,7 @@ func (c *covering) accesses(ctx context.Context) error {
 		if h == nil {
 			continue
 		}
-		a, err := readAccess(e)
-		if err != nil {
-			return fmt.Errorf("leaf %d: %w", e.Leaf, err)
-		}
-		h.Accesses = append(h.Accesses, a)
+		h.Accesses = append(h.Accesses, readAccess(e))
 	}
 	return nil
 }
@@ -282,6 +278,9 @@ func printCoverage(cmd *cobra.Command, c Coverage) {
 func usedBy(list []Accessed) string {
 	var parts []string
 	for _, a := range list {
+		if a.Unreadable {
+			continue
+		}
 		if part := a.By + " (" + string(a.Action) + ")"; !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}

@@ -92,6 +92,11 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	if c = covered(t, ledger.ExitIncomplete, append(in, "--from", tomorrow)...); len(c.Hours) != 0 {
 		t.Errorf("tomorrow has %+v", c.Hours)
 	}
+	// Years that no record can have limit nothing.
+	far := covered(t, ledger.ExitIncomplete, append(in, "--from", "1000-01-01", "--to", "9999-12-31")...).total()
+	if far.Records == 0 || far.Records != sum.Records {
+		t.Errorf("%d records from 1000 to 9999, want all %d", far.Records, sum.Records)
+	}
 	if _, out := command(t, append([]string{"coverage"}, in...)...); !strings.Contains(out, "jdoe (replay)") || !strings.Contains(out, "GAPS") {
 		t.Errorf("printed:\n%s", out)
 	}
@@ -100,7 +105,7 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	}
 	// Who asked for coverage is on record itself.
 	drain(t, b, dir)
-	if sum = covered(t, ledger.ExitIncomplete, in...).total(); len(sum.Accesses) != 5 {
-		t.Errorf("%d uses are on record, want 5", len(sum.Accesses))
+	if sum = covered(t, ledger.ExitIncomplete, in...).total(); len(sum.Accesses) != 6 {
+		t.Errorf("%d uses are on record, want 6", len(sum.Accesses))
 	}
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -70,14 +71,20 @@ func (c *hourCount) at(nanoseconds int64) *Hour {
 	return h
 }
 
-// limits returns the limits as the table of leaves has times.
+// limits returns the limits as the table of leaves has times: nanoseconds, which
+// reach from 1678 to 2262.
 func (c *hourCount) limits() (from, to int64) {
-	from, to = 1, 1<<62
-	if !c.from.IsZero() {
-		from = c.from.UnixNano()
+	clamp := func(t time.Time) int64 {
+		switch {
+		case t.Before(time.Unix(0, 1)):
+			return 1
+		case t.After(time.Unix(0, math.MaxInt64)):
+			return math.MaxInt64
+		}
+		return t.UnixNano()
 	}
-	if !c.to.IsZero() {
-		to = c.to.UnixNano()
+	if from, to = clamp(c.from), math.MaxInt64; !c.to.IsZero() {
+		to = clamp(c.to)
 	}
 	return from, to
 }

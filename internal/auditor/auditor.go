@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/tiles"
 )
@@ -47,7 +48,7 @@ type Options struct {
 	// disk that whoever writes to the ledgers cannot write to; empty is nowhere.
 	// A file that cannot be written is told in the log and in Progress, and holds
 	// nothing up.
-	CheckpointFile CheckpointFile
+	CheckpointFile keep.File
 
 	// Witnesses are asked to cosign the newest checkpoints; nil asks nobody. Where
 	// too few of them do, it is told in the log and in Progress, and holds nothing up.
@@ -117,10 +118,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	if o.Broker == nil || o.DataDir == "" {
 		return errors.New("auditor: options: Broker and DataDir are required")
 	}
-	if err := o.CheckpointFile.validate(o.Tenant); err != nil {
+	if err := o.CheckpointFile.Validate(o.Tenant); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
-	if err := validateWitnesses(o.Witnesses); err != nil {
+	if err := keep.ValidatePolicy(o.Witnesses); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
 	if err := o.checkStandby(o.Broker.URL()); err != nil {
@@ -136,7 +137,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
-	if p.tiles, err = listenTiles(ctx, o, p.bucket.standsBy); err != nil {
+	if p.tiles, err = listenTiles(ctx, o, p.keepers.StandsBy); err != nil {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, p.tiles.Close()) }()
@@ -197,13 +198,12 @@ func (o Options) beforeServing(ctx context.Context, err error) error {
 func serve(ctx context.Context, o Options, p *projected, files *fileSync) error {
 	p.appended = func(tenant string) {
 		files.changed(tenant)
-		p.keepers.changed(tenant)
+		p.keepers.Changed(tenant)
 	}
 	beside, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { files.run(beside, func() { p.renewSilent(beside) }) })
-	wg.Go(func() { p.bucket.run(beside) })
-	wg.Go(func() { p.keepers.run(beside) })
+	wg.Go(func() { p.keepers.Run(beside) })
 	wg.Go(func() { p.scrubOften(beside) })
 	past := newPruner(p)
 	wg.Go(func() { p.tiles.Run(beside) })
@@ -234,13 +234,13 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 func finish(ctx context.Context, o Options, p *projected, files *fileSync) error {
 	if o.Drain && ctx.Err() == nil {
 		p.renewSilent(ctx)
-		p.lastCheckpoints(ctx)
+		p.keepers.Finish(ctx)
 		p.lastScrubs(ctx)
 		return errors.Join(files.sync(ctx), files.close())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
 	defer cancel()
-	p.lastCheckpoints(ctx)
+	p.keepers.Finish(ctx)
 	p.scrubAll(ctx)
 	if err := files.sync(ctx); err != nil {
 		// The next start takes it up where it is.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -55,8 +56,8 @@ func TestKeep_Bucket(t *testing.T) {
 	if status, text := command(t, check...); status != ledger.ExitDiverged {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, ledger.ExitDiverged, text)
 	}
-	if err := keeperOf(t, dir, shelfOf(b)).keep(t.Context(), "acme"); !errors.Is(err, ErrForked) {
-		t.Errorf("an older copy: got %v, want %v", err, ErrForked)
+	if err := keepOnce(t, Options{Broker: b, DataDir: dir}, "acme"); !errors.Is(err, keep.ErrForked) {
+		t.Errorf("an older copy: got %v, want %v", err, keep.ErrForked)
 	}
 	if !bytes.Equal(inBucket(t, b, "acme"), newest) {
 		t.Error("the kept checkpoint was replaced by that of an older copy")
@@ -69,10 +70,6 @@ func TestKeep_Bucket(t *testing.T) {
 	if status, _ := command(t, append(check, "--checkpoint-bucket=false")...); status != ledger.ExitUntrusted {
 		t.Errorf("without the bucket: got status %d, want %d", status, ledger.ExitUntrusted)
 	}
-}
-
-func shelfOf(b *broker.Broker) *bucketShelf {
-	return &bucketShelf{bucket: checkpoints.At(b.JetStream(), b.Space()), known: make(map[string]checkpoints.Entry)}
 }
 
 // The bucket of the broker in the data directory lies where the ledgers lie: it is
@@ -148,15 +145,7 @@ func TestKeep_BucketReplacesNothingOfOthers(t *testing.T) {
 	if !bytes.Equal(inBucket(t, b, "acme"), kept) {
 		t.Error("a stranger's checkpoint replaced what was kept")
 	}
-	key, _, err := ledger.ReadVerifier(KeyDir(stranger))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := newBucketKeeper(Options{Broker: b, DataDir: stranger}.withDefaults(), durable, key)
-	k.step(t.Context())
-	k.all(t.Context())
-	k.rounds.round(t.Context())
-	if err := k.rounds.failure(); err == nil || !strings.Contains(err.Error(), "HOOKTRAIL_CHECKPOINTS") {
+	if err := keepOnce(t, Options{Broker: b, DataDir: stranger}, "acme"); err == nil || !strings.Contains(err.Error(), "HOOKTRAIL_CHECKPOINTS") {
 		t.Errorf("got %v, want an error that names the bucket", err)
 	}
 }
@@ -169,22 +158,14 @@ func TestKeep_BucketCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
-	o := Options{Broker: b, DataDir: dir, Drain: true, CheckpointFile: CheckpointFile(away + "/{tenant}")}
+	o := Options{Broker: b, DataDir: dir, Drain: true, CheckpointFile: keep.File(away + "/{tenant}")}
 	if err := Run(deadline(t), o); err != nil {
 		t.Fatal(err)
 	}
 	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
 	readFile(t, away+"/acme")
 
-	key, _, err := ledger.ReadVerifier(KeyDir(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := newBucketKeeper(o.withDefaults(), durable, key)
-	for range tellFailures {
-		k.step(t.Context())
-	}
-	if err := k.failure(); !errors.Is(err, jetstream.ErrStreamNotFound) || !strings.Contains(err.Error(), "nats init") {
+	if err := keepOnce(t, o, "acme"); !errors.Is(err, jetstream.ErrStreamNotFound) || !strings.Contains(err.Error(), "nats init") {
 		t.Errorf("got %v, want what is missing and how to mend it", err)
 	}
 }

@@ -8,12 +8,11 @@
 // recognise. One process writes below a data directory at a time: a second one
 // waits for the first one's lock and takes over when that process is gone.
 //
-// Behind the ledgers, which never wait for them, run the AgentFS files and the
-// keepers: a keeper brings the newest checkpoints to one place outside the data
-// directory, at most once a second, and replaces there nothing that the ledger does
-// not continue. One of these places is the bucket at the broker, where auditors with
-// data directories of their own and copies of one key take turns: who has not the
-// turn follows the stream and shows its checkpoints nowhere.
+// Behind the ledgers, which never wait for them, run the AgentFS files and, in package
+// keep, what brings the newest checkpoints to places outside the data directory. One of
+// these places is the bucket at the broker, where auditors with data directories of
+// their own and copies of one key take turns: who has not the turn follows the stream
+// and shows its checkpoints nowhere.
 //
 // verify, replay, export and proof read files: they need neither a server nor the
 // auditor, and work beside a running one. Where verify is given a broker, or one runs

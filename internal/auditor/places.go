@@ -4,12 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/keep"
 )
 
 // Places are the flags that say where an auditor shows what it has signed, besides
 // its ledgers.
 type Places struct {
-	file   CheckpointFile
+	file   keep.File
 	bucket bool
 	policy string
 	tiles  string
@@ -18,9 +19,9 @@ type Places struct {
 // Register adds the flags to cmd.
 func (p *Places) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar((*string)(&p.file), "checkpoint-file", "", checkpointFileUsage)
+	flags.StringVar((*string)(&p.file), "checkpoint-file", "", keep.FileUsage)
 	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "keep the newest checkpoints in the broker's bucket too")
-	flags.StringVar(&p.policy, "witness-policy", "", witnessPolicyUsage)
+	flags.StringVar(&p.policy, "witness-policy", "", keep.PolicyUsage)
 	flags.StringVar(&p.tiles, "tiles-listen", "",
 		"`address` on which to serve the ledgers as tlog-tiles, read only: who recorded what when, never what events say")
 }
@@ -28,11 +29,11 @@ func (p *Places) Register(cmd *cobra.Command) {
 // Apply sets o, whose tenant is known by then, to what the flags say. It reads the
 // witness policy. What the flags say wrongly is an error of usage.
 func (p *Places) Apply(o *Options) (err error) {
-	if err := p.file.validate(o.Tenant); err != nil {
+	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)
 	}
 	if p.policy != "" {
-		if o.Witnesses, err = readPolicy(p.policy); err != nil {
+		if o.Witnesses, err = keep.ReadPolicy(p.policy); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/hooktrail/hooktrail/internal/checkpoints"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -23,8 +25,7 @@ type projected struct {
 	started  bool
 	expected consume.Position    // what the stream must hold when start is its beginning
 	appended func(tenant string) // told after each commit
-	keepers  keepers
-	bucket   *bucketKeeper // among keepers; nil: not asked for
+	keepers  *keep.Keepers
 	tiles    *tiles.Server // nil: not asked for
 	sender   *sender
 	scrubs   scrubs
@@ -59,7 +60,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
 		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
 	}
-	if p.keepers, p.bucket, err = newKeepers(o, name, key); err != nil {
+	if p.keepers, err = newKeepers(o, name, key); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	if err := p.compare(ctx); err != nil {
@@ -70,6 +71,23 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 	}
 	p.at = p.start.Sequence
 	return p, nil
+}
+
+// newKeepers returns the keepers that o asks for. The name is that of the durable of
+// the auditor of o's tenants, who may be another one while this one stands by.
+func newKeepers(o Options, name string, key *ledger.Key) (*keep.Keepers, error) {
+	verifier, _, err := ledger.ParseVerifier(key.Public())
+	if err != nil {
+		return nil, err
+	}
+	k := keep.Options{
+		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Key: verifier, File: o.CheckpointFile, Witnesses: o.Witnesses,
+		Contender: checkpoints.Contender{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.now,
+	}
+	if !o.NoBucket {
+		k.Bucket = checkpoints.At(o.Broker.JetStream(), o.Broker.Space())
+	}
+	return keep.New(k), nil
 }
 
 // openKey opens the signing key. A new one is made only while nothing is signed.

@@ -131,7 +131,7 @@ func (r *pruner) run(ctx context.Context) {
 
 // all orders what is past its retention now, in all ledgers.
 func (r *pruner) all(ctx context.Context) error {
-	if len(r.p.opts.Keep) == 0 || r.p.bucket.standsBy() {
+	if len(r.p.opts.Keep) == 0 || r.p.keepers.StandsBy() {
 		return nil
 	}
 	tenants, err := r.p.opts.tenants()

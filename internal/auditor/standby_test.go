@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -102,13 +103,7 @@ func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Broker: b, DataDir: second, Drain: true}.withDefaults()
-	key, _, err := ledger.ReadVerifier(KeyDir(second))
-	if err != nil {
-		t.Fatal(err)
-	}
 	alive(t, b)
-	k := newBucketKeeper(o, durable, key)
-	k.step(t.Context())
 	for _, tt := range []struct {
 		run    string
 		forked bool
@@ -116,9 +111,7 @@ func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 		if err := Run(deadline(t), o); err != nil {
 			t.Fatal(err)
 		}
-		k.again([]string{"acme"})
-		k.rounds.round(t.Context())
-		if err := k.rounds.failure(); errors.Is(err, ErrForked) != tt.forked {
+		if err := keepOnce(t, o, "acme"); errors.Is(err, keep.ErrForked) != tt.forked {
 			t.Errorf("before %s: got %v, want forked to be %v", tt.run, err, tt.forked)
 		}
 		publishRun(t, p, tt.run, 10)

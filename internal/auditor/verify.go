@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -20,7 +21,7 @@ type verification struct {
 	key            string
 	trusted        string
 	requireTrusted bool
-	checkpointFile CheckpointFile
+	checkpointFile keep.File
 	bucket         bool // compare with the broker's, if there is one
 	witnessPolicy  string
 	silence        time.Duration
@@ -91,10 +92,10 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
 	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
 	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was kept elsewhere")
-	flags.StringVar((*string)(&v.checkpointFile), "checkpoint-file", "", checkpointFileUsage)
+	flags.StringVar((*string)(&v.checkpointFile), "checkpoint-file", "", keep.FileUsage)
 	flags.BoolVar(&v.bucket, "checkpoint-bucket", true,
 		"compare with the broker's bucket of checkpoints too, where --nats-url names one or one runs in the data directory")
-	flags.StringVar(&v.witnessPolicy, "witness-policy", "", witnessPolicyUsage)
+	flags.StringVar(&v.witnessPolicy, "witness-policy", "", keep.PolicyUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without --trusted and a kept checkpoint")
 	flags.DurationVar(&v.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
@@ -120,12 +121,12 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		}
 	}
 	if v.checkpointFile != "" {
-		if err := v.checkpointFile.validate(opts.Tenant); err != nil {
+		if err := v.checkpointFile.Validate(opts.Tenant); err != nil {
 			return cli.Usage("%w", err)
 		}
 		// Before the ledger: it must have grown behind what is kept, not the other
 		// way round.
-		opts.Kept = append(opts.Kept, v.checkpointFile.kept(cmd.Context(), opts.Tenant))
+		opts.Kept = append(opts.Kept, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }

@@ -65,7 +65,7 @@ func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (ledger.K
 		return ledger.Kept{}, err
 	}
 	bucket := checkpoints.At(js, subjects.Space{})
-	k := ledger.Kept{From: bucketPlace(bucket)}
+	k := ledger.Kept{From: "bucket " + bucket.Name()}
 	e, err := bucket.Newest(ctx, tenant)
 	if k.Note, k.Err = e.Data, err; err == nil && e.Data == nil {
 		k.Err = fs.ErrNotExist

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/export"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -28,7 +29,7 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 		}
 	}
 	if v.witnessPolicy != "" {
-		if opts.Witnesses, err = readPolicy(v.witnessPolicy); err != nil {
+		if opts.Witnesses, err = keep.ReadPolicy(v.witnessPolicy); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -15,7 +16,7 @@ func (v verification) askWitnesses(opts *ledger.VerifyOptions, path string) (err
 	if v.witnessPolicy == "" {
 		return nil
 	}
-	if opts.Witnesses, err = readPolicy(v.witnessPolicy); err != nil {
+	if opts.Witnesses, err = keep.ReadPolicy(v.witnessPolicy); err != nil {
 		return err
 	}
 	beside, err := ledger.ReadWitnessed(path)
@@ -41,7 +42,7 @@ func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*ledge
 	if v.witnessPolicy == "" {
 		return nil, nil
 	}
-	policy, err := readPolicy(v.witnessPolicy)
+	policy, err := keep.ReadPolicy(v.witnessPolicy)
 	if err != nil {
 		return nil, err
 	}

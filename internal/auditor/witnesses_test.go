@@ -13,13 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/tiles"
 	"github.com/hooktrail/hooktrail/internal/witnesstest"
@@ -49,7 +46,7 @@ func watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile
 
 func policy(tb testing.TB, file string) *c2sp.Policy {
 	tb.Helper()
-	p, err := readPolicy(file)
+	p, err := keep.ReadPolicy(file)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -244,59 +241,18 @@ func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
-	w := newWitnesses(o, note.VerifierList(verifierOf(t, dir)))
-	defer w.release()
 	for _, one := range all {
 		one.Answer(away)
 	}
-	w.changed("acme")
-	w.round(t.Context())
-	if err := w.failure(); err == nil || !strings.Contains(err.Error(), "0 of 3 witnesses") || !strings.Contains(err.Error(), "W2") {
+	before := all[0].Hits()
+	o.NoBucket = true
+	if err := keepOnce(t, o, "acme"); err == nil || !strings.Contains(err.Error(), "0 of 3 witnesses") || !strings.Contains(err.Error(), "W2") {
 		t.Errorf("got %v", err)
 	}
-	// One that fails is left alone for a while.
-	before := all[0].Hits()
-	w.round(t.Context())
-	if all[0].Hits() != before {
-		t.Error("it was asked again at once")
+	// One that fails is left alone for a while: the second round does not ask it.
+	if n := all[0].Hits() - before; n != 1 {
+		t.Errorf("it was asked %d times, want once", n)
 	}
-}
-
-func verifierOf(tb testing.TB, dir string) note.Verifier {
-	tb.Helper()
-	key, _, err := ledger.ReadVerifier(KeyDir(dir))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return key
-}
-
-func TestSeats_Pauses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSeats(Options{}.withDefaults())
-		at, other, next := seat{"acme", 0}, seat{"other", 0}, seat{"acme", 1}
-		asked := func(at seat) bool { _, err := s.ask(at); return err == nil }
-		broken := fmt.Errorf("broken")
-		for _, seconds := range []int64{1, 2, 4, 8, 16, 32, 60, 60} {
-			pause := time.Duration(seconds * 1e9)
-			s.failed(t.Context(), at, broken, "W0")
-			if asked(at) || asked(other) || !asked(next) {
-				t.Fatalf("after a failure: got %v, %v, %v", asked(at), asked(other), asked(next))
-			}
-			time.Sleep(pause - time.Nanosecond)
-			if asked(at) {
-				t.Fatalf("asked before %v", pause)
-			}
-			time.Sleep(time.Nanosecond)
-			if !asked(at) {
-				t.Fatalf("not asked after %v", pause)
-			}
-		}
-		s.signed(t.Context(), at, 7, "W0")
-		if size, err := s.ask(at); size != 7 || err != nil {
-			t.Errorf("got %d, %v", size, err)
-		}
-	})
 }
 
 // Whoever keeps or serves the newest checkpoint has the cosignatures with it.
@@ -310,7 +266,7 @@ func TestWitness_CosignaturesGoAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := filepath.Join(t.TempDir(), "checkpoint")
-	o := Options{Broker: b, DataDir: dir, Tenant: "acme", Drain: true, Witnesses: policy(t, file), CheckpointFile: CheckpointFile(kept)}
+	o := Options{Broker: b, DataDir: dir, Tenant: "acme", Drain: true, Witnesses: policy(t, file), CheckpointFile: keep.File(kept)}
 	if err := Run(deadline(t), o); err != nil {
 		t.Fatal(err)
 	}

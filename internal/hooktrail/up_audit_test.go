@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -44,7 +45,7 @@ func TestUp_ShowsCheckpoints(t *testing.T) {
 	log := urls{slog.DiscardHandler, make(chan string, 8)}
 	r := startUp(t, dir, func(o *UpOptions) {
 		o.Logger = slog.New(log)
-		o.Audit = auditor.Options{CheckpointFile: auditor.CheckpointFile(filepath.Join(away, "{tenant}")), TilesListen: "127.0.0.1:0"}
+		o.Audit = auditor.Options{CheckpointFile: keep.File(filepath.Join(away, "{tenant}")), TilesListen: "127.0.0.1:0"}
 	})
 	r.until(t, "readiness", isReady)
 	r.send(t, "e", 10)

@@ -44,6 +44,7 @@ var floors = map[string]int{
 	"internal/hookconfig":    3,
 	"internal/decide":        3,
 	"internal/export":        3,
+	"internal/keep":          3,
 	"internal/tiles":         3,
 	"internal/beads":         3,
 	"internal/hookcall":      4,

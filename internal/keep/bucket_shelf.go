@@ -1,4 +1,4 @@
-package auditor
+package keep
 
 import (
 	"context"
@@ -22,10 +22,7 @@ type bucketShelf struct {
 }
 
 // name implements shelf.
-func (s *bucketShelf) name() string { return bucketPlace(s.bucket) }
-
-// bucketPlace names a bucket in reports.
-func bucketPlace(b *checkpoints.Bucket) string { return "bucket " + b.Name() }
+func (s *bucketShelf) name() string { return "bucket " + s.bucket.Name() }
 
 // load implements shelf.
 func (s *bucketShelf) load(ctx context.Context, tenant string) ([]byte, uint64, error) {

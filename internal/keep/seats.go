@@ -1,4 +1,4 @@
-package auditor
+package keep
 
 import (
 	"context"
@@ -42,7 +42,7 @@ type pause struct {
 }
 
 func newSeats(o Options) seats {
-	return seats{now: o.now, logger: o.Logger, sizes: make(map[seat]int64), pauses: make(map[seat]pause)}
+	return seats{now: o.Now, logger: o.Logger, sizes: make(map[seat]int64), pauses: make(map[seat]pause)}
 }
 
 // ask returns how many leaves the witness has cosigned, as far as is known, or why

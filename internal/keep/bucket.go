@@ -1,4 +1,4 @@
-package auditor
+package keep
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
 )
@@ -43,17 +41,12 @@ type bucketKeeper struct {
 	failed   error      // the latest
 }
 
-// newBucketKeeper returns the keeper of o's bucket; nil if o wants none. The name
-// is that of the durable that the auditor of these tenants has.
-func newBucketKeeper(o Options, name string, key note.Verifier) *bucketKeeper {
-	if o.NoBucket {
-		return nil
-	}
-	bucket := checkpoints.At(o.Broker.JetStream(), o.Broker.Space())
-	b := &bucketKeeper{bucket: bucket, opts: o, notes: &bucketShelf{bucket: bucket, known: make(map[string]checkpoints.Entry)}}
-	b.lease = bucket.Lease(checkpoints.Contender{Durable: name, Standby: o.Standby})
-	b.notes.lease = b.lease
-	b.keeper = newKeeper(o, key, b.notes)
+// newBucketKeeper returns the keeper of o's bucket.
+func newBucketKeeper(o Options) *bucketKeeper {
+	b := &bucketKeeper{bucket: o.Bucket, opts: o}
+	b.lease = o.Bucket.Lease(o.Contender)
+	b.notes = &bucketShelf{bucket: o.Bucket, lease: b.lease, known: make(map[string]checkpoints.Entry)}
+	b.keeper = newKeeper(o, b.notes)
 	b.together = b.round
 	return b
 }
@@ -67,7 +60,7 @@ func (b *bucketKeeper) leads() bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.stepped && b.failures > 0 && !b.opts.Standby
+	return !b.stepped && b.failures > 0 && !b.opts.Contender.Standby
 }
 
 // standsBy reports whether another auditor is the one that shows checkpoints.
@@ -76,7 +69,7 @@ func (b *bucketKeeper) standsBy() bool {
 		return false
 	}
 	_, other := b.lease.Holder()
-	return other || b.opts.Standby
+	return other || b.opts.Contender.Standby
 }
 
 // run takes part in the turns until ctx ends.
@@ -235,13 +228,6 @@ func (b *bucketKeeper) compare(ctx context.Context, tenant string) {
 		err = nil
 	}
 	b.done(ctx, tenant, err)
-}
-
-// lastCheckpoints brings what is still to be brought, and gives up the turn.
-func (p *projected) lastCheckpoints(ctx context.Context) {
-	p.bucket.beforeLast(ctx)
-	p.keepers.finish(ctx)
-	p.bucket.afterLast(ctx)
 }
 
 // beforeLast sees to it that the last checkpoints can be brought. A drain waits for

@@ -1,4 +1,4 @@
-package auditor
+package keep
 
 import (
 	"context"
@@ -16,15 +16,16 @@ import (
 // tenantPlace stands for the tenant in the name of a checkpoint's file.
 const tenantPlace = "{tenant}"
 
-const checkpointFileUsage = "`file` outside the data directory in which the newest checkpoint is kept, \"{tenant}\" in its name standing for the tenant"
+// FileUsage is the usage text of a flag whose value is a [File].
+const FileUsage = "`file` outside the data directory in which the newest checkpoint is kept, \"{tenant}\" in its name standing for the tenant"
 
-// CheckpointFile names the files in which checkpoints are kept: one file, or one
-// for each tenant, where "{tenant}" is in the name. The zero CheckpointFile is
+// File names the files in which checkpoints are kept: one file, or one
+// for each tenant, where "{tenant}" is in the name. The zero File is
 // none.
-type CheckpointFile string
+type File string
 
-// validate says what is wrong with f for the auditor of tenant, or of all.
-func (f CheckpointFile) validate(tenant string) error {
+// Validate says what is wrong with f for the auditor of tenant, or of all.
+func (f File) Validate(tenant string) error {
 	if f != "" && tenant == "" && !strings.Contains(string(f), tenantPlace) {
 		return fmt.Errorf("checkpoint file %s: it is one file for all tenants: put %s into its name, or name one tenant",
 			string(f), tenantPlace)
@@ -33,7 +34,7 @@ func (f CheckpointFile) validate(tenant string) error {
 }
 
 // path returns the file of a tenant.
-func (f CheckpointFile) path(tenant string) (string, error) {
+func (f File) path(tenant string) (string, error) {
 	if !strings.Contains(string(f), tenantPlace) {
 		return string(f), nil
 	}
@@ -45,10 +46,10 @@ func (f CheckpointFile) path(tenant string) (string, error) {
 }
 
 // name implements shelf.
-func (f CheckpointFile) name() string { return string(f) }
+func (f File) name() string { return string(f) }
 
 // load implements shelf.
-func (f CheckpointFile) load(_ context.Context, tenant string) ([]byte, uint64, error) {
+func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 	path, err := f.path(tenant)
 	if err != nil {
 		return nil, 0, err
@@ -62,7 +63,7 @@ func (f CheckpointFile) load(_ context.Context, tenant string) ([]byte, uint64, 
 
 // store implements shelf. The file is the old one or the new one, whole, at any
 // moment; one process writes to it at a time.
-func (f CheckpointFile) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
+func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
 	path, err := f.path(tenant)
 	if err != nil {
 		return err
@@ -70,8 +71,8 @@ func (f CheckpointFile) store(_ context.Context, tenant string, signed []byte, _
 	return atomicfile.Write(path, signed)
 }
 
-// kept returns the checkpoint of tenant for a verification.
-func (f CheckpointFile) kept(ctx context.Context, tenant string) ledger.Kept {
+// Kept returns the checkpoint of tenant for a verification.
+func (f File) Kept(ctx context.Context, tenant string) ledger.Kept {
 	k := ledger.Kept{From: string(f)}
 	k.Note, _, k.Err = f.load(ctx, tenant)
 	if k.Err == nil && k.Note == nil {

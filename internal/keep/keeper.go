@@ -1,4 +1,4 @@
-package auditor
+package keep
 
 import (
 	"bytes"
@@ -39,8 +39,8 @@ type keeper struct {
 	key   note.Verifier
 }
 
-func newKeeper(o Options, key note.Verifier, s shelf) *keeper {
-	k := &keeper{shelf: s, key: key}
+func newKeeper(o Options, s shelf) *keeper {
+	k := &keeper{shelf: s, key: o.Key}
 	k.rounds = newRounds(o, "in "+s.name(), k.keep)
 	k.limit = keepLimit
 	return k
@@ -58,7 +58,7 @@ func (k *keeper) keep(ctx context.Context, tenant string) error {
 // prepare returns the checkpoint that is to replace what has a revision on the
 // shelf, nil if none is.
 func (k *keeper) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
-	r, err := ledger.OpenTenant(LedgerDir(k.dataDir), tenant)
+	r, err := ledger.OpenTenant(k.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, 0, nil
 	}

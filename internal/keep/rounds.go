@@ -1,4 +1,4 @@
-package auditor
+package keep
 
 import (
 	"context"
@@ -25,12 +25,12 @@ const (
 // rounds bring the newest checkpoints of the ledgers somewhere, behind the ledgers'
 // back: they never wait for it. What fails is tried again with the next round.
 type rounds struct {
-	dataDir string
-	tenant  string // of all; empty: every one
-	where   string // checkpoints are kept: "in FILE"
-	logger  *slog.Logger
-	limit   time.Duration // of one round; 0: bring has limits of its own
-	abreast int           // tenants at a time
+	ledgerDir string
+	tenant    string // of all; empty: every one
+	where     string // checkpoints are kept: "in FILE"
+	logger    *slog.Logger
+	limit     time.Duration // of one round; 0: bring has limits of its own
+	abreast   int           // tenants at a time
 
 	// bring brings the newest checkpoint of one ledger.
 	bring   func(ctx context.Context, tenant string) error
@@ -47,7 +47,8 @@ type rounds struct {
 
 func newRounds(o Options, where string, bring func(context.Context, string) error) *rounds {
 	return &rounds{
-		dataDir: o.DataDir, tenant: o.Tenant, where: where, logger: o.Logger, abreast: 1, bring: bring, release: func() {}, leads: func() bool { return true },
+		ledgerDir: o.LedgerDir, tenant: o.Tenant, where: where, logger: o.Logger,
+		abreast: 1, bring: bring, release: func() {}, leads: func() bool { return true },
 		pending: make(map[string]bool), failed: make(map[string]error),
 	}
 }
@@ -81,7 +82,7 @@ func (r *rounds) run(ctx context.Context) {
 
 // all has every ledger looked at.
 func (r *rounds) all(ctx context.Context) {
-	tenants, err := ledger.Tenants(LedgerDir(r.dataDir))
+	tenants, err := ledger.Tenants(r.ledgerDir)
 	if err != nil {
 		r.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
 	}

@@ -1,4 +1,4 @@
-package auditor
+package keep
 
 import (
 	"bytes"
@@ -21,12 +21,13 @@ import (
 const (
 	witnessLimit   = 5 * time.Second // for one witness to answer
 	witnessAbreast = 16              // ledgers at a time
-
-	witnessPolicyUsage = "`file` with the policy (C2SP tlog-policy) that names witnesses, and how many have to cosign checkpoints"
 )
 
-// readPolicy reads the file of a policy.
-func readPolicy(file string) (*c2sp.Policy, error) {
+// PolicyUsage is the usage text of a flag whose value [ReadPolicy] reads.
+const PolicyUsage = "`file` with the policy (C2SP tlog-policy) that names witnesses, and how many have to cosign checkpoints"
+
+// ReadPolicy reads the file of a policy.
+func ReadPolicy(file string) (*c2sp.Policy, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("witness policy: %w", err)
@@ -50,17 +51,17 @@ type witnesses struct {
 	stored func(tenant string) // told when a cosigned checkpoint was kept
 }
 
-func newWitnesses(o Options, known note.Verifiers) *witnesses {
-	w := &witnesses{policy: o.Witnesses, known: known, client: witness.NewClient(), stored: func(string) {}}
+func newWitnesses(o Options) *witnesses {
+	w := &witnesses{policy: o.Witnesses, known: note.VerifierList(o.Key), client: witness.NewClient(), stored: func(string) {}}
 	w.rounds = newRounds(o, "by its witnesses", w.cosign)
 	w.abreast, w.release = witnessAbreast, w.client.Close
 	w.seats = newSeats(o)
 	return w
 }
 
-// validateWitnesses says what is wrong with a policy for somebody who has to ask
+// ValidatePolicy says what is wrong with a policy for somebody who has to ask
 // the witnesses.
-func validateWitnesses(policy *c2sp.Policy) error {
+func ValidatePolicy(policy *c2sp.Policy) error {
 	if policy == nil || len(policy.Witnesses) == 0 ||
 		slices.ContainsFunc(policy.Witnesses, func(w c2sp.Witness) bool { return w.URL != "" }) {
 		return nil
@@ -70,7 +71,7 @@ func validateWitnesses(policy *c2sp.Policy) error {
 
 // cosign has the newest checkpoint of one ledger cosigned.
 func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
-	r, err := ledger.OpenTenant(LedgerDir(w.dataDir), tenant)
+	r, err := ledger.OpenTenant(w.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -85,7 +86,7 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 	if err != nil || c.Size == 0 { // nobody can take away what is not there
 		return err
 	}
-	path, err := ledger.Path(LedgerDir(w.dataDir), tenant)
+	path, err := ledger.Path(w.ledgerDir, tenant)
 	if err != nil {
 		return err
 	}

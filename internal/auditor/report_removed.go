@@ -19,11 +19,14 @@ func (l lines) redacted(r ledger.Redacted) {
 	if r.Erased+r.Pruned == 0 && len(r.Orders) == 0 {
 		return
 	}
-	l.print("Redacted", "", strings.Join([]string{
+	facts := []string{
 		fmt.Sprintf("%s erased%s", thousands(r.Erased), givers(r.Orders, events.AuditErase)),
 		fmt.Sprintf("%s pruned", thousands(r.Pruned)),
-		plural(int64(r.Holds), "hold", "holds"),
-	}, " · "))
+	}
+	if !r.Part {
+		facts = append(facts, plural(int64(r.Holds), "hold", "holds"))
+	}
+	l.print("Redacted", "", strings.Join(facts, " · "))
 	n := 0
 	for _, o := range r.Orders {
 		if o.Effect != ledger.EffectHeld {

@@ -11,13 +11,14 @@ import (
 func (w *walk) complete() error {
 	r, about := &w.report, w.report.Bundle
 	if _, ok := about.extent(); !ok {
-		r.Redacted = w.judge.Redacted()
+		r.Redacted = ofPart(w.judge.Redacted())
 		return nil // a range of time cuts runs in two
 	}
 	if err := w.judge.Conclude(&r.Report, w.newest, w.opts.Silence, w.leavesAgain(), w.seenAgain()); err != nil {
 		return err
 	}
 	if about.isRun() {
+		r.Redacted = ofPart(r.Redacted)
 		r.NotProven = notProvenOfRun + r.NotProven
 		// Who cuts off the end of a run makes one that goes on.
 		if r.Completeness == ledger.Complete && r.Runs.Sealed == 0 {
@@ -25,6 +26,15 @@ func (w *walk) complete() error {
 		}
 	}
 	return nil
+}
+
+// ofPart leaves open what a part of a ledger does not tell of holds.
+func ofPart(r ledger.Redacted) ledger.Redacted {
+	r.Holds, r.Part = 0, true
+	for i := range r.Orders {
+		r.Orders[i].InForce = false
+	}
+	return r
 }
 
 // leavesAgain reads the leaves once more.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -20,11 +22,18 @@ func erased(tb testing.TB) (e evidence, order int64) {
 	f := newFeed()
 	f.run("coder/e4", "r-1", 5, spoken)
 	f.run("coder/e4", "r-2", 5)
-	keys, dir := filepath.Join(tb.TempDir(), "keys"), tb.TempDir()
-	key, err := ledger.OpenKey(keys)
+	order = int64(len(f.messages))
+	return f.order(tb, ledger.Order{Action: events.AuditErase, ID: "order-1", Selection: ledger.OrderSelection{Run: "r-1"}}), order
+}
+
+// order makes the ledger of a feed in which orders come afterwards, one by one.
+func (f *feed) order(tb testing.TB, orders ...ledger.Order) evidence {
+	tb.Helper()
+	key, err := ledger.OpenKey(filepath.Join(tb.TempDir(), "keys"))
 	if err != nil {
 		tb.Fatal(err)
 	}
+	dir := tb.TempDir()
 	l, err := ledger.Open(tb.Context(), dir, "acme", ledger.Options{Key: key, Now: func() time.Time { return f.now.Add(time.Second) }})
 	if err != nil {
 		tb.Fatal(err)
@@ -42,22 +51,21 @@ func erased(tb testing.TB) (e evidence, order int64) {
 			tb.Error(err)
 		}
 	})
-	o, err := r.Resolve(tb.Context(), ledger.Order{
-		Action: events.AuditErase, ID: "order-1", Time: f.now, By: "jdoe", Reason: "subject request",
-		Selection: ledger.OrderSelection{Run: "r-1"},
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	signed, err := key.Sign(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	order = int64(len(f.messages))
-	f.publish("auditor/a1", "", events.AuditAccessed, "", events.AuditAccessedData{Action: events.AuditErase, Order: string(signed)})
-	f.manifest("auditor/a1")
-	if _, err := l.Append(tb.Context(), stream, f.messages); err != nil {
-		tb.Fatal(err)
+	for _, o := range orders {
+		o.Time, o.By, o.Reason = f.now, "jdoe", "subject request"
+		o, err := r.Resolve(tb.Context(), o)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		signed, err := key.Sign(o)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		f.publish("auditor/a1", "", events.AuditAccessed, "", events.AuditAccessedData{Action: o.Action, Order: string(signed)})
+		f.manifest("auditor/a1")
+		if _, err := l.Append(tb.Context(), stream, f.messages); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	if err := l.Close(); err != nil {
 		tb.Fatal(err)
@@ -66,7 +74,42 @@ func erased(tb testing.TB) (e evidence, order int64) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return evidence{reader: r, key: verifier, public: key.Public()}, order
+	path, err := ledger.Path(dir, "acme")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return evidence{reader: r, key: verifier, public: key.Public(), path: path}
+}
+
+// A bundle of everything says of holds what the ledger says; one of a part does not
+// say that there are none.
+func TestErased_Holds(t *testing.T) {
+	f := newFeed()
+	f.run("coder/e4", "r-1", 5, spoken)
+	f.run("coder/e4", "r-2", 5)
+	hold := func(id, run string) ledger.Order {
+		return ledger.Order{Action: events.AuditHold, ID: id, Selection: ledger.OrderSelection{Run: run}}
+	}
+	e := f.order(t, hold("hold-1", "r-2"), hold("hold-2", "r-1"),
+		ledger.Order{Action: events.AuditLift, ID: "lift-1", Hold: "hold-2"},
+		ledger.Order{Action: events.AuditLift, ID: "lift-2", Hold: "hold-2"},
+		ledger.Order{Action: events.AuditErase, ID: "order-1", Selection: ledger.OrderSelection{Run: "r-1"}})
+	want, err := ledger.Verify(t.Context(), e.path, ledger.VerifyOptions{Key: e.key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Redacted.Holds != 1 || want.Redacted.Erased != 7 {
+		t.Fatalf("the ledger says %+v", want.Redacted)
+	}
+	got := check(t, e.bundle(t, ledger.Selection{}), CheckOptions{Key: e.key})
+	if diff := cmp.Diff(want.Redacted, got.Redacted); diff != "" {
+		t.Errorf("redacted (-ledger +bundle):\n%s", diff)
+	}
+	for name, s := range map[string]ledger.Selection{"Run": {Run: "r-2"}, "Range": {From: began}} {
+		if r := check(t, e.bundle(t, s), CheckOptions{Key: e.key}); !r.Redacted.Part || r.Redacted.Holds != 0 {
+			t.Errorf("%s: %+v", name, r.Redacted)
+		}
+	}
 }
 
 func TestErased_Bundle(t *testing.T) {

@@ -39,7 +39,7 @@ const (
 // NewJudge returns a judge that was given nothing yet.
 func NewJudge(extent Extent) *Judge {
 	j := &Judge{c: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64)}
-	j.removed.claims = make(map[int64]*judgedClaim)
+	j.removed.claims, j.removed.ids = make(map[int64]*judgedClaim), make(map[string]bool)
 	j.c.partial = extent != WholeLedger
 	return j
 }

@@ -17,6 +17,8 @@ type judged struct {
 	tenant string
 	known  note.Verifiers
 	claims map[int64]*judgedClaim
+	ids    map[string]bool // of the orders that came
+	holds  []Order         // in force
 	report Redacted
 }
 
@@ -67,9 +69,10 @@ func (j *Judge) order(index int64, signed string) error {
 		return nil
 	}
 	o, err := OpenOrder([]byte(signed), r.known)
-	if err != nil || o.Tenant != r.tenant {
+	if err != nil || o.Tenant != r.tenant || r.ids[o.ID] {
 		return nil //nolint:nilerr // it orders nothing; what names it stays open
 	}
+	r.ids[o.ID] = true
 	at := OrderAt{
 		Leaf: index, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
 		Selection: o.Selection, Hold: o.Hold,
@@ -86,8 +89,25 @@ func (j *Judge) order(index int64, signed string) error {
 			r.report.Erased += at.Records
 		}
 	}
+	if o.Action == events.AuditHold || o.Action == events.AuditLift {
+		at.Effect = r.hold(o)
+	}
 	r.report.Orders = append(r.report.Orders, at)
 	return nil
+}
+
+// hold takes an order to hold or to lift a hold, and returns what came of it.
+func (r *judged) hold(o Order) Effect {
+	if o.Action == events.AuditHold {
+		r.holds = append(r.holds, o)
+		return EffectDone
+	}
+	n := len(r.holds)
+	r.holds = slices.DeleteFunc(r.holds, func(h Order) bool { return h.ID == o.Hold })
+	if len(r.holds) == n {
+		return EffectVoid
+	}
+	return EffectDone
 }
 
 // accountsFor reports whether an order that comes at a leaf is about all that was
@@ -109,9 +129,13 @@ func (o Order) accountsFor(index int64, c *judgedClaim) bool {
 }
 
 // Redacted returns what was destroyed by the orders among what was taken, and those
-// orders. Whether a hold stood in the way of one, or one is in force, a part of a
-// ledger cannot tell.
-func (j *Judge) Redacted() Redacted { return j.removed.report }
+// orders. Whether a hold stood in the way of one it does not tell, and which are in
+// force only when it took the whole ledger: see [Redacted.Part].
+func (j *Judge) Redacted() Redacted {
+	r := j.removed.report
+	r.conclude(r.Orders, j.removed.holds)
+	return r
+}
 
 // Unaccounted returns, when all has been taken, what was destroyed without an order
 // among what was taken: an error for each order that is missing.

@@ -14,8 +14,12 @@ const maxOrders = 1000
 type Redacted struct {
 	Erased int64     `json:"erased"` // records
 	Pruned int64     `json:"pruned"` // records
-	Holds  int       `json:"holds"`  // that are in force
+	Holds  int       `json:"holds"`  // that are in force; 0 in a Part
 	Orders []OrderAt `json:"orders"` // in the order in which they came; the latest of many
+
+	// Part says that this is of a part of a ledger: whether holds are in force there
+	// it does not show.
+	Part bool `json:"part,omitempty"`
 }
 
 // OrderAt is an order in a report.

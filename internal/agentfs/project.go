@@ -3,6 +3,7 @@ package agentfs
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -218,4 +219,8 @@ func (f *file) stepContext(e events.Event, step, role, path string) error {
 	return f.set(key, value, e.Time)
 }
 
-func milliseconds(n int64) time.Duration { return time.Duration(max(n, 0)) * time.Millisecond }
+// milliseconds returns a duration as an event tells it, the longest there is where
+// that is longer.
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}

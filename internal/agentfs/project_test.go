@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -216,5 +218,30 @@ func TestProject_HooksAttribute(t *testing.T) {
 	got := query(t, filepath.Join(dir, "coder__acme.db"), `SELECT key FROM hooktrail_rows ORDER BY id`)
 	if diff := cmp.Diff([][]string{{"tool:r1:all"}, {"tool:r1:both"}, {"tool:r1:case"}}, got); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+// Clocks and durations may say anything: what a row tells of the one is not made
+// another by the other.
+func TestProject_TimesFarAway(t *testing.T) {
+	at := func(year int) func(*events.Event) {
+		return func(e *events.Event) { e.Time = time.Date(year, 3, 1, 10, 0, 0, 1000, time.UTC) }
+	}
+	for _, year := range []int{2, 9998} {
+		dir := t.TempDir()
+		project(t, dir, ledger{
+			event(t, 0, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c1"), at(year)),
+			event(t, 1, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess}, call("c1"), at(year+1)),
+			event(t, 2, events.ToolResult, events.ToolResultData{Status: events.ToolSuccess, DurationMS: math.MaxInt64}, call("c2"), at(year)),
+		})
+		path := filepath.Join(dir, "coder__acme.db")
+		began := time.Date(year, 3, 1, 10, 0, 0, 0, time.UTC).Unix()
+		want := [][]string{{fmt.Sprint(began), fmt.Sprint(365 * 24 * 3600 * 1000)}}
+		if diff := cmp.Diff(want, query(t, path, `SELECT started_at, duration_ms FROM tool_calls ORDER BY id LIMIT 1`)); diff != "" {
+			t.Errorf("year %d (-want +got):\n%s", year, diff)
+		}
+		if got := query(t, path, `SELECT 1 FROM tool_calls WHERE started_at < completed_at`); len(got) != 2 {
+			t.Errorf("year %d: got %d calls that took a time, want 2", year, len(got))
+		}
 	}
 }

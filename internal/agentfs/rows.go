@@ -40,7 +40,6 @@ type row struct {
 type known struct {
 	id         int64
 	started    time.Time
-	ended      time.Time // zero while pending
 	name       string
 	parameters []byte
 	status     status
@@ -52,17 +51,14 @@ func (f *file) find(key string) (known, bool, error) {
 		k  known
 		ok bool
 	)
-	err := sqlitex.Execute(f.conn, `SELECT r.id, r.started, r.ended, t.name, t.parameters, t.status
+	err := sqlitex.Execute(f.conn, `SELECT r.id, r.started, t.name, t.parameters, t.status
 		FROM hooktrail_rows r JOIN tool_calls t ON t.id = r.id WHERE r.key = ?`, &sqlitex.ExecOptions{
 		Args: []any{key},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			ok = true
 			k = known{
-				id: stmt.ColumnInt64(0), started: time.Unix(0, stmt.ColumnInt64(1)).UTC(),
-				name: stmt.ColumnText(3), parameters: []byte(stmt.ColumnText(4)), status: status(stmt.ColumnText(5)),
-			}
-			if ended := stmt.ColumnInt64(2); ended != 0 {
-				k.ended = time.Unix(0, ended).UTC()
+				id: stmt.ColumnInt64(0), started: time.UnixMicro(stmt.ColumnInt64(1)).UTC(),
+				name: stmt.ColumnText(2), parameters: []byte(stmt.ColumnText(3)), status: status(stmt.ColumnText(4)),
 			}
 			return nil
 		},
@@ -84,12 +80,8 @@ func (f *file) put(r row) error {
 			return err
 		}
 	}
-	var ended int64
-	if !r.ended.IsZero() {
-		ended = r.ended.UnixNano()
-	}
-	err = sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO hooktrail_rows (key, id, started, ended) VALUES (?, ?, ?, ?)`,
-		&sqlitex.ExecOptions{Args: []any{r.key, k.id, r.started.UnixNano(), ended}})
+	err = sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO hooktrail_rows (key, id, started) VALUES (?, ?, ?)`,
+		&sqlitex.ExecOptions{Args: []any{r.key, k.id, r.started.UnixMicro()}})
 	if err != nil {
 		return fmt.Errorf("remember row: %w", err)
 	}

@@ -35,12 +35,12 @@ var clientSchema = []string{
 // are ours, and what the rows alone do not tell.
 //
 //	hooktrail_state   position, and the hash of the event there; the last order obeyed
-//	hooktrail_rows    key of a run's start, end, step or tool call → tool_calls.id, exact start
+//	hooktrail_rows    key of a run's start, end, step or tool call → tool_calls.id, start in microseconds
 //	hooktrail_keys    keys of kv_store that are ours, what their value is merged from, and from which number of whose
 //	hooktrail_files   paths that are ours
 var ownSchema = []string{
 	`CREATE TABLE IF NOT EXISTS hooktrail_state (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
-	`CREATE TABLE IF NOT EXISTS hooktrail_rows (key TEXT PRIMARY KEY, id INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0)`,
+	`CREATE TABLE IF NOT EXISTS hooktrail_rows (key TEXT PRIMARY KEY, id INTEGER NOT NULL, started INTEGER NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS hooktrail_keys (key TEXT PRIMARY KEY, started TEXT, finished TEXT, started_by TEXT, finished_by TEXT)`,
 	`CREATE TABLE IF NOT EXISTS hooktrail_files (path TEXT PRIMARY KEY)`,
 }

@@ -66,8 +66,12 @@ func TestSync_SameFilesWhateverTheBatches(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := history(t, rt)
 		once, often := t.TempDir(), t.TempDir()
-		project(t, once, l)
-		w := Open(t.Context(), often, Options{Interval: time.Nanosecond, ChunkEvents: 3})
+		rows := rapid.Int64Range(1, 20).Draw(rt, "rows per file")
+		w := Open(t.Context(), once, Options{Interval: time.Nanosecond, RowsPerFile: rows})
+		if err := errors.Join(w.Sync(t.Context(), "acme", l), w.Close()); err != nil {
+			rt.Fatal(err)
+		}
+		w = Open(t.Context(), often, Options{Interval: time.Nanosecond, RowsPerFile: rows, ChunkEvents: 3})
 		for n := 0; n < len(l); {
 			n = min(len(l), n+rapid.IntRange(1, 20).Draw(rt, "new"))
 			switch rapid.IntRange(0, 5).Draw(rt, "accident") {

@@ -29,10 +29,7 @@ func keepOnce(tb testing.TB, o Options, tenant string) error {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k, err := newKeepers(o.withDefaults(), durable, key)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	k := newKeepers(o.withDefaults(), durable, key)
 	k.Changed(tenant)
 	k.Finish(tb.Context())
 	return k.Failure()

@@ -60,9 +60,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
 		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
 	}
-	if p.keepers, err = newKeepers(o, name, key); err != nil {
-		return nil, errors.Join(err, p.close())
-	}
+	p.keepers = newKeepers(o, name, key)
 	if err := p.compare(ctx); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -75,19 +73,15 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 
 // newKeepers returns the keepers that o asks for. The name is that of the durable of
 // the auditor of o's tenants, who may be another one while this one stands by.
-func newKeepers(o Options, name string, key *ledger.Key) (*keep.Keepers, error) {
-	verifier, _, err := ledger.ParseVerifier(key.Public())
-	if err != nil {
-		return nil, err
-	}
+func newKeepers(o Options, name string, key *ledger.Key) *keep.Keepers {
 	k := keep.Options{
-		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Key: verifier, File: o.CheckpointFile, Witnesses: o.Witnesses,
+		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
 		Contender: checkpoints.Contender{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.now,
 	}
 	if !o.NoBucket {
 		k.Bucket = checkpoints.At(o.Broker.JetStream(), o.Broker.Space())
 	}
-	return keep.New(k), nil
+	return keep.New(k)
 }
 
 // openKey opens the signing key. A new one is made only while nothing is signed.

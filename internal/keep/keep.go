@@ -15,9 +15,9 @@ import (
 
 // Options say of which ledgers checkpoints are kept, and where.
 type Options struct {
-	LedgerDir string        // required; the ledgers' folder
-	Tenant    string        // only this tenant's ledger; empty means all
-	Key       note.Verifier // required; of the key that signs the ledgers
+	LedgerDir string         // required; the ledgers' folder
+	Tenant    string         // only this tenant's ledger; empty means all
+	Keys      note.Verifiers // required; that may have signed the ledgers
 
 	File      File                // the newest checkpoints are kept there; empty is nowhere
 	Witnesses *c2sp.Policy        // who is asked to cosign them; nil asks nobody

@@ -36,11 +36,11 @@ type keeper struct {
 	*rounds
 
 	shelf shelf
-	key   note.Verifier
+	keys  note.Verifiers
 }
 
 func newKeeper(o Options, s shelf) *keeper {
-	k := &keeper{shelf: s, key: o.Key}
+	k := &keeper{shelf: s, keys: o.Keys}
 	k.rounds = newRounds(o, "in "+s.name(), k.keep)
 	k.limit = keepLimit
 	return k
@@ -86,7 +86,7 @@ var errBehind = errors.New("it is an older copy, or has to catch up")
 // the newest, or says why nothing may replace it.
 func (k *keeper) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
 	err = r.Tree(ctx, func(signed []byte, hashes tlog.HashReader) error {
-		now, err := ledger.OpenCheckpoint(signed, note.VerifierList(k.key))
+		now, err := ledger.OpenCheckpoint(signed, k.keys)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (k *keeper) next(ctx context.Context, r *ledger.Reader, kept []byte) (newes
 			newest = signed
 			return nil
 		}
-		then, err := ledger.OpenCheckpoint(kept, note.VerifierList(k.key))
+		then, err := ledger.OpenCheckpoint(kept, k.keys)
 		if err != nil {
 			return fmt.Errorf("what lies there is not replaced: %w", err)
 		}

@@ -54,7 +54,7 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 
 // keeper returns one that brings checkpoints to s.
 func (l ledgers) keeper(s shelf) *keeper {
-	return newKeeper(Options{LedgerDir: l.dir, Key: l.key}.withDefaults(), s)
+	return newKeeper(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key)}.withDefaults(), s)
 }
 
 // newest returns the newest checkpoint of tenant.

@@ -52,7 +52,7 @@ type witnesses struct {
 }
 
 func newWitnesses(o Options) *witnesses {
-	w := &witnesses{policy: o.Witnesses, known: note.VerifierList(o.Key), client: witness.NewClient(), stored: func(string) {}}
+	w := &witnesses{policy: o.Witnesses, known: o.Keys, client: witness.NewClient(), stored: func(string) {}}
 	w.rounds = newRounds(o, "by its witnesses", w.cosign)
 	w.abreast, w.release = witnessAbreast, w.client.Close
 	w.seats = newSeats(o)

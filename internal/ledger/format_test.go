@@ -123,7 +123,7 @@ func TestCheckpoint_Example(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := openSigned(signed, key.verifier)
+	got, err := openSigned(signed, key.verifiers())
 	if err != nil || got != c {
 		t.Errorf("open: got %+v, %v", got, err)
 	}
@@ -135,7 +135,7 @@ func TestCheckpoint_Example(t *testing.T) {
 		"MoreSignature": append(bytes.Clone(signed), "— other AAAAAAAAAAAA\n"...),
 		"Twice":         append(bytes.Clone(signed), signed[bytes.Index(signed, []byte("—")):]...),
 	} {
-		if _, err := openSigned(data, key.verifier); err == nil {
+		if _, err := openSigned(data, key.verifiers()); err == nil {
 			t.Errorf("%s: it was opened", name)
 		}
 	}

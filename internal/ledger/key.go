@@ -30,6 +30,9 @@ type Key struct {
 	verifier note.Verifier
 	public   string
 	made     bool
+
+	ring    chain    // the keys before it, the oldest first, and itself
+	changes []change // from one key of the ring to the next
 }
 
 // OpenKey returns the key in dir, which it makes at the first call: the private
@@ -40,32 +43,23 @@ func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make folder of keys: %w", err)
 	}
-	path := filepath.Join(dir, privateFile)
-	made := false
-	secret, err := os.ReadFile(path)
+	k, path := &Key{}, filepath.Join(dir, privateFile)
+	err := k.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if made, err = makeKey(path); err == nil {
-			secret, err = os.ReadFile(path)
+		if k.made, err = makeKey(path); err == nil {
+			err = k.read(path)
 		}
+	}
+	if err == nil {
+		err = k.readChain(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)
 	}
-	k := &Key{made: made}
-	private := strings.TrimSpace(string(secret))
-	if k.signer, err = note.NewSigner(private); err != nil {
-		return nil, fmt.Errorf("signing key %s: %w", path, err)
-	}
-	if k.public, err = publicHalf(private); err != nil {
-		return nil, fmt.Errorf("signing key %s: %w", path, err)
-	}
-	if k.verifier, err = note.NewVerifier(k.public); err != nil {
-		return nil, fmt.Errorf("signing key %s: %w", path, err)
-	}
 	return k, k.writePublic(filepath.Join(dir, publicFile))
 }
 
-// makeKey makes a key, unless another process is faster.
+// makeKey makes a key, unless one is there or another process is faster.
 func makeKey(path string) (made bool, err error) {
 	private, _, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -103,6 +97,10 @@ func (k *Key) writePublic(path string) error {
 
 // Public returns the verifier key: what others need to check signatures.
 func (k *Key) Public() string { return k.public }
+
+// Verifiers knows the key, and those in whose place it came: all that have signed
+// what it stands for.
+func (k *Key) Verifiers() note.Verifiers { return k.ring.from(0) }
 
 // verifiers knows the key alone.
 func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) }

@@ -74,6 +74,7 @@ type state struct {
 	producers map[string]*producer
 	runs      map[string]int64 // some of them
 	holds     []Order          // that are in force
+	keys      int              // of the ring that are not in charge any more
 	stale     bool             // the file may differ
 }
 
@@ -95,7 +96,8 @@ func Path(dir, tenant string) (string, error) {
 // Open opens the ledger of tenant below dir for writing, and makes it when there
 // is none: with a first, signed checkpoint of nothing, so that an emptied ledger
 // is not taken for a new one. It returns an error that wraps [ErrDamaged] if the
-// newest checkpoint is not signed by the key or does not fit the file.
+// newest checkpoint is not signed by the key or does not fit the file, and one that
+// wraps [ErrKey] if the ledger was given to a key that is not here.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")
@@ -160,6 +162,11 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if err := l.findSoil(); err != nil {
 		return err
 	}
+	if l.tenant == "" {
+		if err := l.signAgain(ctx); err != nil {
+			return err
+		}
+	}
 	return l.load()
 }
 
@@ -217,7 +224,7 @@ func (l *Ledger) create(ctx context.Context) error {
 		if err := sqlitex.ExecuteScript(l.conn, script, nil); err != nil {
 			return fmt.Errorf("make tables: %w", err)
 		}
-		l.state = state{}
+		l.state = state{keys: l.opts.Key.first(l.tenant)}
 		_, err := l.seal(Position{})
 		return err
 	})

@@ -11,6 +11,9 @@ import (
 // load reads the state from the file and compares it with what was signed.
 func (l *Ledger) load() error {
 	s := state{producers: make(map[string]*producer), runs: make(map[string]int64)}
+	if err := l.loadKeys(&s); err != nil {
+		return err
+	}
 	if err := l.loadCheckpoint(&s); err != nil {
 		return err
 	}
@@ -51,7 +54,7 @@ func (l *Ledger) loadCheckpoint(s *state) error {
 	if err != nil {
 		return err
 	}
-	if s.newest, err = OpenCheckpoint([]byte(signed), l.opts.Key.verifiers()); err != nil {
+	if s.newest, err = OpenCheckpoint([]byte(signed), l.opts.Key.ring.from(s.keys)); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if s.newest.Tenant != l.tenant {

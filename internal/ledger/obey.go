@@ -30,13 +30,16 @@ type Obeyed struct {
 }
 
 // obey carries out the order that the event at leaf brings, if it brings one that
-// the key has signed. What everybody may publish has no effect.
+// the key in charge has signed. What everybody may publish has no effect.
 func (w *writing) obey(leaf int64, e events.Event) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
 		return nil //nolint:nilerr // a record of something that cannot be read orders nothing
 	}
-	o, err := OpenOrder([]byte(d.Order), w.opts.Key.verifiers())
+	if isKeyChange(d.Order) {
+		return w.obeyKey(leaf, d.Order)
+	}
+	o, err := OpenOrder([]byte(d.Order), w.opts.Key.ring.from(w.keys))
 	if err != nil || o.Tenant != w.tenant {
 		return nil //nolint:nilerr // and neither does what somebody else signed
 	}

@@ -43,8 +43,8 @@ const MaxOrderRanges = 10_000
 //	leaves 3-17 20 25-30
 //
 // The selection has the lines run, event, user, kind, from and to. A lift has
-// "hold" and the id of the hold's order, a change of the key "key" and the new
-// verifier key. In values the bytes below 0x20, 0x7f and "%" are "%" and two
+// "hold" and the id of the hold's order, a change of the key "old" and "key" with
+// the verifier keys of before and after, which both sign it. In values the bytes below 0x20, 0x7f and "%" are "%" and two
 // upper-case hex digits.
 type Order struct {
 	Tenant string
@@ -57,7 +57,8 @@ type Order struct {
 
 	Selection OrderSelection
 	Hold      string // of a lift: the id of the hold
-	Key       string // of a change of the key: the new verifier key
+	Old       string // of a change of the key: the verifier key that was in charge
+	Key       string // and the new one
 
 	// Size and Root are of the tree to which Leaves belong, as it was when the
 	// order was given. In a ledger with another tree there, one that was built
@@ -115,7 +116,11 @@ func OpenOrder(signed []byte, known note.Verifiers) (Order, error) {
 	if !isOnlySigned(signed, n) {
 		return Order{}, fmt.Errorf("%w: it has something besides one signature", errOrder)
 	}
-	return ParseOrder(n.Text)
+	o, err := ParseOrder(n.Text)
+	if err == nil && o.Action == events.AuditKey {
+		err = fmt.Errorf("%w: the new key has not signed it", errOrder)
+	}
+	return o, err
 }
 
 // orderOf returns the order that an event brings, whoever signed it.
@@ -128,8 +133,13 @@ func orderOf(event []byte) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	text, _, ok := strings.Cut(d.Order, "\n\n")
-	if !ok {
+	return readSignedOrder([]byte(d.Order))
+}
+
+// readSignedOrder returns the order of a signed note, whoever signed it.
+func readSignedOrder(signed []byte) (Order, error) {
+	text, _, ok := strings.Cut(string(signed), "\n\n")
+	if !ok || len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: not a signed note", errOrder)
 	}
 	return ParseOrder(text + "\n")
@@ -165,6 +175,7 @@ func (o Order) text() string {
 		{"from ", formatTime(s.From)},
 		{"to ", formatTime(s.To)},
 		{"hold ", o.Hold},
+		{"old ", o.Old},
 		{"key ", o.Key},
 	} {
 		b = appendField(b, f.name, f.value)
@@ -207,7 +218,12 @@ func (o Order) validateAction() error {
 			return errors.New("pruning needs a time before which")
 		}
 	case events.AuditHold:
-	case events.AuditLift, events.AuditKey:
+	case events.AuditKey:
+		if o.Old == o.Key {
+			return errSameKey
+		}
+		fallthrough
+	case events.AuditLift:
 		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
 			return errors.New("it selects what it does not concern")
 		}
@@ -218,7 +234,8 @@ func (o Order) validateAction() error {
 }
 
 func (o Order) namesWhatItChanges() bool {
-	return (o.Action == events.AuditLift) == (o.Hold != "") && (o.Action == events.AuditKey) == (o.Key != "")
+	changes := o.Action == events.AuditKey
+	return (o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != "") && changes == (o.Old != "")
 }
 
 // ParseOrder reads what [Order.Text] returns, and nothing else.
@@ -257,7 +274,7 @@ func (o *Order) set(name, value string) (err error) {
 	texts := map[string]*string{
 		"tenant": &o.Tenant, "action": (*string)(&o.Action), "id": &o.ID, "by": &o.By, "reason": &o.Reason,
 		"ticket": &o.Ticket, "run": &o.Selection.Run, "event": &o.Selection.Event, "user": &o.Selection.User,
-		"kind": &o.Selection.Kind, "hold": &o.Hold, "key": &o.Key,
+		"kind": &o.Selection.Kind, "hold": &o.Hold, "old": &o.Old, "key": &o.Key,
 	}
 	times := map[string]*time.Time{"time": &o.Time, "from": &o.Selection.From, "to": &o.Selection.To}
 	if to, ok := texts[name]; ok {

@@ -74,6 +74,10 @@ type Report struct {
 
 	Redacted Redacted `json:"redacted"`
 
+	Keys           []KeyChange `json:"keys,omitempty"`      // changes of the key, in order
+	Powerless      []Powerless `json:"powerless,omitempty"` // orders of keys that had been replaced, the first of them
+	PowerlessCount int64       `json:"powerless_count,omitempty"`
+
 	NotProven string `json:"not_proven"`
 	Exit      int    `json:"exit"`
 }

@@ -72,7 +72,7 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 		return Report{}, err
 	}
 	for attempt := 0; ; attempt++ {
-		v := &verifier{opts: opts, trusted: slices.Clone(known), report: Report{Ledger: path}}
+		v := &verifier{opts: opts, trusted: slices.Clone(known), report: Report{Ledger: path}, keys: chain{opts.Key}, since: []int64{-1}}
 		err := v.verify(ctx, path)
 		if errors.Is(err, errChanged) && attempt < 10 {
 			continue
@@ -93,6 +93,8 @@ type verifier struct {
 	trusted []trusted
 	report  Report
 	newest  Checkpoint
+	keys    chain
+	since   []int64 // the leaf from which on each of keys is in charge
 }
 
 // problem notes that the ledger is not what was signed.
@@ -203,6 +205,10 @@ func (v *verifier) read(ctx context.Context, conn, beside *sqlite.Conn) (*comple
 	if err != nil {
 		return nil, err
 	}
+	if err := v.readKeys(conn); err != nil {
+		return nil, err
+	}
+	v.openTrusted()
 	total, err := expected(conn)
 	if err != nil {
 		return nil, err
@@ -242,10 +248,10 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned opens a note that exactly one key must have signed, in exactly the
-// form in which notes are written.
-func openSigned(signed []byte, key note.Verifier) (Checkpoint, error) {
-	n, err := note.Open(signed, note.VerifierList(key))
+// openSigned opens a note that exactly one key of known must have signed, in
+// exactly the form in which notes are written.
+func openSigned(signed []byte, known note.Verifiers) (Checkpoint, error) {
+	n, err := note.Open(signed, known)
 	if err != nil {
 		return Checkpoint{}, err
 	}
@@ -258,7 +264,13 @@ func openSigned(signed []byte, key note.Verifier) (Checkpoint, error) {
 // isOnlySigned reports whether a note that was opened has one signature, of a key
 // that is known, and is in exactly the form in which notes are written.
 func isOnlySigned(signed []byte, n *note.Note) bool {
-	if len(n.Sigs) != 1 || len(n.UnverifiedSigs) > 0 || !isCanonical(n.Sigs[0].Base64) {
+	return len(n.Sigs) == 1 && isAsWritten(signed, n)
+}
+
+// isAsWritten reports whether a note that was opened is in exactly the form in
+// which notes are written, all of its signatures being of keys that are known.
+func isAsWritten(signed []byte, n *note.Note) bool {
+	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
 		return false
 	}
 	want, err := note.Sign(&note.Note{Text: n.Text, Sigs: n.Sigs})

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -25,8 +24,16 @@ type orders struct {
 
 // order takes the order that the event at leaf brings, if it brings one.
 func (s *orders) order(leaf int64, signed string) error {
+	if isKeyChange(signed) {
+		s.changeKey(leaf, signed)
+		return nil
+	}
 	w := s.w
-	o, err := OpenOrder([]byte(signed), note.VerifierList(w.opts.Key))
+	known, replaced := w.keysAt(leaf)
+	o, err := OpenOrder([]byte(signed), known)
+	if err != nil && replaced > 0 {
+		s.tooLate(leaf, signed)
+	}
 	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
 		return nil //nolint:nilerr // a mere record
 	}

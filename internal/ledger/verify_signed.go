@@ -66,12 +66,12 @@ func (s *signedCheckpoints) next() error {
 
 // check checks a checkpoint by itself.
 func (s *signedCheckpoints) check(number, size int64, text string, c *Checkpoint) {
-	key := s.v.opts.Key
+	known, replaced := s.v.keysAt(c.Size)
 	s.group.Go(func() error {
-		if _, err := openSigned([]byte(text), key); err != nil {
+		if _, err := openSigned([]byte(text), known); err != nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.problems = append(s.problems, fmt.Sprintf("checkpoint %d: %v", number, err))
+			s.problems = append(s.problems, fmt.Sprintf("checkpoint %d: %v", number, reasonOfKey(err, replaced)))
 		}
 		return nil
 	})
@@ -120,7 +120,7 @@ func (s *signedCheckpoints) close() error {
 		c := s.newest
 		s.v.newest, s.v.report.Tenant = *c, c.Tenant
 		s.v.report.Checkpoint = &Signed{
-			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: KeyID(s.v.opts.Key), Note: s.note,
+			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: KeyID(s.v.signer(s.note)), Note: s.note,
 		}
 	}
 	return err

@@ -3,8 +3,6 @@ package ledger
 import (
 	"fmt"
 	"time"
-
-	"golang.org/x/mod/sumdb/note"
 )
 
 // Trusted is how the ledger stands to a checkpoint that was kept elsewhere.
@@ -37,6 +35,7 @@ type trusted struct {
 	Checkpoint
 	found    Trusted
 	given    bool   // by the user, who vouches for it
+	signed   []byte // the note, of what counts only by its signature
 	cosigned []byte // the note, of what witnesses have cosigned
 	compared bool   // the walk came to where it is
 }
@@ -58,13 +57,13 @@ func (o VerifyOptions) trusted() (all []trusted, err error) {
 	for _, k := range o.Kept {
 		c, err := Checkpoint{}, k.Err
 		if err == nil {
-			c, err = OpenCheckpoint(k.Note, note.VerifierList(o.Key))
+			c, err = ReadCheckpoint(k.Note)
 		}
 		t := newTrusted(k.From, c)
 		if err != nil {
 			t.found = Trusted{From: k.From, Unusable: true, Reason: err.Error()}
 		}
-		t.found.Beside = k.Beside
+		t.found.Beside, t.signed = k.Beside, k.Note
 		all = append(all, t)
 	}
 	if o.Witnessed != nil && o.Witnesses != nil {

@@ -1,0 +1,285 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// rotated puts a new key in the place of the one in dir and returns it.
+func rotated(tb testing.TB, dir string, tenants ...string) *Key {
+	tb.Helper()
+	r := Rotation{Dir: dir, Tenants: tenants, Order: Order{Time: began, By: "jdoe", Reason: "every year"}}
+	if _, err := Rotate(r); err != nil {
+		tb.Fatal(err)
+	}
+	return opened(tb, dir)
+}
+
+func opened(tb testing.TB, dir string) *Key {
+	tb.Helper()
+	key, err := OpenKey(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return key
+}
+
+// changes publishes the orders that put key in charge, from a position on.
+func (f *feed) changes(key *Key, position int) {
+	for _, signed := range key.Changes(f.tenant, position) {
+		f.signed(signed)
+	}
+}
+
+// signed publishes a signed order.
+func (f *feed) signed(signed string) {
+	f.event("auditor/e1", "", events.AuditAccessed, events.AuditAccessedData{
+		Action: events.AuditKey, By: "jdoe", Reason: "every year", Order: signed,
+	})
+}
+
+// say publishes a call of a tool, whose command is text, and its result.
+func (f *feed) say(run, text string) {
+	f.event("p", run, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: fmt.Appendf(nil, `{"command":%q}`, text)})
+	f.event("p", run, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, Result: []byte(`"ok"`)})
+}
+
+// changeTo returns the order that puts a key in the place of another, signed by both.
+func changeTo(tb testing.TB, id string, before, after *Key) string {
+	tb.Helper()
+	signed, err := signKeyChange(Order{
+		Tenant: "acme", Action: events.AuditKey, ID: id, Time: began, By: "thief", Reason: "mine", Old: before.public, Key: after.public,
+	}, before.signer, after.signer)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(signed)
+}
+
+// verifiedBy verifies the ledger at path with a key.
+func verifiedBy(tb testing.TB, path string, key note.Verifier, kept ...Kept) Report {
+	tb.Helper()
+	report, err := Verify(tb.Context(), path, VerifyOptions{Key: key, Kept: kept})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return report
+}
+
+// rotation is a ledger whose key was changed several times.
+type rotation struct {
+	dir, ledgers, path string
+	feed               *feed
+	keys               []*Key
+	kept               [][]byte // newest checkpoints before each change, and at last
+}
+
+// rotate makes a ledger and changes its key n times. Of every key there is a run,
+// and an order to erase the one before it.
+func rotate(tb testing.TB, n int) *rotation {
+	tb.Helper()
+	r := &rotation{dir: filepath.Join(tb.TempDir(), "keys"), ledgers: tb.TempDir(), feed: newFeed("acme")}
+	f := r.feed
+	r.keys = []*Key{opened(tb, r.dir)}
+	for i := 0; ; i++ {
+		run, key := "run-"+string(rune('a'+i)), r.keys[i]
+		f.say(run, "secret of "+run)
+		r.path = write(tb, r.ledgers, key, f, 3)
+		f.order(tb, key, resolved(tb, r.path, eraseRun(run)))
+		f.say("kept", "ls")
+		r.path = write(tb, r.ledgers, key, f, 3)
+		r.kept = append(r.kept, []byte(verifiedBy(tb, r.path, key.verifier).Checkpoint.Note))
+		if i == n {
+			return r
+		}
+		next := rotated(tb, r.dir, "acme")
+		r.keys = append(r.keys, next)
+		r.feed.changes(next, i)
+		r.path = write(tb, r.ledgers, next, f, 3)
+	}
+}
+
+func TestRotate(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		r := rotate(t, n)
+		for i, key := range r.keys {
+			var kept []Kept
+			for _, signed := range r.kept {
+				kept = append(kept, Kept{From: "file", Note: signed})
+			}
+			report := verifiedBy(t, r.path, key.verifier, kept...)
+			if report.Integrity != Verified || report.Redacted.Erased != int64(2*(n+1)) || len(report.Keys) != n {
+				t.Fatalf("%d changes, key %d: %s, %d erased, keys %+v: %v", n, i, report.Integrity, report.Redacted.Erased, report.Keys, report.Problems)
+			}
+			if report.Checkpoint.Key != r.keys[n].ID() {
+				t.Errorf("key %d: signed by %s, want %s", i, report.Checkpoint.Key, r.keys[n].ID())
+			}
+			for j, k := range report.Kept {
+				if k.Unusable || k.Diverged {
+					t.Errorf("key %d: kept checkpoint %d: %+v", i, j, k)
+				}
+			}
+			for j, k := range report.Keys {
+				if k.From != r.keys[j].ID() || k.To != r.keys[j+1].ID() || k.Effect != EffectDone || k.By != "jdoe" {
+					t.Errorf("change %d: %+v", j, k)
+				}
+			}
+		}
+		if stranger := verifiedBy(t, r.path, testKey(t).verifier); stranger.Integrity != Invalid {
+			t.Errorf("%d changes: a stranger's key verified it", n)
+		}
+	}
+}
+
+// A ledger that is built again is signed by the newest key from its first
+// checkpoint on, and obeys what the older ones ordered.
+func TestRotate_BuiltAgain(t *testing.T) {
+	r := rotate(t, 3)
+	want := verifiedBy(t, r.path, r.keys[3].verifier)
+	dir := t.TempDir()
+	path := write(t, dir, r.keys[3], r.feed, 5)
+	for i, key := range r.keys {
+		got := verifiedBy(t, path, key.verifier)
+		if got.Integrity != Verified || got.Checkpoint.Root != want.Checkpoint.Root || got.Redacted.Erased != want.Redacted.Erased {
+			t.Errorf("key %d: %s, root %s, %d erased, want %s, %d: %v", i, got.Integrity, got.Checkpoint.Root, got.Redacted.Erased,
+				want.Checkpoint.Root, want.Redacted.Erased, got.Problems)
+		}
+	}
+	if found := remains(t, dir, []byte("secret of run-a"), []byte("secret of run-d")); len(found) > 0 {
+		t.Errorf("what was erased came back: %v", found)
+	}
+}
+
+// Whoever has a key that was replaced can order nothing, and sign nothing that counts.
+func TestRotate_StolenOldKey(t *testing.T) {
+	r := rotate(t, 1)
+	old, key := r.keys[0], r.keys[1]
+	thief := opened(t, filepath.Join(t.TempDir(), "keys"))
+	r.feed.say("run-x", "evidence")
+	path := write(t, r.ledgers, key, r.feed, 3)
+	r.feed.order(t, old, resolved(t, path, eraseRun("run-x")))
+	r.feed.signed(changeTo(t, "x", old, thief))
+	r.feed.order(t, thief, resolved(t, path, eraseRun("run-x")))
+	// And a change to the key of old from one of the thief's.
+	r.feed.signed(changeTo(t, "y", thief, old))
+	r.feed.say("kept", "ls")
+	path = write(t, r.ledgers, key, r.feed, 3)
+	for i, k := range r.keys {
+		got := verifiedBy(t, path, k.verifier)
+		if got.Integrity != Verified || got.Redacted.Erased != 4 || got.PowerlessCount != 2 || len(got.Keys) != 1 {
+			t.Errorf("key %d: %s, %d erased, %d powerless: %v", i, got.Integrity, got.Redacted.Erased, got.PowerlessCount, got.Problems)
+		}
+	}
+	if len(remains(t, r.ledgers, []byte("evidence"))) == 0 {
+		t.Error("the thief has erased evidence")
+	}
+	all := notes(t, path)
+	for name, who := range map[string]*Key{"old key": old, "thief's": thief} {
+		signed, err := root(t, path).Sign(who.signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		forged := putNotes(t, path, append(slices.Clone(all[:len(all)-1]), string(signed)))
+		for i, k := range r.keys {
+			if got := verifiedBy(t, forged, k.verifier); got.Integrity != Invalid {
+				t.Errorf("%s: key %d: a checkpoint that it signed counts", name, i)
+			}
+		}
+		late := verifiedBy(t, path, key.verifier, Kept{From: "bucket", Note: signed})
+		if !late.Kept[0].Unusable {
+			t.Errorf("%s: a checkpoint that it signed is taken for kept: %+v", name, late.Kept[0])
+		}
+	}
+}
+
+// A key that nobody brought is in charge: the ledger goes no further, until the key
+// is there, or the one here was replaced by another one.
+func TestRotate_GivenAway(t *testing.T) {
+	r := rotate(t, 0)
+	thief := opened(t, filepath.Join(t.TempDir(), "keys"))
+	r.feed.signed(changeTo(t, "x", r.keys[0], thief))
+	l, err := Open(t.Context(), r.ledgers, "acme", Options{Key: r.keys[0], Now: r.feed.at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), stream, r.feed.messages); !errors.Is(err, ErrKey) || !errors.Is(err, ErrDamaged) {
+		t.Errorf("append: got %v, want %v", err, ErrKey)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	key := rotated(t, r.dir, "acme")
+	r.feed.changes(key, 0)
+	path := write(t, r.ledgers, key, r.feed, 3)
+	got := verifiedBy(t, path, key.verifier)
+	if got.Integrity != Verified || len(got.Keys) != 2 || got.Keys[0].Effect != EffectVoid || got.Keys[1].Effect != EffectDone {
+		t.Errorf("%s, keys %+v: %v", got.Integrity, got.Keys, got.Problems)
+	}
+	if got := verifiedBy(t, path, thief.verifier); got.Integrity != Invalid {
+		t.Error("the thief's key verified it")
+	}
+}
+
+// The ledger of the tenant without a name, which no order reaches, is signed again.
+func TestRotate_WithoutName(t *testing.T) {
+	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
+	f := newFeed("")
+	f.say("r", "ls")
+	write(t, dir, opened(t, keys), f, 2)
+	key := rotated(t, keys, "")
+	f.say("r", "ls")
+	if got := verifiedBy(t, write(t, dir, key, f, 2), key.verifier); got.Integrity != Verified {
+		t.Errorf("%s: %v", got.Integrity, got.Problems)
+	}
+}
+
+// A crash between any two steps leaves a key that works, and Rotate can be called again.
+func TestRotate_Crash(t *testing.T) {
+	stop := errors.New("stop")
+	for _, at := range []string{"made", "signed", "retired", "installed"} {
+		t.Run(at, func(t *testing.T) {
+			keys, ledgers, f := filepath.Join(t.TempDir(), "keys"), t.TempDir(), newFeed("acme")
+			first := opened(t, keys)
+			f.say("r", "ls")
+			write(t, ledgers, first, f, 2)
+			r := Rotation{Dir: keys, Tenants: []string{"acme"}, Order: Order{Time: began, By: "jdoe", Reason: "every year"}}
+			r.step = func(name string) error {
+				if name == at {
+					return stop
+				}
+				return nil
+			}
+			if _, err := Rotate(r); !errors.Is(err, stop) {
+				t.Fatal(err)
+			}
+			between := opened(t, keys)
+			f.changes(between, 0)
+			f.say("r", "ls")
+			if got := verifiedBy(t, write(t, ledgers, between, f, 2), between.verifier); got.Integrity != Verified {
+				t.Fatalf("%s: %v", got.Integrity, got.Problems)
+			}
+			key := rotated(t, keys, "acme", "later")
+			f.changes(key, len(between.changes))
+			f.say("r", "ls")
+			for _, k := range []*Key{first, key} {
+				if got := verifiedBy(t, write(t, ledgers, key, f, 2), k.verifier); got.Integrity != Verified {
+					t.Errorf("%s: %v", got.Integrity, got.Problems)
+				}
+			}
+			if info, err := os.Stat(filepath.Join(keys, retiredFolder, first.ID()[len(keyName)+1:]+".key")); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the old key: %v, %v", info, err)
+			}
+			if _, err := os.Stat(filepath.Join(keys, nextFile)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is left", nextFile)
+			}
+		})
+	}
+}

@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// KeyChange is an order in a report that puts one key in the place of another.
+type KeyChange struct {
+	Leaf   int64     `json:"leaf"` // of the event that brought it
+	From   string    `json:"from"` // ids of keys, see [KeyID]
+	To     string    `json:"to"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	Ticket string    `json:"ticket,omitempty"`
+	Time   time.Time `json:"time"`
+	Effect Effect    `json:"effect"` // void: another key had taken that place
+}
+
+// Powerless is an order that had no effect, because a key has signed it that had
+// been replaced by then. Whoever has that key is not who should have it.
+type Powerless struct {
+	Leaf   int64              `json:"leaf"`
+	Key    string             `json:"key"`
+	Action events.AuditAction `json:"action"`
+}
+
+// readKeys finds out which keys have signed: those that lead to the one that was
+// given, and on from it. It believes the table of orders where to look; that the
+// table has all of them, and nothing else, the walk finds out.
+func (v *verifier) readKeys(conn *sqlite.Conn) error {
+	tenant := v.opts.Tenant
+	if tenant == "" {
+		first, err := firstNote(conn)
+		if err != nil {
+			return err
+		}
+		if c, err := ReadCheckpoint(first); err == nil {
+			tenant = c.Tenant
+		}
+	}
+	leaves, err := keyLeaves(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
+	if err != nil {
+		return err
+	}
+	var changes []keyChange
+	for _, leaf := range leaves {
+		signed, err := orderAt(conn, leaf)
+		if err != nil {
+			return err
+		}
+		o, before, after, err := openKeyChange([]byte(signed))
+		if err == nil && o.Tenant == tenant {
+			changes = append(changes, keyChange{leaf, o, []byte(signed), before, after})
+		}
+	}
+	v.keys, v.since = link(v.opts.Key, changes)
+	return nil
+}
+
+// orderAt returns the signed order that the event at leaf brings, empty if it brings
+// none.
+func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
+	data, err := readPayload(conn, leaf)
+	if errors.Is(err, errNoPayload) {
+		return "", nil // which the walk finds out
+	}
+	if err != nil {
+		return "", err
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return "", nil //nolint:nilerr // and this too
+	}
+	d, err := events.Payload[events.AuditAccessedData](e)
+	if err != nil {
+		return "", nil //nolint:nilerr // and this
+	}
+	return d.Order, nil
+}
+
+func firstNote(conn *sqlite.Conn) (signed []byte, err error) {
+	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint LIMIT 1",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = columnBytes(stmt, 0); return nil }})
+	return signed, err
+}
+
+// keysAt returns the keys that may sign what has that many leaves, and how many
+// had been replaced by then.
+func (v *verifier) keysAt(size int64) (note.Verifiers, int) {
+	n := 0
+	for _, since := range v.since[1:] {
+		if since < size {
+			n++
+		}
+	}
+	return v.keys.from(n), n
+}
+
+// signer returns the key that has signed a note, the given one if none is known to.
+func (v *verifier) signer(signed string) note.Verifier {
+	if n, err := note.Open([]byte(signed), v.keys.from(0)); err == nil && len(n.Sigs) > 0 {
+		for _, k := range v.keys {
+			if k.KeyHash() == n.Sigs[0].Hash {
+				return k
+			}
+		}
+	}
+	return v.opts.Key
+}
+
+// changeKey takes an order that changes the key, where it comes.
+func (s *orders) changeKey(leaf int64, signed string) {
+	w := s.w
+	o, before, after, err := openKeyChange([]byte(signed))
+	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
+		return
+	}
+	_, replaced := w.keysAt(leaf)
+	at := w.keys.index(before, 0)
+	if at < replaced {
+		if at >= 0 {
+			s.powerless(leaf, before, o)
+		}
+		return
+	}
+	s.ids[o.ID] = true
+	c := KeyChange{
+		Leaf: leaf, From: KeyID(before), To: KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
+		Effect: EffectVoid,
+	}
+	if at+1 < len(w.keys) && w.since[at+1] == leaf {
+		c.Effect = EffectDone
+	}
+	if len(w.report.Keys) < maxOrders {
+		w.report.Keys = append(w.report.Keys, c)
+	}
+	s.all = append(s.all, OrderAt{
+		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: c.Effect,
+	})
+}
+
+// tooLate notes an order that a key has signed which had been replaced.
+func (s *orders) tooLate(leaf int64, signed string) {
+	for _, k := range s.w.keys {
+		if o, err := OpenOrder([]byte(signed), note.VerifierList(k)); err == nil && o.Tenant == s.w.signed.tenant && !s.ids[o.ID] {
+			s.powerless(leaf, k, o)
+		}
+	}
+}
+
+func (s *orders) powerless(leaf int64, key note.Verifier, o Order) {
+	r := &s.w.report
+	if r.PowerlessCount++; len(r.Powerless) < maxProblems {
+		r.Powerless = append(r.Powerless, Powerless{Leaf: leaf, Key: KeyID(key), Action: o.Action})
+	}
+}
+
+// openTrusted checks who signed what lies outside the ledger, now that it is known
+// whose word counts. What was given to be trusted needs no signature.
+func (v *verifier) openTrusted() {
+	for i := range v.trusted {
+		t := &v.trusted[i]
+		if t.signed == nil || t.found.Unusable {
+			continue
+		}
+		known, _ := v.keysAt(t.Size)
+		if _, err := OpenCheckpoint(t.signed, known); err != nil {
+			t.found = Trusted{From: t.found.From, Beside: t.found.Beside, Unusable: true, Reason: err.Error()}
+		}
+	}
+}
+
+// reasonOfKey says why a checkpoint does not count that no key in charge has signed.
+func reasonOfKey(err error, replaced int) error {
+	if replaced > 0 && errors.As(err, new(*note.UnverifiedNoteError)) {
+		return fmt.Errorf("none of the keys in charge there has signed it: %w", err)
+	}
+	return err
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // foreignCounts count what other tools wrote, in a file without anything of ours.
@@ -16,18 +17,32 @@ var foreignCounts = []string{
 	`SELECT count(*) FROM fs_inode WHERE mode & 61440 <> 16384`,
 }
 
+// ErrWritten is wrapped by [Unwritten] when a file is not what it was.
+var ErrWritten = errors.New("another tool wrote into it meanwhile")
+
+// Mark tells what a file is from what it was: whoever writes into it changes it.
+type Mark struct {
+	bytes   int64
+	written time.Time
+}
+
 // Foreign writes to out, which must not be there yet, what other tools wrote into
 // the file at path, and nothing of the ledger's: what such a file is written anew
 // from. It reports false, and leaves no file, when they wrote nothing. The file
-// at path stays as it is. It wraps [ErrBusy] when another process has that open
-// for long.
-func Foreign(ctx context.Context, path, out string) (kept bool, err error) {
+// at path stays as it is; its mark is for [Unwritten]. It wraps [ErrBusy] when
+// another process has that open for long.
+func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
-		return false, fmt.Errorf("make file: %w", err)
+		return false, mark, fmt.Errorf("make file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
-	err = visit(ctx, path, leaveTimeout, func(f *file) error { return f.exec("VACUUM INTO ?", made.Name()) })
+	err = visit(ctx, path, leaveTimeout, func(f *file) (err error) {
+		if mark, err = f.mark(path); err != nil {
+			return err
+		}
+		return f.exec("VACUUM INTO ?", made.Name())
+	})
 	if err == nil {
 		kept, err = strip(ctx, made.Name())
 	}
@@ -38,9 +53,39 @@ func Foreign(ctx context.Context, path, out string) (kept bool, err error) {
 		err = os.Rename(made.Name(), out)
 	}
 	if err != nil {
-		return false, fmt.Errorf("take from %s what other tools wrote: %w", path, err)
+		return false, mark, fmt.Errorf("take from %s what other tools wrote: %w", path, err)
 	}
-	return kept, nil
+	return kept, mark, nil
+}
+
+// Unwritten returns an error that wraps [ErrWritten] if anybody wrote into the
+// file at path since it had mark, and one that wraps [ErrBusy] if another process
+// has it open for long.
+func Unwritten(ctx context.Context, path string, mark Mark) error {
+	err := visit(ctx, path, leaveTimeout, func(f *file) error {
+		now, err := f.mark(path)
+		if err == nil && (now.bytes != mark.bytes || !now.written.Equal(mark.written)) {
+			err = ErrWritten
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// mark returns the mark of f at path, with all that its log has brought into it:
+// closing it changes it no more.
+func (f *file) mark(path string) (Mark, error) {
+	if err := execute(f.conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
+		return Mark{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return Mark{}, err
+	}
+	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
 // strip removes what this package wrote from the file at path, the pages that it

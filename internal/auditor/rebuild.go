@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/filelock"
@@ -56,7 +57,8 @@ var ErrLess = errors.New("what was rebuilt is not what the ledger was")
 // whoever reads them sees nothing of what an order further down the stream erases.
 // A crash in between leaves the old or the new ones; the next start of an auditor
 // or of Rebuild finishes what was begun or takes it away. Rows that other tools
-// wrote into AgentFS files are kept.
+// wrote into AgentFS files are kept; when one writes into a file meanwhile, nothing is
+// put in place, and the error wraps [agentfs.ErrWritten].
 //
 // A rebuilt ledger has to agree with the newest checkpoint of the one before it,
 // where that can be read: otherwise nothing is put in place, and the error wraps
@@ -85,7 +87,7 @@ func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) 
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	r := &rebuilding{RebuildOptions: o, place: placeOf(o.DataDir)}
+	r := &rebuilding{RebuildOptions: o, place: placeOf(o.DataDir), marks: map[string]agentfs.Mark{}}
 	if err := r.run(ctx); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
@@ -97,6 +99,7 @@ type rebuilding struct {
 	RebuildOptions
 	place place
 	key   *ledger.Key
+	marks map[string]agentfs.Mark // of AgentFS files: as they were when they were looked at
 	done  []Rebuilt
 }
 
@@ -119,6 +122,9 @@ func (r *rebuilding) run(ctx context.Context) (err error) {
 		}
 	}
 	if err := r.agentFiles(ctx, source); err != nil {
+		return err
+	}
+	if err := r.unwritten(ctx); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {

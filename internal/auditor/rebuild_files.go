@@ -3,7 +3,10 @@ package auditor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agentfs"
@@ -52,10 +55,11 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 		return nil, err
 	}
 	for _, f := range files {
-		ok, err := agentfs.Foreign(ctx, filepath.Join(AgentFSDir(r.DataDir), f.Name), filepath.Join(AgentFSDir(r.place.fresh()), f.Name))
+		ok, mark, err := agentfs.Foreign(ctx, filepath.Join(AgentFSDir(r.DataDir), f.Name), filepath.Join(AgentFSDir(r.place.fresh()), f.Name))
 		if err != nil {
 			return nil, err
 		}
+		r.marks[f.Name] = mark
 		if ok {
 			kept = append(kept, f.Name)
 		}
@@ -63,8 +67,19 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 	return kept, nil
 }
 
+// unwritten makes sure that no other tool wrote into a file since what it holds of
+// theirs was taken: that would be lost with the old file.
+func (r *rebuilding) unwritten(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
+		if err := agentfs.Unwritten(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
+			return fmt.Errorf("%w: everything stays as it was; rebuild again while no tool has it open", err)
+		}
+	}
+	return nil
+}
+
 // takeFiles notes that a tenant's new files take the place of the old ones, and
-// that those that have none any more go.
+// that those that have none any more go. A file that some tool made meanwhile stays.
 func (r *rebuilding) takeFiles(tenant string) error {
 	made, err := agentfs.List(AgentFSDir(r.place.fresh()), tenant)
 	if err != nil {
@@ -82,7 +97,7 @@ func (r *rebuilding) takeFiles(tenant string) error {
 		return err
 	}
 	for _, f := range old {
-		if !have[f.Name] {
+		if _, known := r.marks[f.Name]; known && !have[f.Name] {
 			r.place.drop(filepath.Join("agentfs", f.Name))
 		}
 	}

@@ -94,6 +94,9 @@ func (p *projected) appendAll(
 			Sequence: m.Sequence, Address: m.Address, Data: m.Data, Stored: m.Stored,
 		})
 	}
+	if err := p.putOff(ctx, stream, byTenant, reached); err != nil {
+		return err
+	}
 	return p.each(ctx, slices.Sorted(maps.Keys(byTenant)), reached, func(tenant string, l *ledger.Ledger) (known, error) {
 		messages := byTenant[tenant]
 		if l != nil {

@@ -69,6 +69,9 @@ func (p *projected) passed(next consume.Position) {
 
 // breakAll has every ledger say that reading went on behind at.
 func (p *projected) breakAll(ctx context.Context, at ledger.Position, reached map[string]known) error {
+	if err := p.awaitAside(ctx); err != nil {
+		return err
+	}
 	tenants, err := p.opts.tenants()
 	if err != nil { // only of ids so long that the folder does not tell them
 		p.opts.Logger.ErrorContext(ctx, "ledgers were not read", "error", err)

@@ -127,7 +127,8 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 		select {
 		case <-ctx.Done():
 			if len(done) == len(ids) {
-				return nil, fmt.Errorf("nothing reads it any more, but somebody reads the ledger, in whose log it lies until that ends: %w", ctx.Err())
+				return nil, fmt.Errorf("nothing reads it any more, but the ledger's file or log still has it: the auditor writes that anew, "+
+					"and goes on trying while a reader or a full disk is in the way (its log and readiness tell): %w", ctx.Err())
 			}
 			return nil, fmt.Errorf("wait for the order's effect: %w", ctx.Err())
 		case <-tick.C:

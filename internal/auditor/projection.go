@@ -32,6 +32,7 @@ type projected struct {
 
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
 	set     *ledger.Set
+	aside   *aside // the ledger that is scrubbed just now; nil: none is
 	stream  ledger.Stream
 	changed bool             // the next batch begins a new epoch
 	at      uint64           // sequence up to which everything was read
@@ -139,5 +140,5 @@ func (p *projected) report(ctx context.Context, tenant string, done ledger.Appen
 func (p *projected) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return errors.Join(p.set.Close(), p.db.Close())
+	return errors.Join(p.closeAside(), p.set.Close(), p.db.Close())
 }

@@ -28,7 +28,7 @@ type Set struct {
 	mu     sync.Mutex // guards what follows, which the goroutines of Each share
 	open   map[string]*list.Element
 	recent *list.List // of *Ledger, the one used last in front
-	lent   int        // to goroutines of Each
+	lent   int        // to goroutines of Each, and to others
 	share  int64      // of the cache that each has
 }
 

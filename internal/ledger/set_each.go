@@ -26,10 +26,10 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	for range min(maxBeside, len(tenants), s.limit) {
 		wg.Go(func() {
 			for tenant := range next {
-				l, err := s.lend(ctx, tenant)
+				l, err := s.Lend(ctx, tenant)
 				fn(tenant, l, err)
 				if l != nil {
-					s.takeBack(l)
+					s.TakeBack(l)
 				}
 			}
 		})
@@ -57,9 +57,11 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// lend opens a ledger, or takes it from those that are open, closing another one
-// where there are too many.
-func (s *Set) lend(ctx context.Context, tenant string) (*Ledger, error) {
+// Lend returns the ledger of tenant, opened or made as [Open] does, and takes it
+// out of the Set: it belongs to the caller, who may use it beside whoever uses the
+// Set, until [Set.TakeBack]. Meanwhile the Set must not be asked for that tenant.
+// It may close another ledger.
+func (s *Set) Lend(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
 		err = errors.Join(err, old.Close())
@@ -104,7 +106,8 @@ func (s *Set) remove(e *list.Element) *Ledger {
 	return l
 }
 
-func (s *Set) takeBack(l *Ledger) {
+// TakeBack puts a ledger that was lent among the others again.
+func (s *Set) TakeBack(l *Ledger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lent--

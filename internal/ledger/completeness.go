@@ -20,6 +20,7 @@ type completeness struct {
 	producers map[int64]*sender
 	parts     map[partKey]*part
 	findings  []FindingAt
+	asOf      time.Time // of the newest trusted checkpoint of all that came; zero: there is none
 
 	partial bool                                     // it has some runs alone
 	counter func(partKey, uint64) (t tally, _ error) // makes the tally of a part up to a number
@@ -108,7 +109,8 @@ func (c *completeness) part(key partKey, run string) *part {
 // conclude fills in the second verdict.
 func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Duration) error {
 	r.Findings = c.findings
-	silent := newest.Time.Add(-silence)
+	// A checkpoint that was kept says too that nothing had come until then.
+	silent := later(newest.Time, c.asOf).Add(-silence)
 	unproven := false
 	for _, s := range c.sorted() {
 		p, gaps := s.conclude()
@@ -139,7 +141,7 @@ func (c *completeness) conclude(r *Report, newest Checkpoint, silence time.Durat
 
 // unproven reports whether nothing says how much the producer sent; tail is
 // whether it sent events that no manifest lists.
-func (p Producer) unproven(tail bool) bool { return p.Unheard || tail && !p.InFlight }
+func (p Producer) unproven(tail bool) bool { return p.Unheard || p.Unchecked || tail && !p.InFlight }
 
 // countable leaves out of gaps in a producer's numbers what is there, and was
 // not given.

@@ -115,7 +115,7 @@ func (c *completeness) seals() ([]Gap, error) {
 			continue
 		}
 		s := c.producers[key.producer]
-		if !c.partial && !s.holds(p.seal.First, p.seal.Last) {
+		if !c.partial && s.lacks(p.seal.First, p.seal.Last) {
 			continue // the gap is named where the producer's numbers are
 		}
 		t, err := c.counter(key, p.seal.Last)
@@ -137,6 +137,13 @@ func (c *completeness) seals() ([]Gap, error) {
 // holds reports whether all numbers from first to last are there.
 func (s *sender) holds(first, last uint64) bool {
 	return slices.ContainsFunc(s.held, func(r events.Range) bool { return r.First <= first && last <= r.Last })
+}
+
+// lacks reports whether a number from first to last is missing that the producer
+// is known to have given out: those alone are named as gaps.
+func (s *sender) lacks(first, last uint64) bool {
+	first, last = max(1, first), min(last, max(s.listed, s.highest()))
+	return first <= last && !s.holds(first, last)
 }
 
 // count makes the tally of a part up to a number, in the order of the numbers.

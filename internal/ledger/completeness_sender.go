@@ -136,6 +136,18 @@ func (s *sender) resolve(m events.Manifest) bool {
 	return true
 }
 
+// holdsAll reports whether all events that a manifest lists are there.
+func (s *sender) holdsAll(m events.Manifest) bool {
+	next := m.First
+	for _, r := range append(slices.Clone(m.Missing), events.Range{First: m.Last + 1}) {
+		if r.First > next && !s.holds(next, r.First-1) {
+			return false
+		}
+		next = r.Last + 1
+	}
+	return true
+}
+
 // forget drops the hashes that a manifest has settled.
 func (s *sender) forget(m events.Manifest) {
 	if m.Last-m.First < uint64(len(s.hashes)) {
@@ -165,7 +177,9 @@ func (s *sender) conclude() (Producer, []Gap) {
 		p.Held += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		s.resolve(m) // its events may have come late
+		// Its events may have come late. What is there and was forgotten was never
+		// compared with it.
+		p.Unchecked = !s.resolve(m) && s.holdsAll(m) || p.Unchecked
 	}
 	// Where nothing of a range came it is missing, and named as that below.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })

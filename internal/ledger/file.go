@@ -30,6 +30,11 @@ type file struct {
 // cannot, both are copied first. Without a log the file is at rest, and is read
 // as one that does not change: see changed.
 func openFile(path string) (*file, error) {
+	// The log lies beside the file, not beside a link to it.
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

@@ -105,12 +105,13 @@ type FindingAt struct {
 // Producer is what is known of one producer.
 type Producer struct {
 	Name      string `json:"producer"`
-	Sent      uint64 `json:"sent"`              // the highest number that is known of
-	Held      uint64 `json:"held"`              // numbers that the ledger has
-	Listed    uint64 `json:"listed"`            // the highest number that a manifest lists
-	Manifests int64  `json:"manifests"`         // none: nothing proves that all is there
-	InFlight  bool   `json:"in_flight"`         // the last events wait for their manifest
-	Unheard   bool   `json:"unheard,omitempty"` // nothing came of it since the stream broke off: more may be lost
+	Sent      uint64 `json:"sent"`                // the highest number that is known of
+	Held      uint64 `json:"held"`                // numbers that the ledger has
+	Listed    uint64 `json:"listed"`              // the highest number that a manifest lists
+	Manifests int64  `json:"manifests"`           // none: nothing proves that all is there
+	InFlight  bool   `json:"in_flight"`           // the last events wait for their manifest
+	Unchecked bool   `json:"unchecked,omitempty"` // more events waited for a manifest than are remembered: whether they are as it says is not known
+	Unheard   bool   `json:"unheard,omitempty"`   // nothing came of it since the stream broke off: more may be lost
 }
 
 // Cause says how something came to be missing.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"math"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -106,6 +107,13 @@ func (w *walk) fact(leaf int64) (fact, bool) {
 		if f.leaf == leaf {
 			return f, true
 		}
+		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
+	}
+}
+
+// leftOver notes the records behind the last leaf.
+func (w *walk) leftOver() {
+	if f, ok := w.fact(math.MaxInt64); ok {
 		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
 	}
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"math"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-const maxLeaf = math.MaxInt64 - 1
 
 // orders follows the orders in the order in which they came, finds out anew what
 // each of them had to do, and compares that with what was done. It shares the
@@ -176,8 +173,14 @@ func (s *orders) end() error {
 	if len(rest) > 0 {
 		s.w.problem("orders: %d rows are missing", len(rest))
 	}
+	last := ""
 	err = sqlitex.Execute(s.w.facts.conn, "SELECT id, leaf FROM orders INDEXED BY sqlite_autoindex_orders_1 ORDER BY id",
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			if id := stmt.ColumnText(0); id <= last {
+				s.w.problem("the index of orders is out of order")
+			} else {
+				last = id
+			}
 			index.add(columnBytes(stmt, 0), stmt.ColumnInt64(1))
 			return nil
 		}})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"golang.org/x/sync/errgroup"
 	"zombiezen.com/go/sqlite"
@@ -200,7 +201,7 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 func (r *records) decode(f *fact, data []byte, cut int64) {
 	e, err := events.Decode(data)
 	if err != nil {
-		if m, err := events.DecodeManifest(data); err == nil {
+		if m, ok := readableManifest(data); ok {
 			f.form, f.manifest = formManifest, &m
 			f.tenant, f.producer, f.sequence = m.Tenant, m.Producer, m.Last
 		}
@@ -232,6 +233,13 @@ func (r *records) decode(f *fact, data []byte, cut int64) {
 	}
 }
 
+// readableManifest reads a manifest. What no writer takes for one is none, least
+// of all for those who count by it.
+func readableManifest(data []byte) (events.Manifest, bool) {
+	m, err := events.DecodeManifest(data)
+	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
+}
+
 // signedOrder returns the signed order that a record of an access has with it.
 func signedOrder(e events.Event) string {
 	d, err := events.Payload[events.AuditAccessedData](e)
@@ -239,76 +247,4 @@ func signedOrder(e events.Event) string {
 		return ""
 	}
 	return d.Order
-}
-
-// indexes reads what only serves those who look something up.
-func (r *records) indexes() error {
-	if err := r.index("SELECT id, leaf FROM leaves INDEXED BY leaves_id WHERE class = 'event' ORDER BY id", func(stmt *sqlite.Stmt) {
-		r.side.id.add(r.column(stmt, 0), stmt.ColumnInt64(1))
-	}); err != nil {
-		return err
-	}
-	if err := r.index("SELECT producer, sequence, leaf FROM leaves INDEXED BY leaves_producer ORDER BY producer, sequence", func(stmt *sqlite.Stmt) {
-		r.side.producer.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2))
-	}); err != nil {
-		return err
-	}
-	if err := r.index("SELECT run, leaf FROM leaves INDEXED BY leaves_run ORDER BY run, leaf", func(stmt *sqlite.Stmt) {
-		r.side.run.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1))
-	}); err != nil {
-		return err
-	}
-	if err := r.index("SELECT producer, sequence, seen FROM seen INDEXED BY seen_producer ORDER BY producer, sequence", func(stmt *sqlite.Stmt) {
-		r.side.seen.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2))
-	}); err != nil {
-		return err
-	}
-	if err := r.index("SELECT ordered, leaf FROM erased INDEXED BY erased_ordered ORDER BY ordered, leaf", func(stmt *sqlite.Stmt) {
-		r.side.erased.add(nil, stmt.ColumnInt64(0), stmt.ColumnInt64(1))
-	}); err != nil {
-		return err
-	}
-	if err := r.index("SELECT whole, part, leaf FROM chunks ORDER BY whole, part, leaf", func(stmt *sqlite.Stmt) {
-		r.side.chunkRows.add(r.column(stmt, 0), stmt.ColumnInt64(1), stmt.ColumnInt64(2))
-	}); err != nil {
-		return err
-	}
-	return r.blobIndex()
-}
-
-// index reads one index from its first entry to its last.
-func (r *records) index(query string, row func(*sqlite.Stmt)) error {
-	stmt, err := r.conn.Prepare(query)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = stmt.Reset() }() // Step has reported what there is
-	for {
-		ok, err := stmt.Step()
-		if err != nil || !ok {
-			return err
-		}
-		row(stmt)
-	}
-}
-
-// blobIndex compares the blobs with the records that refer to them.
-func (r *records) blobIndex() error {
-	var table, byHash multiset
-	err := r.index("SELECT hash, blob FROM blobs NOT INDEXED ORDER BY blob", func(stmt *sqlite.Stmt) {
-		table.add(r.column(stmt, 0), stmt.ColumnInt64(1))
-		if !r.blobs[stmt.ColumnInt64(1)] {
-			r.side.problem("blob %d belongs to no leaf", stmt.ColumnInt64(1))
-		}
-	})
-	if err != nil {
-		return err
-	}
-	err = r.index("SELECT hash, blob FROM blobs INDEXED BY sqlite_autoindex_blobs_1 ORDER BY hash", func(stmt *sqlite.Stmt) {
-		byHash.add(r.column(stmt, 0), stmt.ColumnInt64(1))
-	})
-	if err == nil && !table.equal(&byHash) {
-		r.side.problem("the index of blobs differs from the table")
-	}
-	return err
 }

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"math"
+
 	"zombiezen.com/go/sqlite"
 )
 
@@ -71,7 +73,8 @@ func (r *removals) claim(leaf int64, removal Removal) {
 
 // end notes what no order that took effect accounts for.
 func (r *removals) end(size int64) error {
-	if _, err := r.of(maxLeaf); err != nil {
+	// No order is behind that leaf, so that what is said of it makes no sense.
+	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}
 	for order, c := range r.claims {

@@ -79,6 +79,7 @@ func newTrusted(from string, c Checkpoint) trusted {
 // compareTrusted compares the ledger with the trusted checkpoints that are as far
 // as the walk: the tree, and what lies beside it.
 func (w *walk) compareTrusted() {
+	w.facts.asOf = time.Time{}
 	for i := range w.trusted {
 		t := &w.trusted[i]
 		if t.found.Unusable || w.arrivals.count != t.Arrivals {
@@ -90,8 +91,17 @@ func (w *walk) compareTrusted() {
 			t.found.diverge("the ledger's root there is another one")
 		case w.arrivals.digest != t.Digest:
 			t.found.diverge("where the ledger's leaves came from, or what was seen again, is something else there")
+		default:
+			w.facts.asOf = later(w.facts.asOf, t.Time)
 		}
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // concludeTrusted adds what the walk could not tell of the trusted checkpoints.
@@ -102,6 +112,11 @@ func (v *verifier) concludeTrusted() {
 		if !t.found.Unusable {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
+			}
+			// That the stream broke off stands in a checkpoint alone, which is not
+			// missed in the tree.
+			if t.Arrivals == v.newest.Arrivals && t.Position.behind(v.newest.Position) {
+				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}
 			if v.newest.Tenant != t.Tenant {
 				t.found.diverge(fmt.Sprintf("it is of tenant %q", t.Tenant))

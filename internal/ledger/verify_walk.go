@@ -185,7 +185,7 @@ func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 
 // end looks for what is there behind the last leaf.
 func (w *walk) end() error {
-	w.fact(math.MaxInt64) // what is left has no leaf
+	w.leftOver() // what is left has no leaf
 	if more, err := w.hashes.end(); err != nil {
 		return err
 	} else if more != "" {

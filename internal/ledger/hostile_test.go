@@ -1,0 +1,290 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Rows that no leaf has, at the end of all numbers.
+func TestGauntlet_RowsBehindAllNumbers(t *testing.T) {
+	key := testKey(t)
+	path := write(t, t.TempDir(), key, gauntletFeed(), 40)
+	for name, statements := range map[string][]string{
+		"Payload": {fmt.Sprintf("INSERT INTO payloads (leaf, bytes) VALUES (%d, x'7b7d')", int64(math.MaxInt64))},
+		"Erased": {
+			fmt.Sprintf("INSERT INTO erased (leaf, word, ordered) VALUES (%d, 'erased', 5)", int64(math.MaxInt64)),
+		},
+		"Order":      {fmt.Sprintf("INSERT INTO orders VALUES (%d, 'o', 'hold', 'done', '')", int64(math.MaxInt64))},
+		"Blob":       {fmt.Sprintf("INSERT INTO blobs VALUES (%d, randomblob(32), x'')", int64(math.MaxInt64))},
+		"Hashes":     {fmt.Sprintf("INSERT INTO hashes VALUES (%d, x'')", int64(math.MaxInt64))},
+		"Checkpoint": {fmt.Sprintf("INSERT INTO checkpoints SELECT %d, size, note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1", int64(math.MaxInt64))},
+		"Leaf":       {fmt.Sprintf("INSERT INTO leaves SELECT %d, 'manifest', id, producer, sequence, run, kind, time, hash, finding, %d, %d, stored FROM leaves ORDER BY leaf DESC LIMIT 1", int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MaxInt64))},
+		"Seen":       {fmt.Sprintf("INSERT INTO seen SELECT %d, leaf, producer, sequence, hash, %d, %d, stored FROM seen ORDER BY seen DESC LIMIT 1", int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MaxInt64))},
+		"Producer":   {fmt.Sprintf("INSERT INTO producers VALUES (%d, 'o')", int64(math.MaxInt64))},
+		"Chunk":      {fmt.Sprintf("INSERT INTO chunks VALUES (randomblob(32), 0, %d)", int64(math.MaxInt64))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to, ok := attack(t, path, statements...)
+			if !ok {
+				t.Fatal("the attack did not work")
+			}
+			wantInvalid(t, to, key, name)
+		})
+	}
+}
+
+// Entries of an index that are in another order than their keys: who looks one up
+// does not find it, although all of them are there.
+func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	f.run("coder", "r1", 2)
+	f.run("tester", "r2", 2)
+	f.event("coder", "r3", events.BlobChunk, events.BlobChunkData{
+		SHA256: events.HashOf([]byte("content")).String(), Bytes: 7, Chunks: 2, Content: []byte("con"),
+	})
+	f.event("coder", "r3", events.BlobChunk, events.BlobChunkData{
+		SHA256: events.HashOf([]byte("content")).String(), Bytes: 7, Chunks: 2, Index: 1, Content: []byte("tent"),
+	})
+	f.manifest("coder")
+	for range 2 {
+		e, err := events.Decode(f.messages[1].Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.publish("import", e)
+	}
+	f.manifest("import")
+	f.order(t, key, Order{ID: "one", Action: events.AuditHold, Selection: OrderSelection{Run: "elsewhere"}})
+	f.order(t, key, Order{ID: "two", Action: events.AuditHold, Selection: OrderSelection{Run: "elsewhere"}})
+	f.order(t, key, eraseRun("r2"))
+	path := write(t, t.TempDir(), key, f, 1000)
+	if r := verify(t, path, key, VerifyOptions{}); r.Integrity != Verified || r.Redacted.Erased == 0 || r.SeenAgain < 2 {
+		t.Fatalf("before any attack: %+v", r)
+	}
+	roots := make(map[string]int64)
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = each(conn, "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index' OR name = 'chunks'", func(s *sqlite.Stmt) {
+		roots[s.ColumnText(0)] = s.ColumnInt64(1)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, page := range roots {
+		t.Run(name, func(t *testing.T) {
+			swapped := append([]byte(nil), data...)
+			p := swapped[(page-1)*pageBytes : page*pageBytes]
+			if p[0] != 10 || binary.BigEndian.Uint16(p[3:]) < 2 { // a leaf of an index
+				t.Fatalf("page of type %d with %d entries", p[0], binary.BigEndian.Uint16(p[3:]))
+			}
+			a, b := binary.BigEndian.Uint16(p[8:]), binary.BigEndian.Uint16(p[10:])
+			binary.BigEndian.PutUint16(p[8:], b)
+			binary.BigEndian.PutUint16(p[10:], a)
+			to := filepath.Join(t.TempDir(), FileName)
+			if err := os.WriteFile(to, swapped, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			wantInvalid(t, to, key, name)
+		})
+	}
+}
+
+// each calls row with the rows of a query.
+func each(conn *sqlite.Conn, query string, row func(*sqlite.Stmt)) error {
+	stmt, err := conn.Prepare(query)
+	if err != nil {
+		return err
+	}
+	for {
+		ok, err := stmt.Step()
+		if err != nil || !ok {
+			return err
+		}
+		row(stmt)
+	}
+}
+
+// Checkpoints that only tell the time, or that the stream broke off, have no leaf
+// of their own: cut off, they are missed beside one that was kept.
+func TestForgery_LastWordCutOff(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	f.run("coder", "r1", 2)
+	f.event("coder", "r2", events.RunStarted, events.RunStartedData{Title: "crashed"})
+	f.manifest("coder")
+	now := f.at()
+	l, err := Open(t.Context(), t.TempDir(), "acme", Options{Key: key, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendAll(t, l, stream, f.messages)
+	now = now.Add(time.Hour)
+	if err := l.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	renewed := l.Newest().Number
+	at := l.Newest().Position
+	at.Sequence += 10
+	if err := l.Break(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all := notes(t, l.path)
+	if r := verify(t, l.path, key, VerifyOptions{}); r.Completeness != Unsealed || len(r.Breaks) != 1 {
+		t.Fatalf("before any attack: %+v", r)
+	}
+	silenced, _ := attack(t, l.path, fmt.Sprintf("DELETE FROM checkpoints WHERE checkpoint >= %d", renewed))
+	r := verify(t, silenced, key, VerifyOptions{Trusted: []byte(all[renewed-1])})
+	wantVerdicts(t, r, Verified, Unsealed)
+	r = verify(t, silenced, key, VerifyOptions{Kept: []Kept{{From: "bucket", Note: []byte(all[renewed-1])}}})
+	wantVerdicts(t, r, Verified, Unsealed)
+	unbroken, _ := attack(t, l.path, fmt.Sprintf("DELETE FROM checkpoints WHERE checkpoint > %d", renewed))
+	if r := verify(t, unbroken, key, VerifyOptions{Trusted: []byte(all[renewed])}); r.Exit != ExitDiverged {
+		t.Errorf("without its break: got exit %d, %+v, want %d", r.Exit, r.Trusted, ExitDiverged)
+	}
+	for i, note := range all {
+		if r := verify(t, l.path, key, VerifyOptions{Trusted: []byte(note)}); r.Exit != ExitIncomplete {
+			t.Errorf("honest, checkpoint %d: got exit %d, %+v", i+1, r.Exit, r.Trusted)
+		}
+	}
+}
+
+// A manifest that no writer takes, put where one was.
+func TestForgery_ManifestWithoutEnd(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	f.run("coder", "r1", 2)
+	path := write(t, t.TempDir(), key, f, 1000)
+	lie := events.Manifest{
+		Version: 1, Tenant: "acme", Producer: "coder", First: 1, Last: 7, Count: 1,
+		Missing: []events.Range{{First: 0, Last: math.MaxUint64}}, Root: events.BatchRoot(nil).String(),
+	}
+	to, ok := attack(t, path, fmt.Sprintf("UPDATE payloads SET bytes = x'%x' WHERE leaf = (SELECT leaf FROM leaves WHERE class = 'manifest')", lie.Encode()))
+	if !ok {
+		t.Fatal("the attack did not work")
+	}
+	wantInvalid(t, to, key, "a manifest without end")
+}
+
+// A ledger that is named by a link is read with the log that lies beside it, not
+// beside the link.
+func TestVerify_LinkToALedgerAtWork(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	f.run("coder", "r1", 2)
+	l, err := Open(t.Context(), t.TempDir(), "acme", Options{Key: key, Now: f.at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	appendAll(t, l, stream, f.messages)
+	if !hasLog(l.path) {
+		t.Fatal("there is no log")
+	}
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(l.path, link); err != nil {
+		t.Fatal(err)
+	}
+	r := verify(t, link, key, VerifyOptions{})
+	wantVerdicts(t, r, Verified, Complete)
+	if r.Leaves != int64(len(f.messages)) {
+		t.Errorf("got %d leaves, want %d", r.Leaves, len(f.messages))
+	}
+}
+
+// Events of which more come before their manifest than are remembered: what was
+// not compared is not complete.
+func TestSender_MoreThanIsRemembered(t *testing.T) {
+	s := &sender{name: "coder", hashes: make(map[uint64]events.Hash)}
+	const last = maxUnlisted + 2
+	hashes := make([]events.Hash, 0, last)
+	for n := uint64(1); n <= last; n++ {
+		h := events.HashOf(binary.BigEndian.AppendUint64(nil, n))
+		hashes = append(hashes, h)
+		if n == last {
+			h[0] ^= 1
+		}
+		s.event(n, h, 1)
+	}
+	m := events.Manifest{Version: 1, Tenant: "acme", Producer: "coder", First: 1, Last: last, Count: last, Root: events.BatchRoot(hashes).String()}
+	s.manifest(m, events.HashOf(m.Encode()))
+	p, gaps := s.conclude()
+	if len(gaps) == 0 && !p.unproven(false) {
+		t.Errorf("an event that was altered: got %+v, no gap", p)
+	}
+}
+
+// A seal that tells of numbers that its producer never gave out is a lie, and no
+// gap that is named elsewhere.
+func TestVerify_SealsThatLie(t *testing.T) {
+	for name, lie := range map[string]events.RunSealedData{
+		"BehindAll": {Count: 3, First: 1, Last: math.MaxUint64},
+		"Backwards": {Count: 3, First: 3, Last: 1},
+		"FromZero":  {Count: 3, First: 0, Last: 2},
+		"OfNothing": {Count: 1},
+		"Later":     {Count: 3, First: 90, Last: 93},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key, f := testKey(t), newFeed("acme")
+			f.event("coder", "r1", events.RunStarted, events.RunStartedData{Title: "a run"})
+			f.event("coder", "r1", events.RunFinished, events.RunFinishedData{Success: true})
+			lie.Digest = events.Hash{}.String()
+			e, err := events.New(events.RunSealed, "/test", lie)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.ID, e.Run, e.Subject = lie.ID("acme", "coder", "r1"), "r1", "r1"
+			f.publish("coder", e)
+			f.manifest("coder")
+			r := verify(t, write(t, t.TempDir(), key, f, 1000), key, VerifyOptions{})
+			wantVerdicts(t, r, Verified, Gaps)
+			if len(r.Gaps) != 1 || r.Gaps[0].Cause != CauseSeal || r.Gaps[0].Run != "r1" {
+				t.Errorf("got %+v", r.Gaps)
+			}
+		})
+	}
+}
+
+// Whatever producers call themselves, their runs and events, it is no alarm, and
+// every leaf can be read back.
+func TestVerify_HostileNames(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	names := []string{"é", "e\u0301", "a", "A", " a", "a ", "\u202ea", "%00", "\ufeff", "1", "01", "1.0", "1e0", "NULL", "\U0010ffff"}
+	for _, name := range names {
+		f.run(name, "r "+name, 1)
+		e := f.event(name, "r "+name, events.Custom, events.CustomData{Name: name})
+		e.ID = name
+		f.publish(name, e)
+		f.seal(name, "r "+name)
+		f.manifest(name)
+	}
+	path := write(t, t.TempDir(), key, f, 7)
+	r := verify(t, path, key, VerifyOptions{Tenant: "acme"})
+	wantVerdicts(t, r, Verified, Complete)
+	if r.SetApart+r.SeenAgain > 0 || len(r.Producers) != len(names) || r.Runs.Sealed != len(names) {
+		t.Errorf("got %+v", r)
+	}
+	for _, e := range leaves(t, path) {
+		leaf := e.LeafOf()
+		if _, err := ParseLeaf(leaf.Encode()); err != nil {
+			t.Errorf("leaf %d: %v", e.Leaf, err)
+		}
+	}
+}

@@ -152,9 +152,18 @@ func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	}
 	r, err := ledger.OpenTenant(LedgerDir(dataDir), tenant)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
+		return nil, noLedger(dataDir, tenant, path)
 	}
 	return r, err
+}
+
+// noLedger says that a tenant has none, and who has.
+func noLedger(dataDir, tenant, path string) error {
+	err := fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
+	if others, failed := ledger.Tenants(LedgerDir(dataDir)); failed == nil && len(others) > 0 {
+		err = fmt.Errorf("%w; --tenant can be %s", err, list(others))
+	}
+	return err
 }
 
 func ledgerPath(dataDir, tenant, file string) (string, error) {

@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,10 +146,10 @@ func (x exporting) publicKey(shared *cli.Shared) (string, error) {
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)
-		return errors.Join(write(buffered), buffered.Flush())
+		return cmp.Or(write(buffered), buffered.Flush())
 	}
-	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s is there already: name another file, or take it away", file))
+	if _, err := os.Lstat(file); err == nil {
+		return isThere(file)
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".export-*")
 	if err != nil {
@@ -167,5 +168,21 @@ func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), file)
+	return rename(f.Name(), file)
+}
+
+// rename gives a file its name, unless that was taken meanwhile.
+func rename(from, to string) error {
+	err := os.Link(from, to)
+	if errors.Is(err, fs.ErrExist) {
+		return isThere(to)
+	}
+	if err != nil { // not every file system has links
+		return os.Rename(from, to)
+	}
+	return os.Remove(from)
+}
+
+func isThere(file string) error {
+	return fmt.Errorf("%s is there already: name another file, or take it away", file)
 }

@@ -133,16 +133,23 @@ func wantVerdicts(tb testing.TB, r ledger.Report, integrity ledger.Integrity, co
 // command runs an auditor command and returns its exit status and output.
 func command(tb testing.TB, args ...string) (status int, stdout string) {
 	tb.Helper()
+	status, stdout, stderr := commandBoth(tb, args...)
+	if stderr != "" {
+		tb.Logf("%v: %s", args, stderr)
+	}
+	return status, stdout
+}
+
+// commandBoth returns what the command says to stderr, too.
+func commandBoth(tb testing.TB, args ...string) (status int, stdout, stderr string) {
+	tb.Helper()
 	var out bytes.Buffer
 	var errs atOnce
 	cmd := Command()
 	cmd.SetOut(&out)
 	cmd.SetErr(&errs)
 	status = cli.Execute(deadline(tb), cmd, args)
-	if errs.Len() > 0 {
-		tb.Logf("%v: %s", args, errs.String())
-	}
-	return status, out.String()
+	return status, out.String(), errs.String()
 }
 
 // atOnce is what several goroutines log to, as they may to a file.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +47,7 @@ one that the ledger gave then. A bundle keeps no record of who asked.`,
 	cmd.Flags().StringVar(&p.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
 	cmd.Flags().StringVar(&p.bundle, "bundle", "", "`file` of a bundle to take the proof from, instead of a ledger")
 	p.why.register(cmd.Flags())
-	cmd.Flags().StringVar(&p.out, "out", "", "`file` to write the proof to; default is stdout")
+	cmd.Flags().StringVar(&p.out, "out", "", "`file` to write the proof to, which must not be there yet; default is stdout")
 	for _, of := range []string{"ledger", "by", "reason", "ticket"} {
 		cmd.MarkFlagsMutuallyExclusive("bundle", of)
 	}
@@ -60,13 +60,18 @@ func (p proving) run(cmd *cobra.Command, shared *cli.Shared, id string) error {
 		return err
 	}
 	if p.out != "" {
-		return os.WriteFile(p.out, proof.Encode(), 0o600)
+		return writeTo(p.out, nil, func(w io.Writer) error {
+			_, err := w.Write(proof.Encode())
+			return err
+		})
 	}
 	if shared.JSON {
 		return cli.PrintJSON(cmd, map[string]any{"leaf": proof.Index, "proof": string(proof.Encode())})
 	}
-	_, err = cmd.OutOrStdout().Write(proof.Encode())
-	return err
+	if _, err := cmd.OutOrStdout().Write(proof.Encode()); err != nil {
+		return fmt.Errorf("write proof: %w", err)
+	}
+	return nil
 }
 
 // prove returns the proof of the event with that id.
@@ -82,6 +87,9 @@ func (p proving) prove(cmd *cobra.Command, shared *cli.Shared, id string) (c2sp.
 // a tenant, from that one's.
 func proveFromBundle(ctx context.Context, path, id, tenant string) (c2sp.Proof, error) {
 	p, err := export.Prove(ctx, path, id)
+	if errors.Is(err, ledger.ErrNoLeaf) {
+		return c2sp.Proof{}, fmt.Errorf("event %q is not in bundle %s", id, path)
+	}
 	if err != nil {
 		return c2sp.Proof{}, err
 	}

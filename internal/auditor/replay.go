@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (r replaying) print(cmd *cobra.Command, reader *ledger.Reader, chosen ledge
 	err := r.each(cmd.Context(), reader, chosen, out.Flush, bar, func(e ledger.Entry) error {
 		return writeLine(out, e.Bytes)
 	})
-	return errors.Join(err, out.Flush())
+	return cmp.Or(err, out.Flush())
 }
 
 func writeLine(out *bufio.Writer, line []byte) error {
@@ -139,7 +140,7 @@ func (r replaying) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledge
 		Role: subjects.Owner,
 	})
 	if err != nil {
-		return fmt.Errorf("replay: %w", err)
+		return fmt.Errorf("--subject needs a broker: %w", err)
 	}
 	defer nc.Close()
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "replay")

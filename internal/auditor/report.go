@@ -3,6 +3,7 @@ package auditor
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,10 @@ func (l lines) print(label, verdict, text string) {
 	if label != "" {
 		label += ":"
 	}
-	fmt.Fprintf(l.out, "%-14s%s %s\n", label, verdict, cli.Printable(oneLine(text)))
+	if verdict != "" {
+		verdict += " "
+	}
+	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, cli.Printable(oneLine(text)))
 }
 
 // PrintReport prints a report for people: the two verdicts, each with what it
@@ -39,6 +43,7 @@ func PrintReport(out io.Writer, r ledger.Report) {
 	l.trusted(r)
 	l.witnesses(r.Witnesses)
 	l.redacted(r.Redacted)
+	l.keys(r)
 	if r.SetApart > 0 {
 		l.print("Set apart", "", plural(r.SetApart, "record", "records"))
 		for i, f := range r.Findings {
@@ -209,6 +214,13 @@ func (l lines) trusted(r ledger.Report) {
 	}
 	for _, k := range r.Kept {
 		l.compared("Kept", k)
+	}
+	if r.Exit == ledger.ExitUntrusted && r.Trusted == nil {
+		text := "--require-trusted asks for a checkpoint that was kept elsewhere: name one with --trusted"
+		if slices.ContainsFunc(r.Kept, func(k ledger.Trusted) bool { return !k.Unusable }) {
+			text += "; what lies beside the ledger does not count"
+		}
+		l.print("Trusted", l.verdict("NOT FOUND", l.palette.Warn), text)
 	}
 }
 

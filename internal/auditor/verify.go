@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,9 +73,12 @@ Exit status, the highest that applies:
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) > 0 && (v.proof != "" || v.file != "" || v.event != "" || v.checkpointFile != ""):
-				return cli.Usage("--ledger, --checkpoint-file, --proof and --event are not for a bundle")
+			case len(args) > 0 && slices.ContainsFunc(notOfBundles, func(flag string) bool { return cli.Given(cmd, flag) }):
+				return cli.Usage("--%s are not for a bundle", strings.Join(notOfBundles, ", --"))
 			case len(args) > 0:
+				if err := notABundle(args[0]); err != nil {
+					return err
+				}
 				return v.runBundle(cmd, shared, args[0])
 			case v.proof != "":
 				return v.runProof(cmd, shared)
@@ -159,7 +164,7 @@ func (v verification) verify(ctx context.Context, shared *cli.Shared, opts ledge
 	}
 	report, err := ledger.Verify(ctx, path, opts)
 	if errors.Is(err, os.ErrNotExist) && v.file == "" {
-		err = fmt.Errorf("there is no ledger of tenant %q at %s", shared.TenantOrDefault(), path)
+		err = noLedger(shared.DataDir, shared.TenantOrDefault(), path)
 	}
 	return report, err
 }

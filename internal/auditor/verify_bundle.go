@@ -1,6 +1,7 @@
 package auditor
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,33 @@ import (
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
+
+// notOfBundles are flags that say what to check, or compare with, in its place.
+var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event"} //nolint:gochecknoglobals // a constant
+
+// otherFiles are what is checked by a flag, by how it begins: nobody who forgot that
+// shall hear that it is invalid.
+var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof"} //nolint:gochecknoglobals // a constant
+
+// notABundle says what the file at path is, if that is known to be something else.
+func notABundle(path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // the check tells
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	begin := make([]byte, 32)
+	n, err := io.ReadFull(f, begin)
+	if err != nil && n == 0 {
+		return nil // the check tells
+	}
+	for sign, flag := range otherFiles {
+		if bytes.HasPrefix(begin[:n], []byte(sign)) {
+			return cli.Usage("%s is no bundle: check it with --%s %[1]s", path, flag)
+		}
+	}
+	return nil
+}
 
 // runBundle checks a bundle.
 func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path string) error {

@@ -141,6 +141,16 @@ func environment(flag string) (name, value string) {
 // exclusiveAnnotation is where cobra notes which flags a flag excludes.
 const exclusiveAnnotation = "cobra_annotation_mutually_exclusive"
 
+// environmentAnnotation notes the variable that a flag has its value from.
+const environmentAnnotation = "hooktrail_environment"
+
+// Given reports whether a flag stands on the command line. What the environment
+// says is meant for more commands than this one, and may not fit all of them.
+func Given(cmd *cobra.Command, flag string) bool {
+	f := cmd.Flags().Lookup(flag)
+	return f != nil && f.Changed && f.Annotations[environmentAnnotation] == nil
+}
+
 // fromEnvironment sets the flags that were not given from the environment,
 // unless one was given that excludes them.
 func fromEnvironment(flags *pflag.FlagSet) error {
@@ -158,9 +168,12 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		if name == "" {
 			return
 		}
-		if err := flags.Set(f.Name, value); err != nil {
+		err := flags.Set(f.Name, value)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("environment variable %s: value %q: %w", name, value, cause(err)))
+			return
 		}
+		_ = flags.SetAnnotation(f.Name, environmentAnnotation, []string{name}) // the flag is there
 	})
 	if len(errs) > 0 {
 		return Usage("%w", errors.Join(errs...))

@@ -2,7 +2,9 @@ package tiles
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -13,12 +15,25 @@ import (
 // Export writes the ledger into the folder dir, which it makes, as the static
 // files of a C2SP tlog-tiles log: tiles of hashes and entries, and at last the
 // checkpoint that they lead to, with the cosignatures of witnesses where they have
-// cosigned that tree. It calls progress now and then with how many of
-// how many files are written.
+// cosigned that tree. When it fails it takes away what it has written; what it did
+// not live to take away has no checkpoint. It calls progress now and then with how
+// many of how many files are written.
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("export tiles to %s: the folder is not empty", dir)
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		return fmt.Errorf("export tiles to %s: the folder is not empty: name another one", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("export tiles: %w", err)
 	}
+	wasThere := err == nil
+	if err = export(ctx, r, dir, progress); err != nil {
+		err = errors.Join(err, takeAway(dir, wasThere))
+	}
+	return err
+}
+
+func export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	signed, c, err := r.SignedTree(ctx)
 	if err != nil {
 		return fmt.Errorf("export tiles: %w", err)
@@ -46,6 +61,14 @@ func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 	}
 	progress(len(tiles)+1, len(tiles)+1)
 	return nil
+}
+
+// takeAway takes away what was written into dir, and dir itself unless it was there.
+func takeAway(dir string, wasThere bool) error {
+	if !wasThere {
+		return os.RemoveAll(dir)
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(dir, "tile")), os.RemoveAll(filepath.Join(dir, c2sp.CheckpointPath)))
 }
 
 func writeTile(path string, data []byte) error {

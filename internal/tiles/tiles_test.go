@@ -2,6 +2,7 @@ package tiles
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -68,6 +69,29 @@ func TestExport_ForTessera(t *testing.T) {
 	defer r.Close()
 	if err := Export(t.Context(), r, to, func(int, int) {}); err == nil {
 		t.Error("it was written over what was there")
+	}
+}
+
+// An export that fails leaves nothing that the next one would stumble over.
+func TestExport_TakesAwayWhatIsNotAll(t *testing.T) {
+	l := write(t, "acme")
+	r, err := ledger.OpenTenant(l.dir, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	missing, empty := filepath.Join(t.TempDir(), "log"), t.TempDir()
+	for _, to := range []string{missing, empty} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := Export(ctx, r, to, func(int, int) { cancel() }); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", to, err)
+		}
+		if entries, err := os.ReadDir(to); len(entries) > 0 || errors.Is(err, os.ErrNotExist) != (to == missing) {
+			t.Errorf("%s: left are %v, %v", to, entries, err)
+		}
+		if err := Export(t.Context(), r, to, func(int, int) {}); err != nil {
+			t.Errorf("%s: the next one: %v", to, err)
+		}
 	}
 }
 

@@ -137,6 +137,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		return o.beforeServing(ctx, err)
 	}
 	defer func() { err = errors.Join(err, p.close()) }()
+	if err := p.sendKeyChanges(ctx); err != nil {
+		return o.beforeServing(ctx, err)
+	}
 	if p.tiles, err = listenTiles(ctx, o, p.keepers.StandsBy); err != nil {
 		return o.beforeServing(ctx, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,9 +15,10 @@ import (
 
 // keyShown is what others need to know to check, or to witness, the ledgers.
 type keyShown struct {
-	ID      string      `json:"id"`  // as reports name it
-	Key     string      `json:"key"` // verifier key
-	Ledgers []logOrigin `json:"ledgers"`
+	ID      string              `json:"id"`  // as reports name it
+	Key     string              `json:"key"` // verifier key
+	Ledgers []logOrigin         `json:"ledgers"`
+	Changes []ledger.KeyChanged `json:"changes,omitempty"` // that led to it, the oldest first
 }
 
 // logOrigin is a ledger as witnesses and monitors know it.
@@ -31,7 +33,9 @@ func keyCommand(shared *cli.Shared) *cobra.Command {
 		Short: "Show the verifier key, and what witnesses and monitors have to know",
 		Long: `Print the verifier key of the data directory, and of each ledger the origin: the
 two that a witness or monitor needs to watch it. With --tenant of that one alone.
-It reads ledger.pub and the names of the ledgers; the signing key is not touched.`,
+It reads ledger.pub and the names of the ledgers; the signing key is not touched.
+
+Where the key was changed (auditor key rotate) the changes that led to it follow.`,
 		Example: `  auditor key
   auditor key --json | jq -r .key > ledger.pub`,
 		Args: cobra.NoArgs,
@@ -48,9 +52,14 @@ It reads ledger.pub and the names of the ledgers; the signing key is not touched
 			for _, l := range shown.Ledgers {
 				fmt.Fprintf(out, "origin %s\n", l.Origin)
 			}
+			for _, c := range shown.Changes {
+				fmt.Fprintf(out, "%s %s in the place of %s, by %s: %s\n", c.Time.Format(time.RFC3339), c.To, c.From,
+					cli.Printable(c.By), cli.Printable(oneLine(c.Reason)))
+			}
 			return nil
 		},
 	}
+	cmd.AddCommand(rotateCommand(shared))
 	return cmd
 }
 
@@ -69,7 +78,11 @@ func showKey(shared *cli.Shared) (keyShown, error) {
 	if shared.Tenant != "" {
 		tenants = []string{shared.Tenant}
 	}
-	shown := keyShown{ID: ledger.KeyID(verifier), Key: text, Ledgers: make([]logOrigin, 0, len(tenants))}
+	changes, err := ledger.ReadKeyChanges(KeyDir(shared.DataDir))
+	if err != nil {
+		return keyShown{}, err
+	}
+	shown := keyShown{Changes: changes, ID: ledger.KeyID(verifier), Key: text, Ledgers: make([]logOrigin, 0, len(tenants))}
 	for _, tenant := range tenants {
 		origin, err := ledger.Origin(tenant)
 		if err != nil {

@@ -43,6 +43,7 @@ func PrintReport(out io.Writer, r ledger.Report) {
 	l.trusted(r)
 	l.witnesses(r.Witnesses)
 	l.redacted(r.Redacted)
+	l.keys(r)
 	if r.SetApart > 0 {
 		l.print("Set apart", "", plural(r.SetApart, "record", "records"))
 		for i, f := range r.Findings {

@@ -23,6 +23,9 @@ var ErrErased = errors.New("file still has what was erased")
 // the writer.
 const leaveTimeout = 10 * time.Second
 
+// lookTimeout is how long one waits who only looks, at many files perhaps.
+const lookTimeout = 2 * time.Second
+
 // File is an AgentFS file of a folder.
 type File struct {
 	Name  string // of the file
@@ -73,10 +76,10 @@ type Contents struct {
 }
 
 // Look returns what the file at path holds, and whether it is that of run, if one
-// is named. It wraps [ErrBusy] when another process has it open for long.
+// is named. It wraps [ErrBusy] when another process keeps it open.
 func Look(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
-	err := visit(ctx, path, leaveTimeout, func(f *file) (err error) {
+	err := visit(ctx, path, lookTimeout, func(f *file) (err error) {
 		if c.Calls, err = f.number(`SELECT count(*) FROM tool_calls`); err != nil || f.foreign {
 			return err
 		}
@@ -171,7 +174,7 @@ func visit(ctx context.Context, path string, patience time.Duration, read func(*
 	if err != nil {
 		return err
 	}
-	defer func() { err = unreadable(busy(errors.Join(err, conn.Close()))) }()
+	defer func() { err = withheld(path, unreadable(busy(errors.Join(err, conn.Close())))) }()
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
 	conn.SetBusyTimeout(patience)
@@ -190,6 +193,21 @@ func visit(ctx context.Context, path string, patience time.Duration, read func(*
 		}
 	}
 	return read(f)
+}
+
+// withheld returns that the file at path may not be written, where err comes of
+// that: who reads it locks it, and SQLite only says that it cannot.
+func withheld(path string, err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the others tell enough
+	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
+		f, denied := os.OpenFile(path, os.O_RDWR, 0)
+		if denied != nil {
+			return denied
+		}
+		return errors.Join(err, f.Close())
+	default:
+		return err
+	}
 }
 
 // disobeyed returns a run of which f still has what an order destroyed, "" if

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -28,8 +31,8 @@ type agentfsFile struct {
 	Part  int    `json:"part"`
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
-	Calls int64  `json:"calls"`           // rows of tool_calls
-	Own   int64  `json:"own"`             // of them, those that other tools recorded
+	Calls int64  `json:"calls"`           // rows of tool_calls; -1 cannot be told
+	Own   int64  `json:"own"`             // of them, those that other tools recorded; -1 cannot be told
 	Leaf  int64  `json:"leaf"`            // the last of the ledger that is in it; -1 is none
 	Busy  bool   `json:"busy,omitempty"`  // another process has it open: what it holds cannot be told
 	State string `json:"state,omitempty"` // why it cannot be read
@@ -42,7 +45,8 @@ func agentfsListCommand(shared *cli.Shared) *cobra.Command {
 		Short: "List a tenant's AgentFS files",
 		Long: `List the AgentFS files of a tenant: their ids, by which AgentFS tools open them,
 and what they hold. An agent has several, once one has about 100,000 calls; each
-run lies in one of them, with all of its calls, values and files: --run says which.`,
+run lies in one of them, with all of its calls, values and files: --run says which.
+A file that another process has open is listed as in use, and may be the one.`,
 		Example: `  auditor agentfs list --tenant acme
   auditor agentfs list --run r-42 --json`,
 		Args: cobra.NoArgs,
@@ -50,6 +54,15 @@ run lies in one of them, with all of its calls, values and files: --run says whi
 			files, err := lookAtFiles(cmd.Context(), AgentFSDir(shared.DataDir), shared.TenantOrDefault(), run)
 			if err != nil {
 				return err
+			}
+			if len(files) == 0 {
+				r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
+				if err != nil {
+					return err
+				}
+				if err := r.Close(); err != nil {
+					return err
+				}
 			}
 			if len(files) == 0 && run != "" {
 				return fmt.Errorf("no AgentFS file of tenant %q has run %q", shared.TenantOrDefault(), run)
@@ -69,7 +82,9 @@ func lookAtFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, e
 	}
 	files := make([]agentfsFile, 0, len(found))
 	for _, f := range found {
-		entry := agentfsFile{ID: f.ID(), Agent: f.Agent, Part: f.Part, Path: filepath.Join(dir, f.Name), Bytes: f.Bytes, Leaf: -1}
+		entry := agentfsFile{
+			ID: f.ID(), Agent: f.Agent, Part: f.Part, Path: filepath.Join(dir, f.Name), Bytes: f.Bytes, Calls: -1, Own: -1, Leaf: -1,
+		}
 		c, err := agentfs.Look(ctx, entry.Path, run)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -95,7 +110,11 @@ func printFiles(cmd *cobra.Command, shared *cli.Shared, files []agentfsFile) err
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	for _, f := range files {
-		fmt.Fprintf(w, "%s\t%s\tpart %d\t%d calls\t%d bytes\t%s\n", cli.Printable(f.ID), cli.Printable(f.Agent), f.Part, f.Calls, f.Bytes,
+		calls := "?"
+		if f.Calls >= 0 {
+			calls = strconv.FormatInt(f.Calls, 10)
+		}
+		fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", cli.Printable(f.ID), cli.Printable(f.Agent), f.Part, calls, f.Bytes,
 			cli.Printable(cmp.Or(f.State, f.Path)))
 	}
 	return w.Flush()
@@ -119,7 +138,8 @@ is in nobody's way. With --out .agentfs, AgentFS tools open the copies by id the
 
 A copy is one file, whole, for its owner alone. The auditor does not keep it up to
 date, and does not erase from it. A file of which something was erased is copied
-only when that is out of it.`,
+only when that is out of it, and one that another process has open when it is given
+back: the others are copied all the same, and the status is 1.`,
 		Example: `  auditor agentfs export --tenant acme --out .agentfs
   auditor agentfs export claude-code__default --out /tmp/copy --reason "quarterly review"`,
 		Args: cobra.ArbitraryArgs,
@@ -153,24 +173,38 @@ func (x agentfsExporting) run(cmd *cobra.Command, shared *cli.Shared, ids []stri
 		return fmt.Errorf("make folder: %w", err)
 	}
 	copies := make([]agentfsFile, 0, len(chosen))
+	var errs []error
 	for _, f := range chosen {
-		out := filepath.Join(x.out, f.Name)
-		if err := agentfs.Copy(cmd.Context(), filepath.Join(AgentFSDir(shared.DataDir), f.Name), out, records{r}); err != nil {
-			return err
+		c, err := copyFile(cmd.Context(), f, AgentFSDir(shared.DataDir), x.out, r)
+		if ctxErr := cmd.Context().Err(); ctxErr != nil {
+			return ctxErr
 		}
-		c, err := agentfs.Look(cmd.Context(), out, "")
 		if err != nil {
-			return fmt.Errorf("look at the copy: %w", err)
+			errs = append(errs, err)
+			continue
 		}
-		info, err := os.Stat(out)
-		if err != nil {
-			return err
-		}
-		copies = append(copies, agentfsFile{
-			ID: f.ID(), Agent: f.Agent, Part: f.Part, Path: out, Bytes: info.Size(), Calls: c.Calls, Own: c.Calls - c.Ours, Leaf: c.Leaf,
-		})
+		copies = append(copies, c)
 	}
-	return printFiles(cmd, shared, copies)
+	return errors.Join(append(errs, printFiles(cmd, shared, copies))...)
+}
+
+// copyFile copies a file of dir into the folder out, and says what the copy holds.
+func copyFile(ctx context.Context, f agentfs.File, dir, out string, r *ledger.Reader) (agentfsFile, error) {
+	path := filepath.Join(out, f.Name)
+	if err := agentfs.Copy(ctx, filepath.Join(dir, f.Name), path, records{r}); err != nil {
+		return agentfsFile{}, err
+	}
+	c, err := agentfs.Look(ctx, path, "")
+	if err != nil {
+		return agentfsFile{}, fmt.Errorf("look at the copy: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return agentfsFile{}, err
+	}
+	return agentfsFile{
+		ID: f.ID(), Agent: f.Agent, Part: f.Part, Path: path, Bytes: info.Size(), Calls: c.Calls, Own: c.Calls - c.Ours, Leaf: c.Leaf,
+	}, nil
 }
 
 // chooseFiles returns a tenant's files with the given ids, or all of them.
@@ -195,7 +229,9 @@ func chooseFiles(dir, tenant string, ids []string) ([]agentfs.File, error) {
 		if !ok {
 			return nil, fmt.Errorf("there is no AgentFS file %q of tenant %q: auditor agentfs list names them", id, tenant)
 		}
-		chosen = append(chosen, f)
+		if !slices.Contains(chosen, f) {
+			chosen = append(chosen, f)
+		}
 	}
 	return chosen, nil
 }

@@ -49,6 +49,7 @@ func TestCommand_AgentFS(t *testing.T) {
 		{"AlreadyThere", []string{"export", "--out", out}, 1},
 		{"OtherID", []string{"export", "nobody__acme", "--out", t.TempDir()}, 1},
 		{"OtherRun", []string{"list", "--run", "none"}, 1},
+		{"SameIDTwice", []string{"export", files[0].ID, files[0].ID, "--out", t.TempDir()}, 0},
 		{"NoFolder", []string{"export"}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -75,5 +76,39 @@ func TestCommand_AgentFS(t *testing.T) {
 	}
 	if accessed != 1 {
 		t.Errorf("got %d records of the export, want 1", accessed)
+	}
+}
+
+func TestCommand_AgentFSOfNobody(t *testing.T) {
+	if status, text := command(t, "agentfs", "list", "--data-dir", t.TempDir()); status != 1 {
+		t.Errorf("where there is no ledger: got status %d, want 1:\n%s", status, text)
+	}
+}
+
+// A file that cannot be read is listed as that, not as an empty one, and keeps
+// nobody from the others.
+func TestCommand_AgentFSFileNobodyCanRead(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
+	drain(t, b, dir)
+	broken := filepath.Join(AgentFSDir(dir), "0broken__acme.db")
+	if err := os.WriteFile(broken, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"--data-dir", dir, "--tenant", "acme"}
+	_, text := command(t, append([]string{"agentfs", "list", "--json"}, at...)...)
+	var files []agentfsFile
+	if err := json.Unmarshal([]byte(text), &files); err != nil || len(files) != 2 || files[0].Calls != -1 || files[0].Own != -1 || files[1].Calls <= 0 {
+		t.Errorf("got %v, %s, want the calls of the second alone", err, text)
+	}
+	if _, text = command(t, append([]string{"agentfs", "list"}, at...)...); strings.Contains(text, " 0 calls") || strings.Contains(text, "-1") {
+		t.Errorf("it says how many calls nobody can count:\n%s", text)
+	}
+	out := t.TempDir()
+	if status, text := command(t, append([]string{"agentfs", "export", "--out", out}, at...)...); status != 1 || !strings.Contains(text, files[1].ID) {
+		t.Errorf("got status %d, want 1, and the other file copied:\n%s", status, text)
+	}
+	if copies, err := os.ReadDir(out); err != nil || len(copies) != 1 || copies[0].Name() != files[1].ID+".db" {
+		t.Errorf("copies: got %v %v, want that of %s", copies, err, files[1].ID)
 	}
 }

@@ -107,7 +107,7 @@ func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 	for _, tt := range []struct {
 		run    string
 		forked bool
-	}{{"r2", false}, {"r3", true}} { // shorter than what is kept, and longer
+	}{{"r2", true}, {"r3", true}} { // shorter than what is kept, and longer
 		if err := Run(deadline(t), o); err != nil {
 			t.Fatal(err)
 		}

@@ -82,6 +82,11 @@ var ErrForked = errors.New("the ledger is not what it was when the kept checkpoi
 // an older copy, or one that is still read from the stream.
 var errBehind = errors.New("it is an older copy, or has to catch up")
 
+// errShort is wrapped beside [ErrForked] when the ledger is shorter than it was, and
+// was read from the stream as far: it has nothing to catch up with.
+var errShort = errors.New("it has been read from the stream as far: it was cut off, or was not there from the stream's beginning " +
+	"(a standby then begins with a copy of the ledger folder of the auditor that was)")
+
 // next returns the checkpoint that is to replace what is kept, nil when that is
 // the newest, or says why nothing may replace it.
 func (k *keeper) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
@@ -123,7 +128,11 @@ func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
 		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)
 	}
 	if now.Size < then.Size || now.Arrivals < then.Arrivals {
-		return fmt.Errorf("%w: it had %d leaves, and has %d: %w", ErrForked, then.Size, now.Size, errBehind)
+		why := errBehind
+		if read, was := now.Position, then.Position; read.Stream.Equal(was.Stream) && read.Sequence >= was.Sequence {
+			why = errShort
+		}
+		return fmt.Errorf("%w: it had %d leaves, and has %d: %w", ErrForked, then.Size, now.Size, why)
 	}
 	root, err := tlog.TreeHash(then.Size, hashes)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 
 // ledgers are those of some tenants, of a leaf each.
 type ledgers struct {
-	dir string
-	key note.Verifier
+	dir    string
+	key    note.Verifier
+	public string // the key, as text
 }
 
 func newLedgers(tb testing.TB, tenants ...string) ledgers {
@@ -49,7 +50,7 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 	if err := set.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	return ledgers{dir, verifier}
+	return ledgers{dir, verifier, key.Public()}
 }
 
 // keeper returns one that brings checkpoints to s.

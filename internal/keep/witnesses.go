@@ -86,6 +86,9 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 	if err != nil || c.Size == 0 { // nobody can take away what is not there
 		return err
 	}
+	if !w.policy.Check(signed).Log {
+		return errors.New("the policy's log lines name other keys than that of the ledgers: add a line with it, which auditor key prints")
+	}
 	path, err := ledger.Path(w.ledgerDir, tenant)
 	if err != nil {
 		return err
@@ -150,15 +153,15 @@ func (w *witnesses) ask(
 			answers <- said{i, line, err}
 		}()
 	}
-	lines, errs := make([][]byte, len(w.policy.Witnesses)), make([]error, len(w.policy.Witnesses)+1)
+	lines, errs := make([][]byte, len(w.policy.Witnesses)), make([]error, len(w.policy.Witnesses))
 	for range asked {
 		s := <-answers
 		lines[s.number], errs[s.number] = s.line, s.err
 	}
-	if asked == 0 {
-		errs[len(errs)-1] = errors.New("the policy asks for more than have a URL")
+	if err = errors.Join(errs...); err == nil { // all have who can be asked
+		err = errors.New("the policy asks for more than have a URL")
 	}
-	return append(bytes.Clone(signed), bytes.Join(lines, nil)...), errors.Join(errs...)
+	return append(bytes.Clone(signed), bytes.Join(lines, nil)...), err
 }
 
 // proveTree returns the proof that the tree of size leaves continues its first old.

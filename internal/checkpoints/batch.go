@@ -19,6 +19,7 @@ import (
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164
+	codeStoreFailed    = 10077 // with why in words
 )
 
 // errUnanswered is wrapped when it cannot be told whether something was stored.

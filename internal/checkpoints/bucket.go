@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -93,11 +94,19 @@ func (b *Bucket) forget() {
 	b.stream = nil
 }
 
+// isFull tells whether the server has refused a write for want of room in the bucket.
+func isFull(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum bytes")
+}
+
 // explain adds to an error how to mend it.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		return fmt.Errorf("%w: hooktrail nats init, with the rights of the owner, makes it", err)
+	case isFull(err):
+		return fmt.Errorf("%w: it is full: give it more with nats stream edit --max-bytes", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: does the auditor's user have the rights of docs/operations.md", err)
 	}

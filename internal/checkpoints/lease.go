@@ -45,6 +45,7 @@ type Lease struct {
 	revision uint64
 	seen     time.Time // when this revision was seen first; zero: not seen since a failure
 	asked    bool      // nobody has to be quiet before they are asked the first time
+	taken    int       // how often it became ours
 
 	mu      sync.Mutex // guards what follows, within turn or without
 	held    bool
@@ -90,6 +91,14 @@ func (l *Lease) Answered() bool {
 	return r.Holder != "" && r.Holder != l.id && l.asked && r.Writer == r.Holder
 }
 
+// Taken is how often the lease became ours: once more than before also when it was
+// gone, with all that is in the bucket, from under us.
+func (l *Lease) Taken() int {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	return l.taken
+}
+
 // Step looks at the lease and does what is due: answers who asks, asks a holder
 // that is quiet, takes the lease of one that does not answer. It returns an error
 // only if the bucket could not be read or written.
@@ -122,18 +131,18 @@ func (l *Lease) Step(ctx context.Context) error {
 
 // see takes in what lies there.
 func (l *Lease) see(e Entry) {
-	if e.Revision == l.revision && !l.seen.IsZero() {
+	var r record
+	if e.Data != nil {
+		var err error
+		if r, err = parseRecord(e.Data); err != nil {
+			r = record{Holder: "unreadable"} // who wrote that will not answer
+		}
+	}
+	// In a bucket that was made anew somebody else's may have the same revision.
+	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}
-	l.revision, l.seen, l.record = e.Revision, l.now(), record{}
-	if e.Data == nil {
-		return
-	}
-	r, err := parseRecord(e.Data)
-	if err != nil {
-		r = record{Holder: "unreadable"} // who wrote that will not answer
-	}
-	l.record = r
+	l.revision, l.seen, l.record = e.Revision, l.now(), r
 }
 
 // due returns what is to be written now, if anything is.
@@ -157,6 +166,9 @@ func (l *Lease) write(ctx context.Context, r record) error {
 	revision, err := l.bucket.put(ctx, write{subject: l.subject, data: r.encode(), revision: l.revision})
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.key, err)
+	}
+	if r.Holder == l.id && l.record.Holder != l.id {
+		l.taken++
 	}
 	l.record, l.revision, l.seen, l.asked = r, revision, l.now(), true
 	return nil

@@ -63,6 +63,31 @@ func wantNewest(tb testing.TB, b *Bucket, tenant, signed string) Entry {
 	return e
 }
 
+// A bucket that was made anew counts from 1 again: what another one wrote there is
+// not ours for having the number that ours had.
+func TestLease_SameRevisionInANewBucket(t *testing.T) {
+	js := broker(t)
+	old, c := At(js, subjects.Space{}), newClock()
+	l := old.Lease(Contender{Durable: "auditor", now: c.now})
+	step(t, l)
+	stream, err := js.Stream(t.Context(), subjects.Space{}.CheckpointStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), subjects.Space{}.CheckpointStream()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), stream.CachedInfo().Config); err != nil {
+		t.Fatal(err)
+	}
+	other := At(js, subjects.Space{}).Lease(Contender{Durable: "auditor", now: c.now})
+	step(t, other)
+	step(t, l)
+	if l.Held() || !other.Held() {
+		t.Errorf("got %v and %v, want only the other one's turn", l.Held(), other.Held())
+	}
+}
+
 // TestLease_StoppedHolderStoresNothing is the heart of it: who was stopped, and
 // goes on after another one took over, holds nothing, and what it had in hand is
 // refused, also under keys that the other one has not written.

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
 )
@@ -36,6 +39,8 @@ type bucketKeeper struct {
 
 	mu       sync.Mutex // guards what follows
 	leading  bool       // as was logged
+	yielded  bool       // it was logged that another auditor has the turn
+	taken    int        // turns for which everything was brought
 	stepped  bool       // the lease was read once
 	failures int        // in a row
 	failed   error      // the latest
@@ -52,15 +57,16 @@ func newBucketKeeper(o Options) *bucketKeeper {
 }
 
 // leads reports whether this auditor may bring checkpoints elsewhere. Where the
-// bucket has never been reached, and nobody stands by, the other places must do
-// without it.
+// bucket has never been reached or was deleted, and nobody stands by, the other places
+// must do without it.
 func (b *bucketKeeper) leads() bool {
 	if b == nil || b.lease.Held() {
 		return true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.stepped && b.failures > 0 && !b.opts.Contender.Standby
+	gone := errors.Is(b.failed, jetstream.ErrStreamNotFound) // nobody has a turn where there is no bucket
+	return (!b.stepped || gone) && b.failures > 0 && !b.opts.Contender.Standby
 }
 
 // standsBy reports whether another auditor is the one that shows checkpoints.
@@ -124,11 +130,16 @@ func (b *bucketKeeper) note(ctx context.Context, err error) {
 // auditor's, who brings everything then: it does not know what the one before has
 // brought.
 func (b *bucketKeeper) turn(ctx context.Context, held bool) (taken bool) {
+	n := b.lease.Taken()
 	b.mu.Lock()
-	before := b.leading
-	b.leading = held
+	before, again := b.leading, n != b.taken
+	b.leading, b.taken = held, n
+	b.yielded = b.yielded && !held
 	b.mu.Unlock()
-	if before == held {
+	if before == held && !again {
+		if !held && b.lease.Answered() {
+			b.yield(ctx)
+		}
 		return false
 	}
 	b.notes.forget()
@@ -137,9 +148,25 @@ func (b *bucketKeeper) turn(ctx context.Context, held bool) (taken bool) {
 		b.logger.InfoContext(ctx, "this auditor keeps checkpoints from now on", "bucket", b.bucket.Name())
 		return true
 	}
-	holder, _ := b.lease.Holder()
-	b.logger.WarnContext(ctx, "another auditor keeps checkpoints now: this one stands by", "bucket", b.bucket.Name(), "holder", holder)
+	b.yield(ctx)
 	return false
+}
+
+// yield logs, once for each time, that another auditor has the turn.
+func (b *bucketKeeper) yield(ctx context.Context) {
+	b.mu.Lock()
+	told := b.yielded
+	b.yielded = true
+	b.mu.Unlock()
+	if told {
+		return
+	}
+	holder, _ := b.lease.Holder()
+	level := slog.LevelWarn
+	if b.opts.Contender.Standby {
+		level = slog.LevelInfo
+	}
+	b.logger.Log(ctx, level, "another auditor keeps checkpoints now: this one stands by", "bucket", b.bucket.Name(), "holder", holder)
 }
 
 // failure returns why the bucket cannot be used, nil when it can.
@@ -158,6 +185,9 @@ func (b *bucketKeeper) failure() error {
 // round brings, or compares, the checkpoints of tenants.
 func (b *bucketKeeper) round(ctx context.Context, tenants []string) {
 	for chunk := range slices.Chunk(tenants, putAtOnce) {
+		if b.over(ctx, chunk...) {
+			continue
+		}
 		switch _, other := b.lease.Holder(); {
 		case b.lease.Held():
 			b.put(ctx, chunk)
@@ -208,7 +238,10 @@ func (b *bucketKeeper) put(ctx context.Context, tenants []string) {
 // placed returns the checkpoints of tenants that the bucket has not.
 func (b *bucketKeeper) placed(ctx context.Context, tenants []string) []checkpoints.Placed {
 	placed := make([]checkpoints.Placed, 0, len(tenants))
-	for _, tenant := range tenants {
+	for i, tenant := range tenants {
+		if b.over(ctx, tenants[i:]...) {
+			break
+		}
 		signed, revision, err := b.prepare(ctx, tenant)
 		if err != nil || signed == nil {
 			b.done(ctx, tenant, err)

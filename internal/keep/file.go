@@ -74,6 +74,9 @@ func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) e
 // Kept returns the checkpoint of tenant for a verification.
 func (f File) Kept(ctx context.Context, tenant string) ledger.Kept {
 	k := ledger.Kept{From: string(f)}
+	if path, err := f.path(tenant); err == nil {
+		k.From = path
+	}
 	k.Note, _, k.Err = f.load(ctx, tenant)
 	if k.Err == nil && k.Note == nil {
 		k.Err = fs.ErrNotExist

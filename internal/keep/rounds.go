@@ -43,6 +43,7 @@ type rounds struct {
 	mu      sync.Mutex // guards what follows
 	pending map[string]bool
 	failed  map[string]error // by tenant: why its checkpoint is not there
+	late    string           // the first tenant that the last round had no time for; empty: it had for all
 }
 
 func newRounds(o Options, where string, bring func(context.Context, string) error) *rounds {
@@ -101,10 +102,7 @@ func (r *rounds) round(ctx context.Context) {
 	if !r.leads() {
 		return
 	}
-	r.mu.Lock()
-	tenants := slices.Sorted(maps.Keys(r.pending))
-	clear(r.pending)
-	r.mu.Unlock()
+	tenants := r.take()
 	if r.limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.limit)
@@ -118,11 +116,41 @@ func (r *rounds) round(ctx context.Context) {
 	group.SetLimit(r.abreast)
 	for _, tenant := range tenants {
 		group.Go(func() error {
+			if r.over(ctx, tenant) {
+				return nil
+			}
 			r.done(ctx, tenant, r.bring(ctx, tenant))
 			return nil
 		})
 	}
 	_ = group.Wait() // done has noted what failed
+}
+
+// take returns the tenants whose checkpoints are to be brought, those first that the
+// round before had no time for.
+func (r *rounds) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tenants := slices.Sorted(maps.Keys(r.pending))
+	clear(r.pending)
+	first, _ := slices.BinarySearch(tenants, r.late)
+	r.late = ""
+	return slices.Concat(tenants[first:], tenants[:first])
+}
+
+// over reports whether the time of a round is over, before that of tenants was
+// brought: no failure of the place, they have the next round.
+func (r *rounds) over(ctx context.Context, tenants ...string) bool {
+	if ctx.Err() == nil || len(tenants) == 0 {
+		return false
+	}
+	r.again(tenants)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.late == "" {
+		r.late = tenants[0]
+	}
+	return true
 }
 
 // done notes what came of a tenant's checkpoint, and logs it when that changed.

@@ -1,0 +1,103 @@
+package keep
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/checkpoints"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// atBroker returns what keeps the checkpoints of l in the bucket of a broker, and
+// has its turn there, and the bucket's stream.
+func (l ledgers) atBroker(tb testing.TB, s *natstest.Server, file File) (*Keepers, *checkpoints.Bucket, jetstream.Stream) {
+	tb.Helper()
+	js := s.JetStream(tb)
+	bucket := checkpoints.At(js, subjects.Space{})
+	k := New(Options{
+		LedgerDir: l.dir, Keys: note.VerifierList(l.key), File: file, Bucket: bucket, Contender: checkpoints.Contender{Durable: "auditor"},
+	})
+	if !k.bucket.step(tb.Context()) {
+		tb.Fatal("it has not the turn")
+	}
+	k.bucket.rounds.round(tb.Context())
+	stream, err := js.Stream(tb.Context(), subjects.Space{}.CheckpointStream())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k, bucket, stream
+}
+
+func newest(tb testing.TB, b *checkpoints.Bucket, tenant string) string {
+	tb.Helper()
+	e, err := b.Newest(tb.Context(), tenant)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(e.Data)
+}
+
+// Who deletes the bucket does not keep checkpoints from the other places.
+func TestKeepers_BucketDeletedMeanwhile(t *testing.T) {
+	l := newLedgers(t, "acme")
+	synctest.Test(t, func(t *testing.T) {
+		s := natstest.Start(t)
+		file := filepath.Join(t.TempDir(), "{tenant}")
+		k, _, _ := l.atBroker(t, s, File(file))
+		if err := s.JetStream(t).DeleteStream(t.Context(), subjects.Space{}.CheckpointStream()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(checkpoints.Trust)
+		k.bucket.step(t.Context())
+		for _, r := range k.all {
+			r.changed("acme")
+			r.round(t.Context())
+		}
+		if kept := File(file).Kept(t.Context(), "acme"); kept.Err != nil || string(kept.Note) != l.newest(t, "acme") {
+			t.Errorf("in the file: %q, %v", kept.Note, kept.Err)
+		}
+	})
+}
+
+// What was in a bucket that was emptied comes back, also of ledgers that do not grow.
+func TestKeepers_BucketPurgedMeanwhile(t *testing.T) {
+	l := newLedgers(t, "acme")
+	k, bucket, stream := l.atBroker(t, natstest.Start(t, natstest.Options{AllowTamper: true}), "")
+	want := l.newest(t, "acme")
+	if got := newest(t, bucket, "acme"); got != want {
+		t.Fatalf("at first: got %q", got)
+	}
+	if err := stream.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k.bucket.step(t.Context())
+	k.bucket.rounds.round(t.Context())
+	if got := newest(t, bucket, "acme"); got != want {
+		t.Errorf("got %q, %v", got, k.Failure())
+	}
+}
+
+func TestKeepers_BucketFull(t *testing.T) {
+	l := newLedgers(t, "acme", "other")
+	s := natstest.Start(t, natstest.Options{AllowTamper: true})
+	k, _, stream := l.atBroker(t, s, "")
+	config := stream.CachedInfo().Config
+	config.MaxBytes = 1
+	if _, err := s.JetStream(t).UpdateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	grown := newLedgers(t, "more")
+	k.bucket.ledgerDir, k.bucket.keys = grown.dir, note.VerifierList(grown.key)
+	k.bucket.changed("more")
+	k.bucket.rounds.round(t.Context())
+	if err := k.Failure(); err == nil || !strings.Contains(err.Error(), "--max-bytes") {
+		t.Errorf("got %v, want how to mend it", err)
+	}
+}

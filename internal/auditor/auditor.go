@@ -28,7 +28,8 @@ const (
 	// comes first. A batch holds more, of many tenants: each commit costs one of
 	// them the time that the disk takes, whatever it holds.
 	signEvents  = 1000
-	batchEvents = 8 * signEvents
+	batchEvents = 32 * signEvents
+	batchBytes  = 32 << 20
 	batchLinger = 200 * time.Millisecond
 
 	// What the AgentFS files get to catch up when the auditor stops.
@@ -185,6 +186,17 @@ func (o Options) durable() string {
 	return durable
 }
 
+// reading returns how the stream is read into p.
+func (p *projected) reading() consume.Options {
+	o := p.opts
+	return consume.Options{
+		Durable: o.durable(), Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
+		Batch: batchEvents, BatchBytes: batchBytes, Linger: batchLinger,
+		Drain: o.Drain, Logger: o.Logger, Progress: p.progress,
+		OnStreamChanged: p.streamChanged, OnHole: p.hole, Passed: p.passedBefore, Expected: p.expected,
+	}
+}
+
 // beforeServing returns what Run returns when it ends before it has begun.
 func (o Options) beforeServing(ctx context.Context, err error) error {
 	// Asked to stop, while it waited for another process or read its state.
@@ -217,15 +229,7 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 		wg.Go(func() { past.run(beside) })
 		wg.Go(func() { p.sender.run(beside) })
 	}
-	opts := consume.Options{
-		Durable: o.durable(), Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
-		Batch: batchEvents, Drain: o.Drain, Logger: o.Logger, Progress: p.progress,
-		OnStreamChanged: p.streamChanged, OnHole: p.hole, Passed: p.passedBefore, Expected: p.expected,
-	}
-	if !o.Drain {
-		opts.Linger = batchLinger
-	}
-	err := consume.Run(ctx, o.Broker.JetStream(), opts, p)
+	err := consume.Run(ctx, o.Broker.JetStream(), p.reading(), p)
 	stop()
 	wg.Wait()
 	err = errors.Join(err, finish(ctx, o, p, files))

@@ -16,9 +16,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
-// syncEvery is how often the AgentFS files are brought up to date: other
-// programs open them too.
-const syncEvery = time.Second
+const (
+	// syncEvery is how often the AgentFS files are brought up to date: other
+	// programs open them too.
+	syncEvery = time.Second
+	// Where many of them grow at once that takes its time, and the next round begins
+	// the later: each is opened, committed and closed. This is the latest.
+	syncLatest = 30 * time.Second
+)
 
 // syncAtOnce is how many tenants' files are written beside each other: one that
 // has much to catch up with does not hold up the others, and disks do several
@@ -59,7 +64,7 @@ func (s *fileSync) changed(tenant string) {
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
-	files, clock := time.NewTicker(syncEvery), time.NewTicker(renewEvery)
+	files, clock := time.NewTimer(syncEvery), time.NewTicker(renewEvery)
 	defer files.Stop()
 	defer clock.Stop()
 	for {
@@ -69,9 +74,11 @@ func (s *fileSync) run(ctx context.Context, tick func()) {
 		case <-clock.C:
 			tick()
 		case <-files.C:
+			began := time.Now()
 			if err := s.sync(ctx); ctx.Err() == nil {
 				s.tell(ctx, err)
 			}
+			files.Reset(min(max(syncEvery, 4*time.Since(began)), syncLatest))
 		}
 	}
 }

@@ -210,11 +210,7 @@ func (r *rebuilding) fold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = consume.Run(ctx, r.Broker.JetStream(), consume.Options{
-		Durable: o.durable(), Space: r.Broker.Space(), Tenant: r.Tenant, Foreign: true,
-		Batch: batchEvents, Drain: true, Logger: r.Logger, Progress: p.progress,
-		OnStreamChanged: p.streamChanged, OnHole: p.hole, Passed: p.passedBefore, Expected: p.expected,
-	}, p)
+	err = consume.Run(ctx, r.Broker.JetStream(), p.reading(), p)
 	if err := errors.Join(err, p.heldBack(), p.close()); err != nil {
 		return err
 	}

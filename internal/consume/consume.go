@@ -82,7 +82,7 @@ type Options struct {
 
 	Batch      int           // messages per Apply at most, 1000 by default
 	BatchBytes int           // bytes per Apply at most, give or take a message; 8 MiB by default
-	Linger     time.Duration // how long a batch that is not full waits for more; by default it does not
+	Linger     time.Duration // how long a batch that is not full waits for more, while a drain knows of more; by default it does not
 
 	Drain       bool          // handle all up to the stream's last message at start, then return nil
 	AckWait     time.Duration // of the durable, 60 s by default

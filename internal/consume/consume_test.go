@@ -42,6 +42,19 @@ func TestRun_DrainHandlesAllAndReturns(t *testing.T) {
 	check(t, p, upTo(25))
 }
 
+// Few full batches cost a projection less than many; at the end nobody waits.
+func TestRun_DrainFillsItsBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		js, p, began := natstest.Start(t).JetStream(t), newMemory(), time.Now()
+		publish(t, js, "acme", 1, 25)
+		drain(t, js, consume.Options{Batch: 100, Linger: time.Hour}, p)
+		check(t, p, upTo(25))
+		if took := time.Since(began); p.calls != 1 || took >= time.Hour {
+			t.Errorf("%d batches in %v, want one at once", p.calls, took)
+		}
+	})
+}
+
 func TestRun_OneTenant(t *testing.T) {
 	js := natstest.Start(t).JetStream(t)
 	for i := range 10 {

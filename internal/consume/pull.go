@@ -165,7 +165,8 @@ func (r *reader) collect(ctx context.Context, in *inbox, msg jetstream.Msg) (mor
 		select {
 		case msg, ok = <-r.messages:
 		default:
-			if linger == nil {
+			// Who drains does not wait for more than there is.
+			if linger == nil || r.draining && in.pending == 0 {
 				return true, nil
 			}
 			select {

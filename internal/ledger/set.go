@@ -10,12 +10,25 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// maxOpen is how many ledgers a [Set] keeps open, each with three files.
-const maxOpen = 256
+// maxOpen is how many ledgers a [Set] keeps open where the process may have files
+// enough. To open a ledger for one batch, and close it behind that, costs the disk
+// four times as much as the batch.
+const maxOpen = 1024
+
+// openLimit returns how many ledgers a Set keeps open: what takes a quarter of the
+// files that the process may have open. Each has four descriptors.
+func openLimit() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return maxOpen / 8
+	}
+	return int(min(max(files.Cur/16, maxBeside), maxOpen))
+}
 
 // Set is the ledgers of all tenants below one folder, open for writing. The ones
 // that were used last stay open, and share one cache. It belongs to one
@@ -37,7 +50,7 @@ func OpenSet(dir string, opts Options) *Set {
 	if opts.CacheBytes <= 0 {
 		opts.CacheBytes = 64 << 20
 	}
-	return &Set{dir: dir, opts: opts, limit: maxOpen, open: make(map[string]*list.Element), recent: list.New()}
+	return &Set{dir: dir, opts: opts, limit: openLimit(), open: make(map[string]*list.Element), recent: list.New()}
 }
 
 // Ledger returns the ledger of tenant, opened or made as [Open] does. It may

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
@@ -143,6 +144,7 @@ func (r replaying) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledge
 		return fmt.Errorf("--subject needs a broker: %w", err)
 	}
 	defer nc.Close()
+	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // of what LastError tells, too
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "replay")
 	defer bar.Finish()
 	flush := func() error {
@@ -154,8 +156,13 @@ func (r replaying) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledge
 		}
 		return nil
 	}
+	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
-		return nc.Publish(r.subject, e.Bytes)
+		err := nc.Publish(r.subject, e.Bytes)
+		if err == nil && first { // who may not publish here need not send all
+			first, err = false, flush()
+		}
+		return err
 	}); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -185,6 +187,38 @@ func TestReplay_ToTheEmbeddedBroker(t *testing.T) {
 	}
 	if err := sub.Unsubscribe(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whom the broker refuses hears it once, and at once: not for each event.
+func TestReplay_WithoutTheRight(t *testing.T) {
+	dir := t.TempDir()
+	b, err := broker.Open(deadline(t), broker.Options{DataDir: dir, Name: "test", Role: subjects.Owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 50)
+	drain(t, b, dir)
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr")) // what libraries print there
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stderr
+	os.Stderr = stderr
+	status, _, errs := commandBoth(t, "replay", "--data-dir", dir, "--tenant", "acme", "--run", "r1",
+		"--subject", "replay.acme", "--nats-url", b.URL()) // as a local client without credentials
+	os.Stderr = before
+	if err := stderr.Close(); err != nil {
+		t.Fatal(err)
+	}
+	errs += string(readFile(t, stderr.Name()))
+	if status != 1 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, "replay.acme") {
+		t.Errorf("got status %d:\n%s", status, errs)
 	}
 }
 

@@ -178,7 +178,7 @@ func TestErased_Tampered(t *testing.T) {
 func TestErased_Tables(t *testing.T) {
 	e, _ := erased(t)
 	for format, want := range map[Format]string{
-		JSONL: `"removed":"erased","order":18,"record":null}`, CSV: ",,erased,18\n", Parquet: "erased",
+		JSONL: `"run":"r-1","time":"2026-11-20T09:00:0`, CSV: ",,erased,18\n", Parquet: "erased",
 	} {
 		var out bytes.Buffer
 		if err := WriteTable(t.Context(), &out, e.reader, format, Options{}); err != nil {

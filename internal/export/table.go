@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Format is a form in which records are written for programs that analyse them.
@@ -107,13 +108,25 @@ type jsonLine struct {
 	Hash    string         `json:"sha256"`
 	Removed ledger.Word    `json:"removed,omitempty"` // what became of the record, whose bytes are gone
 	Order   int64          `json:"order,omitempty"`   // the leaf of the order
+
+	// What else the leaf says, where the record does not.
+	Producer string      `json:"producer,omitempty"`
+	Sequence uint64      `json:"sequence,omitempty"`
+	Kind     events.Kind `json:"kind,omitempty"`
+	ID       string      `json:"id,omitempty"`
+	Run      string      `json:"run,omitempty"`
+	Time     time.Time   `json:"time,omitzero"`
 }
 
 func (t *jsonTable) write(e ledger.Entry) error {
-	head, err := json.Marshal(jsonLine{
+	line := jsonLine{
 		Leaf: e.Leaf, Class: e.Class, Finding: e.Finding, Epoch: e.Epoch, Stream: e.StreamSequence,
 		Stored: e.Stored, Hash: e.Hash.String(), Removed: e.Removal.Word, Order: e.Removal.Order,
-	})
+	}
+	if e.Removal.Done() || e.Class == ledger.ClassQuarantine {
+		line.Producer, line.Sequence, line.Kind, line.ID, line.Run, line.Time = e.Producer, e.Sequence, e.Kind, e.ID, e.Run, e.Time
+	}
+	head, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
+// MaxPolicyBytes is how long a policy may be.
+const MaxPolicyBytes = 256 << 10
+
 const (
-	maxPolicyBytes = 256 << 10
 	maxPolicyNames = 256 // logs, witnesses and groups, of each so many
 	maxKeyUses     = 100 // signatures that a note may have
 )
@@ -67,8 +69,8 @@ var errPolicy = errors.New("not a witness policy")
 
 // ParsePolicy reads a policy. Its errors name the line.
 func ParsePolicy(text []byte) (Policy, error) {
-	if len(text) > maxPolicyBytes {
-		return Policy{}, fmt.Errorf("%w: it has more than %d bytes", errPolicy, maxPolicyBytes)
+	if len(text) > MaxPolicyBytes {
+		return Policy{}, fmt.Errorf("%w: it has more than %d bytes", errPolicy, MaxPolicyBytes)
 	}
 	p := policyParser{names: make(map[string]component), member: make(map[component]string), quorum: 0}
 	for i, line := range strings.Split(string(text), "\n") {

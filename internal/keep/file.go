@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -54,11 +55,32 @@ func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	signed, err := os.ReadFile(path)
+	signed, err := readKept(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
 	return signed, 0, err
+}
+
+// maxKept bounds what is read as a signed note, by whoever put it there.
+const maxKept = 1 << 20
+
+// readKept reads a file that others may write to: it neither waits for one that is a
+// pipe, nor takes in one that has no end.
+func readKept(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxKept {
+		return nil, fmt.Errorf("%s is no file with a checkpoint: it is %s, of %d bytes", path, info.Mode(), info.Size())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := io.ReadAll(io.LimitReader(f, maxKept))
+	return signed, errors.Join(err, f.Close())
 }
 
 // store implements shelf. The file is the old one or the new one, whole, at any

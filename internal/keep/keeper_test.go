@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +96,28 @@ func TestKeeper_FileCannotBeWritten(t *testing.T) {
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != l.newest(t, "acme") {
 		t.Errorf("got %q, %v", kept, err)
+	}
+}
+
+// Who can write to the place of a checkpoint can neither stop the auditor there nor
+// have it take in more than it has room for.
+func TestKeeper_PlaceWithoutAnEnd(t *testing.T) {
+	l := newLedgers(t, "acme")
+	dir := t.TempDir()
+	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(huge, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{pipe, huge} {
+		if err := l.keeper(File(file)).keep(t.Context(), "acme"); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("got %v, want an error that names %s", err, file)
+		}
 	}
 }
 

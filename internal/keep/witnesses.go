@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -28,8 +29,12 @@ const PolicyUsage = "`file` with the policy (C2SP tlog-policy) that names witnes
 
 // ReadPolicy reads the file of a policy.
 func ReadPolicy(file string) (*c2sp.Policy, error) {
-	text, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	if err != nil {
+		return nil, fmt.Errorf("witness policy: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, c2sp.MaxPolicyBytes+1))
+	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("witness policy: %w", err)
 	}
 	policy, err := c2sp.ParsePolicy(text)
@@ -176,6 +181,12 @@ func (w *witnesses) askOne(ctx context.Context, tenant string, number int, c wit
 	at := seat{tenant, number}
 	old, err := w.seats.ask(at)
 	if err == nil {
+		var unproved error
+		prove := c.Prove
+		c.Prove = func(ctx context.Context, old int64) (proof []tlog.Hash, err error) {
+			proof, unproved = prove(ctx, old)
+			return proof, unproved
+		}
 		var line []byte
 		limited, cancel := context.WithTimeout(ctx, witnessLimit)
 		defer cancel()
@@ -183,7 +194,8 @@ func (w *witnesses) askOne(ctx context.Context, tenant string, number int, c wit
 			w.seats.signed(ctx, at, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		if ctx.Err() == nil {
+		// What one ledger cannot prove is no fault of the witness: it is asked about others.
+		if ctx.Err() == nil && unproved == nil {
 			w.seats.failed(ctx, at, err, w.policy.Witnesses[number].Name)
 		}
 	}

@@ -1,12 +1,17 @@
 package keep
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/witness"
 	"github.com/hooktrail/hooktrail/internal/witnesstest"
 )
 
@@ -31,5 +36,28 @@ func TestWitnesses_PolicyThatCannotBeMet(t *testing.T) {
 				t.Errorf("got %v, want %q in it", err, tt.want)
 			}
 		})
+	}
+}
+
+// A ledger that cannot prove how it has grown does not keep witnesses from others.
+func TestWitnesses_LedgerWithoutProof(t *testing.T) {
+	l := newLedgers(t, "acme")
+	one := witnesstest.New(t, "w1.example")
+	policy, err := c2sp.ParsePolicy([]byte("witness W1 " + one.VerifierKey + " " + one.URL + "\nquorum W1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWitnesses(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key), Witnesses: &policy}.withDefaults())
+	defer w.release()
+	w.seats.signed(t.Context(), seat{"acme", 0}, 1, "W1")
+	_, err = w.askOne(t.Context(), "acme", 0, witness.Checkpoint{
+		Note: []byte(l.newest(t, "acme")), Size: 2,
+		Prove: func(context.Context, int64) ([]tlog.Hash, error) { return nil, ledger.ErrDamaged },
+	})
+	if !errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("got %v, want what is wrong", err)
+	}
+	if _, err := w.seats.ask(seat{"other", 0}); err != nil {
+		t.Errorf("about another ledger: %v", err)
 	}
 }

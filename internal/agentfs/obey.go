@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -209,9 +210,15 @@ func (f *file) removeEmpty(folders map[string]bool) error {
 func parentOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 0)] }
 
 // compact writes the whole of a file anew, into no more pages than it needs, and
-// empties its log.
+// empties its log. The copy lies beside the file meanwhile, not in /tmp, which
+// containers may not write to.
 func (f *file) compact() error {
-	if err := execute(f.conn, []string{"VACUUM"}); err != nil {
+	paths, err := f.texts("SELECT file FROM pragma_database_list WHERE name = 'main'")
+	if err != nil || len(paths) != 1 {
+		return errors.Join(err, errors.New("its path is not known"))
+	}
+	folder := strings.ReplaceAll(filepath.Dir(paths[0]), "'", "''")
+	if err := execute(f.conn, []string{"PRAGMA temp_store_directory='" + folder + "'", "VACUUM"}); err != nil {
 		return err
 	}
 	left, err := number(f.conn, "PRAGMA wal_checkpoint(TRUNCATE)")

@@ -99,7 +99,7 @@ func (f *ordering) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 	}
 	done, err := f.await(cmd, shared, r, ids)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the order is signed and on record, and takes effect when the auditor has sent it and read it back)", err)
+		return nil, fmt.Errorf("%w (the order is signed and on record, and stays so)", err)
 	}
 	return done, nil
 }
@@ -130,7 +130,7 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 				return nil, fmt.Errorf("nothing reads it any more, but the ledger's file or log still has it: the auditor writes that anew, "+
 					"and goes on trying while a reader or a full disk is in the way (its log and readiness tell): %w", ctx.Err())
 			}
-			return nil, fmt.Errorf("wait for the order's effect: %w", ctx.Err())
+			return nil, fmt.Errorf("wait for the order's effect, which it has when the auditor has sent it and read it back: %w", ctx.Err())
 		case <-tick.C:
 		}
 	}

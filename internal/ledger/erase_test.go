@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -316,6 +317,15 @@ func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	}
 	if unclean, err := Unclean(dir, "acme"); err != nil || unclean || l.Unclean() {
 		t.Errorf("unclean: %v, %v", unclean, err)
+	}
+	// What SQLite needs room for meanwhile lies on the disk of the ledger.
+	if err := sqlitex.ExecuteTransient(l.conn, "PRAGMA temp_store_directory", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		if got := stmt.ColumnText(0); got != filepath.Dir(path) {
+			t.Errorf("written anew in %s, want %s", got, filepath.Dir(path))
+		}
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
 	}
 	if found := remains(t, dir, secret("r-1")); len(found) > 0 {
 		t.Errorf("still there: %v", found)

@@ -52,6 +52,28 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// TestHold_StaysInTheWay has an order that was given before a hold come behind it,
+// and come once more, as it was signed, when that is lifted: nothing is destroyed.
+func TestHold_StaysInTheWay(t *testing.T) {
+	dir, key, f := t.TempDir(), testKey(t), newFeed("acme")
+	f.secretive("coder/e4", "r-1", "jane", 10)
+	path := write(t, dir, key, f, 100)
+	erase := resolved(t, path, eraseRun("r-1"))
+	erase.ID = events.NewID()
+	h := f.order(t, key, resolved(t, path, Order{Action: events.AuditHold, Selection: OrderSelection{Run: "r-1"}}))
+	f.order(t, key, erase)
+	f.order(t, key, Order{Action: events.AuditLift, Hold: h.ID})
+	f.order(t, key, erase)
+	continued(t, dir, key, f, 3)
+	r := checked(t, path, key)
+	if r.Integrity != Verified || r.Redacted.Erased != 0 || len(r.Redacted.Orders) != 3 || r.Redacted.Orders[1].Effect != EffectHeld {
+		t.Errorf("%s, redacted %+v: %v", r.Integrity, r.Redacted, r.Problems)
+	}
+	if len(remains(t, dir, secret("r-1"))) == 0 {
+		t.Error("it was destroyed")
+	}
+}
+
 // TestHold_OfSomethingElse holds what the order to erase is not about.
 func TestHold_OfSomethingElse(t *testing.T) {
 	dir, key, f := t.TempDir(), testKey(t), newFeed("acme")

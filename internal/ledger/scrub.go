@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -107,9 +108,13 @@ func (l *Ledger) scrub(ctx context.Context) error {
 	return atomicfile.SyncDir(folder)
 }
 
-// vacuum writes the file anew. A file of a gigabyte is not held in memory for it.
+// vacuum writes the file anew. A file of a gigabyte is not held in memory for it,
+// nor put on another disk: SQLite takes /tmp otherwise, which containers may not
+// write to.
 func (l *Ledger) vacuum() error {
+	folder := strings.ReplaceAll(filepath.Dir(l.path), "'", "''")
 	return errors.Join(
+		exec(l.conn, "PRAGMA temp_store_directory='"+folder+"'"),
 		exec(l.conn, "PRAGMA temp_store=FILE"),
 		sqlitex.ExecuteTransient(l.conn, "VACUUM", nil),
 		exec(l.conn, "PRAGMA temp_store=MEMORY"),

@@ -96,7 +96,7 @@ type checker struct {
 	report  Report
 	files   map[string]*zip.File
 	newest  ledger.Checkpoint
-	signer  note.Verifier // of newest, and of the orders that count
+	keys    ledger.Keys // whose word counts: of newest, and of orders
 	trusted *ledger.Checkpoint
 }
 
@@ -189,8 +189,7 @@ func (c *checker) head() {
 	}
 	signed, err := c.small(checkpointFile)
 	if err == nil {
-		c.signer = key
-		c.newest, err = ledger.OpenCheckpoint(signed, note.VerifierList(key))
+		err = c.open(key, signed)
 	}
 	if err != nil {
 		c.problem("%s: it is not signed by %s: %v", checkpointFile, ledger.KeyID(key), err)
@@ -199,7 +198,7 @@ func (c *checker) head() {
 	n, a := c.newest, c.report.Bundle
 	c.report.Tenant = n.Tenant
 	c.report.Checkpoint = &ledger.Signed{
-		Size: n.Size, Root: n.Root.String(), Time: n.Time, Key: ledger.KeyID(key), Note: string(signed),
+		Size: n.Size, Root: n.Root.String(), Time: n.Time, Key: ledger.KeyID(c.keys.Signer(signed)), Note: string(signed),
 	}
 	if c.opts.Tenant != "" && c.opts.Tenant != n.Tenant {
 		c.problem("it is of tenant %q", n.Tenant)
@@ -207,7 +206,7 @@ func (c *checker) head() {
 	if a.Tenant != n.Tenant || a.Size != n.Size {
 		c.problem("%s says something else than %s", aboutFile, checkpointFile)
 	}
-	c.witnessed(key)
+	c.witnessed()
 }
 
 // key returns the key that must have signed.

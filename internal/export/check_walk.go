@@ -29,7 +29,7 @@ type walk struct {
 func (c *checker) newWalk() (w *walk, err error) {
 	extent, ok := c.report.Bundle.extent()
 	w = &walk{checker: c, judge: ledger.NewJudge(extent), whole: ok && extent == ledger.WholeLedger, last: -1}
-	w.judge.Authority(c.newest.Tenant, c.signer)
+	w.judge.Authority(c.newest.Tenant, c.keys)
 	for _, f := range []struct {
 		name string
 		to   **lineReader

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
@@ -39,7 +38,7 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 
 // witnessed checks what witnesses have cosigned, and what they say when they were
 // asked for.
-func (c *checker) witnessed(key note.Verifier) {
+func (c *checker) witnessed() {
 	if c.opts.Witnesses != nil {
 		c.report.Witnesses = ledger.NoWitnesses(c.opts.Witnesses, "the bundle has no checkpoint that witnesses have cosigned")
 	}
@@ -50,7 +49,7 @@ func (c *checker) witnessed(key note.Verifier) {
 	var signed []byte
 	var then ledger.Checkpoint
 	if err == nil {
-		signed, then, err = openWitnessed(text, key, c.newest)
+		signed, then, err = openWitnessed(text, c.keys, c.newest)
 	}
 	if err != nil {
 		c.problem("%s: %v", witnessedFile, err)
@@ -62,7 +61,7 @@ func (c *checker) witnessed(key note.Verifier) {
 }
 
 // openWitnessed reads a cosigned checkpoint that newest has to continue.
-func openWitnessed(text []byte, key note.Verifier, newest ledger.Checkpoint) (signed []byte, c ledger.Checkpoint, err error) {
+func openWitnessed(text []byte, keys ledger.Keys, newest ledger.Checkpoint) (signed []byte, c ledger.Checkpoint, err error) {
 	head, signed, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
 	if !ok {
 		return nil, c, errors.New("it has no empty line")
@@ -75,7 +74,10 @@ func openWitnessed(text []byte, key note.Verifier, newest ledger.Checkpoint) (si
 		}
 		proof = append(proof, h)
 	}
-	if c, err = ledger.OpenCheckpoint(signed, note.VerifierList(key)); err != nil {
+	if c, err = ledger.ReadCheckpoint(signed); err == nil {
+		c, err = ledger.OpenCheckpoint(signed, keys.At(c.Size))
+	}
+	if err != nil {
 		return nil, c, err
 	}
 	if c.Tenant != newest.Tenant {

@@ -118,15 +118,15 @@ func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
 		text += h.String() + "\n"
 	}
 	whole := []byte(text + "\n" + string(signed))
-	if _, got, err := openWitnessed(whole, older.key, c); err != nil || got != then || len(both.Check(signed).By) != 2 {
+	if _, got, err := openWitnessed(whole, ledger.LinkKeys(older.key, "acme", nil), c); err != nil || got != then || len(both.Check(signed).By) != 2 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	_, short, _ := strings.Cut(text, "\n")
-	if _, _, err := openWitnessed([]byte(short+"\n"+string(signed)), older.key, c); err == nil {
+	if _, _, err := openWitnessed([]byte(short+"\n"+string(signed)), ledger.LinkKeys(older.key, "acme", nil), c); err == nil {
 		t.Error("a proof without its first hash was taken")
 	}
 	c.Root[0] ^= 1
-	if _, _, err := openWitnessed(whole, older.key, c); err == nil {
+	if _, _, err := openWitnessed(whole, ledger.LinkKeys(older.key, "acme", nil), c); err == nil {
 		t.Error("another tree was taken")
 	}
 }
@@ -165,7 +165,7 @@ func FuzzOpenWitnessed(f *testing.F) {
 		f.Add([]byte("\n" + string(signed)))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		_, got, err := openWitnessed(text, key, newest)
+		_, got, err := openWitnessed(text, ledger.LinkKeys(key, "acme", nil), newest)
 		if err != nil {
 			return
 		}

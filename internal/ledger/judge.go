@@ -126,7 +126,7 @@ func (j *Judge) Conclude(
 	if silence <= 0 {
 		silence = DefaultSilence
 	}
-	r.NotProven, r.Redacted = NotProven, j.Redacted()
+	r.NotProven, r.Redacted, r.Keys = NotProven, j.Redacted(), j.removed.changes
 	var counts map[partKey][]numbered
 	j.c.counter = func(key partKey, last uint64) (tally, error) {
 		if counts == nil {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/mod/sumdb/note"
-
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -15,11 +13,13 @@ import (
 // order that each of them names.
 type judged struct {
 	tenant string
-	known  note.Verifiers
+	keys   *Keys // nil: no order counts
 	claims map[int64]*judgedClaim
 	ids    map[string]bool // of the orders that came
 	holds  []Order         // in force
 	report Redacted
+
+	changes []KeyChange
 }
 
 type judgedClaim struct {
@@ -29,10 +29,8 @@ type judgedClaim struct {
 }
 
 // Authority says whose orders count for records that were destroyed: those that
-// the key signed for the tenant. Without it none does.
-func (j *Judge) Authority(tenant string, key note.Verifier) {
-	j.removed.tenant, j.removed.known = tenant, note.VerifierList(key)
-}
+// the keys signed for the tenant. Without it none does.
+func (j *Judge) Authority(tenant string, keys Keys) { j.removed.tenant, j.removed.keys = tenant, &keys }
 
 // takeRemoved takes a leaf whose record was destroyed. Whether by order shows when
 // that comes.
@@ -57,18 +55,24 @@ func (j *Judge) takeRemoved(k Taken) error {
 }
 
 // Awaits reports whether something that was taken was destroyed in the name of the
-// order that the leaf with that index brings.
-func (j *Judge) Awaits(index int64) bool { return j.removed.claims[index] != nil }
+// order that the leaf with that index brings, or it is one that changed the key.
+func (j *Judge) Awaits(index int64) bool {
+	return j.removed.claims[index] != nil || j.removed.keys != nil && j.removed.keys.Brought(index)
+}
 
 // order takes an event that may bring an order, and settles what was destroyed in
 // its name.
 func (j *Judge) order(index int64, signed string) error {
 	r := &j.removed
 	c := r.claims[index]
-	if r.known == nil || signed == "" {
+	if r.keys == nil || signed == "" {
 		return nil
 	}
-	o, err := OpenOrder([]byte(signed), r.known)
+	if isKeyChange(signed) {
+		r.changeKey(index, signed)
+		return nil
+	}
+	o, err := OpenOrder([]byte(signed), r.keys.At(index))
 	if err != nil || o.Tenant != r.tenant || r.ids[o.ID] {
 		return nil //nolint:nilerr // it orders nothing; what names it stays open
 	}
@@ -94,6 +98,21 @@ func (j *Judge) order(index int64, signed string) error {
 	}
 	r.report.Orders = append(r.report.Orders, at)
 	return nil
+}
+
+// changeKey takes an order that changes the key.
+func (r *judged) changeKey(index int64, signed string) {
+	o, before, after, err := openKeyChange([]byte(signed))
+	if err != nil || o.Tenant != r.tenant || r.ids[o.ID] {
+		return
+	}
+	if effect, counts := r.keys.effect(index, before); counts {
+		r.ids[o.ID] = true
+		r.changes = append(r.changes, o.changed(index, before, after, effect))
+		r.report.Orders = append(r.report.Orders, OrderAt{
+			Leaf: index, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
+		})
+	}
 }
 
 // hold takes an order to hold or to lift a hold, and returns what came of it.

@@ -21,6 +21,7 @@ type Selection struct {
 
 	listed []listed // the manifests of these too, beside what has the run
 	orders bool     // the orders too that destroyed records of what is selected
+	keys   bool     // and those that changed the key
 }
 
 // IsAll reports whether every record is meant, but for those from Before on.
@@ -66,6 +67,9 @@ func (s Selection) where() (where string, args []any) {
 		where = " AND (1" + where + " OR l.leaf IN (SELECT x.ordered FROM erased x JOIN leaves y ON y.leaf = x.leaf WHERE 1" +
 			strings.ReplaceAll(where, "l.", "y.") + "))"
 	}
+	if s.keys && where != "" {
+		where = " AND (1" + where + " OR l.leaf IN (SELECT leaf FROM orders WHERE action = 'key' AND effect = 'done'))"
+	}
 	if s.Before > 0 {
 		add(" AND l.leaf < ", s.Before)
 	}
@@ -81,13 +85,17 @@ const maxListed = 1000
 
 // WithManifests returns s and what proves it: where it selects a run, the manifests
 // that list events of that run, which show up to which number its producers
-// accounted for what they sent; and the orders that destroyed records of what it
-// selects.
+// accounted for what they sent; the orders that destroyed records of what it
+// selects; and those that changed the key.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
 	err := r.view(ctx, func(conn *sqlite.Conn) error {
 		removed, err := queryInt(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
-		if s.orders = removed > 0; err != nil || s.Run == "" {
+		if s.orders = removed > 0; err != nil {
+			return err
+		}
+		changed, err := queryInt(conn, "SELECT EXISTS (SELECT 1 FROM orders WHERE action = 'key' AND effect = 'done')")
+		if s.keys = changed > 0; err != nil || s.Run == "" {
 			return err
 		}
 		return sqlitex.Execute(conn, `SELECT e.producer, e.first, coalesce((SELECT min(m.sequence) FROM leaves m

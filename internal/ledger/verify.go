@@ -72,7 +72,7 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 		return Report{}, err
 	}
 	for attempt := 0; ; attempt++ {
-		v := &verifier{opts: opts, trusted: slices.Clone(known), report: Report{Ledger: path}, keys: chain{opts.Key}, since: []int64{-1}}
+		v := &verifier{opts: opts, trusted: slices.Clone(known), report: Report{Ledger: path}, keys: LinkKeys(opts.Key, "", nil)}
 		err := v.verify(ctx, path)
 		if errors.Is(err, errChanged) && attempt < 10 {
 			continue
@@ -93,8 +93,7 @@ type verifier struct {
 	trusted []trusted
 	report  Report
 	newest  Checkpoint
-	keys    chain
-	since   []int64 // the leaf from which on each of keys is in charge
+	keys    Keys
 }
 
 // problem notes that the ledger is not what was signed.

@@ -24,6 +24,13 @@ type KeyChange struct {
 	Effect Effect    `json:"effect"` // void: another key had taken that place
 }
 
+// changed returns what a report says of an order that changes the key.
+func (o Order) changed(leaf int64, before, after note.Verifier, effect Effect) KeyChange {
+	return KeyChange{
+		Leaf: leaf, From: KeyID(before), To: KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
+	}
+}
+
 // Powerless is an order that had no effect, because a key has signed it that had
 // been replaced by then. Whoever has that key is not who should have it.
 type Powerless struct {
@@ -50,18 +57,15 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	var changes []keyChange
-	for _, leaf := range leaves {
+	found := make([]KeyOrder, len(leaves))
+	for i, leaf := range leaves {
 		signed, err := orderAt(conn, leaf)
 		if err != nil {
 			return err
 		}
-		o, before, after, err := openKeyChange([]byte(signed))
-		if err == nil && o.Tenant == tenant {
-			changes = append(changes, keyChange{leaf, o, []byte(signed), before, after})
-		}
+		found[i] = KeyOrder{leaf, signed}
 	}
-	v.keys, v.since = link(v.opts.Key, changes)
+	v.keys = LinkKeys(v.opts.Key, tenant, found)
 	return nil
 }
 
@@ -92,30 +96,6 @@ func firstNote(conn *sqlite.Conn) (signed []byte, err error) {
 	return signed, err
 }
 
-// keysAt returns the keys that may sign what has that many leaves, and how many
-// had been replaced by then.
-func (v *verifier) keysAt(size int64) (note.Verifiers, int) {
-	n := 0
-	for _, since := range v.since[1:] {
-		if since < size {
-			n++
-		}
-	}
-	return v.keys.from(n), n
-}
-
-// signer returns the key that has signed a note, the given one if none is known to.
-func (v *verifier) signer(signed string) note.Verifier {
-	if n, err := note.Open([]byte(signed), v.keys.from(0)); err == nil && len(n.Sigs) > 0 {
-		for _, k := range v.keys {
-			if k.KeyHash() == n.Sigs[0].Hash {
-				return k
-			}
-		}
-	}
-	return v.opts.Key
-}
-
 // changeKey takes an order that changes the key, where it comes.
 func (s *orders) changeKey(leaf int64, signed string) {
 	w := s.w
@@ -123,33 +103,25 @@ func (s *orders) changeKey(leaf int64, signed string) {
 	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
 		return
 	}
-	_, replaced := w.keysAt(leaf)
-	at := w.keys.index(before, 0)
-	if at < replaced {
-		if at >= 0 {
+	effect, counts := w.keys.effect(leaf, before)
+	if !counts {
+		if w.keys.list.index(before, 0) >= 0 {
 			s.powerless(leaf, before, o)
 		}
 		return
 	}
 	s.ids[o.ID] = true
-	c := KeyChange{
-		Leaf: leaf, From: KeyID(before), To: KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
-		Effect: EffectVoid,
-	}
-	if at+1 < len(w.keys) && w.since[at+1] == leaf {
-		c.Effect = EffectDone
-	}
 	if len(w.report.Keys) < maxOrders {
-		w.report.Keys = append(w.report.Keys, c)
+		w.report.Keys = append(w.report.Keys, o.changed(leaf, before, after, effect))
 	}
 	s.all = append(s.all, OrderAt{
-		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: c.Effect,
+		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
 	})
 }
 
 // tooLate notes an order that a key has signed which had been replaced.
 func (s *orders) tooLate(leaf int64, signed string) {
-	for _, k := range s.w.keys {
+	for _, k := range s.w.keys.list {
 		if o, err := OpenOrder([]byte(signed), note.VerifierList(k)); err == nil && o.Tenant == s.w.signed.tenant && !s.ids[o.ID] {
 			s.powerless(leaf, k, o)
 		}
@@ -171,8 +143,7 @@ func (v *verifier) openTrusted() {
 		if t.signed == nil || t.found.Unusable {
 			continue
 		}
-		known, _ := v.keysAt(t.Size)
-		if _, err := OpenCheckpoint(t.signed, known); err != nil {
+		if _, err := OpenCheckpoint(t.signed, v.keys.At(t.Size)); err != nil {
 			t.found = Trusted{From: t.found.From, Beside: t.found.Beside, Unusable: true, Reason: err.Error()}
 		}
 	}

@@ -26,9 +26,8 @@ func (s *orders) order(leaf int64, signed string) error {
 		return nil
 	}
 	w := s.w
-	known, replaced := w.keysAt(leaf)
-	o, err := OpenOrder([]byte(signed), known)
-	if err != nil && replaced > 0 {
+	o, err := OpenOrder([]byte(signed), w.keys.At(leaf))
+	if err != nil && w.keys.replaced(leaf) > 0 {
 		s.tooLate(leaf, signed)
 	}
 	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {

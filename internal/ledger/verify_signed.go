@@ -66,7 +66,7 @@ func (s *signedCheckpoints) next() error {
 
 // check checks a checkpoint by itself.
 func (s *signedCheckpoints) check(number, size int64, text string, c *Checkpoint) {
-	known, replaced := s.v.keysAt(c.Size)
+	known, replaced := s.v.keys.At(c.Size), s.v.keys.replaced(c.Size)
 	s.group.Go(func() error {
 		if _, err := openSigned([]byte(text), known); err != nil {
 			s.mu.Lock()
@@ -119,8 +119,12 @@ func (s *signedCheckpoints) close() error {
 	if s.newest != nil {
 		c := s.newest
 		s.v.newest, s.v.report.Tenant = *c, c.Tenant
+		key := KeyID(s.v.opts.Key)
+		if signer := s.v.keys.Signer([]byte(s.note)); signer != nil {
+			key = KeyID(signer)
+		}
 		s.v.report.Checkpoint = &Signed{
-			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: KeyID(s.v.signer(s.note)), Note: s.note,
+			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: key, Note: s.note,
 		}
 	}
 	return err

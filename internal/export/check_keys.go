@@ -1,0 +1,76 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// open opens the checkpoint, which the key has to have signed or one that comes
+// from it: by orders among the records, which go with every bundle.
+func (c *checker) open(key note.Verifier, signed []byte) error {
+	said, err := ledger.ReadCheckpoint(signed)
+	if err != nil {
+		return err
+	}
+	orders, err := c.keyOrders()
+	if err != nil {
+		return err
+	}
+	c.keys = ledger.LinkKeys(key, said.Tenant, orders)
+	c.newest, err = ledger.OpenCheckpoint(signed, c.keys.At(said.Size))
+	return err
+}
+
+// keyWords is in every order that changes the key, as an event brings it.
+var keyWords = []byte(`\naction ` + string(events.AuditKey) + `\n`) //nolint:gochecknoglobals // a constant
+
+// keyOrders looks for the orders that change the key. That their records, and the
+// leaves that they are said to have, are those of the ledger the walk finds out.
+func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
+	leaves, err := c.files[leavesFile].Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = leaves.Close() }() // read only
+	records, err := c.files[recordsFile].Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = records.Close() }() // read only
+	indexes, lines := newLineReader(leaves), newLineReader(records)
+	for {
+		index, ok, err := indexes.next()
+		if err != nil || !ok {
+			return found, err
+		}
+		line, ok, err := lines.next()
+		if err != nil || !ok {
+			return found, err
+		}
+		if !bytes.Contains(line, keyWords) {
+			continue
+		}
+		record, err := parseRecord(line)
+		if err != nil {
+			return nil, err
+		}
+		signed, ok := ledger.KeyOrderOf(record)
+		if !ok {
+			continue
+		}
+		var l leafLine
+		if err := json.Unmarshal(index, &l); err != nil {
+			return nil, fmt.Errorf("%s: %w", leavesFile, err)
+		}
+		if n := len(found); n > 0 && l.Index <= found[n-1].Leaf {
+			return nil, fmt.Errorf("%s: leaf %d is out of order", leavesFile, l.Index)
+		}
+		found = append(found, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
+	}
+}

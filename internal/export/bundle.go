@@ -66,6 +66,10 @@ type bundle struct {
 	done int64
 }
 
+// ErrErasedMeanwhile is wrapped when an order that a bundle does not reach destroyed
+// some of its records while it was written: another one is to be written.
+var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
+
 // passes is how often the records are read: to count them, for their leaves, for
 // themselves and for the page.
 const passes = 4
@@ -81,6 +85,10 @@ func (b *bundle) each(ctx context.Context, do func(ledger.Entry) error) error {
 	for e, err := range below(ctx, b.reader, b.selection) {
 		if err != nil {
 			return err
+		}
+		// What comes behind the bundle's checkpoint cannot account for it there.
+		if e.Removal.Done() && e.Removal.Order >= b.newest.Size {
+			return ErrErasedMeanwhile
 		}
 		if err := do(e); err != nil {
 			return err

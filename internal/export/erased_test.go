@@ -2,6 +2,8 @@ package export
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +31,20 @@ func erased(tb testing.TB) (e evidence, order int64) {
 // order makes the ledger of a feed in which orders come afterwards, one by one.
 func (f *feed) order(tb testing.TB, orders ...ledger.Order) evidence {
 	tb.Helper()
+	return f.orderly(tb, orders...).evidence
+}
+
+// orderly is a ledger of a feed that goes on.
+type orderly struct {
+	evidence
+
+	feed   *feed
+	signer *ledger.Key
+	ledger *ledger.Ledger
+}
+
+func (f *feed) orderly(tb testing.TB, orders ...ledger.Order) orderly {
+	tb.Helper()
 	key, err := ledger.OpenKey(filepath.Join(tb.TempDir(), "keys"))
 	if err != nil {
 		tb.Fatal(err)
@@ -38,47 +54,74 @@ func (f *feed) order(tb testing.TB, orders ...ledger.Order) evidence {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	stream := ledger.Stream{Epoch: 1, Created: began.Add(-time.Hour)}
-	if _, err := l.Append(tb.Context(), stream, f.messages); err != nil {
-		tb.Fatal(err)
-	}
-	r, err := ledger.OpenTenant(dir, "acme")
-	if err != nil {
+	o := orderly{feed: f, signer: key, ledger: l}
+	o.append(tb)
+	if o.reader, err = ledger.OpenTenant(dir, "acme"); err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() {
-		if err := r.Close(); err != nil {
+		if err := errors.Join(o.reader.Close(), l.Close()); err != nil {
 			tb.Error(err)
 		}
 	})
-	for _, o := range orders {
-		o.Time, o.By, o.Reason = f.now, "jdoe", "subject request"
-		o, err := r.Resolve(tb.Context(), o)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		signed, err := key.Sign(o)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		f.publish("auditor/a1", "", events.AuditAccessed, "", events.AuditAccessedData{Action: o.Action, Order: string(signed)})
-		f.manifest("auditor/a1")
-		if _, err := l.Append(tb.Context(), stream, f.messages); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := l.Close(); err != nil {
+	if o.key, _, err = ledger.ParseVerifier(key.Public()); err != nil {
 		tb.Fatal(err)
 	}
-	verifier, _, err := ledger.ParseVerifier(key.Public())
+	if o.path, err = ledger.Path(dir, "acme"); err != nil {
+		tb.Fatal(err)
+	}
+	o.public = key.Public()
+	for _, one := range orders {
+		o.give(tb, one)
+	}
+	return o
+}
+
+func (o orderly) append(tb testing.TB) {
+	tb.Helper()
+	stream := ledger.Stream{Epoch: 1, Created: began.Add(-time.Hour)}
+	if _, err := o.ledger.Append(tb.Context(), stream, o.feed.messages); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// give has an order come by.
+func (o orderly) give(tb testing.TB, order ledger.Order) {
+	tb.Helper()
+	order.Time, order.By, order.Reason = o.feed.now, "jdoe", "subject request"
+	order, err := o.reader.Resolve(tb.Context(), order)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	path, err := ledger.Path(dir, "acme")
+	signed, err := o.signer.Sign(order)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return evidence{reader: r, key: verifier, public: key.Public(), path: path}
+	o.feed.publish("auditor/a1", "", events.AuditAccessed, "", events.AuditAccessedData{Action: order.Action, Order: string(signed)})
+	o.feed.manifest("auditor/a1")
+	o.append(tb)
+}
+
+// What is erased while a bundle is written leaves no bundle that is invalid.
+func TestErased_Meanwhile(t *testing.T) {
+	for pass := range passes {
+		f := newFeed()
+		f.run("coder/e4", "r-1", 5, spoken)
+		f.run("coder/e4", "r-2", 5)
+		o := f.orderly(t)
+		at := int64(pass * len(f.messages)) // behind the first record of that pass
+		err := WriteBundle(t.Context(), io.Discard, o.reader, Options{Key: o.public, Progress: func(done, _ int64) {
+			if done == at+1 {
+				o.give(t, ledger.Order{Action: events.AuditErase, ID: "order-1", Selection: ledger.OrderSelection{Run: "r-1"}})
+			}
+		}})
+		if pass < passes-1 && !errors.Is(err, ErrErasedMeanwhile) {
+			t.Errorf("erased in pass %d: got %v", pass, err)
+		}
+		if path := o.bundle(t, ledger.Selection{}); check(t, path, CheckOptions{Key: o.key}).Redacted.Erased != 7 {
+			t.Errorf("the next one, after pass %d, does not have what was erased as erased", pass)
+		}
+	}
 }
 
 // A bundle of everything says of holds what the ledger says; one of a part does not

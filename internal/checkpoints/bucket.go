@@ -108,7 +108,7 @@ func explain(err error) error {
 	case isFull(err):
 		return fmt.Errorf("%w: it is full: give it more with nats stream edit --max-bytes", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: does the auditor's user have the rights of docs/operations.md", err)
+		return fmt.Errorf("%w: is the broker there, and has the auditor's user the rights of docs/operations.md", err)
 	}
 	return err
 }

@@ -137,7 +137,7 @@ func (b *bucketKeeper) turn(ctx context.Context, held bool) (taken bool) {
 	b.yielded = b.yielded && !held
 	b.mu.Unlock()
 	if before == held && !again {
-		if !held && b.lease.Answered() {
+		if b.lease.Answered() {
 			b.yield(ctx)
 		}
 		return false
@@ -148,7 +148,9 @@ func (b *bucketKeeper) turn(ctx context.Context, held bool) (taken bool) {
 		b.logger.InfoContext(ctx, "this auditor keeps checkpoints from now on", "bucket", b.bucket.Name())
 		return true
 	}
-	b.yield(ctx)
+	if _, other := b.lease.Holder(); other { // it may be that none is known: the broker does not answer
+		b.yield(ctx)
+	}
 	return false
 }
 

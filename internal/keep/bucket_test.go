@@ -1,6 +1,8 @@
 package keep
 
 import (
+	"bytes"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,6 +64,23 @@ func TestKeepers_BucketDeletedMeanwhile(t *testing.T) {
 		}
 		if kept := File(file).Kept(t.Context(), "acme"); kept.Err != nil || string(kept.Note) != l.newest(t, "acme") {
 			t.Errorf("in the file: %q, %v", kept.Note, kept.Err)
+		}
+	})
+}
+
+// An auditor that was cut off from the broker for a while, and nobody took its turn,
+// is not told that another one did.
+func TestKeepers_CutOffForAWhile(t *testing.T) {
+	l := newLedgers(t)
+	synctest.Test(t, func(t *testing.T) {
+		k, _, _ := l.atBroker(t, natstest.Start(t), "")
+		var log bytes.Buffer
+		k.bucket.logger = slog.New(slog.NewTextHandler(&log, nil))
+		time.Sleep(checkpoints.Trust)
+		k.bucket.turn(t.Context(), k.bucket.lease.Held())
+		k.bucket.step(t.Context())
+		if text := log.String(); strings.Contains(text, "another auditor") || !strings.Contains(text, "this auditor keeps") {
+			t.Errorf("got\n%s", text)
 		}
 	})
 }

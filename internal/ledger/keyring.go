@@ -152,3 +152,15 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	}
 	return list, nil
 }
+
+// ReadKeyOrders returns the signed orders that put the key in dir in charge of the
+// ledger of a tenant, in order. There are none without a folder.
+func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
+	changes, err := readChanges(dir)
+	for _, c := range changes {
+		if o := c.Orders[tenant]; o != "" {
+			signed = append(signed, o)
+		}
+	}
+	return signed, err
+}

@@ -49,6 +49,13 @@ func KeyOrderOf(event []byte) (signed string, ok bool) {
 	return d.Order, err == nil && isKeyChange(d.Order)
 }
 
+// IsKeyOrder reports whether a signed order changes the key of a tenant's ledger, if
+// its old key has a say there: both of its keys have signed it.
+func IsKeyOrder(signed, tenant string) bool {
+	o, _, _, err := openKeyChange([]byte(signed))
+	return err == nil && o.Tenant == tenant
+}
+
 // At returns the keys that count where there are that many leaves: for the
 // checkpoint of that size, and for an order that comes next.
 func (k Keys) At(size int64) note.Verifiers { return k.list.from(k.replaced(size)) }

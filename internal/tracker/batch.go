@@ -24,9 +24,10 @@ type batch struct {
 	decisions []decided
 	published [][2]string // tenants and ids of issue.decided events that came by
 
-	orderKey  func() (note.Verifiers, error) // what orders about evidence are signed with; nil: none is known
-	erased    bool                           // texts were
-	unchecked bool                           // an order came that no key is there for
+	orderKey  func() (note.Verifier, error)         // what orders about evidence are signed with; nil: none is known
+	keyOrders func(tenant string) ([]string, error) // that changed it, and may not have come yet
+	erased    bool                                  // texts were
+	unchecked bool                                  // an order came that no key is there for
 }
 
 // decided is a decision, and who its event was about.

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
-	"path/filepath"
 
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
@@ -22,24 +20,6 @@ const erasedText = "erased"
 // Issues quote what events say. When the ledger's key orders that events are
 // erased or pruned, what was decided on them loses its texts, and so do the issues
 // that they belong to: ids, times, statuses and links stay.
-
-// orderKey returns the key that orders about evidence are signed with: that of
-// Options.OrderKey, or of the auditor on the same data directory. It is nil while
-// there is none.
-func (o Options) orderKey() (note.Verifiers, error) {
-	read := func() (note.Verifier, string, error) { return ledger.ReadVerifier(filepath.Join(o.DataDir, "keys")) }
-	if o.OrderKey != "" {
-		read = func() (note.Verifier, string, error) { return ledger.ParseVerifier(o.OrderKey) }
-	}
-	v, _, err := read()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // no key is no error: there may be no auditor here
-	}
-	if err != nil {
-		return nil, err
-	}
-	return note.VerifierList(v), nil
-}
 
 // order is an order about evidence, as it came.
 type order struct {
@@ -64,67 +44,86 @@ func (b *batch) obey(e events.Event) error {
 	if err != nil {
 		return err
 	}
-	known, err := b.orderKey()
+	if ledger.IsKeyOrder(d.Order, e.Tenant) {
+		return b.changeKey(e.Tenant, e.ID, d.Order, upto)
+	}
+	keys, err := b.keys(e.Tenant)
 	if err != nil {
 		return err
 	}
-	if known == nil {
+	if keys == nil {
 		b.unchecked = true
-		return run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, 'unchecked', ?, ?)",
-			e.Tenant, "event "+e.ID, upto, d.Order)
+		return b.keep(e.Tenant, e.ID, d.Order, "unchecked", upto)
 	}
-	return b.check(e.Tenant, d.Order, upto, known)
+	next, err := number(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
+	if err != nil {
+		return err
+	}
+	counts, err := b.check(e.Tenant, d.Order, upto, keys.At(next))
+	if err != nil || counts {
+		return err
+	}
+	return b.refuse(e.Tenant, e.ID, d.Order, upto)
 }
 
-// check carries out an order if one of known has signed it, and it is new.
-func (b *batch) check(tenant, signed string, upto int64, known note.Verifiers) error {
+// check carries out an order if it is new. It returns false if none of known has
+// signed it.
+func (b *batch) check(tenant, signed string, upto int64, known note.Verifiers) (counts bool, err error) {
 	o, err := ledger.OpenOrder([]byte(signed), known)
 	if err != nil || o.Tenant != tenant {
-		return nil //nolint:nilerr // anybody may publish what somebody else signed
+		return false, nil //nolint:nilerr // anybody may publish what somebody else signed
 	}
 	if had, err := exists(b.conn, "SELECT 1 FROM demand WHERE tenant = ? AND id = ?", tenant, o.ID); had || err != nil {
-		return err
+		return true, err
 	}
 	state, kept := "done", ""
 	switch o.Action { //nolint:exhaustive // those of orders that concern texts
 	case events.AuditHold:
 		text, err := json.Marshal(o.Selection)
 		if err != nil {
-			return err
+			return true, err
 		}
 		state, kept = "hold", string(text)
 	case events.AuditLift:
 		if err := run(b.conn, "UPDATE demand SET state = 'done', note = '' WHERE tenant = ? AND id = ? AND state = 'hold'", tenant, o.Hold); err != nil {
-			return err
+			return true, err
 		}
 	case events.AuditErase, events.AuditPrune:
 		if err := b.erase(order{o, upto}); err != nil {
-			return fmt.Errorf("order %s: %w", o.ID, err)
+			return true, fmt.Errorf("order %s: %w", o.ID, err)
 		}
 	}
-	return run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, kept)
+	return true, run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, kept)
 }
 
-// checkKept takes in the orders that no key was there for, if there is one now.
+// checkKept takes in the orders that no key was there for, as far as one is now.
 func (b *batch) checkKept() error {
-	known, err := b.orderKey()
-	if err != nil || known == nil {
-		return err
-	}
 	type kept struct {
 		tenant, id, signed string
-		upto               int64
+		upto, seq          int64
 	}
 	var list []kept
-	err = each(b.conn, func(stmt *sqlite.Stmt) error {
-		list = append(list, kept{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2), stmt.ColumnInt64(3)})
+	err := each(b.conn, func(stmt *sqlite.Stmt) error {
+		list = append(list, kept{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2), stmt.ColumnInt64(3), stmt.ColumnInt64(4)})
 		return nil
-	}, "SELECT tenant, id, note, upto FROM demand WHERE state = 'unchecked' ORDER BY seq")
+	}, "SELECT tenant, id, note, upto, seq FROM demand WHERE state = 'unchecked' ORDER BY seq")
+	known := make(map[string]*ledger.Keys)
 	for _, k := range list {
-		if err == nil {
-			err = b.check(k.tenant, k.signed, k.upto, known)
+		if err != nil {
+			break
 		}
-		if err == nil {
+		keys, ok := known[k.tenant]
+		if !ok {
+			if keys, err = b.keys(k.tenant); err != nil {
+				break
+			}
+			known[k.tenant] = keys
+		}
+		if keys == nil {
+			return nil
+		}
+		var counts bool
+		if counts, err = b.check(k.tenant, k.signed, k.upto, keys.At(k.seq)); err == nil && counts {
 			err = run(b.conn, "DELETE FROM demand WHERE tenant = ? AND id = ?", k.tenant, k.id)
 		}
 	}

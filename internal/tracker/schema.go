@@ -57,7 +57,7 @@ CREATE TABLE demand (
 	seq    INTEGER PRIMARY KEY,
 	tenant TEXT NOT NULL,
 	id     TEXT NOT NULL, -- of the order; of one that is unchecked, "event" and the event's
-	state  TEXT NOT NULL, -- done, hold (in force), or unchecked: no key was there
+	state  TEXT NOT NULL, -- done, hold (in force), key (it changes that), or unchecked: no key was there that had signed it
 	upto   INTEGER NOT NULL, -- the last decision before it
 	note   TEXT NOT NULL, -- of a hold its selection, of what is unchecked all of it
 	UNIQUE (tenant, id)

@@ -227,7 +227,7 @@ func (r *reader) Apply(ctx context.Context, messages []consume.Message, next con
 }
 
 func (r *reader) batch(conn *sqlite.Conn) *batch {
-	return &batch{conn: conn, config: r.opts.Config, marks: r.marks, loaded: make(map[[3]string]bool), orderKey: r.opts.orderKey}
+	return &batch{conn: conn, config: r.opts.Config, marks: r.marks, loaded: make(map[[3]string]bool), orderKey: r.opts.orderKey, keyOrders: r.opts.keyOrders}
 }
 
 // checkKept carries out what was ordered while no key was there, if one is.

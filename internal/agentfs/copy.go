@@ -80,6 +80,9 @@ type Contents struct {
 func Look(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
 	err := visit(ctx, path, lookTimeout, func(f *file) (err error) {
+		if made, err := f.number(`SELECT count(*) FROM sqlite_schema WHERE name = 'tool_calls'`); err != nil || made == 0 {
+			return err
+		}
 		if c.Calls, err = f.number(`SELECT count(*) FROM tool_calls`); err != nil || f.foreign {
 			return err
 		}

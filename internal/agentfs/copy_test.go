@@ -81,8 +81,14 @@ func TestLook_SaysWhatIsInAFile(t *testing.T) {
 	if err := errors.Join(execute(conn, clientSchema), conn.Close()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := Look(t.Context(), other, "r1")
-	if diff := cmp.Diff(Contents{Leaf: -1}, got); diff != "" || err != nil {
-		t.Errorf("another tool's file: %v (-want +got):\n%s", err, diff)
+	empty := filepath.Join(dir, "empty__acme.db") // made, and not written yet
+	if err := own(empty); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{other, empty} {
+		got, err := Look(t.Context(), path, "r1")
+		if diff := cmp.Diff(Contents{Leaf: -1}, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", filepath.Base(path), err, diff)
+		}
 	}
 }

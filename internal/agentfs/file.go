@@ -127,10 +127,11 @@ func (f *file) close() error {
 	return nil
 }
 
-// busy makes an error that says that somebody else has the file wrap [ErrBusy].
+// busy returns [ErrBusy] for an error that says that somebody else has the file:
+// at which statement it showed helps nobody.
 func busy(err error) error {
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultBusy || code == sqlite.ResultLocked {
-		return fmt.Errorf("%w: %w", ErrBusy, err)
+		return ErrBusy
 	}
 	return err
 }

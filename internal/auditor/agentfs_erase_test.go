@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,14 +45,20 @@ func TestErase_AgentFSFileInUse(t *testing.T) {
 	if found := filesWith(t, LedgerDir(dir), secret); len(found) > 0 {
 		t.Errorf("the secret is still in %v", found)
 	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
 	r, err := ledger.OpenTenant(LedgerDir(dir), "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	soon, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	err = (&ordering{}).awaitFiles(soon, dir, r, []ledger.Obeyed{{Removed: 1}})
+	if !errors.Is(err, agentfs.ErrBusy) || !strings.Contains(err.Error(), "another process has: "+files[0].Name) {
+		t.Errorf("got %v, want which file is in use", err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for {
 		left, err := agentfs.Disobedient(ctx, AgentFSDir(dir), "acme", records{r})
 		if err != nil && !errors.Is(err, agentfs.ErrBusy) {

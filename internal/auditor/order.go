@@ -1,7 +1,6 @@
 package auditor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,6 +143,7 @@ func (f *ordering) awaitFiles(ctx context.Context, dataDir string, r *ledger.Rea
 	}
 	tick := time.NewTicker(filesPoll)
 	defer tick.Stop()
+	var remains error // as far as it was looked for in time
 	for {
 		left, err := agentfs.Disobedient(ctx, AgentFSDir(dataDir), r.Tenant(), records{r})
 		if err != nil && !errors.Is(err, agentfs.ErrBusy) && ctx.Err() == nil {
@@ -152,13 +152,27 @@ func (f *ordering) awaitFiles(ctx context.Context, dataDir string, r *ledger.Rea
 		if err == nil && len(left) == 0 {
 			return nil
 		}
+		if remains == nil || ctx.Err() == nil {
+			remains = remaining(left, err)
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("it is gone from the ledger, and still in AgentFS files (%s); the auditor takes it out when no other process has them open: %w",
-				strings.Join(left, ", "), cmp.Or(err, ctx.Err()))
+			return fmt.Errorf("it is gone from the ledger; out of AgentFS files the auditor takes it when no other process has them open: %w", remains)
 		case <-tick.C:
 		}
 	}
+}
+
+// remaining says which AgentFS files still have what was destroyed, and why it is
+// not known of others.
+func remaining(left []string, err error) error {
+	if errors.Is(err, agentfs.ErrBusy) {
+		err = fmt.Errorf("another process has: %w", err)
+	}
+	if len(left) > 0 {
+		err = errors.Join(fmt.Errorf("still in %s", strings.Join(left, ", ")), err)
+	}
+	return err
 }
 
 // cameAll returns what orders did, those that have come.

@@ -60,10 +60,14 @@ func (p *projected) enter(
 }
 
 // appendAround applies messages, and has every ledger say where a hole is between
-// them.
+// them. Of many holes it says the first and the last: each time costs every ledger
+// a commit, and behind the last one each producer has to be heard of again.
 func (p *projected) appendAround(
 	ctx context.Context, stream ledger.Stream, batch []consume.Message, holes []consume.Hole, reached map[string]known,
 ) error {
+	if len(holes) > 2 {
+		holes = []consume.Hole{holes[0], holes[len(holes)-1]}
+	}
 	for _, h := range holes {
 		i, _ := slices.BinarySearchFunc(batch, h.First, func(m consume.Message, first uint64) int {
 			return cmp.Compare(m.Sequence, first)

@@ -52,6 +52,41 @@ func TestRun_StreamPurgedWhileAway(t *testing.T) {
 	}
 }
 
+// A bundle of everything says what the ledger says, before and after producers are
+// heard of again.
+func TestExport_BundleAfterABreak(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	one, two := outbox(t, b, "coder", "acme"), outbox(t, b, "tester", "acme")
+	publishRun(t, one, "r1", 5)
+	publishRun(t, two, "r2", 5)
+	drain(t, b, dir)
+	publishRun(t, outbox(t, b, "coder", "other"), "r1", 5) // lost, and nobody can tell whose it was
+	if err := eventStream(t, b).Purge(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	publishRun(t, one, "r3", 5)
+	drain(t, b, dir)
+	export := func() (verified, bundled int, text string) {
+		out := filepath.Join(t.TempDir(), "all.zip")
+		if status, _ := command(t, "export", "--data-dir", dir, "--tenant", "acme", "--out", out); status != 0 {
+			t.Fatalf("export: status %d", status)
+		}
+		verified, _ = command(t, "verify", "--data-dir", dir, "--tenant", "acme")
+		bundled, text = command(t, "verify", "--data-dir", dir, out)
+		return verified, bundled, text
+	}
+	const unheard = "UNPROVEN     producers not heard of since the stream broke off: tester-"
+	verified, bundled, text := export()
+	if verified != ledger.ExitIncomplete || bundled != verified || !strings.Contains(text, unheard) || strings.Contains(text, "coder-") {
+		t.Errorf("got status %d of the ledger, %d of the bundle, %s", verified, bundled, text)
+	}
+	publishRun(t, two, "r4", 5)
+	drain(t, b, dir)
+	if verified, bundled, text = export(); verified != ledger.ExitVerified || bundled != verified {
+		t.Errorf("got status %d of the ledger, %d of the bundle, %s", verified, bundled, text)
+	}
+}
+
 // Messages in the middle are gone before they were read.
 func TestRun_MessagesDeletedWhileAway(t *testing.T) {
 	b, dir := connect(t, server(t)), t.TempDir()
@@ -68,6 +103,31 @@ func TestRun_MessagesDeletedWhileAway(t *testing.T) {
 	wantVerdicts(t, r, ledger.Verified, ledger.Gaps)
 	if len(r.Breaks) != 1 || r.Breaks[0].After != last+2 || r.Breaks[0].Until != last+5 {
 		t.Errorf("got %+v", r.Breaks)
+	}
+}
+
+// Of many holes in one batch the first and the last are told.
+func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	p, other := outbox(t, b, "coder", "acme"), outbox(t, b, "tester", "other")
+	publishRun(t, p, "r1", 5)
+	publishRun(t, other, "r1", 5)
+	drain(t, b, dir)
+	last := eventStream(t, b).CachedInfo().State.LastSeq
+	publishRun(t, p, "r2", 30)
+	for n := range uint64(20) {
+		deleteMessage(t, b, last+3*n+2)
+	}
+	wantBroken(t, b, dir)
+	r := verify(t, dir, "acme")
+	if r.Integrity != ledger.Verified || r.Completeness != ledger.Gaps || len(r.Breaks) != 2 ||
+		r.Breaks[0].Until != last+2 || r.Breaks[1].Until != last+59 {
+		t.Errorf("got %s, %s, %+v", r.Integrity, r.Completeness, r.Breaks)
+	}
+	r = verify(t, dir, "other")
+	wantVerdicts(t, r, ledger.Verified, ledger.Unproven)
+	if r.Checkpoints > 8 {
+		t.Errorf("%d checkpoints were signed where nothing came", r.Checkpoints)
 	}
 }
 

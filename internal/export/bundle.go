@@ -125,7 +125,12 @@ func (b *bundle) count(ctx context.Context) error {
 		Format: bundleFormat, Tenant: b.newest.Tenant, Run: s.Run, From: s.From.UTC(), To: s.To.UTC(),
 		Leaves: n, Size: b.newest.Size,
 	}
-	return nil
+	if !s.IsAll() {
+		return nil
+	}
+	var err error
+	b.about.Unheard, err = b.reader.Unheard(ctx, b.newest)
+	return err
 }
 
 func (b *bundle) write(ctx context.Context, signed []byte) error {

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
@@ -17,6 +18,7 @@ func (w *walk) complete() error {
 	if err := w.judge.Conclude(&r.Report, w.newest, w.opts.Silence, w.leavesAgain(), w.seenAgain()); err != nil {
 		return err
 	}
+	w.unheard(about.Unheard)
 	if about.isRun() {
 		r.Redacted = ofPart(r.Redacted)
 		r.NotProven = notProvenOfRun + r.NotProven
@@ -26,6 +28,18 @@ func (w *walk) complete() error {
 		}
 	}
 	return nil
+}
+
+// unheard has the report say of which producers nothing came since the stream broke
+// off: nobody can tell whether they sent more.
+func (w *walk) unheard(names []string) {
+	r := &w.report
+	for i := range r.Producers {
+		r.Producers[i].Unheard = r.Producers[i].Unheard || slices.Contains(names, r.Producers[i].Name)
+	}
+	if len(names) > 0 && r.Completeness == ledger.Complete {
+		r.Completeness = ledger.Unproven
+	}
 }
 
 // ofPart leaves open what a part of a ledger does not tell of holds.

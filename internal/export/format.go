@@ -45,6 +45,9 @@ type About struct {
 	To     time.Time `json:"to,omitzero"`
 	Leaves int64     `json:"leaves"` // that it holds
 	Size   int64     `json:"size"`   // of the whole tree
+	// Unheard are the producers of which nothing came since the stream broke off; only
+	// a bundle of everything names them.
+	Unheard []string `json:"unheard,omitempty"`
 }
 
 func (a About) selection() ledger.Selection {

@@ -16,7 +16,8 @@ import (
 
 // redacted prints what was destroyed by order and what may not be, if there is any.
 func (l lines) redacted(r ledger.Redacted) {
-	if r.Erased+r.Pruned == 0 && len(r.Orders) == 0 {
+	others := func(o ledger.OrderAt) bool { return o.Action != events.AuditKey } // that one has lines of its own
+	if r.Erased+r.Pruned == 0 && !slices.ContainsFunc(r.Orders, others) {
 		return
 	}
 	facts := []string{

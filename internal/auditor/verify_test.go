@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Whoever verifies for the first time learns what is wrong with the question, and is
@@ -25,6 +26,14 @@ func TestVerify_AskedWrongly(t *testing.T) {
 			t.Fatalf("%v: status %d:\n%s", args, status, text)
 		}
 	}
+	other, err := ledger.OpenKey(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, _, err := ledger.ReadVerifier(KeyDir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
 	// Meant for auditor serve, and for verify where that has a ledger.
 	t.Setenv("HOOKTRAIL_CHECKPOINT_FILE", filepath.Join(t.TempDir(), "{tenant}.checkpoint"))
 	for _, tt := range []struct {
@@ -37,6 +46,8 @@ func TestVerify_AskedWrongly(t *testing.T) {
 		{"BundleAndCheckpointFile", []string{bundle, "--checkpoint-file", bundle}, 2, "not for a bundle"},
 		{"LedgerAsBundle", []string{ledgerFile(t, dir, "acme")}, 2, "--ledger"},
 		{"ProofAsBundle", []string{proof}, 2, "--proof"},
+		{"OtherKey", []string{"--proof", proof, "--key", other.Public()}, 40, "it is signed by " + ledger.KeyID(signer)},
+		{"OtherKeyOfBundle", []string{bundle, "--key", other.Public()}, 40, "it is signed by " + ledger.KeyID(signer)},
 		{"NoTenant", nil, 1, "--tenant can be acme"},
 		{"Untrusted", []string{"--tenant", "acme", "--require-trusted"}, ledger.ExitUntrusted, "Trusted:      NOT FOUND"},
 		{"UntrustedBundle", []string{bundle, "--require-trusted"}, ledger.ExitUntrusted, "Trusted:      NOT FOUND"},
@@ -55,5 +66,16 @@ func TestVerify_AskedWrongly(t *testing.T) {
 	before := string(readFile(t, bundle))
 	if status, _ := command(t, "proof", e, "--data-dir", dir, "--tenant", "acme", "--out", bundle); status != 1 || string(readFile(t, bundle)) != before {
 		t.Errorf("a proof over what is there: got status %d", status)
+	}
+}
+
+// A change of the key redacts nothing.
+func TestPrintReport_KeyOrderAlone(t *testing.T) {
+	for action, want := range map[events.AuditAction]bool{events.AuditKey: false, events.AuditHold: true} {
+		var out strings.Builder
+		PrintReport(&out, ledger.Report{Redacted: ledger.Redacted{Orders: []ledger.OrderAt{{Action: action}}}})
+		if got := strings.Contains(out.String(), "Redacted:"); got != want {
+			t.Errorf("%s: got %t, want %t:\n%s", action, got, want, out.String())
+		}
 	}
 }

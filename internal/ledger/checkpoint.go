@@ -92,13 +92,26 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 }
 
 // OpenCheckpoint reads a signed note and returns its checkpoint if one of known
-// has signed it.
+// has signed it. Otherwise the error names who has, as [KeyID] does: after a change of
+// the key that is another key's, and nothing else is wrong.
 func OpenCheckpoint(signed []byte, known note.Verifiers) (Checkpoint, error) {
 	n, err := note.Open(signed, known)
+	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
+		return Checkpoint{}, fmt.Errorf("open checkpoint: %w: it is signed by %s", err, signers(unverified.Note))
+	}
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("open checkpoint: %w", err)
 	}
 	return ParseCheckpoint(n.Text)
+}
+
+// signers names the first of those who are said to have signed a note.
+func signers(n *note.Note) string {
+	var names []string
+	for _, s := range n.UnverifiedSigs[:min(3, len(n.UnverifiedSigs))] {
+		names = append(names, fmt.Sprintf("%s+%08x", s.Name, s.Hash))
+	}
+	return strings.Join(names, ", ")
 }
 
 // ReadCheckpoint reads the checkpoint of a signed note, whoever signed it.

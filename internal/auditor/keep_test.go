@@ -87,3 +87,11 @@ func TestKeep_OneFileForAllTenants(t *testing.T) {
 		t.Errorf("got %v, want an error that says what to put into its name", err)
 	}
 }
+
+// An address that no server can have is told before anything runs, not again and again.
+func TestPlaces_TilesNowhere(t *testing.T) {
+	status, _ := command(t, "serve", "--data-dir", t.TempDir(), "--nats-url", "nats://127.0.0.1:1", "--tiles-listen", "8555")
+	if status != 2 {
+		t.Errorf("got status %d, want 2", status)
+	}
+}

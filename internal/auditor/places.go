@@ -1,6 +1,8 @@
 package auditor
 
 import (
+	"net"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
@@ -31,6 +33,11 @@ func (p *Places) Register(cmd *cobra.Command) {
 func (p *Places) Apply(o *Options) (err error) {
 	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)
+	}
+	if p.tiles != "" {
+		if _, _, err := net.SplitHostPort(p.tiles); err != nil {
+			return cli.Usage("--tiles-listen: %w", err)
+		}
 	}
 	if p.policy != "" {
 		if o.Witnesses, err = keep.ReadPolicy(p.policy); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -160,8 +161,18 @@ func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 // noLedger says that a tenant has none, and who has.
 func noLedger(dataDir, tenant, path string) error {
 	err := fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
-	if others, failed := ledger.Tenants(LedgerDir(dataDir)); failed == nil && len(others) > 0 {
-		err = fmt.Errorf("%w; --tenant can be %s", err, list(others))
+	others, failed := ledger.Tenants(LedgerDir(dataDir))
+	if failed != nil {
+		return err
+	}
+	var names []string
+	for _, other := range others {
+		if other != "" { // the flag does not reach that one
+			names = append(names, strconv.Quote(other))
+		}
+	}
+	if len(names) > 0 {
+		err = fmt.Errorf("%w; --tenant can be %s", err, list(names))
 	}
 	return err
 }

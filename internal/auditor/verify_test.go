@@ -48,7 +48,7 @@ func TestVerify_AskedWrongly(t *testing.T) {
 		{"ProofAsBundle", []string{proof}, 2, "--proof"},
 		{"OtherKey", []string{"--proof", proof, "--key", other.Public()}, 40, "it is signed by " + ledger.KeyID(signer)},
 		{"OtherKeyOfBundle", []string{bundle, "--key", other.Public()}, 40, "it is signed by " + ledger.KeyID(signer)},
-		{"NoTenant", nil, 1, "--tenant can be acme"},
+		{"NoTenant", nil, 1, `--tenant can be "acme"`},
 		{"Untrusted", []string{"--tenant", "acme", "--require-trusted"}, ledger.ExitUntrusted, "Trusted:      NOT FOUND"},
 		{"UntrustedBundle", []string{bundle, "--require-trusted"}, ledger.ExitUntrusted, "Trusted:      NOT FOUND"},
 	} {

@@ -45,11 +45,7 @@ func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
 	defer func() { _ = records.Close() }() // read only
 	indexes, lines := newLineReader(leaves), newLineReader(records)
 	for {
-		index, ok, err := indexes.next()
-		if err != nil || !ok {
-			return found, err
-		}
-		line, ok, err := lines.next()
+		index, line, ok, err := nextOfBoth(indexes, lines)
 		if err != nil || !ok {
 			return found, err
 		}
@@ -68,9 +64,15 @@ func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
 		if err := json.Unmarshal(index, &l); err != nil {
 			return nil, fmt.Errorf("%s: %w", leavesFile, err)
 		}
-		if n := len(found); n > 0 && l.Index <= found[n-1].Leaf {
-			return nil, fmt.Errorf("%s: leaf %d is out of order", leavesFile, l.Index)
-		}
 		found = append(found, ledger.KeyOrder{Leaf: l.Index, Signed: signed})
 	}
+}
+
+// nextOfBoth returns the next lines of two files; not ok where one of them ends.
+func nextOfBoth(a, b *lineReader) (line, other []byte, ok bool, err error) {
+	if line, ok, err = a.next(); err != nil || !ok {
+		return nil, nil, false, err
+	}
+	other, ok, err = b.next()
+	return line, other, ok, err
 }

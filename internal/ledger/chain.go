@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -96,9 +95,6 @@ func openKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	}
 	return o, before, after, nil
 }
-
-// errSameKey is why a key does not take its own place.
-var errSameKey = errors.New("the new key is the old one")
 
 // keyChange is an order that changes the key, where it came.
 type keyChange struct {

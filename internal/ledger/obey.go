@@ -47,6 +47,11 @@ func (w *writing) obey(leaf int64, e events.Event) error {
 	if err != nil || !first {
 		return err
 	}
+	return w.carryOut(leaf, o)
+}
+
+// carryOut does what an order says.
+func (w *writing) carryOut(leaf int64, o Order) (err error) {
 	done := Obeyed{Leaf: leaf, Order: o, Effect: EffectDone}
 	switch o.Action { //nolint:exhaustive // those of orders among all there are
 	case events.AuditHold:

@@ -218,12 +218,7 @@ func (o Order) validateAction() error {
 			return errors.New("pruning needs a time before which")
 		}
 	case events.AuditHold:
-	case events.AuditKey:
-		if o.Old == o.Key {
-			return errSameKey
-		}
-		fallthrough
-	case events.AuditLift:
+	case events.AuditLift, events.AuditKey:
 		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
 			return errors.New("it selects what it does not concern")
 		}
@@ -235,7 +230,7 @@ func (o Order) validateAction() error {
 
 func (o Order) namesWhatItChanges() bool {
 	changes := o.Action == events.AuditKey
-	return (o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != "") && changes == (o.Old != "")
+	return (o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
 }
 
 // ParseOrder reads what [Order.Text] returns, and nothing else.

@@ -72,6 +72,8 @@ func TestOrder_Refused(t *testing.T) {
 		"PruneWithoutTime": func(o *Order) { o.Action = events.AuditPrune },
 		"LiftOfNothing":    func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditLift, OrderSelection{}, nil },
 		"KeyOfNothing":     func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditKey, OrderSelection{}, nil },
+		"KeyOfItself":      func(o *Order) { o.Action, o.Selection, o.Leaves, o.Old, o.Key = events.AuditKey, OrderSelection{}, nil, "k", "k" },
+		"KeyFromNothing":   func(o *Order) { o.Action, o.Selection, o.Leaves, o.Key = events.AuditKey, OrderSelection{}, nil, "k" },
 		"EraseWithHold":    func(o *Order) { o.Hold = "h" },
 		"LeafOutsideTree":  func(o *Order) { o.Leaves = LeafRanges{{3, 100}} },
 		"RangesTouch":      func(o *Order) { o.Leaves = LeafRanges{{3, 4}, {5, 6}} },
@@ -97,6 +99,8 @@ func FuzzParseOrder(f *testing.F) {
 	f.Add(text)
 	f.Add(strings.Replace(text, "leaves 3-17", "leaves 3-17 18", 1))
 	f.Add("hooktrail/order/v1\ntenant a\naction lift\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\nhold y\n" +
+		"tree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
+	f.Add("hooktrail/order/v1\ntenant a\naction key\nid x\ntime 2026-11-20T09:00:00.000000000Z\nby a\nreason b\nold y\nkey z\n" +
 		"tree 0 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		o, err := ParseOrder(text)

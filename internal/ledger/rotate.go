@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -70,17 +71,14 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	if _, err := makeKey(path); err != nil { // or take the one that a crash has left
 		return done, err
 	}
-	if err := r.step("made"); err != nil {
-		return done, err
-	}
-	if err := next.read(path); err != nil {
+	if err := errors.Join(r.step("made"), next.read(path)); err != nil {
 		return done, err
 	}
 	c, err := r.change(old, next)
 	if err != nil {
 		return done, err
 	}
-	text, err := json.MarshalIndent(append(old.changes[:len(old.changes):len(old.changes)], c), "", "  ")
+	text, err := json.MarshalIndent(append(slices.Clip(old.changes), c), "", "  ")
 	if err != nil {
 		return done, err
 	}
@@ -91,25 +89,31 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 		return done, err
 	}
 	done = Rotated{From: old.ID(), To: next.ID(), Key: next.public, Ledgers: len(c.Orders)}
+	done.Retired, err = r.install(old, next)
+	return done, err
+}
+
+// install puts next, whose private half waits beside that of old, in its place.
+func (r Rotation) install(old, next *Key) (retired string, err error) {
 	current := filepath.Join(r.Dir, privateFile)
 	if !r.Destroy {
-		if done.Retired, err = retire(current, old); err != nil {
-			return done, err
+		if retired, err = retire(current, old); err != nil {
+			return "", err
 		}
 	}
 	if err := r.step("retired"); err != nil {
-		return done, err
+		return retired, err
 	}
-	if err := os.Rename(path, current); err != nil {
-		return done, err
+	if err := os.Rename(filepath.Join(r.Dir, nextFile), current); err != nil {
+		return retired, err
 	}
 	if err := atomicfile.SyncDir(r.Dir); err != nil {
-		return done, err
+		return retired, err
 	}
 	if err := r.step("installed"); err != nil {
-		return done, err
+		return retired, err
 	}
-	return done, next.writePublic(filepath.Join(r.Dir, publicFile))
+	return retired, next.writePublic(filepath.Join(r.Dir, publicFile))
 }
 
 // change signs the orders that put next in the place of old.
@@ -121,7 +125,7 @@ func (r Rotation) change(old, next *Key) (change, error) {
 	tenants := r.Tenants
 	for _, before := range old.changes { // a ledger that is away may come back
 		for tenant := range before.Orders {
-			tenants = append(tenants[:len(tenants):len(tenants)], tenant)
+			tenants = append(slices.Clip(tenants), tenant)
 		}
 	}
 	for _, tenant := range tenants {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -281,5 +282,95 @@ func TestRotate_Crash(t *testing.T) {
 				t.Errorf("%s is left", nextFile)
 			}
 		})
+	}
+}
+
+// Whoever can write to the file cannot hide a change of the key, make one up, or move it.
+func TestRotate_Tampered(t *testing.T) {
+	r := rotate(t, 2)
+	all := notes(t, r.path)
+	signed := func(c Checkpoint, key *Key) string {
+		t.Helper()
+		text, err := c.Sign(key.signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	newest := root(t, r.path)
+	for name, statements := range map[string][]string{
+		"RowGone":      {"DELETE FROM orders WHERE action = 'key' AND leaf = (SELECT min(leaf) FROM orders WHERE action = 'key')"},
+		"AllRowsGone":  {"DELETE FROM orders WHERE action = 'key'"},
+		"Void":         {"UPDATE orders SET effect = 'void' WHERE action = 'key'"},
+		"OtherAction":  {"UPDATE orders SET action = 'hold' WHERE action = 'key'"},
+		"RecordGone":   {"DELETE FROM payloads WHERE leaf IN (SELECT leaf FROM orders WHERE action = 'key')"},
+		"MadeUp":       {"UPDATE orders SET action = 'key' WHERE action = 'erase'"},
+		"RecordsMoved": {"UPDATE payloads SET bytes = (SELECT bytes FROM payloads WHERE leaf = (SELECT max(leaf) FROM orders WHERE action = 'key')) WHERE leaf = (SELECT min(leaf) FROM orders WHERE action = 'key')"},
+	} {
+		path, ok := attack(t, r.path, statements...)
+		if !ok {
+			t.Fatalf("%s: the attack did not work", name)
+		}
+		for i, key := range r.keys {
+			if got := verifiedBy(t, path, key.verifier); got.Integrity != Invalid {
+				t.Errorf("%s: key %d: %s", name, i, got.Integrity)
+			}
+		}
+	}
+	for name, key := range map[string]*Key{"First": r.keys[0], "Second": r.keys[1], "Stranger": testKey(t)} {
+		path := putNotes(t, r.path, append(slices.Clone(all[:len(all)-1]), signed(newest, key)))
+		for i, by := range r.keys {
+			if got := verifiedBy(t, path, by.verifier); got.Integrity != Invalid {
+				t.Errorf("signed by %s: key %d: %s", name, i, got.Integrity)
+			}
+		}
+	}
+}
+
+// Any history of events, orders and changes of the key: what the writer did is what
+// the verifier finds with any of the keys, in whatever batches, and a key that was
+// replaced did nothing.
+func TestRotate_AnyHistory(t *testing.T) {
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		dir, ledgers, f := filepath.Join(t.TempDir(), "keys"), t.TempDir(), newFeed("acme")
+		keys := []*Key{opened(t, dir)}
+		erased := int64(0)
+		for i := range 3 + random.IntN(6) {
+			run := fmt.Sprintf("run-%d", i)
+			f.say(run, "text")
+			key := keys[len(keys)-1]
+			path := write(t, ledgers, key, f, 4)
+			switch random.IntN(4) {
+			case 0:
+				next := rotated(t, dir, "acme")
+				f.changes(next, len(keys)-1)
+				keys = append(keys, next)
+			case 1:
+				f.order(t, key, resolved(t, path, eraseRun(run)))
+				erased += 2
+			case 2:
+				old := random.IntN(len(keys))
+				f.order(t, keys[old], resolved(t, path, eraseRun(run)))
+				if old == len(keys)-1 {
+					erased += 2
+				}
+			case 3: // what has come comes again
+				f.changes(key, 0)
+			}
+		}
+		f.say("last", "text")
+		newest := keys[len(keys)-1]
+		path := write(t, ledgers, newest, f, 4)
+		again := write(t, t.TempDir(), newest, f, 1+random.IntN(9))
+		for i, key := range keys {
+			one, other := verifiedBy(t, path, key.verifier), verifiedBy(t, again, key.verifier)
+			if one.Integrity != Verified || other.Integrity != Verified || one.Checkpoint.Root != other.Checkpoint.Root {
+				t.Fatalf("seed %d, key %d of %d: %s %v, again %s %v", seed, i, len(keys), one.Integrity, one.Problems, other.Integrity, other.Problems)
+			}
+			if one.Redacted.Erased != erased || other.Redacted.Erased != erased || len(one.Keys) != len(keys)-1 {
+				t.Fatalf("seed %d, key %d of %d: %d and %d erased, want %d; changes %+v", seed, i, len(keys), one.Redacted.Erased, other.Redacted.Erased, erased, one.Keys)
+			}
+		}
 	}
 }

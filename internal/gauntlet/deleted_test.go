@@ -65,7 +65,12 @@ func fill(t *testing.T, w *world, dir string) string {
 	}
 	const perRun = 1000
 	for i := range manyEvents / perRun {
-		sendRun(t, p, tenant, fmt.Sprint("run ", i), perRun/2-1)
+		run := fmt.Sprint("run ", i)
+		send(t, p, tenant, run, events.RunStarted, events.RunStartedData{Title: "gauntlet"})
+		for n := range perRun - 2 { // what has no row in an AgentFS file: those are not what is attacked
+			send(t, p, tenant, run, events.Custom, events.CustomData{Name: fmt.Sprint("step ", n)})
+		}
+		send(t, p, tenant, run, events.RunFinished, events.RunFinishedData{Success: true})
 	}
 	producer := p.Stats().Producer
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,7 +120,7 @@ func deleteOne(t *testing.T, r *rand.Rand, w *world, lost uint64) (place, number
 			t.Fatal(err)
 		}
 		e, err := events.Decode(m.Data)
-		if err != nil || e.Kind() != events.ToolBefore || e.Sequence+1 >= lost && e.Sequence <= lost+1 {
+		if err != nil || e.Kind() != events.Custom || e.Sequence+1 >= lost && e.Sequence <= lost+1 {
 			continue // a manifest, say
 		}
 		if err := stream.DeleteMsg(deadline(t), place); err != nil {

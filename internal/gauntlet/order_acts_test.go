@@ -66,13 +66,14 @@ func orderActs() []orderAct {
 		},
 		{
 			attack: attack{name: "EraseUnordered", what: "a payload destroyed without an order", has: "the file", alone: "INVALID (40)", kept: "INVALID (40)"},
+			of:     "OrderForged",
 			change: func(s *orderScene, f *file) {
 				f.do("DELETE FROM payloads WHERE leaf = ?", pick(s.random, f.ints(plain)))
 			},
 		},
 		{
 			attack: attack{name: "EraseClaimed", what: "a payload destroyed and put down to an order that was about others", has: "the file", alone: "INVALID (40)", kept: "INVALID (40)"},
-			give:   func(s *orderScene) { s.erase(s.key) },
+			of:     "EraseOrdered",
 			change: func(s *orderScene, f *file) {
 				leaf := pick(s.random, f.ints(plain+" AND l.run = (SELECT run FROM runs WHERE name = 'open')"))
 				f.do("DELETE FROM payloads WHERE leaf = ?", leaf)
@@ -81,7 +82,7 @@ func orderActs() []orderAct {
 		},
 		{
 			attack: attack{name: "OrderFlip", what: "a bit of a value flipped, in the tables of orders and of what they erased", has: "the file", alone: "INVALID (40)", kept: "INVALID (40)"},
-			give:   func(s *orderScene) { s.erase(s.key) },
+			of:     "EraseOrdered",
 			change: func(s *orderScene, f *file) {
 				for flipped := false; !flipped; {
 					table := pick(s.random, []string{"orders", "erased"})
@@ -91,7 +92,7 @@ func orderActs() []orderAct {
 		},
 		{
 			attack: attack{name: "HoldBroken", what: "a payload destroyed and put down to the order that a hold stopped", has: "the file", alone: "INVALID (40)", kept: "INVALID (40)"},
-			give:   func(s *orderScene) { s.hold(); s.erase(s.key) },
+			of:     "HoldIgnored",
 			change: func(s *orderScene, f *file) {
 				for _, leaf := range f.ints("SELECT leaf FROM leaves WHERE run = (SELECT run FROM runs WHERE name = 'secret')") {
 					f.do("DELETE FROM payloads WHERE leaf = ?", leaf)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,6 +17,7 @@ import (
 type orderAct struct {
 	attack
 
+	of     string                                      // the act whose outcomes it attacks copies of; empty: its own
 	give   func(s *orderScene)                         // into the stream
 	change func(s *orderScene, f *file)                // the ledger's file, behind it
 	missed func(s *orderScene, r ledger.Report) string // what the report should say and does not
@@ -102,30 +104,34 @@ func (s *orderScene) left() (found []string) {
 	return found
 }
 
-// orders plays the acts, with fifty tenants each.
+// orders plays the acts, with fifty tenants each, and attacks copies of what came
+// of them.
 func (g *gauntlet) orders(t *testing.T) {
 	t.Helper()
 	w := newWorld(t)
 	honest, mallory := w.producer(t, "honest"), w.producer(t, "mallory")
 	list := orderActs()
-	stage := make([][]*orderScene, len(list))
-	for i, a := range list {
+	stage := make(map[string][]*orderScene)
+	for _, a := range list {
 		r := g.random(a.name)
+		if a.of != "" {
+			continue
+		}
 		for trial := range trials {
 			s := &orderScene{scene: &scene{
 				T: t, world: w, tenant: fmt.Sprintf("%s-%d", a.name, trial), honest: honest, mallory: mallory, random: r,
 			}}
 			s.path = w.ledger(t, s.tenant)
 			s.publish()
-			stage[i] = append(stage[i], s)
+			stage[a.name] = append(stage[a.name], s)
 		}
 	}
 	flush(t, honest)
 	all := w.everything(t)
 	w.drain(t)
 	key, thief := w.key(t), openKey(t, t.TempDir())
-	for i, a := range list {
-		for _, s := range stage[i] {
+	for _, a := range list {
+		for _, s := range stage[a.name] {
 			s.messages, s.key, s.thief = all[s.tenant], key, thief
 			if a.give != nil {
 				a.give(s)
@@ -134,9 +140,28 @@ func (g *gauntlet) orders(t *testing.T) {
 	}
 	flush(t, mallory)
 	w.drain(t)
-	for i, a := range list {
-		t.Run(a.name, func(t *testing.T) { g.judgeOrders(t, a, stage[i]) })
+	for _, a := range list {
+		t.Run(a.name, func(t *testing.T) {
+			scenes := stage[a.name]
+			if a.of != "" {
+				scenes = copies(t, stage[a.of], g.random(a.name))
+			}
+			g.judgeOrders(t, a, scenes)
+		})
 	}
+}
+
+// copies returns the scenes with copies of their ledgers.
+func copies(t *testing.T, of []*orderScene, r *rand.Rand) []*orderScene {
+	t.Helper()
+	list := make([]*orderScene, len(of))
+	for i, s := range of {
+		own, to := *s.scene, *s
+		own.T, own.random = t, r
+		to.scene, to.path = &own, copyFile(t, t.TempDir(), s.path)
+		list[i] = &to
+	}
+	return list
 }
 
 // publish sends a run whose payloads are secret, and another one.

@@ -189,13 +189,16 @@ func gapText(g ledger.Gap) string {
 
 // unprovenLines names the producers whose word is missing.
 func unprovenLines(r ledger.Report) []string {
-	var without, behind []string
+	var without, behind, unchecked []string
 	for _, p := range r.Producers {
 		switch {
 		case p.Manifests == 0:
 			without = append(without, p.Name)
 		case p.Sent > p.Listed && !p.InFlight:
 			behind = append(behind, fmt.Sprintf("%s (from #%d)", p.Name, p.Listed+1))
+		}
+		if p.Unchecked {
+			unchecked = append(unchecked, p.Name)
 		}
 	}
 	var texts []string
@@ -204,6 +207,9 @@ func unprovenLines(r ledger.Report) []string {
 	}
 	if len(behind) > 0 {
 		texts = append(texts, "events that no manifest lists: "+list(behind))
+	}
+	if len(unchecked) > 0 {
+		texts = append(texts, "too many events before their manifest to compare them with it: "+list(unchecked))
 	}
 	return texts
 }

@@ -110,7 +110,7 @@ func checkSchema(conn *sqlite.Conn) error {
 	if fresh, err := checkFormat(conn); err != nil {
 		return err
 	} else if fresh {
-		return fmt.Errorf("%w: it is empty", errSchema)
+		return fmt.Errorf("%w: it is empty; was it copied without its log, %s-wal?", errSchema, FileName)
 	}
 	want, err := ownSchema()
 	if err != nil {

@@ -70,7 +70,7 @@ type keepRules []ledger.Keep
 func (k *keepRules) String() string {
 	texts := make([]string, 0, len(*k))
 	for _, r := range *k {
-		texts = append(texts, keepText(r))
+		texts = append(texts, r.String())
 	}
 	return strings.Join(texts, ",")
 }
@@ -89,16 +89,6 @@ func (k *keepRules) Set(text string) error {
 
 // Type implements pflag.Value.
 func (k *keepRules) Type() string { return "kinds=age" }
-
-func keepText(k ledger.Keep) string {
-	switch {
-	case k.Age == 0:
-		return k.Kind + "=" + forever
-	case k.Age%day == 0:
-		return k.Kind + "=" + strconv.FormatInt(int64(k.Age/day), 10) + "d"
-	}
-	return k.Kind + "=" + k.Age.String()
-}
 
 // pruner orders what is past its retention to be pruned.
 type pruner struct {
@@ -175,11 +165,6 @@ func expired(ctx context.Context, r *ledger.Reader, rules []ledger.Keep, now tim
 	found, err := r.Expired(ctx, rules, now)
 	for _, o := range found {
 		o.ID, o.By = events.NewID(), "retention"
-		for _, k := range rules {
-			if k.Kind == o.Selection.Kind && o.Reason == "" {
-				o.Reason = keepText(k)
-			}
-		}
 		orders = append(orders, o)
 	}
 	return orders, err

@@ -1,9 +1,13 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -17,12 +21,25 @@ type Keep struct {
 	Age  time.Duration // since the server stored the record; 0: for ever
 }
 
+// String returns the rule as flags have it: "tool.*=90d", "issue.*=forever".
+func (k Keep) String() string {
+	const day = 24 * time.Hour
+	switch {
+	case k.Age == 0:
+		return k.Kind + "=forever"
+	case k.Age%day == 0:
+		return k.Kind + "=" + strconv.FormatInt(int64(k.Age/day), 10) + "d"
+	}
+	return k.Kind + "=" + k.Age.String()
+}
+
 // Expired returns what is older than it is to be kept, as orders to prune: one for
-// each rule that has something, without an id and who gives it. The first rule
+// the first rule and one for each kind of the others, if they have something,
+// without an id and who gives it. The first rule
 // whose pattern fits a record's kind is its rule; what none fits is kept. What a
 // hold covers is not among it, and neither is what is never destroyed.
 func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orders []Order, err error) {
-	found := make([]LeafRanges, len(rules))
+	found := make(expired)
 	var c Checkpoint
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
 		if c, err = newest(conn); err != nil {
@@ -43,7 +60,7 @@ func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orde
 			}
 			held, err := isHeld(conn, holds, trees, t)
 			if err == nil && !held {
-				found[rule].Add(t.leaf)
+				found.add(rule, t)
 			}
 			return err
 		}, now.UnixNano())
@@ -51,16 +68,53 @@ func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orde
 	if err != nil {
 		return nil, err
 	}
-	for i, leaves := range found {
-		if len(leaves) > 0 {
-			orders = append(orders, Order{
-				Tenant: c.Tenant, Action: events.AuditPrune, Time: now.UTC(), Size: c.Size, Root: c.Root, Leaves: leaves,
-				Selection: OrderSelection{Kind: rules[i].Kind, To: now.Add(-rules[i].Age).UTC()},
-			})
-		}
+	for _, class := range slices.SortedFunc(maps.Keys(found), expiredClass.compare) {
+		rule := rules[class.rule]
+		orders = append(orders, Order{
+			Tenant: c.Tenant, Action: events.AuditPrune, Time: now.UTC(), Size: c.Size, Root: c.Root, Leaves: *found[class],
+			Reason: rule.String(), Selection: OrderSelection{Kind: class.pattern(rule), To: now.Add(-rule.Age).UTC()},
+		})
 	}
 	return orders, nil
 }
+
+// expiredClass are the records that one order is about. The first rule's pattern
+// says which kinds those are. That of another one fits kinds, too, that a rule
+// before it keeps, and who goes by an order's words would not know: there each kind
+// has an order of its own.
+type expiredClass struct {
+	rule int
+	kind string // empty: all that the rule is for
+}
+
+// expired are the leaves of each class.
+type expired map[expiredClass]*LeafRanges
+
+func (e expired) add(rule int, t ordered) {
+	class := expiredClass{rule: rule}
+	if rule > 0 {
+		class.kind = t.kind
+	}
+	if e[class] == nil {
+		e[class] = new(LeafRanges)
+	}
+	e[class].Add(t.leaf)
+}
+
+func (c expiredClass) compare(o expiredClass) int {
+	return cmp.Or(cmp.Compare(c.rule, o.rule), cmp.Compare(c.kind, o.kind))
+}
+
+// pattern returns what fits the kinds of the class, and no others.
+func (c expiredClass) pattern(rule Keep) string {
+	if c.rule == 0 {
+		return rule.Kind
+	}
+	return quoteMeta.Replace(c.kind)
+}
+
+// quoteMeta has [path.Match] take every character for itself.
+var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // treesOf tells of each hold whether it means this tree.
 func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {

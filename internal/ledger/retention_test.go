@@ -32,7 +32,7 @@ func TestExpired(t *testing.T) {
 	for _, o := range orders {
 		got[o.Selection.Kind] = o.Leaves.String()
 	}
-	want := map[string]string{"tool.*": "1 3", "*": "0 5"}
+	want := map[string]string{"tool.before": "1 3", "run.started": "0", "run.finished": "5"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("expired (-want +got):\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package tracker
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
@@ -30,10 +31,11 @@ type batch struct {
 	unchecked bool                                  // an order came that no key is there for
 }
 
-// decided is a decision, and who its event was about.
+// decided is a decision, who its event was about, and when the server stored that.
 type decided struct {
 	issues.Decision
-	user string
+	user   string
+	stored time.Time
 }
 
 // fold takes in one message. A message that can never be folded is a
@@ -66,7 +68,7 @@ func (b *batch) fold(m consume.Message) error {
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	for _, d := range decisions {
-		b.decisions = append(b.decisions, decided{d, e.User})
+		b.decisions = append(b.decisions, decided{d, e.User, m.Stored})
 	}
 	return nil
 }
@@ -166,8 +168,8 @@ func (b *batch) saveState() error {
 }
 
 func (b *batch) saveDecision(d decided) error {
-	err := save(b.conn, d.Decision, "INSERT INTO decision (tenant, source, event, user, id, record) VALUES (?, ?, ?, ?, ?, ?)",
-		d.Tenant, d.Source, d.Event, d.user, d.ID())
+	err := save(b.conn, d.Decision, "INSERT INTO decision (tenant, source, event, user, stored, id, record) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		d.Tenant, d.Source, d.Event, d.user, d.stored.UnixNano(), d.ID())
 	if err != nil {
 		return err
 	}

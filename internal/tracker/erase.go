@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
@@ -132,13 +134,15 @@ func (b *batch) checkKept() error {
 
 // target is a decision whose texts go.
 type target struct {
-	seq  int64
-	user string
+	seq    int64
+	user   string
+	stored time.Time // its event, by the server
 	issues.Decision
 }
 
-// fits reports whether the event that was decided on is one of a selection.
-func (t target) fits(s ledger.OrderSelection) bool {
+// fits reports whether the event that was decided on, at a time, is one of a
+// selection.
+func (t target) fits(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.Run}, {s.Event, t.Event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
 			return false
@@ -149,18 +153,28 @@ func (t target) fits(s ledger.OrderSelection) bool {
 			return false
 		}
 	}
-	return (s.From.IsZero() || !t.Time.Before(s.From)) && (s.To.IsZero() || t.Time.Before(s.To))
+	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
 // erase takes the texts of what an order concerns away, unless a hold stands in
-// its way: then none of them.
+// its way: then none of them. Retention goes around what is held: its order has the
+// leaves of the rest.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {
 		return err
 	}
-	if held, err := b.held(o.Tenant, targets); held || err != nil {
+	holds, err := b.holds(o.Tenant)
+	if err != nil {
 		return err
+	}
+	isHeld := func(t target) bool {
+		return slices.ContainsFunc(holds, func(s ledger.OrderSelection) bool { return t.fits(s, t.Time) })
+	}
+	if o.Action == events.AuditPrune {
+		targets = slices.DeleteFunc(targets, isHeld)
+	} else if slices.ContainsFunc(targets, isHeld) {
+		return nil
 	}
 	b.erased = true
 	for _, t := range targets {
@@ -176,31 +190,31 @@ func (b *batch) erase(o order) error {
 
 func (b *batch) targets(o order) (list []target, err error) {
 	err = each(b.conn, func(stmt *sqlite.Stmt) error {
-		t := target{seq: stmt.ColumnInt64(0), user: stmt.ColumnText(1)}
+		t := target{seq: stmt.ColumnInt64(0), user: stmt.ColumnText(1), stored: time.Unix(0, stmt.ColumnInt64(3))}
 		if err := json.Unmarshal([]byte(stmt.ColumnText(2)), &t.Decision); err != nil {
 			return fmt.Errorf("decode decision %d: %w", t.seq, err)
 		}
-		if t.fits(o.Selection) {
+		at := t.Time
+		if o.Action == events.AuditPrune {
+			at = t.stored
+		}
+		if t.fits(o.Selection, at) {
 			list = append(list, t)
 		}
 		return nil
-	}, "SELECT seq, user, record FROM decision WHERE tenant = ? AND seq <= ? ORDER BY seq", o.Tenant, o.upto)
+	}, "SELECT seq, user, record, stored FROM decision WHERE tenant = ? AND seq <= ? ORDER BY seq", o.Tenant, o.upto)
 	return list, err
 }
 
-// held reports whether a hold in force covers one of the targets.
-func (b *batch) held(tenant string, targets []target) (held bool, err error) {
+// holds returns what the holds in force keep.
+func (b *batch) holds(tenant string) (list []ledger.OrderSelection, err error) {
 	err = each(b.conn, func(stmt *sqlite.Stmt) error {
 		var s ledger.OrderSelection
-		if err := json.Unmarshal([]byte(stmt.ColumnText(0)), &s); err != nil {
-			return err
-		}
-		for _, t := range targets {
-			held = held || t.fits(s)
-		}
-		return nil
+		err := json.Unmarshal([]byte(stmt.ColumnText(0)), &s)
+		list = append(list, s)
+		return err
 	}, "SELECT note FROM demand WHERE tenant = ? AND state = 'hold'", tenant)
-	return held, err
+	return list, err
 }
 
 // eraseDecision takes the texts out of a decision, its effects and its issues, and

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -163,5 +164,32 @@ func TestErase_WaitsForTheKey(t *testing.T) {
 	p.mustDrain(func(o *Options) { o.OrderKey = key.Public() })
 	if files := found(t, p.dataDir, marker); len(files) > 0 {
 		t.Errorf("found in %v", files)
+	}
+}
+
+// Retention counts from when the server stored an event, as it does in the ledger,
+// and goes around what is held.
+func TestErase_PrunesWhatIsPastRetention(t *testing.T) {
+	p := newPipeline(t)
+	key := openKey(t, p.dataDir)
+	prune := func(id string, to time.Time) events.Event {
+		return demand(t, key, ledger.Order{Action: events.AuditPrune, ID: id, Selection: ledger.OrderSelection{Kind: "*", To: to}})
+	}
+	p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
+	p.publish("other", quoted(t, "r2", "jane", "REMAINS")...)
+	p.publish("auditor",
+		demand(t, key, ledger.Order{Action: events.AuditHold, ID: "h1", Selection: ledger.OrderSelection{User: "jane"}}),
+		prune("o1", time.Now().Add(-time.Hour)))
+	p.mustDrain()
+	if len(found(t, p.dataDir, marker)) < 2 {
+		t.Fatal("texts of events that were stored just now, and are older, are gone")
+	}
+	p.publish("auditor2", prune("o2", time.Now().Add(time.Hour)))
+	p.mustDrain()
+	if files := found(t, p.dataDir, marker+" "); len(files) > 0 {
+		t.Errorf("found in %v", files)
+	}
+	if len(found(t, p.dataDir, "REMAINS ")) < 2 {
+		t.Error("what is held is gone")
 	}
 }

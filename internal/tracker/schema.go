@@ -8,7 +8,7 @@ import (
 )
 
 // schema is that of the tracker's file; its version is that of the records too.
-var schema = projection.Schema{Name: "tracker", Version: 2, Tables: tables}
+var schema = projection.Schema{Name: "tracker", Version: 3, Tables: tables}
 
 // A record is the JSON of the value of package issues that the table is named
 // for; the columns beside it are for finding it.
@@ -47,6 +47,7 @@ CREATE TABLE decision (
 	source    TEXT NOT NULL,
 	event     TEXT NOT NULL,
 	user      TEXT NOT NULL, -- who the event was about
+	stored    INTEGER NOT NULL, -- when the server stored it, Unix time in nanoseconds
 	id        TEXT NOT NULL UNIQUE, -- of its issue.decided
 	record    TEXT NOT NULL,
 	published INTEGER NOT NULL DEFAULT 0,

@@ -101,7 +101,7 @@ func (k *Keepers) Finish(ctx context.Context) {
 	for range 2 {
 		var wg sync.WaitGroup
 		for _, r := range k.all {
-			wg.Go(func() { r.round(ctx) })
+			wg.Go(func() { r.last(ctx) })
 		}
 		wg.Wait()
 	}

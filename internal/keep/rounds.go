@@ -126,6 +126,26 @@ func (r *rounds) round(ctx context.Context) {
 	_ = group.Wait() // done has noted what failed
 }
 
+// last goes round until there was time for all, as long as nothing fails. What is left
+// when ctx ends the next start brings.
+func (r *rounds) last(ctx context.Context) {
+	r.round(ctx)
+	for r.behind() && r.failure() == nil && r.leads() {
+		if ctx.Err() != nil {
+			r.logger.WarnContext(ctx, "there was no time to bring all checkpoints: the next start does", "where", r.where)
+			return
+		}
+		r.round(ctx)
+	}
+}
+
+// behind reports whether the last round had no time for all.
+func (r *rounds) behind() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.late != ""
+}
+
 // take returns the tenants whose checkpoints are to be brought, those first that the
 // round before had no time for.
 func (r *rounds) take() []string {

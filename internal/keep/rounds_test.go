@@ -33,3 +33,23 @@ func TestRounds_TimeIsOver(t *testing.T) {
 		}
 	})
 }
+
+// At the end, all are brought.
+func TestRounds_LastTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		brought := 0
+		r := newRounds(Options{}.withDefaults(), "somewhere", func(context.Context, string) error {
+			time.Sleep(time.Second)
+			brought++
+			return nil
+		})
+		r.limit = 2500 * time.Millisecond
+		for i := range 10 {
+			r.changed(fmt.Sprint("t", i))
+		}
+		(&Keepers{all: []*rounds{r}}).Finish(t.Context())
+		if brought != 10 {
+			t.Errorf("got %d, want all 10", brought)
+		}
+	})
+}

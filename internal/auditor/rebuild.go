@@ -153,7 +153,7 @@ func (r *rebuilding) ledgers(ctx context.Context) error {
 	}
 	for _, tenant := range old {
 		if !slices.Contains(tenants, tenant) {
-			return fmt.Errorf("%w: the stream has nothing of tenant %q any more: name its ledger with --from", ErrLess, tenant)
+			return fmt.Errorf("%w: the stream has nothing of tenant %q any more (%s)", ErrLess, tenant, r.advice(tenant))
 		}
 	}
 	for i, tenant := range tenants {
@@ -268,11 +268,20 @@ func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, e
 	for _, k := range report.Kept {
 		switch {
 		case k.Diverged:
-			return one, fmt.Errorf("tenant %q: %w: %s (begin with a ledger that has it: --from LEDGER; or, to have it without, "+
-				"move the ledger away first)", tenant, ErrLess, k.Reason)
+			return one, fmt.Errorf("tenant %q: %w: %s (%s)", tenant, ErrLess, k.Reason, r.advice(tenant))
 		case !k.Unusable:
 			one.Compared = fmt.Sprintf("checkpoint of %s, %d leaves", k.Time.Format(time.RFC3339), k.Size)
 		}
 	}
 	return one, r.place.take(filepath.Join("ledger", filepath.Base(filepath.Dir(path))))
+}
+
+// advice says what to do when the stream does not have what a tenant's ledger has.
+func (r *rebuilding) advice(tenant string) string {
+	path, err := ledger.Path(LedgerDir(r.DataDir), tenant)
+	if err != nil {
+		path = "LEDGER"
+	}
+	return fmt.Sprintf("begin with a ledger that has it, the one in place or a copy: --from %s; or, to have it without, "+
+		"move that ledger away first", path)
 }

@@ -118,7 +118,7 @@ func TestRebuild_FromALedger(t *testing.T) {
 		deleteMessage(t, b, seq+1)
 	}
 	_, err := Rebuild(deadline(t), RebuildOptions{Broker: b, DataDir: dir})
-	if !errors.Is(err, ErrLess) || !strings.Contains(err.Error(), "--from") {
+	if !errors.Is(err, ErrLess) || !strings.Contains(err.Error(), "--from "+ledgerFile(t, dir, "acme")) {
 		t.Errorf("without the older ledger: got %v", err)
 	}
 	if got := verify(t, dir, "acme"); got.Checkpoint.Note != want.Checkpoint.Note {

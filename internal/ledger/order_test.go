@@ -72,14 +72,16 @@ func TestOrder_Refused(t *testing.T) {
 		"PruneWithoutTime": func(o *Order) { o.Action = events.AuditPrune },
 		"LiftOfNothing":    func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditLift, OrderSelection{}, nil },
 		"KeyOfNothing":     func(o *Order) { o.Action, o.Selection, o.Leaves = events.AuditKey, OrderSelection{}, nil },
-		"KeyOfItself":      func(o *Order) { o.Action, o.Selection, o.Leaves, o.Old, o.Key = events.AuditKey, OrderSelection{}, nil, "k", "k" },
-		"KeyFromNothing":   func(o *Order) { o.Action, o.Selection, o.Leaves, o.Key = events.AuditKey, OrderSelection{}, nil, "k" },
-		"EraseWithHold":    func(o *Order) { o.Hold = "h" },
-		"LeafOutsideTree":  func(o *Order) { o.Leaves = LeafRanges{{3, 100}} },
-		"RangesTouch":      func(o *Order) { o.Leaves = LeafRanges{{3, 4}, {5, 6}} },
-		"RangesBackwards":  func(o *Order) { o.Leaves = LeafRanges{{9, 9}, {5, 6}} },
-		"NotUTF8":          func(o *Order) { o.By = "\xff" },
-		"NoPattern":        func(o *Order) { o.Selection.Kind = "[" },
+		"KeyOfItself": func(o *Order) {
+			o.Action, o.Selection, o.Leaves, o.Old, o.Key = events.AuditKey, OrderSelection{}, nil, "k", "k"
+		},
+		"KeyFromNothing":  func(o *Order) { o.Action, o.Selection, o.Leaves, o.Key = events.AuditKey, OrderSelection{}, nil, "k" },
+		"EraseWithHold":   func(o *Order) { o.Hold = "h" },
+		"LeafOutsideTree": func(o *Order) { o.Leaves = LeafRanges{{3, 100}} },
+		"RangesTouch":     func(o *Order) { o.Leaves = LeafRanges{{3, 4}, {5, 6}} },
+		"RangesBackwards": func(o *Order) { o.Leaves = LeafRanges{{9, 9}, {5, 6}} },
+		"NotUTF8":         func(o *Order) { o.By = "\xff" },
+		"NoPattern":       func(o *Order) { o.Selection.Kind = "[" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := sampleOrder()

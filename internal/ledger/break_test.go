@@ -96,6 +96,33 @@ func TestLedger_BreakInCommon(t *testing.T) {
 	wantVerdicts(t, verify(t, l.path, key, VerifyOptions{}), Verified, Complete)
 }
 
+// What is in quarantine comes again with a stream that was restored and is read from
+// its beginning: it is there. In one stream it counts as often as it comes.
+func TestLedger_QuarantineComesAgain(t *testing.T) {
+	key, f := testKey(t), newFeed("acme")
+	f.run("coder", "r1", 2)
+	garbage := f.messages[0]
+	garbage.Data = []byte("no event")
+	for range 2 {
+		garbage.Sequence = f.messages[len(f.messages)-1].Sequence + 1
+		f.messages = append(f.messages, garbage)
+	}
+	l, err := Open(t.Context(), t.TempDir(), "acme", Options{Key: key, Now: f.at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	appendAll(t, l, stream, f.messages)
+	before := l.Newest()
+	appendAll(t, l, Stream{Epoch: 2, Created: stream.Created.Add(time.Hour)}, f.messages)
+	if after := l.Newest(); after.Size != before.Size || after.Root != before.Root {
+		t.Errorf("got %d leaves, want %d", after.Size, before.Size)
+	}
+	if r := verify(t, l.path, key, VerifyOptions{}); r.Integrity != Verified || r.SetApart != 2 {
+		t.Errorf("got %+v", r)
+	}
+}
+
 func appendAll(tb testing.TB, l *Ledger, s Stream, messages []Message) {
 	tb.Helper()
 	if _, err := l.Append(tb.Context(), s, messages); err != nil {

@@ -27,7 +27,7 @@ func (w *writing) classify(m Message) (record, error) {
 		return w.classifyManifest(m, r)
 	}
 	if r.event, r.leaf.Finding = readEvent(m); r.leaf.Finding != "" {
-		return r, nil
+		return r, w.compareQuarantine(&r)
 	}
 	e := &r.event
 	r.leaf = Leaf{
@@ -71,6 +71,22 @@ func readManifest(m Message) (events.Manifest, Finding) {
 	return manifest, ""
 }
 
+// compareQuarantine looks whether a record that goes into quarantine was put there
+// from an earlier stream: one that was restored is read again.
+func (w *writing) compareQuarantine(r *record) error {
+	var number int64
+	if p := w.producers[r.leaf.Producer]; p != nil {
+		number = p.number
+	} else if r.leaf.Producer != "" {
+		return nil
+	}
+	n, err := queryInt(w.conn, `SELECT count(*) FROM leaves
+		WHERE producer = ? AND sequence = ? AND class = 'quarantine' AND hash = ? AND epoch < ?`,
+		number, int64(r.leaf.Sequence), r.leaf.Hash[:], int64(w.stream.Epoch))
+	r.copy = n > 0
+	return err
+}
+
 // compareNumber looks whether the producer's number has been used: by the same
 // bytes, then r is a copy, or by others, then it is a conflict.
 func (w *writing) compareNumber(r *record) error {
@@ -99,7 +115,7 @@ func (w *writing) compareNumber(r *record) error {
 func (w *writing) classifyManifest(m Message, r record) (record, error) {
 	var manifest events.Manifest
 	if manifest, r.leaf.Finding = readManifest(m); r.leaf.Finding != "" {
-		return r, nil
+		return r, w.compareQuarantine(&r)
 	}
 	r.leaf = Leaf{Class: ClassManifest, Producer: manifest.Producer, Sequence: manifest.Last, Hash: r.leaf.Hash}
 	p := w.producers[manifest.Producer]

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -57,6 +58,38 @@ func TestSet_Each(t *testing.T) {
 		if want := root(t, write(t, t.TempDir(), key, feeds[tenant], 1000)); root(t, path).Root != want.Root {
 			t.Errorf("tenant %s: another root", tenant)
 		}
+	}
+}
+
+// A tenant whose disk stands still holds up no other of the same batch.
+func TestSet_EachBesideOneThatWaits(t *testing.T) {
+	s := OpenSet(t.TempDir(), Options{Key: testKey(t)})
+	tenants, others := []string{"waits"}, make(chan struct{})
+	for i := range 3 * maxBeside {
+		tenants = append(tenants, fmt.Sprintf("tenant-%02d", i))
+	}
+	var left atomic.Int64
+	left.Store(int64(len(tenants) - 1))
+	s.Each(t.Context(), tenants, func(tenant string, l *Ledger, err error) {
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if tenant == "waits" {
+			<-others // for all of them: were it in their way, nothing would go on
+			return
+		}
+		f := newFeed(tenant)
+		f.run("coder", "r1", 1)
+		if _, err := l.Append(t.Context(), stream, f.messages); err != nil {
+			t.Error(err)
+		}
+		if left.Add(-1) == 0 {
+			close(others)
+		}
+	})
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -161,24 +161,29 @@ func (r *reader) collect(ctx context.Context, in *inbox, msg jetstream.Msg) (mor
 		if in.full() {
 			return true, nil
 		}
-		var ok bool
-		select {
-		case msg, ok = <-r.messages:
-		default:
-			// Who drains does not wait for more than there is.
-			if linger == nil || r.draining && in.pending == 0 {
-				return true, nil
-			}
-			select {
-			case msg, ok = <-r.messages:
-			case <-linger:
-				return true, nil
-			case <-ctx.Done():
-				return true, nil
-			}
-		}
-		if !ok {
-			return false, nil
+		if msg, more = r.another(ctx, in, linger); msg == nil {
+			return more, nil
 		}
 	}
+}
+
+// another returns the next message of a batch, nil when the batch is to be applied,
+// and then whether the request may bring more.
+func (r *reader) another(ctx context.Context, in *inbox, linger <-chan time.Time) (msg jetstream.Msg, more bool) {
+	select {
+	case msg = <-r.messages: // nil when closed
+		return msg, false
+	default:
+	}
+	// Who drains does not wait for more than there is.
+	if linger == nil || r.draining && in.pending == 0 {
+		return nil, true
+	}
+	select {
+	case msg = <-r.messages:
+		return msg, false
+	case <-linger:
+	case <-ctx.Done():
+	}
+	return nil, true
 }

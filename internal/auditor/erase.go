@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
+
+// mostLate is how often erase gives an order for what came behind the last one. A
+// run that goes on would never end otherwise.
+const mostLate = 5
 
 // erasing are the flags of erase.
 type erasing struct {
@@ -36,7 +41,9 @@ was erased and comes again is not stored again.
 An erasure is an order, signed with the ledger's key. It is put on record before
 anything is destroyed, and takes effect where the auditor reads it back from the
 stream, so that a ledger that is built again never shows what was erased. Erase
-waits for that; where no auditor runs, it does the auditor's work once.
+waits for that; where no auditor runs, it does the auditor's work once. What came
+of the same meanwhile is erased too; what comes later, of a run that goes on or
+from a tracker that is behind, is not: erase again.
 
 A hold (auditor hold) stops an erasure. Manifests, seals, records of gaps and the
 auditor's own records hold no payload and stay. What the stream still keeps of it
@@ -123,7 +130,7 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 		}
 		return f.print(cmd, shared, c)
 	}
-	done, err := f.give(cmd, shared, r, orders)
+	done, err := f.giveAll(cmd, shared, r, orders)
 	if err != nil {
 		return err
 	}
@@ -138,6 +145,26 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 		c.streamCopy(cmd, shared, r, orders)
 	}
 	return errors.Join(f.print(cmd, shared, c), err)
+}
+
+// giveAll gives orders, and then another one as long as more of what is to be
+// erased has come meanwhile: what was on its way, or what the tracker said of it.
+func (f *ordering) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Obeyed, error) {
+	done, err := f.give(cmd, shared, r, orders)
+	for range mostLate {
+		if err != nil || orders[0].Action != events.AuditErase || slices.ContainsFunc(done, func(o ledger.Obeyed) bool { return o.Effect != ledger.EffectDone }) {
+			break
+		}
+		late := orders[0]
+		late.ID, late.Time = events.NewID(), time.Now().UTC()
+		if late, err = r.Resolve(cmd.Context(), late); err != nil || len(late.Leaves) == 0 {
+			break
+		}
+		var more []ledger.Obeyed
+		more, err = f.give(cmd, shared, r, []ledger.Order{late})
+		done = append(done, more...)
+	}
+	return done, err
 }
 
 func (f *ordering) print(cmd *cobra.Command, shared *cli.Shared, c Change) error {

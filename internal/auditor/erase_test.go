@@ -127,6 +127,25 @@ func TestErase_Command(t *testing.T) {
 }
 
 // TestErase_WhileServing lets a running auditor carry the order out.
+// What of a run is still on its way when an erasure is ordered is erased as well.
+func TestErase_WhatComesMeanwhile(t *testing.T) {
+	s := server(t)
+	b, dir := connect(t, s), t.TempDir()
+	p := outbox(t, b, "engine", "acme")
+	tell(t, p, "run-1", "jane", "the first half of the secret")
+	drain(t, b, dir)
+	tell(t, p, "run-1", "jane", "the second half of the secret") // in the stream; nothing has read it
+	var done Change
+	change(t, 0, &done, "erase", "--run", "run-1", "--reason", "subject request",
+		"--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
+	if done.Records != 2 || len(done.Orders) != 2 {
+		t.Errorf("erased: %+v, want two records, by two orders", done)
+	}
+	if found := filesWith(t, dir, "of the secret"); len(found) > 0 {
+		t.Errorf("it is still in %v", found)
+	}
+}
+
 func TestErase_WhileServing(t *testing.T) {
 	const secret = "a sentence that nobody may read again"
 	s := server(t)

@@ -73,7 +73,12 @@ func TestUp_WhatIsErasedIsInNoFile(t *testing.T) {
 		}
 		return list
 	}
-	r.until(t, "both runs being everywhere", func(int, map[string]PartStatus) bool {
+	r.until(t, "both runs being everywhere", func(_ int, parts map[string]PartStatus) bool {
+		for _, p := range parts {
+			if p.Lag > 0 {
+				return false
+			}
+		}
 		with := strings.Join(filesWith(t, dir, secret), " ")
 		return len(issues()) >= 2 && strings.Contains(with, "ledger.db") && strings.Contains(with, "agentfs") && strings.Contains(with, "issues.jsonl")
 	})

@@ -101,19 +101,13 @@ func (p *projected) appendAll(
 	if err := p.putOff(ctx, stream, byTenant, reached); err != nil {
 		return err
 	}
-	return p.each(ctx, slices.Sorted(maps.Keys(byTenant)), reached, func(tenant string, l *ledger.Ledger) (known, error) {
-		messages := byTenant[tenant]
-		if l != nil {
-			for part := range slices.Chunk(messages, signEvents) {
-				done, err := l.Append(ctx, stream, part)
-				if err != nil {
-					return known{}, err
-				}
-				p.report(ctx, tenant, done)
-			}
-			return knownOf(l), nil
+	left := &room{ledgers: mostAside - len(p.asides), bytes: maxAside - p.waiting()}
+	return p.each(ctx, slices.Sorted(maps.Keys(byTenant)), reached, func(tenant string, l *ledger.Ledger) (known, *aside, error) {
+		what := newLate(stream, byTenant[tenant])
+		if l == nil {
+			return due(tenant, what), nil, nil
 		}
-		return known{tenant: tenant, epoch: stream.Epoch, sequence: messages[len(messages)-1].Sequence}, nil
+		return p.write(ctx, l, what, left)
 	})
 }
 
@@ -124,30 +118,34 @@ func knownOf(l *ledger.Ledger) known {
 
 // each calls fn with the ledger of each of tenants, several at a time, and with
 // nil for one that is held back, as a ledger is from then on of which fn says
-// that it is damaged. What fn returns last is noted in reached.
+// that it is damaged. What fn returns is noted in reached, and in p.asides which
+// ledgers it has set aside.
 func (p *projected) each(
-	ctx context.Context, tenants []string, reached map[string]known, fn func(string, *ledger.Ledger) (known, error),
+	ctx context.Context, tenants []string, reached map[string]known, fn func(string, *ledger.Ledger) (known, *aside, error),
 ) error {
-	var mu sync.Mutex // guards errs, reached and p.held while the calls run
+	var mu sync.Mutex // guards errs, reached, p.held and p.asides while the calls run
 	var errs error
-	note := func(tenant string, l *ledger.Ledger, err error) {
+	note := func(tenant string, l *ledger.Ledger, err error) bool {
 		var at known
+		var kept *aside
 		if err == nil {
-			at, err = fn(tenant, l)
+			at, kept, err = fn(tenant, l)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		if errors.Is(err, ledger.ErrDamaged) {
 			p.hold(ctx, tenant, err)
-			at, err = fn(tenant, nil)
+			at, kept, err = fn(tenant, nil)
+		}
+		if kept != nil {
+			p.asides[tenant] = kept
 		}
 		if err != nil {
 			errs = errors.Join(errs, err)
-			return
-		}
-		if at != (known{}) {
+		} else if at != (known{}) {
 			reached[tenant] = at
 		}
+		return kept != nil
 	}
 	sound := slices.DeleteFunc(slices.Clone(tenants), func(t string) bool { return p.held[t] != nil })
 	for _, tenant := range tenants {

@@ -74,7 +74,8 @@ type Options struct {
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
 
-	now func() time.Time // tests
+	now     func() time.Time        // tests
+	tooLong func() <-chan time.Time // tests; when a ledger that is written to is set aside
 
 	stream     ledger.Stream // that a state which is new begins with; see Rebuild
 	cacheBytes int64         // of all ledgers; 0 is what they have by default
@@ -90,6 +91,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Progress == nil {
 		o.Progress = func(consume.Progress) {}
+	}
+	if o.tooLong == nil {
+		o.tooLong = func() <-chan time.Time { return time.After(patience) }
 	}
 	if o.now == nil {
 		o.now = time.Now
@@ -240,6 +244,9 @@ func serve(ctx context.Context, o Options, p *projected, files *fileSync) error 
 // a drain, as far as there is time when the service was asked to stop.
 func finish(ctx context.Context, o Options, p *projected, files *fileSync) error {
 	if o.Drain && ctx.Err() == nil {
+		if err := p.lastAside(ctx); err != nil {
+			return errors.Join(err, files.close())
+		}
 		p.renewSilent(ctx)
 		p.keepers.Finish(ctx)
 		p.lastScrubs(ctx)
@@ -247,6 +254,12 @@ func finish(ctx context.Context, o Options, p *projected, files *fileSync) error
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
 	defer cancel()
+	waiting, enough := context.WithTimeout(ctx, lastSync/2)
+	defer enough()
+	if err := p.lastAside(waiting); err != nil {
+		// The next start reads again what waits.
+		o.Logger.WarnContext(ctx, "a ledger does not have yet what came for it", "error", err)
+	}
 	p.keepers.Finish(ctx)
 	p.scrubAll(ctx)
 	if err := files.sync(ctx); err != nil {

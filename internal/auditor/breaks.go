@@ -77,18 +77,18 @@ func (p *projected) breakAll(ctx context.Context, at ledger.Position, reached ma
 		p.opts.Logger.ErrorContext(ctx, "ledgers were not read", "error", err)
 	}
 	var signed atomic.Int64
-	err = p.each(ctx, tenants, reached, func(tenant string, l *ledger.Ledger) (known, error) {
+	err = p.each(ctx, tenants, reached, func(tenant string, l *ledger.Ledger) (known, *aside, error) {
 		if l == nil {
-			return known{}, nil
+			return known{}, nil, nil
 		}
 		before := l.Newest()
 		if err := l.Break(ctx, at); err != nil || l.Newest().Number == before.Number {
-			return known{}, err
+			return known{}, nil, err
 		}
 		p.opts.Logger.ErrorContext(ctx, "messages may be missing: the stream did not go on where it was read last",
 			"tenant", tenant, "read", before.Position.Sequence, "goes_on_behind", at.Sequence)
 		signed.Add(1)
-		return knownOf(l), nil
+		return knownOf(l), nil, nil
 	})
 	if err == nil && signed.Load() > 0 && p.broke == nil {
 		p.broke = fmt.Errorf("%w: messages up to %d were gone (auditor verify tells what is missing)", errBroke, at.Sequence)

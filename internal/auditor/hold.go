@@ -40,7 +40,7 @@ func (p *projected) heldBack() error {
 // be sent.
 func (p *projected) progress(now consume.Progress) {
 	if now.Err == nil {
-		now.Err = errors.Join(p.heldBack(), p.brokeOff(), p.keepers.Failure(), p.sender.failure(), p.scrubs.failure())
+		now.Err = errors.Join(p.heldBack(), p.brokeOff(), p.keepers.Failure(), p.sender.failure(), p.scrubs.failure(), p.longWaits())
 	}
 	p.opts.Progress(now)
 }

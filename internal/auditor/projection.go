@@ -30,9 +30,13 @@ type projected struct {
 	sender   *sender
 	scrubs   scrubs
 
+	beside  context.Context //nolint:containedctx // of what is written beside the loop; ends with close
+	stop    context.CancelFunc
+	writers sync.WaitGroup
+
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
 	set     *ledger.Set
-	aside   *aside // the ledger that is scrubbed just now; nil: none is
+	asides  map[string]*aside // ledgers that are set aside, by tenant
 	stream  ledger.Stream
 	changed bool             // the next batch begins a new epoch
 	at      uint64           // sequence up to which everything was read
@@ -59,8 +63,10 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 	}
 	p := &projected{
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
-		set: ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
+		asides: make(map[string]*aside),
+		set:    ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
 	}
+	p.beside, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.keepers = newKeepers(o, name, key)
 	if err := p.compare(ctx); err != nil {
 		return nil, errors.Join(err, p.close())
@@ -138,6 +144,8 @@ func (p *projected) report(ctx context.Context, tenant string, done ledger.Appen
 }
 
 func (p *projected) close() error {
+	p.stop()
+	p.writers.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(p.closeAside(), p.set.Close(), p.db.Close())

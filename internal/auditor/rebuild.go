@@ -210,7 +210,9 @@ func (r *rebuilding) fold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = consume.Run(ctx, r.Broker.JetStream(), p.reading(), p)
+	if err = consume.Run(ctx, r.Broker.JetStream(), p.reading(), p); err == nil {
+		err = p.lastAside(ctx)
+	}
 	if err := errors.Join(err, p.heldBack(), p.close()); err != nil {
 		return err
 	}

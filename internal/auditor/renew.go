@@ -30,7 +30,7 @@ func (p *projected) renewSilent(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if p.held[tenant] != nil || p.isAside(tenant) {
+		if p.held[tenant] != nil || p.asides[tenant] != nil {
 			continue
 		}
 		// To the end: signed and not noted, it would be signed again.

@@ -127,6 +127,9 @@ func (p *projected) scrubOften(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			if err := p.comeBackNow(ctx); err != nil && ctx.Err() == nil {
+				p.opts.Logger.WarnContext(ctx, "a ledger did not take what waits for it", "error", err)
+			}
 			p.scrubAll(ctx)
 		}
 	}
@@ -183,9 +186,16 @@ func (p *projected) scrub(ctx context.Context, tenant string) error {
 	if ctx.Err() == nil { // to be told to stop is no failure
 		a.err = scrubbed
 	}
-	close(a.done)
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	// To the end, whatever stops: what has waited is in memory alone.
-	return errors.Join(scrubbed, p.comeBack(context.WithoutCancel(ctx)))
+	caught := make(chan error, 1)
+	p.writers.Go(func() { caught <- p.catchUp(p.beside, a) })
+	select {
+	case err = <-caught:
+	case <-ctx.Done():
+		return errors.Join(scrubbed, ctx.Err())
+	}
+	if err != nil {
+		return errors.Join(scrubbed, err)
+	}
+	return errors.Join(scrubbed, p.comeBackNow(context.WithoutCancel(ctx)))
 }

@@ -14,21 +14,16 @@ const maxBeside = 16
 // Each calls fn with the ledger of each of tenants, opened or made as [Open] does,
 // or with the error of that: several at a time, so that no tenant waits until all
 // others are on disk. A tenant must be named once. The ledger belongs to fn until
-// that returns, and to the Set again then. Each returns when all calls have.
-func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error)) {
-	if len(tenants) == 1 {
-		l, err := s.Ledger(ctx, tenants[0])
-		fn(tenants[0], l, err)
-		return
-	}
+// that returns, and to the Set again then, or, where fn returned true, when somebody
+// calls [Set.TakeBack]. Each returns when all calls have.
+func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (kept bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
 	for range min(maxBeside, len(tenants), s.limit) {
 		wg.Go(func() {
 			for tenant := range next {
 				l, err := s.Lend(ctx, tenant)
-				fn(tenant, l, err)
-				if l != nil {
+				if kept := fn(tenant, l, err); l != nil && !kept {
 					s.TakeBack(l)
 				}
 			}

@@ -28,7 +28,7 @@ func TestSet_Each(t *testing.T) {
 		}
 		var mu sync.Mutex // guards seen
 		seen := make(map[string]bool)
-		s.Each(t.Context(), tenants, func(tenant string, l *Ledger, err error) {
+		s.Each(t.Context(), tenants, func(tenant string, l *Ledger, err error) bool {
 			if err == nil {
 				_, err = l.Append(t.Context(), stream, feeds[tenant].messages)
 			}
@@ -41,6 +41,7 @@ func TestSet_Each(t *testing.T) {
 				t.Errorf("tenant %s was called twice", tenant)
 			}
 			seen[tenant] = true
+			return false
 		})
 		if len(seen) != len(tenants) || s.recent.Len() > s.limit || s.lent != 0 || len(s.open) != s.recent.Len() {
 			t.Fatalf("%d called, %d open, %d lent", len(seen), s.recent.Len(), s.lent)
@@ -70,14 +71,14 @@ func TestSet_EachBesideOneThatWaits(t *testing.T) {
 	}
 	var left atomic.Int64
 	left.Store(int64(len(tenants) - 1))
-	s.Each(t.Context(), tenants, func(tenant string, l *Ledger, err error) {
+	s.Each(t.Context(), tenants, func(tenant string, l *Ledger, err error) bool {
 		if err != nil {
 			t.Error(err)
-			return
+			return false
 		}
 		if tenant == "waits" {
 			<-others // for all of them: were it in their way, nothing would go on
-			return
+			return false
 		}
 		f := newFeed(tenant)
 		f.run("coder", "r1", 1)
@@ -87,6 +88,7 @@ func TestSet_EachBesideOneThatWaits(t *testing.T) {
 		if left.Add(-1) == 0 {
 			close(others)
 		}
+		return false
 	})
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -106,10 +108,11 @@ func TestSet_EachBesideDamage(t *testing.T) {
 	s := OpenSet(dir, Options{Key: key})
 	var mu sync.Mutex // guards failed
 	failed := make(map[string]error)
-	s.Each(t.Context(), []string{"a", "b", "c"}, func(tenant string, _ *Ledger, err error) {
+	s.Each(t.Context(), []string{"a", "b", "c"}, func(tenant string, _ *Ledger, err error) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		failed[tenant] = err
+		return false
 	})
 	if failed["a"] != nil || !errors.Is(failed["b"], ErrDamaged) || failed["c"] != nil || s.lent != 0 {
 		t.Errorf("got %v, %d lent", failed, s.lent)

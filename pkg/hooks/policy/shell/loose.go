@@ -13,6 +13,7 @@ var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
 // mistake; and what one shell refuses, another one may take.
 func (w *walker) loose(text string, st *state) {
 	st = st.clone()
+	mark := len(w.functions) // aliases
 	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
 		var argv []Word
 		for field := range strings.FieldsSeq(piece) {
@@ -29,6 +30,7 @@ func (w *walker) loose(text string, st *state) {
 		}
 		w.run(argv, st, input{})
 	}
+	w.uncalled(mark, st)
 }
 
 var keywords = set("! if then elif else do while until time coproc")

@@ -77,18 +77,6 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Rekey makes the witness take a log's checkpoints from another key, and go on.
-func (w *Witness) Rekey(tb testing.TB, origin, vkey string) {
-	tb.Helper()
-	key, err := note.NewVerifier(strings.TrimSpace(vkey))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.logs[origin].key = key
-}
-
 // Answer makes the witness answer in another way; nil, in its own again.
 func (w *Witness) Answer(say http.HandlerFunc) {
 	w.mu.Lock()

@@ -189,7 +189,7 @@ type Placed struct {
 }
 
 // MaxPlaced is how many checkpoints [Lease.Put] takes at a time.
-const MaxPlaced = 500
+const MaxPlaced = 256
 
 // Put stores checkpoints, all or none, provided that nobody has written the lease
 // since it was stepped, nor any of what they replace: else the error wraps

@@ -15,8 +15,6 @@ import (
 )
 
 const (
-	putAtOnce = 256 // checkpoints in one batch
-
 	// Failures in a row before they are told: one is nothing to worry about.
 	tellFailures = 3
 
@@ -186,7 +184,7 @@ func (b *bucketKeeper) failure() error {
 
 // round brings, or compares, the checkpoints of tenants.
 func (b *bucketKeeper) round(ctx context.Context, tenants []string) {
-	for chunk := range slices.Chunk(tenants, putAtOnce) {
+	for chunk := range slices.Chunk(tenants, checkpoints.MaxPlaced) {
 		if b.over(ctx, chunk...) {
 			continue
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/witness"
 )
 
 func TestSeats_Pauses(t *testing.T) {
@@ -31,6 +33,14 @@ func TestSeats_Pauses(t *testing.T) {
 		s.signed(t.Context(), at, 7, "W0")
 		if size, err := s.ask(at); size != 7 || err != nil {
 			t.Errorf("got %d, %v", size, err)
+		}
+		// Who refuses one ledger is asked about the others.
+		for _, refusal := range []error{witness.ErrForked, witness.ErrUnknownLog} {
+			s.failed(t.Context(), at, refusal, "W0")
+			if asked(at) || !asked(other) {
+				t.Errorf("after %v: got %v, %v", refusal, asked(at), asked(other))
+			}
+			s.signed(t.Context(), at, 7, "W0")
 		}
 	})
 }

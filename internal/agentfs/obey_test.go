@@ -251,34 +251,10 @@ func TestErase_SameFilesWhateverTheOrder(t *testing.T) {
 				}
 			}
 		}
-		once, often := t.TempDir(), t.TempDir()
-		rows := rapid.Int64Range(1, 20).Draw(rt, "rows per file")
-		w := Open(t.Context(), once, Options{Interval: time.Nanosecond, RowsPerFile: rows})
-		if err := errors.Join(w.Sync(t.Context(), "acme", erasing{l, orders}), w.Close()); err != nil {
-			rt.Fatal(err)
-		}
-		w = Open(t.Context(), often, Options{Interval: time.Nanosecond, RowsPerFile: rows, ChunkEvents: 10})
-		for n := 0; n < len(l); {
-			n = min(len(l), n+rapid.IntRange(10, 60).Draw(rt, "new"))
-			switch rapid.IntRange(0, 3).Draw(rt, "accident") {
-			case 0: // a restart
-				if err := w.Close(); err != nil {
-					rt.Fatal(err)
-				}
-			case 1: // the routes are gone
-				if err := errors.Join(w.Close(), os.RemoveAll(filepath.Join(often, ".routes"))); err != nil {
-					rt.Fatal(err)
-				}
-			}
-			if err := w.Sync(t.Context(), "acme", erasing{l[:n], orders}); err != nil {
-				rt.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			rt.Fatal(err)
-		}
+		upTo := func(n int) Source { return erasing{l[:n], orders} }
+		once, often := bothWays(t, rt, len(l), upTo, 10, rapid.IntRange(10, 60))
 		// Which file a run lies in was decided by an event that may be gone.
-		if diff := cmp.Diff(merged(dumpAll(t, once)), merged(dumpAll(t, often))); diff != "" {
+		if diff := cmp.Diff(merged(once), merged(often)); diff != "" {
 			rt.Errorf("files (-once +often):\n%s", diff)
 		}
 	})

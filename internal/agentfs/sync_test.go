@@ -60,42 +60,52 @@ func history(t *testing.T, rt *rapid.T) ledger {
 	return l
 }
 
+// bothWays returns the files of a ledger with that many records: as they come of
+// one call, and of many calls of as many records as more draws. Half of these follow
+// a restart, the loss of the routes, or that of one of the files named.
+func bothWays(
+	t *testing.T, rt *rapid.T, records int, upTo func(n int) Source, chunk int, more *rapid.Generator[int], files ...string,
+) (once, often map[string]map[string][][]string) {
+	t.Helper()
+	whole, pieces := t.TempDir(), t.TempDir()
+	opts := Options{Interval: time.Nanosecond, RowsPerFile: rapid.Int64Range(1, 20).Draw(rt, "rows per file")}
+	w := Open(t.Context(), whole, opts)
+	if err := errors.Join(w.Sync(t.Context(), "acme", upTo(records)), w.Close()); err != nil {
+		rt.Fatal(err)
+	}
+	opts.ChunkEvents = chunk
+	w = Open(t.Context(), pieces, opts)
+	accidents := []func() error{
+		w.Close, // a restart
+		func() error { return errors.Join(w.Close(), os.RemoveAll(filepath.Join(pieces, ".routes"))) },
+	}
+	for _, name := range files {
+		accidents = append(accidents, func() error { return os.RemoveAll(filepath.Join(pieces, name)) })
+	}
+	for n := 0; n < records; {
+		n = min(records, n+more.Draw(rt, "new"))
+		if which := rapid.IntRange(0, 2*len(accidents)-1).Draw(rt, "accident"); which < len(accidents) {
+			if err := accidents[which](); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if err := w.Sync(t.Context(), "acme", upTo(n)); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		rt.Fatal(err)
+	}
+	return dumpAll(t, whole), dumpAll(t, pieces)
+}
+
 // However the ledger is cut into calls, restarts and losses, the files come out
 // the same.
 func TestSync_SameFilesWhateverTheBatches(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := history(t, rt)
-		once, often := t.TempDir(), t.TempDir()
-		rows := rapid.Int64Range(1, 20).Draw(rt, "rows per file")
-		w := Open(t.Context(), once, Options{Interval: time.Nanosecond, RowsPerFile: rows})
-		if err := errors.Join(w.Sync(t.Context(), "acme", l), w.Close()); err != nil {
-			rt.Fatal(err)
-		}
-		w = Open(t.Context(), often, Options{Interval: time.Nanosecond, RowsPerFile: rows, ChunkEvents: 3})
-		for n := 0; n < len(l); {
-			n = min(len(l), n+rapid.IntRange(1, 20).Draw(rt, "new"))
-			switch rapid.IntRange(0, 5).Draw(rt, "accident") {
-			case 0: // a restart
-				if err := w.Close(); err != nil {
-					rt.Fatal(err)
-				}
-			case 1: // the routes are gone
-				if err := errors.Join(w.Close(), os.RemoveAll(filepath.Join(often, ".routes"))); err != nil {
-					rt.Fatal(err)
-				}
-			case 2: // a file is gone
-				if err := os.RemoveAll(filepath.Join(often, "coder__acme.db")); err != nil {
-					rt.Fatal(err)
-				}
-			}
-			if err := w.Sync(t.Context(), "acme", l[:n]); err != nil {
-				rt.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			rt.Fatal(err)
-		}
-		if diff := cmp.Diff(dumpAll(t, once), dumpAll(t, often)); diff != "" {
+		once, often := bothWays(t, rt, len(l), func(n int) Source { return l[:n] }, 3, rapid.IntRange(1, 20), "coder__acme.db")
+		if diff := cmp.Diff(once, often); diff != "" {
 			rt.Errorf("files (-once +often):\n%s", diff)
 		}
 	})

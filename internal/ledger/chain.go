@@ -57,17 +57,7 @@ func parseKey(text string) (note.Verifier, error) {
 // signKeyChange signs an order that puts a new key in the place of an old one:
 // both sign, the old one because it orders it, and the new one so that nobody can
 // claim to have been the key before it.
-func signKeyChange(o Order, before, after note.Signer) ([]byte, error) {
-	text, err := o.Text()
-	if err != nil {
-		return nil, err
-	}
-	signed, err := note.Sign(&note.Note{Text: text}, before, after)
-	if err != nil {
-		return nil, fmt.Errorf("sign order: %w", err)
-	}
-	return signed, nil
-}
+func signKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
 
 // openKeyChange reads a signed order that changes the key. Its two keys, which it
 // names, have to have signed it, and nobody else. That the old one has a say in

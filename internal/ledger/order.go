@@ -44,8 +44,8 @@ const MaxOrderRanges = 10_000
 //
 // The selection has the lines run, event, user, kind, from and to. A lift has
 // "hold" and the id of the hold's order, a change of the key "old" and "key" with
-// the verifier keys of before and after, which both sign it. In values the bytes below 0x20, 0x7f and "%" are "%" and two
-// upper-case hex digits.
+// the verifier keys of before and after, which both sign it. In values the bytes
+// below 0x20, 0x7f and "%" are "%" and two upper-case hex digits.
 type Order struct {
 	Tenant string
 	Action events.AuditAction // erase, prune, hold, lift or key
@@ -85,17 +85,19 @@ func (s OrderSelection) IsAll() bool { return s == OrderSelection{} }
 func (s OrderSelection) namesNobody() bool { return s.Run == "" && s.Event == "" && s.User == "" }
 
 // Sign returns the note of o, signed.
-func (o Order) Sign(signer note.Signer) ([]byte, error) {
+func (o Order) Sign(signer note.Signer) ([]byte, error) { return o.sign(signer) }
+
+func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	text, err := o.Text()
 	if err != nil {
 		return nil, err
 	}
-	signed, err := note.Sign(&note.Note{Text: text}, signer)
+	signed, err := note.Sign(&note.Note{Text: text}, signers...)
 	if err != nil {
 		return nil, fmt.Errorf("sign order: %w", err)
 	}
 	if len(signed) > MaxOrderBytes {
-		return nil, fmt.Errorf("sign order: it has %d bytes, more than %d: give several", len(signed), MaxOrderBytes)
+		return nil, fmt.Errorf("sign order: it has %d bytes, more than %d: shorten what it says, or give several", len(signed), MaxOrderBytes)
 	}
 	return signed, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/mod/sumdb/note"
@@ -282,6 +283,21 @@ func TestRotate_Crash(t *testing.T) {
 				t.Errorf("%s is left", nextFile)
 			}
 		})
+	}
+}
+
+// An order that is too long for any ledger to read is not given: the key stays.
+func TestRotate_OrderTooLong(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys")
+	before := opened(t, keys)
+	_, err := Rotate(Rotation{Dir: keys, Tenants: []string{"acme"}, Order: Order{
+		Time: began, By: "jdoe", Reason: strings.Repeat("long ", MaxOrderBytes/5),
+	}})
+	if err == nil {
+		t.Error("it was given")
+	}
+	if after := opened(t, keys); after.ID() != before.ID() {
+		t.Errorf("got the key %s, want %s", after.ID(), before.ID())
 	}
 }
 

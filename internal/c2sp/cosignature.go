@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +24,8 @@ const (
 
 	keyIDBytes       = 4
 	cosignatureBytes = 8 + ed25519.SignatureSize // the time, and the signature
+
+	maxSeconds = 253_402_300_799 // the last of the year 9999: RFC 3339, and so JSON, has no later time
 )
 
 // cosigner verifies the cosignatures of one witness.
@@ -65,7 +66,7 @@ func (c *cosigner) Verify(text, signature []byte) bool {
 		return false
 	}
 	seconds := binary.BigEndian.Uint64(signature)
-	if seconds == 0 || seconds > math.MaxInt64 {
+	if seconds == 0 || seconds > maxSeconds {
 		return false // who does not say when has not seen a tree
 	}
 	signed := append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)

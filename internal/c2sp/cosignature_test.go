@@ -2,9 +2,12 @@ package c2sp
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +99,24 @@ func TestCosigner_ReadsWhatOthersSign(t *testing.T) {
 	}
 	if v.Verify(append(text, '\n'), signature) {
 		t.Error("another text was taken")
+	}
+}
+
+// What a witness says has a time that can be written, also where its clock counts
+// milliseconds.
+func TestCosigner_Years(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cosigner{name: "w", key: public}
+	end := time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+	for seconds, want := range map[int64]bool{end.Unix(): true, end.Unix() + 1: false, 1_790_000_000_000: false, math.MaxInt64: false} {
+		signed := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", seconds, checkpointText)
+		signature := append(binary.BigEndian.AppendUint64(nil, uint64(seconds)), ed25519.Sign(private, signed)...)
+		if got := c.Verify([]byte(checkpointText), signature); got != want {
+			t.Errorf("%d: got %v, want %v", seconds, got, want)
+		}
 	}
 }
 

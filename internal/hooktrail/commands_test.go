@@ -106,7 +106,10 @@ func TestDocs_Flags(t *testing.T) {
 			leaf.InheritedFlags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
 		}
 	}
-	variables := map[string]bool{"HOOKTRAIL_TEST_REQUIRE": true, "HOOKTRAIL_DATA": true, "HOOKTRAIL_TOKEN": true, "HOOKTRAIL_": true}
+	variables := map[string]bool{
+		"HOOKTRAIL_TEST_REQUIRE": true, "HOOKTRAIL_DATA": true, "HOOKTRAIL_TOKEN": true, "HOOKTRAIL_": true,
+		"HOOKTRAIL_GAUNTLET_SEED": true, "HOOKTRAIL_GAUNTLET_EVENTS": true,
+	}
 	for flag := range known {
 		variables[cli.EnvName(flag)] = true
 	}

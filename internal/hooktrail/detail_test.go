@@ -49,7 +49,7 @@ func FuzzShown(f *testing.F) {
 	f.Add("a\x1bb\n\u202e", 3)
 	f.Fuzz(func(t *testing.T, s string, width int) {
 		if width < 1 || width > 1000 {
-			t.Skip()
+			t.Skip("no width of a screen")
 		}
 		got := shown(s, width)
 		if utf8.RuneCountInString(got) > width || strings.ContainsAny(got, "\n\t\x1b") {

@@ -67,3 +67,38 @@ func TestWait(t *testing.T) {
 		t.Errorf("once it is free: %v", err)
 	}
 }
+
+func TestShare(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	ctx, giveUp := context.WithCancelCause(t.Context())
+	defer giveUp(nil)
+	held := func() { giveUp(errors.New("a share is in the way of another one")) }
+	var shares []*filelock.Lock
+	for range 2 {
+		l, err := filelock.Share(ctx, path, held)
+		if err != nil {
+			t.Fatal(err, context.Cause(ctx))
+		}
+		shares = append(shares, l)
+	}
+	for _, l := range shares {
+		if _, err := filelock.Try(path); !errors.Is(err, filelock.ErrHeld) {
+			t.Errorf("all of it, beside a share: got %v, want %v", err, filelock.ErrHeld)
+		}
+		if err := l.Unlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := filelock.Try(path)
+	if err != nil {
+		t.Fatalf("all of it, behind the last share: %v", err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := filelock.Share(short, path, func() {}); !errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("a share, beside all of it: got %v, want %v", err, filelock.ErrHeld)
+	}
+	if err := all.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+}

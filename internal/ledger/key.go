@@ -51,7 +51,7 @@ func OpenKey(dir string) (*Key, error) {
 		}
 	}
 	if err == nil {
-		err = k.readChain(dir)
+		k.ring, k.changes, err = readChain(dir, k.public)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)

@@ -40,19 +40,16 @@ type change struct {
 	Orders map[string]string `json:"orders"` // signed, by tenant
 }
 
-// readChain reads the changes that led to k. One that leads on, to a key that was
-// never put in place, did not come about.
-func (k *Key) readChain(dir string) error {
-	changes, err := readChanges(dir)
-	if err != nil {
-		return err
+// readChain reads the keys up to a public one in dir, and the changes that led to
+// it. One that leads on, to a key that was never put in place, did not come about.
+func readChain(dir, public string) (ring chain, changes []change, err error) {
+	if changes, err = readChanges(dir); err != nil {
+		return nil, nil, err
 	}
-	ring, err := chainTo(k.public, &changes)
-	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, chainFile), err)
+	if ring, err = chainTo(public, &changes); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, chainFile), err)
 	}
-	k.ring, k.changes = ring, changes
-	return nil
+	return ring, changes, nil
 }
 
 func readChanges(dir string) (changes []change, err error) {
@@ -109,7 +106,12 @@ func (k *Key) first(tenant string) int {
 // Changes returns the signed orders that put the key in charge of the ledger of a
 // tenant, from a position on, in order: 0 is all of them.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
-	for _, c := range k.changes[min(position, len(k.changes)):] {
+	return ordersTo(tenant, k.changes[min(position, len(k.changes)):])
+}
+
+// ordersTo returns the signed orders of changes to the ledger of a tenant, in order.
+func ordersTo(tenant string, changes []change) (signed []string) {
+	for _, c := range changes {
 		if o := c.Orders[tenant]; o != "" {
 			signed = append(signed, o)
 		}
@@ -136,13 +138,9 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := readChanges(dir)
+	ring, changes, err := readChain(dir, public)
 	if err != nil {
 		return nil, err
-	}
-	ring, err := chainTo(public, &changes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, chainFile), err)
 	}
 	for i, c := range changes {
 		list = append(list, KeyChanged{
@@ -157,10 +155,5 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 // ledger of a tenant, in order. There are none without a folder.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readChanges(dir)
-	for _, c := range changes {
-		if o := c.Orders[tenant]; o != "" {
-			signed = append(signed, o)
-		}
-	}
-	return signed, err
+	return ordersTo(tenant, changes), err
 }

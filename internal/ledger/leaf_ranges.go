@@ -29,16 +29,7 @@ func (r *LeafRanges) Add(leaf int64) {
 
 // Has reports whether leaf is in one of the ranges.
 func (r LeafRanges) Has(leaf int64) bool {
-	i, found := slices.BinarySearchFunc(r, leaf, func(r LeafRange, leaf int64) int {
-		switch {
-		case r.Last < leaf:
-			return -1
-		case r.First > leaf:
-			return 1
-		}
-		return 0
-	})
-	return found && i < len(r)
+	return r.hasAll(LeafRange{leaf, leaf})
 }
 
 // hasAll reports whether all leaves of one range are in one of the ranges.
@@ -82,21 +73,6 @@ func (r LeafRanges) Count() (n int64) {
 		n += s.Last - s.First + 1
 	}
 	return n
-}
-
-// meets reports whether there is a leaf in both.
-func (r LeafRanges) meets(o LeafRanges) bool {
-	for i, j := 0, 0; i < len(r) && j < len(o); {
-		switch {
-		case r[i].Last < o[j].First:
-			i++
-		case o[j].Last < r[i].First:
-			j++
-		default:
-			return true
-		}
-	}
-	return false
 }
 
 // String writes the ranges as orders have them: "3-17 20 25-30".

@@ -71,7 +71,12 @@ func prove(conn *sqlite.Conn, leaf int64) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	p := Proof{Index: leaf, Checkpoint: signed}
+	return proveBelow(conn, leaf, signed, c)
+}
+
+// proveBelow proves that a leaf is in the tree of checkpoint c, whose note is signed.
+func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p Proof, err error) {
+	p = Proof{Index: leaf, Checkpoint: signed}
 	if p.Leaf, err = leafBytes(conn, leaf); err != nil {
 		return Proof{}, err
 	}

@@ -100,17 +100,8 @@ func (r *Reader) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bo
 		return Proof{}, false, err
 	}
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		p = Proof{Index: leaf, Checkpoint: signed}
-		if p.Leaf, err = leafBytes(conn, leaf); err != nil {
-			return err
-		}
-		if p.Path, err = tlog.ProveRecord(c.Size, leaf, storedTree{conn}); err != nil {
-			return err
-		}
-		if tlog.CheckRecord(p.Path, c.Size, c.Root, leaf, tlog.RecordHash(p.Leaf)) != nil {
-			return fmt.Errorf("%w: its hashes do not lead to the root", ErrDamaged)
-		}
-		return nil
+		p, err = proveBelow(conn, leaf, signed, c)
+		return err
 	})
 	if err != nil {
 		return Proof{}, false, fmt.Errorf("prove leaf %d: %w", leaf, err)

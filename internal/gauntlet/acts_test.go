@@ -157,15 +157,8 @@ func (s *scene) stays() string {
 func (s *scene) holds(data any) string {
 	s.Helper()
 	want, _ := data.([]byte) // nothing is in no ledger
-	r, err := ledger.OpenReader(s.world.ledger(s, s.tenant))
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			s.Error(err)
-		}
-	}()
+	r, done := reader(s, s.world.ledger(s, s.tenant))
+	defer done()
 	for e, err := range r.After(deadline(s), -1) {
 		if err != nil {
 			s.Fatal(err)
@@ -246,15 +239,8 @@ func accidents() []act {
 // hasBlob reports when the large payload cannot be read back.
 func (s *scene) hasBlob() string {
 	s.Helper()
-	r, err := ledger.OpenReader(s.world.ledger(s, s.tenant))
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			s.Error(err)
-		}
-	}()
+	r, done := reader(s, s.world.ledger(s, s.tenant))
+	defer done()
 	for _, m := range s.messages {
 		e, err := events.Decode(m.Data)
 		if err != nil || e.Kind() != events.BlobChunk {

@@ -153,6 +153,20 @@ func verify(tb testing.TB, path, tenant string, k *key, trusted []byte) ledger.R
 	return r
 }
 
+// reader opens a ledger, until done is called.
+func reader(tb testing.TB, path string) (r *ledger.Reader, done func()) {
+	tb.Helper()
+	r, err := ledger.OpenReader(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r, func() {
+		if err := r.Close(); err != nil {
+			tb.Error(err)
+		}
+	}
+}
+
 // copyFile copies a closed ledger to a folder of its own.
 func copyFile(tb testing.TB, dir, path string) string {
 	tb.Helper()

@@ -40,19 +40,13 @@ func (s *orderScene) secret() []byte { return []byte("the secret of " + s.tenant
 // order signs an order as the auditor would, resolved in the ledger as it is.
 func (s *orderScene) order(k *key, o ledger.Order) []byte {
 	s.Helper()
-	r, err := ledger.OpenReader(s.path)
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() {
-		if err := r.Close(); err != nil {
-			s.Error(err)
-		}
-	}()
+	r, done := reader(s, s.path)
+	defer done()
 	foreign := o.Tenant
 	o.Tenant = s.tenant
 	o.ID, o.Time, o.By, o.Reason = events.NewID(), s.messages[0].Stored, "jdoe", "subject request"
 	if o.Action == events.AuditErase || o.Action == events.AuditHold {
+		var err error
 		if o, err = r.Resolve(deadline(s), o); err != nil {
 			s.Fatal(err)
 		}

@@ -170,6 +170,12 @@ func (v *victim) write(t *testing.T, dir string, k *key, messages []ledger.Messa
 		}
 		messages = messages[n:]
 	}
+	return closed(t, l, dir)
+}
+
+// closed closes the ledger in dir that was written, and returns its file.
+func closed(t *testing.T, l *ledger.Ledger, dir string) string {
+	t.Helper()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,43 @@ func runs(t *testing.T, p *publish.Publisher, r *rand.Rand, list []string, run s
 	return numbers
 }
 
+// wreck is a world whose stream is attacked as a whole.
+type wreck struct {
+	*world
+
+	list   []string // tenants
+	honest *publish.Publisher
+	random *rand.Rand
+}
+
+func (g *gauntlet) wreck(t *testing.T, name string) *wreck {
+	t.Helper()
+	w := newWorld(t)
+	return &wreck{world: w, list: tenants(name), honest: w.producer(t, "honest"), random: g.random(name)}
+}
+
+func (w *wreck) runs(t *testing.T, run string) map[string]events.Range {
+	t.Helper()
+	return runs(t, w.honest, w.random, w.list, run)
+}
+
+// judge has the auditor read on: each ledger has to say that the stream broke off,
+// and how, and to name what was lost; nil where nobody can know.
+func (w *wreck) judge(t *testing.T, row *attack, replaced bool, lost map[string]events.Range) {
+	t.Helper()
+	w.drain(t)
+	for trial, tenant := range w.list {
+		report, missed := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil), ""
+		if lost != nil {
+			missed = wantRange(report, lost[tenant])
+		}
+		if missed != "" || !broke(report, replaced) {
+			t.Errorf("trial %d: %s, breaks %+v", trial, missed, report.Breaks)
+		}
+		row.check(t, trial, report)
+	}
+}
+
 // recreated deletes the stream while the auditor is away, and makes it again.
 func (g *gauntlet) recreated(t *testing.T) {
 	t.Helper()
@@ -46,25 +83,16 @@ func (g *gauntlet) recreated(t *testing.T) {
 		alone: "VERIFIED, GAPS (11)", seen: "that it was, producer and numbers of what nobody read",
 	}
 	t.Run(a.name, func(t *testing.T) {
-		row, r, w, list := g.add(a), g.random(a.name), newWorld(t), tenants(a.name)
-		p := w.producer(t, "honest")
-		runs(t, p, r, list, "read")
+		row, w := g.add(a), g.wreck(t, a.name)
+		w.runs(t, "read")
 		w.drain(t)
-		lost := runs(t, p, r, list, "lost")
+		lost := w.runs(t, "lost")
 		if err := w.broker.JetStream().DeleteStream(deadline(t), w.broker.Space().EventStream()); err != nil {
 			t.Fatal(err)
 		}
 		w.server.EnsureStreams(t)
-		runs(t, p, r, list, "later")
-		w.drain(t)
-		for trial, tenant := range list {
-			report := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil)
-			n := lost[tenant]
-			if missed := wantRange(report, n); missed != "" || !broke(report, true) {
-				t.Errorf("trial %d: %s, breaks %+v", trial, missed, report.Breaks)
-			}
-			row.check(t, trial, report)
-		}
+		w.runs(t, "later")
+		w.judge(t, row, true, lost)
 	})
 }
 
@@ -91,27 +119,16 @@ func (g *gauntlet) purged(t *testing.T) {
 		alone: "VERIFIED, GAPS (11)", seen: "producer and numbers",
 	}
 	t.Run(a.name, func(t *testing.T) {
-		first, later, r, w, list := g.add(a), g.add(b), g.random(a.name), newWorld(t), tenants(a.name)
-		p := w.producer(t, "honest")
-		runs(t, p, r, list, "read")
+		first, later, w := g.add(a), g.add(b), g.wreck(t, a.name)
+		w.runs(t, "read")
 		w.drain(t)
-		lost := runs(t, p, r, list, "lost")
+		lost := w.runs(t, "lost")
 		if err := w.stream(t).Purge(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
-		judge := func(row *attack, missed func(ledger.Report, events.Range) string) {
-			w.drain(t)
-			for trial, tenant := range list {
-				report := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil)
-				if m := missed(report, lost[tenant]); m != "" || !broke(report, false) {
-					t.Errorf("trial %d: %s, breaks %+v", trial, m, report.Breaks)
-				}
-				row.check(t, trial, report)
-			}
-		}
-		judge(first, func(ledger.Report, events.Range) string { return "" })
-		runs(t, p, r, list, "later")
-		judge(later, wantRange)
+		w.judge(t, first, false, nil)
+		w.runs(t, "later")
+		w.judge(t, later, false, lost)
 	})
 }
 
@@ -123,16 +140,15 @@ func (g *gauntlet) restored(t *testing.T) {
 		alone: "VERIFIED", seen: "that it was",
 	}
 	t.Run(a.name, func(t *testing.T) {
-		row, r, w, list := g.add(a), g.random(a.name), newWorld(t), tenants(a.name)
-		p := w.producer(t, "honest")
-		runs(t, p, r, list, "first")
+		row, w := g.add(a), g.wreck(t, a.name)
+		w.runs(t, "first")
 		w.server.Stop()
 		backup := t.TempDir()
 		if err := os.CopyFS(backup, os.DirFS(w.server.Dir())); err != nil {
 			t.Fatal(err)
 		}
 		w.server.Restart(t)
-		runs(t, p, r, list, "second")
+		w.runs(t, "second")
 		w.drain(t)
 		w.server.Stop()
 		if err := os.RemoveAll(w.server.Dir()); err != nil {
@@ -143,15 +159,8 @@ func (g *gauntlet) restored(t *testing.T) {
 		}
 		w.server.Restart(t)
 		other := w.producer(t, "other")
-		runs(t, other, r, list, "third")
-		w.drain(t)
-		for trial, tenant := range list {
-			report := verify(t, w.ledger(t, tenant), tenant, w.key(t), nil)
-			if !broke(report, true) {
-				t.Errorf("trial %d: breaks %+v", trial, report.Breaks)
-			}
-			row.check(t, trial, report)
-		}
+		runs(t, other, w.random, w.list, "third")
+		w.judge(t, row, true, nil)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -75,11 +76,10 @@ func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = each(conn, "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index' OR name = 'chunks'", func(s *sqlite.Stmt) {
-		roots[s.ColumnText(0)] = s.ColumnInt64(1)
-	})
-	if err != nil {
-		t.Fatal(err)
+	err = sqlitex.Execute(conn, "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index' OR name = 'chunks'",
+		&sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error { roots[s.ColumnText(0)] = s.ColumnInt64(1); return nil }})
+	if err != nil || len(roots) == 0 {
+		t.Fatal(len(roots), err)
 	}
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
@@ -104,21 +104,6 @@ func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 			}
 			wantInvalid(t, to, key, name)
 		})
-	}
-}
-
-// each calls row with the rows of a query.
-func each(conn *sqlite.Conn, query string, row func(*sqlite.Stmt)) error {
-	stmt, err := conn.Prepare(query)
-	if err != nil {
-		return err
-	}
-	for {
-		ok, err := stmt.Step()
-		if err != nil || !ok {
-			return err
-		}
-		row(stmt)
 	}
 }
 

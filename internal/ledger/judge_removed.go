@@ -77,10 +77,7 @@ func (j *Judge) order(index int64, signed string) error {
 		return nil //nolint:nilerr // it orders nothing; what names it stays open
 	}
 	r.ids[o.ID] = true
-	at := OrderAt{
-		Leaf: index, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
-		Selection: o.Selection, Hold: o.Hold,
-	}
+	at := o.at(index, "")
 	if c != nil {
 		if !o.accountsFor(index, c) {
 			return fmt.Errorf("its order does not concern all of the %d records that were destroyed in its name", c.leaves.Count())
@@ -109,9 +106,7 @@ func (r *judged) changeKey(index int64, signed string) {
 	if effect, counts := r.keys.effect(index, before); counts {
 		r.ids[o.ID] = true
 		r.changes = append(r.changes, o.changed(index, before, after, effect))
-		r.report.Orders = append(r.report.Orders, OrderAt{
-			Leaf: index, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
-		})
+		r.report.Orders = append(r.report.Orders, o.at(index, effect))
 	}
 }
 

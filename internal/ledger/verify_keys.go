@@ -83,11 +83,7 @@ func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 	if err != nil {
 		return "", nil //nolint:nilerr // and this too
 	}
-	d, err := events.Payload[events.AuditAccessedData](e)
-	if err != nil {
-		return "", nil //nolint:nilerr // and this
-	}
-	return d.Order, nil
+	return signedOrder(e), nil
 }
 
 func firstNote(conn *sqlite.Conn) (signed []byte, err error) {
@@ -114,9 +110,7 @@ func (s *orders) changeKey(leaf int64, signed string) {
 	if len(w.report.Keys) < maxOrders {
 		w.report.Keys = append(w.report.Keys, o.changed(leaf, before, after, effect))
 	}
-	s.all = append(s.all, OrderAt{
-		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
-	})
+	s.all = append(s.all, o.at(leaf, effect))
 }
 
 // tooLate notes an order that a key has signed which had been replaced.

@@ -19,6 +19,14 @@ type orders struct {
 	holds []Order // in force
 }
 
+// at returns what a report says of an order that comes at a leaf.
+func (o Order) at(leaf int64, effect Effect) OrderAt {
+	return OrderAt{
+		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
+		Selection: o.Selection, Hold: o.Hold, Effect: effect,
+	}
+}
+
 // order takes the order that the event at leaf brings, if it brings one.
 func (s *orders) order(leaf int64, signed string) error {
 	if isKeyChange(signed) {
@@ -34,10 +42,7 @@ func (s *orders) order(leaf int64, signed string) error {
 		return nil //nolint:nilerr // a mere record
 	}
 	s.ids[o.ID] = true
-	at := OrderAt{
-		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
-		Selection: o.Selection, Hold: o.Hold, Effect: EffectDone,
-	}
+	at := o.at(leaf, EffectDone)
 	switch o.Action { //nolint:exhaustive // those of orders among all there are
 	case events.AuditHold:
 		s.holds = append(s.holds, o)

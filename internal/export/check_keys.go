@@ -54,7 +54,7 @@ func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
 		}
 		record, err := parseRecord(line)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", recordsFile, err)
 		}
 		signed, ok := ledger.KeyOrderOf(record)
 		if !ok {
@@ -68,11 +68,16 @@ func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
 	}
 }
 
-// nextOfBoth returns the next lines of two files; not ok where one of them ends.
-func nextOfBoth(a, b *lineReader) (line, other []byte, ok bool, err error) {
-	if line, ok, err = a.next(); err != nil || !ok {
-		return nil, nil, false, err
+// nextOfBoth returns the next leaf and its record; not ok where one of the files ends.
+func nextOfBoth(leaves, records *lineReader) (leaf, record []byte, ok bool, err error) {
+	if leaf, ok, err = leaves.next(); err != nil {
+		return nil, nil, false, fmt.Errorf("%s: %w", leavesFile, err)
 	}
-	other, ok, err = b.next()
-	return line, other, ok, err
+	if !ok {
+		return nil, nil, false, nil
+	}
+	if record, ok, err = records.next(); err != nil {
+		return nil, nil, false, fmt.Errorf("%s: %w", recordsFile, err)
+	}
+	return leaf, record, ok, nil
 }

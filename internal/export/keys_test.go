@@ -2,6 +2,7 @@ package export
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,5 +131,25 @@ func TestBundle_KeyChanged(t *testing.T) {
 				t.Error("a stranger's key verified it")
 			}
 		})
+	}
+}
+
+// Where the orders that change the key cannot be read the report says in which file.
+func TestBundle_KeyOrderUnreadable(t *testing.T) {
+	e, _ := twoKeys(t)
+	path := e.bundle(t, ledger.Selection{})
+	leaf := check(t, path, CheckOptions{Key: e.key}).Keys[0].Leaf
+	for file, edit := range map[string]func(line string) string{
+		leavesFile:  func(line string) string { return line[1:] },
+		recordsFile: func(line string) string { return "x" + line },
+	} {
+		o := open(t, path)
+		lines := strings.Split(o.files[file], "\n")
+		lines[leaf] = edit(lines[leaf])
+		o.files[file] = strings.Join(lines, "\n")
+		r := check(t, o.close(t), CheckOptions{Key: e.key})
+		if r.Integrity != ledger.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), file) {
+			t.Errorf("%s: %s, %q", file, r.Integrity, r.Problems)
+		}
 	}
 }

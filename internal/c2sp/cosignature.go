@@ -73,9 +73,9 @@ func (c *cosigner) Verify(text, signature []byte) bool {
 	return ed25519.Verify(c.key, signed, signature[8:])
 }
 
-// CosignedAt returns when a witness says that it signed. Nothing is checked but
+// cosignedAt returns when a witness says that it signed. Nothing is checked but
 // the form.
-func CosignedAt(s note.Signature) (time.Time, error) {
+func cosignedAt(s note.Signature) (time.Time, error) {
 	b, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil || len(b) != keyIDBytes+cosignatureBytes {
 		return time.Time{}, fmt.Errorf("signature of %q is no cosignature", s.Name)

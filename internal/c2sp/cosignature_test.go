@@ -72,7 +72,7 @@ func TestCosigner_ReadsWhatOthersSign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := CosignedAt(n.Sigs[0])
+	at, err := cosignedAt(n.Sigs[0])
 	if err != nil || at.Before(before) || at.After(time.Now()) {
 		t.Errorf("got %v, %v, want a time from %v on", at, err, before)
 	}

@@ -1,6 +1,7 @@
 package c2sp
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"net/url"
@@ -29,18 +30,11 @@ const (
 //	group both all X Y
 //	quorum both
 type Policy struct {
-	Logs      []LogKey // empty: any
 	Witnesses []Witness
 
+	logs   []ed25519.PublicKey // that may have signed it; empty: any
 	groups []group
 	quorum component
-}
-
-// LogKey is a log of a policy.
-type LogKey struct {
-	Name string // of its key, the log's origin
-	Key  string // the public key's 32 bytes
-	URL  string // empty: none is named
 }
 
 // Witness is a witness of a policy.
@@ -124,14 +118,14 @@ func (p *policyParser) log(fields []string) error {
 	if alg != algEd25519 {
 		return fmt.Errorf("verifier key: of type %d: a log has one of type 1, Ed25519", alg)
 	}
-	l := LogKey{Name: key.name, Key: string(key.key)}
-	if l.URL, err = optionalURL(fields[1:]); err != nil {
+	if _, err := optionalURL(fields[1:]); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(p.policy.Logs, func(o LogKey) bool { return o.Key == l.Key }) || len(p.policy.Logs) >= maxPolicyNames {
+	same := func(o ed25519.PublicKey) bool { return o.Equal(key.key) }
+	if slices.ContainsFunc(p.policy.logs, same) || len(p.policy.logs) >= maxPolicyNames {
 		return fmt.Errorf("its key is there already, or there are more than %d logs", maxPolicyNames)
 	}
-	p.policy.Logs = append(p.policy.Logs, l)
+	p.policy.logs = append(p.policy.logs, key.key)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (p *Policy) Check(signed []byte) Cosigned {
 		if err != nil {
 			continue
 		}
-		at, err := CosignedAt(n.Sigs[0])
+		at, err := cosignedAt(n.Sigs[0])
 		if err != nil {
 			continue
 		}
@@ -79,7 +79,7 @@ func (p *Policy) met(c component, witnesses []bool) bool {
 // isOfLog tells whether the key of a log of the policy has signed the note. What
 // that key is called does not count: logs may share one.
 func (p *Policy) isOfLog(signed []byte) bool {
-	if len(p.Logs) == 0 {
+	if len(p.logs) == 0 {
 		return true
 	}
 	split := strings.LastIndex(string(signed), "\n\n")
@@ -93,8 +93,8 @@ func (p *Policy) isOfLog(signed []byte) bool {
 		if err != nil || len(signature) != keyIDBytes+ed25519.SignatureSize {
 			continue
 		}
-		if slices.ContainsFunc(p.Logs, func(l LogKey) bool {
-			return ed25519.Verify(ed25519.PublicKey(l.Key), text, signature[keyIDBytes:])
+		if slices.ContainsFunc(p.logs, func(key ed25519.PublicKey) bool {
+			return ed25519.Verify(key, text, signature[keyIDBytes:])
 		}) {
 			return true
 		}

@@ -73,6 +73,9 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 // or [ErrUnknownLog] somebody has to act.
 func (c *Client) Cosign(ctx context.Context, w c2sp.Witness, cp Checkpoint, old int64) (line []byte, err error) {
 	for range attempts {
+		if old > cp.Size {
+			return nil, fmt.Errorf("%w: of %d leaves, and this checkpoint has %d", ErrForked, old, cp.Size)
+		}
 		var proof []tlog.Hash
 		if old > 0 && old < cp.Size {
 			if proof, err = cp.Prove(ctx, old); err != nil {
@@ -86,14 +89,9 @@ func (c *Client) Cosign(ctx context.Context, w c2sp.Witness, cp Checkpoint, old 
 		if answer.status != http.StatusConflict {
 			return answer.cosignature(w, cp.Note)
 		}
-		at, err := answer.size()
-		switch {
-		case err != nil:
+		if old, err = answer.size(); err != nil {
 			return nil, err
-		case at > cp.Size:
-			return nil, fmt.Errorf("%w: of %d leaves, and this checkpoint has %d", ErrForked, at, cp.Size)
 		}
-		old = at
 	}
 	return nil, errors.New("the witness keeps saying that it stands elsewhere: another auditor may bring it checkpoints of this log")
 }

@@ -131,7 +131,7 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 		return f.print(cmd, shared, c)
 	}
 	done, err := f.giveAll(cmd, shared, r, orders)
-	if err != nil {
+	if len(done) == 0 {
 		return err
 	}
 	for _, d := range done {
@@ -142,13 +142,14 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 		}
 	}
 	if c.Records > 0 {
-		c.streamCopy(cmd, shared, r, orders)
+		c.streamCopy(cmd, shared, r, done)
 	}
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
 // giveAll gives orders, and then another one as long as more of what is to be
 // erased has come meanwhile: what was on its way, or what the tracker said of it.
+// With an error it returns what those did that had taken effect before.
 func (f *ordering) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Obeyed, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range mostLate {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
@@ -126,7 +129,6 @@ func TestErase_Command(t *testing.T) {
 	}
 }
 
-// TestErase_WhileServing lets a running auditor carry the order out.
 // What of a run is still on its way when an erasure is ordered is erased as well.
 func TestErase_WhatComesMeanwhile(t *testing.T) {
 	s := server(t)
@@ -134,6 +136,7 @@ func TestErase_WhatComesMeanwhile(t *testing.T) {
 	p := outbox(t, b, "engine", "acme")
 	tell(t, p, "run-1", "jane", "the first half of the secret")
 	drain(t, b, dir)
+	between := time.Now()
 	tell(t, p, "run-1", "jane", "the second half of the secret") // in the stream; nothing has read it
 	var done Change
 	change(t, 0, &done, "erase", "--run", "run-1", "--reason", "subject request",
@@ -141,11 +144,67 @@ func TestErase_WhatComesMeanwhile(t *testing.T) {
 	if done.Records != 2 || len(done.Orders) != 2 {
 		t.Errorf("erased: %+v, want two records, by two orders", done)
 	}
+	if age := eventStream(t, b).CachedInfo().Config.MaxAge; done.Expires == nil || done.Expires.Before(between.Add(age)) {
+		t.Errorf("the stream keeps its copy until %v, want that of the second half, stored after %v", done.Expires, between)
+	}
 	if found := filesWith(t, dir, "of the secret"); len(found) > 0 {
 		t.Errorf("it is still in %v", found)
 	}
 }
 
+// Where a later order fails, it is told what the one before it did.
+func TestErase_LateOrderFails(t *testing.T) {
+	s := server(t)
+	b, dir := connect(t, s), t.TempDir()
+	p := outbox(t, b, "engine", "acme")
+	tell(t, p, "run-1", "jane", "the first half")
+	drain(t, b, dir)
+	tell(t, p, "run-1", "jane", "the second half")
+	path, err := ledger.Path(LedgerDir(dir), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders := func(conn *sqlite.Conn) (int, error) {
+		return sqlitex.ResultInt(conn.Prep("SELECT count(*) FROM orders"))
+	}
+	reader, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+	if err == nil {
+		err = sqlitex.Execute(reader, "BEGIN", nil)
+	}
+	if err == nil {
+		_, err = orders(reader) // reads from here on: erase waits for it behind the first order
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, gone := deadline(t), make(chan error, 1)
+	go func() {
+		n, err := orders(other)
+		for err == nil && n == 0 {
+			if sleep(ctx, orderPoll); ctx.Err() != nil {
+				err = ctx.Err()
+				break
+			}
+			n, err = orders(other)
+		}
+		gone <- errors.Join(err, os.Remove(filepath.Join(KeyDir(dir), "ledger.key")), other.Close(), reader.Close())
+	}()
+	var done Change
+	change(t, 1, &done, "erase", "--run", "run-1", "--reason", "subject request",
+		"--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL())
+	if err := <-gone; err != nil {
+		t.Fatal(err)
+	}
+	if done.Records != 1 || len(done.Orders) != 1 || done.Stream != CopyKept {
+		t.Errorf("told: %+v, want what the first order erased", done)
+	}
+}
+
+// TestErase_WhileServing lets a running auditor carry the order out.
 func TestErase_WhileServing(t *testing.T) {
 	const secret = "a sentence that nobody may read again"
 	s := server(t)

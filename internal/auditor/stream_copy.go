@@ -27,9 +27,9 @@ const (
 
 // streamCopy fills in what the stream still has of what orders destroyed. That it
 // cannot be asked is no failure of the orders.
-func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) {
+func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Obeyed) {
 	c.Stream = CopyUnknown
-	last, err := lastOf(cmd.Context(), r, orders)
+	last, err := lastOf(cmd.Context(), r, done)
 	if err == nil {
 		err = broker.Use(cmd.Context(), auditorBroker(cmd, shared), func(b *broker.Broker) error {
 			stream, err := b.JetStream().Stream(cmd.Context(), b.Space().EventStream())
@@ -59,10 +59,10 @@ func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time
 }
 
 // lastOf returns when the server stored the last record that orders concern.
-func lastOf(ctx context.Context, r *ledger.Reader, orders []ledger.Order) (last time.Time, err error) {
+func lastOf(ctx context.Context, r *ledger.Reader, done []ledger.Obeyed) (last time.Time, err error) {
 	leaf := int64(-1)
-	for _, o := range orders {
-		for _, span := range o.Leaves {
+	for _, d := range done {
+		for _, span := range d.Order.Leaves {
 			leaf = max(leaf, span.Last)
 		}
 	}

@@ -111,8 +111,10 @@ func Look(ctx context.Context, path, run string) (Contents, error) {
 // file that still has what an order in src destroyed is not copied: that wraps
 // [ErrErased]; one that another process has open for long wraps [ErrBusy].
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
-	if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s is there already: name another file, or take it away", out))
+	if _, err := os.Lstat(out); err == nil {
+		return fmt.Errorf("%s is there already: name another file, or take it away", out)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
@@ -120,8 +122,10 @@ func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
 	err = visit(ctx, path, leaveTimeout, func(f *file) error {
-		if run, err := f.disobeyed(ctx, src); err != nil || run != "" {
-			return errors.Join(err, fmt.Errorf("%w: the auditor takes it out as soon as it runs and no other process has the file", ErrErased))
+		if disobeys, err := f.disobeys(ctx, src); err != nil {
+			return err
+		} else if disobeys {
+			return fmt.Errorf("%w: the auditor takes it out as soon as it runs and no other process has the file", ErrErased)
 		}
 		return f.exec("VACUUM INTO ?", made.Name())
 	})
@@ -156,14 +160,14 @@ func Disobedient(ctx context.Context, dir, tenant string, src Source) ([]string,
 	var names []string
 	var errs []error
 	for _, entry := range files {
-		var run string
+		var disobeys bool
 		if err := visit(ctx, filepath.Join(dir, entry.Name), 10*busyTimeout, func(f *file) (err error) {
-			run, err = f.disobeyed(ctx, src)
+			disobeys, err = f.disobeys(ctx, src)
 			return err
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("%s: %w", entry.Name, err))
 		}
-		if run != "" {
+		if disobeys {
 			names = append(names, entry.Name)
 		}
 	}
@@ -213,25 +217,20 @@ func withheld(path string, err error) error {
 	}
 }
 
-// disobeyed returns a run of which f still has what an order destroyed, "" if
-// there is none.
-func (f *file) disobeyed(ctx context.Context, src Source) (string, error) {
+// disobeys reports whether f still has what an order destroyed.
+func (f *file) disobeys(ctx context.Context, src Source) (bool, error) {
 	if f.foreign {
-		return "", nil
+		return false, nil
 	}
 	for e, err := range src.Erased(ctx, f.orders) {
 		if err != nil {
-			return "", fmt.Errorf("read orders: %w", err)
+			return false, fmt.Errorf("read orders: %w", err)
 		}
-		has, err := f.hasBefore(e)
-		if err != nil {
-			return "", err
-		}
-		if has {
-			return e.Run, nil
+		if has, err := f.hasBefore(e); err != nil || has {
+			return has, err
 		}
 	}
-	return "", nil
+	return false, nil
 }
 
 // hasBefore reports whether f has anything of a run from before an order: rows,

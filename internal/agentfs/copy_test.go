@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +24,9 @@ func TestCopy_IsOneWholeFile(t *testing.T) {
 	}
 	if err := Copy(t.Context(), path, out, l); err == nil {
 		t.Error("a file that is there was written over")
+	}
+	if err := Copy(t.Context(), path, filepath.Join(out, "x"), l); err == nil || strings.Contains(err.Error(), "there already") {
+		t.Errorf("below a file: got %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(out), ".*")); len(left) > 0 || err != nil {
 		t.Errorf("got %v %v beside the copy", left, err)

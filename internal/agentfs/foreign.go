@@ -109,7 +109,7 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 		}
 		left = left || n > 0
 	}
-	return left, f.exec("VACUUM")
+	return left, f.compact()
 }
 
 // Routes returns where the file lies, below dir, that says which run of a tenant

@@ -214,14 +214,7 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 
 // Erase implements [Eraser].
 func (w *workspace) Erase(ctx context.Context, id, text string) error {
-	_, err := w.Get(ctx, id)
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return w.change(ctx, id, func(i *Issue) (bool, error) {
+	err := w.change(ctx, id, func(i *Issue) (bool, error) {
 		i.Title, i.Description = text, ""
 		if i.CloseReason != "" {
 			i.CloseReason = text
@@ -231,6 +224,10 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		}
 		return true, nil
 	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // Get implements [Reader].

@@ -171,6 +171,53 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// What was deleted lies in the file's log until that is emptied, and not in the free
+// room of the file.
+func TestDB_Scrub(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.db")
+	texts := projection.Schema{Name: "texts", Version: 1, Tables: "CREATE TABLE texts (t TEXT NOT NULL) STRICT;\n"}
+	db, err := projection.Open(t.Context(), path, texts, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{"INSERT INTO texts VALUES ('secret!!')", "DELETE FROM texts"} {
+		err := db.Tx(t.Context(), func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, query, nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := remains(t, path, "secret!!"); len(found) == 0 {
+		t.Error("it is nowhere before that: there is nothing to see to")
+	}
+	if err := db.Scrub(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found := remains(t, path, "secret!!"); len(found) > 0 {
+		t.Errorf("it is still in %v", found)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Scrub(t.Context()); !errors.Is(err, projection.ErrClosed) {
+		t.Errorf("got %v after Close, want %v", err, projection.ErrClosed)
+	}
+}
+
+// remains returns which of the file at path and its log have a text in them.
+func remains(t *testing.T, path, text string) (found []string) {
+	t.Helper()
+	for _, name := range []string{path, path + "-wal"} {
+		data, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(text)) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
 func TestOpen_SecondProcessWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	db := open(t, path)

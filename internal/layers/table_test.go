@@ -20,6 +20,7 @@ var floors = map[string]int{
 	"internal/filelock":      1,
 	"internal/atomicfile":    1,
 	"internal/c2sp":          1,
+	"internal/deferral":      1,
 	"internal/tokens":        2,
 	"internal/otlp":          3,
 	"internal/ingest/cehttp": 3,

@@ -8,52 +8,47 @@ import (
 )
 
 // schema is that of the tracker's file; its version is that of the records too.
-var schema = projection.Schema{Name: "tracker", Version: 3, Tables: tables}
+var schema = projection.Schema{Name: "tracker", Version: 4, Tables: tables}
 
-// A record is the JSON of the value of package issues that the table is named
-// for; the columns beside it are for finding it.
+// The state of package issues is in record and timer; those of kind "issue" are
+// [issues.Issue]. A decision has its row from the moment its event is folded:
+// what is held is there, without a record, until it is decided on.
 const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),
 	tenant TEXT NOT NULL -- whose events are read; empty means everybody's
 ) STRICT;
-CREATE TABLE tenant (
-	tenant TEXT PRIMARY KEY,
-	record TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE TABLE run (
+CREATE TABLE record (
 	tenant TEXT NOT NULL,
-	run    TEXT NOT NULL,
+	kind   TEXT NOT NULL,
+	id     TEXT NOT NULL,
 	record TEXT NOT NULL,
-	PRIMARY KEY (tenant, run)
+	PRIMARY KEY (tenant, kind, id)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE step (
+CREATE INDEX record_issue ON record (tenant, id) WHERE kind = 'issue';
+CREATE TABLE timer (
 	tenant TEXT NOT NULL,
-	run    TEXT NOT NULL,
-	step   TEXT NOT NULL,
-	record TEXT NOT NULL,
-	PRIMARY KEY (tenant, run, step)
+	id     TEXT NOT NULL,
+	at     TEXT NOT NULL, -- RFC 3339, UTC, always nine digits behind the second: sorts by time
+	PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE issue (
-	id     TEXT PRIMARY KEY,
-	tenant TEXT NOT NULL,
-	run    TEXT NOT NULL,
-	record TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX issue_of_run ON issue (tenant, run);
+CREATE INDEX timer_due ON timer (tenant, at, id);
 CREATE TABLE decision (
-	seq       INTEGER PRIMARY KEY,
+	seq       INTEGER PRIMARY KEY, -- in the order in which the events came
 	tenant    TEXT NOT NULL,
 	source    TEXT NOT NULL,
 	event     TEXT NOT NULL,
+	kind      TEXT NOT NULL, -- of the event
+	run       TEXT NOT NULL, -- of the event
 	user      TEXT NOT NULL, -- who the event was about
+	time      TEXT NOT NULL, -- of the event, as in timer
 	stored    INTEGER NOT NULL, -- when the server stored it, Unix time in nanoseconds
-	id        TEXT NOT NULL UNIQUE, -- of its issue.decided
-	record    TEXT NOT NULL,
+	id        TEXT UNIQUE, -- of its issue.decided; NULL while it is held
+	record    TEXT, -- [issues.Decision]; NULL while it is held
 	published INTEGER NOT NULL DEFAULT 0,
 	UNIQUE (tenant, event, source)
 ) STRICT;
-CREATE INDEX decision_unpublished ON decision (seq) WHERE published = 0;
+CREATE INDEX decision_unpublished ON decision (seq) WHERE published = 0 AND record IS NOT NULL;
 CREATE TABLE demand (
 	seq    INTEGER PRIMARY KEY,
 	tenant TEXT NOT NULL,
@@ -66,8 +61,10 @@ CREATE TABLE demand (
 CREATE TABLE touched (
 	issue    TEXT NOT NULL,
 	decision INTEGER NOT NULL REFERENCES decision (seq),
+	occurs   INTEGER NOT NULL, -- 1: its event is an occurrence of the issue
 	PRIMARY KEY (issue, decision)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX touched_by ON touched (decision);
 CREATE TABLE effect (
 	seq      INTEGER PRIMARY KEY,
 	decision INTEGER NOT NULL REFERENCES decision (seq),

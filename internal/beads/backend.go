@@ -3,6 +3,7 @@ package beads
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -24,9 +25,71 @@ var (
 // but changes of one issue in their order.
 type Backend interface {
 	Writer
+	Marker
 	Reader
+	Watcher
 	Eraser
 }
+
+// Marker says more about an issue than its status does. Each method may be
+// repeated.
+type Marker interface {
+	// Label adds a label to an issue.
+	Label(ctx context.Context, issue, label string, at time.Time) error
+	// Describe makes text the description of an issue, unless a person changed
+	// that since the issue was made: then it stays as it is.
+	Describe(ctx context.Context, issue, text string, at time.Time) error
+}
+
+// Watcher tells what people did to the issues.
+type Watcher interface {
+	// Edits returns what people changed in the workspace and nobody has taken
+	// yet, in the order found. What it returns is kept until then, over
+	// restarts too. It may return an error along with the edits that it found:
+	// a [*FileError] says which line of a file nobody can read.
+	Edits(ctx context.Context) ([]Edit, error)
+	// Taken says that edits are where they will not be lost: they are not
+	// returned again.
+	Taken(ctx context.Context, edits []Edit) error
+}
+
+// Action is what a person did to an issue, as issue.edited has it.
+type Action string
+
+// The actions.
+const (
+	ActionClosed     Action = "closed"
+	ActionNotPlanned Action = "not_planned" // closed for a reason that says so
+	ActionReopened   Action = "reopened"
+	ActionAssigned   Action = "assigned" // to Value, to nobody if that is empty
+	ActionRetitled   Action = "retitled" // as Value
+)
+
+// Edit is what a person changed in a workspace.
+type Edit struct {
+	ID     string    `json:"id"` // the same for the same edit, however often it is found
+	Issue  string    `json:"issue"`
+	Action Action    `json:"action"`
+	By     string    `json:"by,omitempty"` // empty if the workspace does not say
+	At     time.Time `json:"at"`           // by the workspace, or when its file was changed
+	Value  string    `json:"value,omitempty"`
+}
+
+// FileError is a place in a file of issues that cannot be read. It wraps
+// ErrInvalid. Its text has nothing of the file's.
+type FileError struct {
+	Path         string
+	Line, Column int    // from 1; the column counts bytes
+	Problem      string // what is wrong there
+}
+
+// Error implements error: path:line:column: problem.
+func (e *FileError) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
+}
+
+// Unwrap returns ErrInvalid.
+func (e *FileError) Unwrap() error { return ErrInvalid }
 
 // Eraser takes texts out of a workspace for good.
 type Eraser interface {

@@ -41,7 +41,7 @@ type Rights struct {
 
 // trackerKinds are what the tracker's outbox publishes: its own, and the
 // outbox's.
-var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.GapRecorded, events.BlobChunk}
+var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events.ClockTicked, events.GapRecorded, events.BlobChunk}
 
 // auditorKinds are what the auditor's outbox publishes: what was done with
 // evidence, and the outbox's own.

@@ -46,6 +46,7 @@ CREATE TABLE decision (
 	id        TEXT UNIQUE, -- of its issue.decided; NULL while it is held
 	record    TEXT, -- [issues.Decision]; NULL while it is held
 	published INTEGER NOT NULL DEFAULT 0,
+	erased    INTEGER NOT NULL DEFAULT 0, -- 1: an order took its texts, and takes those of what is held
 	UNIQUE (tenant, event, source)
 ) STRICT;
 CREATE INDEX decision_unpublished ON decision (seq) WHERE published = 0 AND record IS NOT NULL;

@@ -72,9 +72,10 @@ func (p Palette) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// PrintJSON writes v to the stdout of cmd as indented JSON.
+// PrintJSON writes v to the stdout of cmd as indented JSON. Characters that a
+// terminal could obey are written as their escapes, which mean the same.
 func PrintJSON(cmd *cobra.Command, v any) error {
-	enc := json.NewEncoder(cmd.OutOrStdout())
+	enc := json.NewEncoder(SafeJSON(cmd.OutOrStdout()))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {

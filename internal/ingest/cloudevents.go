@@ -21,7 +21,7 @@ import (
 // and fields included. An event without a tenant gets that of opts, and under
 // opts.Only others are reported. Records of
 // another outbox's numbering (run.sealed, gap.recorded) say nothing here and are
-// yielded with [ErrRecord], wrapped in a LineError.
+// yielded with [ErrRecord], wrapped in a LineError, but under opts.Records.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -38,7 +38,7 @@ func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[event
 
 // event returns the CloudEvent that text is, if it is taken.
 func (o Options) event(text []byte, line int) (events.Event, error) {
-	e, err := decodeEvent(text)
+	e, err := decodeEvent(text, o.Records)
 	switch {
 	case err != nil:
 		return events.Event{}, asLineError(o.File, line, err)
@@ -55,12 +55,13 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 var ErrRecord = errors.New("a record of another outbox's numbering")
 
 // decodeEvent reads one CloudEvent and makes it one that no outbox has taken yet.
-func decodeEvent(data []byte) (events.Event, error) {
+// Records of another outbox's numbering are refused, unless records says not.
+func decodeEvent(data []byte, records bool) (events.Event, error) {
 	e, err := events.Decode(data)
 	if err != nil {
 		return events.Event{}, err
 	}
-	if err := adopt(&e); err != nil {
+	if err := adopt(&e, records); err != nil {
 		return events.Event{}, placeInPayload(data, e, err)
 	}
 	return e, nil
@@ -70,8 +71,8 @@ func decodeEvent(data []byte) (events.Event, error) {
 // an event: the limit for attributes must hold with them.
 const numberBytes = 64
 
-func adopt(e *events.Event) error {
-	if k := e.Kind(); k == events.RunSealed || k == events.GapRecorded {
+func adopt(e *events.Event, records bool) error {
+	if k := e.Kind(); !records && (k == events.RunSealed || k == events.GapRecorded) {
 		return fmt.Errorf("%s: %w", k, ErrRecord)
 	}
 	added := numberBytes

@@ -8,6 +8,10 @@ type Options struct {
 	Tenant string // whose events they are
 	Only   bool   // [CloudEvents]: report events of other tenants, do not yield them
 
+	// Records has [CloudEvents] yield the records of other outboxes about their own
+	// numbering too, for who looks at a history and publishes nothing of it.
+	Records bool
+
 	// Now is the time of what the input tells no time of: when the file was last
 	// changed, or the clock where the input comes as it happens. No id depends on
 	// it. Without it that is the beginning of 1970.

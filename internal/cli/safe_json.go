@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// SafeJSON returns a writer of JSON to w that puts its escape in the place of
+// every character that [Printable] would escape: what agents wrote reads the
+// same, and moves no cursor. Each write must end between two characters, as those
+// of an encoder do.
+func SafeJSON(w io.Writer) io.Writer { return safeJSON{w} }
+
+type safeJSON struct{ w io.Writer }
+
+// Write writes p, which is whole characters of JSON. Outside of strings, JSON has
+// none that is escaped.
+func (s safeJSON) Write(p []byte) (int, error) {
+	done := 0
+	var out []byte // nil as long as nothing was to be escaped
+	for i := 0; i < len(p); {
+		r, size := utf8.DecodeRune(p[i:])
+		if unsafeRune(r) {
+			out = append(out, p[done:i]...)
+			out = appendEscape(out, r)
+			done = i + size
+		}
+		i += size
+	}
+	if out == nil {
+		return s.w.Write(p)
+	}
+	if _, err := s.w.Write(append(out, p[done:]...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func appendEscape(out []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return appendEscape(appendEscape(out, high), low)
+	}
+	hex := strconv.FormatUint(uint64(r), 16) //nolint:gosec // a rune of UTF-8 is not negative
+	out = append(append(out, `\u`...), bytes.Repeat([]byte("0"), 4-len(hex))...)
+	return append(out, hex...)
+}

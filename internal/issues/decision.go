@@ -28,7 +28,8 @@ type Decision struct {
 	Action   Action             `json:"action"`
 	Rule     string             `json:"rule"` // the path through the rules, " > " between them
 	Reason   string             `json:"reason"`
-	Issues   []string           `json:"issues,omitempty"`   // the issues that the event belongs to
+	Issues   []string           `json:"issues,omitempty"`   // the issues that it touched
+	Occurs   []string           `json:"occurs,omitempty"`   // those of them that the event is an occurrence of
 	Counters map[string]Counter `json:"counters,omitempty"` // against their limits
 	Flip     string             `json:"flip,omitempty"`     // what would have changed it
 	Config   string             `json:"config"`
@@ -65,6 +66,8 @@ const (
 	OpTransition Op = "transition"
 	OpLink       Op = "link"
 	OpNote       Op = "note"
+	OpLabel      Op = "label"
+	OpDescribe   Op = "describe"
 	OpErase      Op = "erase" // not decided: somebody ordered it
 )
 
@@ -78,5 +81,6 @@ type Effect struct {
 	Reopen bool      `json:"reopen,omitempty"` // transition: out of closed
 	Reason string    `json:"reason,omitempty"` // transition
 	Link   *Link     `json:"link,omitempty"`   // link
-	Text   string    `json:"text,omitempty"`   // note; erase: what stands in the place of texts
+	Text   string    `json:"text,omitempty"`   // note; describe: the new description; erase: what stands in the place of texts
+	Label  string    `json:"label,omitempty"`  // label: one to add
 }

@@ -180,7 +180,7 @@ func (f *fold) finish() Decision {
 	d := f.decision
 	d.Rule = strings.Join(f.path, " > ")
 	d.Reason = strings.Join(f.reasons, "; ")
-	d.Action = None
+	d.Action, d.Occurs = None, d.Issues
 	if len(d.Issues) > 0 {
 		d.Action = Record
 	}

@@ -17,6 +17,8 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
+	// Flapping is no status of Beads: there it is Open, with the label of this name.
+	Flapping Status = "flapping"
 )
 
 // Kind says what an issue is about.
@@ -27,6 +29,7 @@ const (
 	Tracking Kind = "tracking" // follows a run from its start to its end
 	Failure  Kind = "failure"  // a failed run that nobody followed before
 	Followup Kind = "followup" // work that a run left over
+	Digest   Kind = "digest"   // lists what there was no room for
 )
 
 // Issue is an issue as the heuristics know it.

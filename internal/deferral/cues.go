@@ -1,0 +1,151 @@
+package deferral
+
+// take is what of a clause becomes the item.
+type take int
+
+const (
+	whole   take = iota // all of it
+	subject             // what stands before the cue
+	object              // what stands after the cue, or from "^" on
+	gap                 // what stands in the "…" of the cue
+)
+
+// cue is a way to say something of work in a clause.
+type cue struct {
+	take take
+	// first: nothing stands before it but who speaks ("I", "we", nobody).
+	first bool
+	// spoken: it follows who speaks, or a conjunction.
+	spoken bool
+	// counted: with a number before it, it is the outcome of a test run.
+	counted bool
+	say     []phrase
+}
+
+// putOff are the cues of work that was put off.
+var putOff = []cue{
+	{take: object, first: true, say: phrases(`
+		<aux>? also|therefore? deferring|postponing|punting|parking|shelving|skipping on?
+		have|had? punted on?
+		<aux>? to skip|defer|postpone
+		have|had? chose|chosen|decided to skip|defer|postpone
+		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped ^ <det>
+		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped ^ <working>
+		ran out of time before|to|for|on
+		did|have|could not yet? get|got|gotten|around to
+		did not get around to
+		do|did|have|has|could|am|are|was|were not yet? able? to? ^ <work>
+		unable to ^ <work>
+		have not yet? ^ <worked>
+		still needs|need|have|has to
+		will|would still? need|have to
+		also? needs|need to ^ <work>`)},
+	{take: object, spoken: true, say: phrases(`
+		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped`)},
+	{take: object, say: phrases(`
+		a|an? follow up|ups|followup work? is|are|will|would be? needed|required|necessary to|for
+		a|an? followup is|are|will|would be? needed|required|necessary to|for
+		next step|steps is|are|will|would|could|should be? to?
+		remaining|outstanding|open work|tasks|items|steps|pieces includes|include|is|are|involves to?
+		what|all remains|is is|are|left to?
+		it remains to
+		left|missing|remaining to do is|are to?`)},
+	{take: subject, say: phrases(`
+		<be> still|currently|also|explicitly|intentionally|clearly|therefore|thus? deferred|postponed|punted|parked|shelved
+		<be> still|currently|also|explicitly|intentionally|clearly|therefore|considered? out of scope
+		felt|seemed|feels|seems|looked out of scope
+		<be> well|clearly? outside|beyond of? the? scope
+		<be> not in|within the? scope
+		<be> left undone|unfinished
+		<be> left for now|later|a|an|another|the|future|follow
+		<be> left as|to a|an? exercise|follow|followup|later|future|separate
+		<be> for a|an? <later> <change>
+		<be> still? future work
+		<be> still needed|required|missing|outstanding|unfinished|pending|open|todo|tbd
+		<be> missing|pending|outstanding $
+		remains|remain to be <worked>
+		remains|remain undone|unfinished|outstanding|todo`)},
+	{take: subject, counted: true, say: phrases(`
+		was|were intentionally|deliberately|also? skipped
+		has|have been skipped`)},
+	{take: gap, say: phrases(`
+		left|leaving|leave … for later|another|future|now
+		left|leaving|leave … for|to|until a|an? <later> <change>
+		left|leaving|leave … for|to|until the <later> <change>
+		left|leaving|leave … for|to|until|as a|an? follow|followup
+		left|leaving|leave … as an exercise|todo
+		moved|put|putting|added|moving … to|on|in the backlog
+		moved|put|putting|added|moving … on hold|ice`)},
+	{take: gap, first: true, say: phrases(`
+		<modal> … later|separately $
+		<modal> … later once|when|if|on|in|with
+		<modal> … in|with|as|to a|an? <later> <change>
+		<modal> … in|with|as|to the <later> <change>
+		<modal> … in|with|as|to a|an? follow|followup`)},
+	{take: whole, say: phrases(`
+		consider|considered|deem|deemed … out|outside|beyond of? the? scope
+		<modal> still? be <worked> later|separately
+		<modal> still? be … <worked> later|separately
+		<modal> still? be <any>? <worked> … in|with|as|to a|an? <later> <change>
+		<modal> still? be <any>? <worked> … in|with|as|to the <later> <change>
+		<modal> still? be <any>? <worked> … in|with|as|to a|an? follow|followup
+		<modal> come|follow|land|go in|with a|an? <later> <change>`)},
+	{take: whole, say: phrases(`
+		needs|need|requires|require|deserves|deserve|wants|warrants a|an? small|separate|proper|dedicated? follow|followup
+		follow up|ups|followup work? is|are needed|required|necessary
+		left|leaving|leave|added|adding|add|put|kept|have a|an? todo|fixme|todos
+		there is|are still? an|some? todo|todos
+		still a|an? todo|todos
+		still to do $
+		still needs|need|requires|require <any>
+		needs|need|requires some|more|further|additional work|investigation|testing|attention|thought
+		needs|need|has|have to be <worked>
+		remaining|other|rest … still
+		remaining|rest … <modal> … later|separately
+		remaining … tracked
+		remain|remains in|open|unfixed|unresolved|unaddressed|untested|unimplemented
+		<num> … remain|remains $`)},
+	{take: whole, say: phrases(`
+		<be> still? tbd
+		<be> still? to be determined|decided|defined|confirmed|agreed
+		<aux> not yet
+		<aux> not … yet $
+		<be> currently|still|only? half|partially|partly done|finished|implemented|complete|migrated
+		<be> currently|still? incomplete|unfinished|untested|unimplemented|undocumented
+		is|are not fully|completely? <worked>
+		is|are not fully|completely complete
+		has|have not been <worked>
+		was|were not <worked>
+		stubbed|hardcoded|coded|disabled|mocked|commented|faked|ignored|kept … for now
+		will|would still? need to be <worked>
+		will|would still? need an?|the|another|its|more|some|further|additional
+		will|would still? need the|another|its|more|some|further|additional`)},
+}
+
+// settled are the cues of items that are done now.
+var settled = []cue{
+	{take: gap, say: phrases(`
+		deferred|postponed|skipped|pending|remaining … is|are|was|were|has|have been? now? <gone>
+		deferred|postponed|skipped|pending|remaining … is|are|was|were|has|have been? now? complete`)},
+	{take: object, first: true, say: phrases(`
+		have? completed|finished|implemented|resolved|addressed|closed|did the deferred|postponed|skipped|pending|remaining`)},
+	{take: object, first: true, say: phrases(`
+		have? completed|finished|resolved|addressed|closed|did the follow up to|on|for?
+		have? resolved|addressed|did the todo to|for|about`)},
+}
+
+// Words that take a cue back where they stand before it in its clause: denials,
+// conditions, explanations, and other people's work.
+var (
+	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
+		cause caused reason why bug you user users`)
+	// finished stands after a cue: what was put off is done now.
+	finished = phrases(`
+		is|are|was|were|been|be now|all|since? <gone>
+		is|are|now now|all? complete|live|gone
+		runs|run|works|work again|now`)
+	// until ends what finished is looked for in.
+	until = set("until because as since once if when after before unless for so")
+	// adjective tells "deferred tax assets are computed" from "deferred it".
+	adjective = set("now supports works run runs is are")
+)

@@ -1,0 +1,23 @@
+// Package deferral finds work that was put off in what agents write, in English,
+// at the end of a step: the follow-ups, next steps and things left out that a
+// person would file an issue for.
+//
+// It reads line by line and sentence by sentence. A label ("Follow-up: …",
+// "Next steps:" and the list below it, a heading "Remaining") makes an item of
+// what it names, a clause ("deferred the lexer", "the lexer is out of scope", "I
+// did not add tests") one of what it says. Neither counts when it is denied ("no
+// follow-up needed"), undone ("removed all TODO comments"), a condition, a
+// question or an offer, nor where it is shown and not said: code, quotations,
+// quoted lines, tables. What only looks like a cue is none: a "todo list" is a
+// product, "3 skipped" the outcome of a test run. In doubt an item is missed
+// rather than invented.
+//
+// The words of an item stand in the text in this order; nothing is added but an
+// ellipsis where one is cut. All functions are pure, give the same answer for
+// the same text, and take time in proportion to it. Of a text longer than 16 KiB
+// the end is read, where such things are said: whatever is passed, the work is
+// bounded.
+//
+// Other languages have no cues here, and so no items. testdata holds the labelled
+// sentences that the cues are measured by.
+package deferral

@@ -1,0 +1,161 @@
+package deferral
+
+import (
+	"slices"
+	"strings"
+)
+
+// phrase is a pattern of words. Each of its elements is one of
+//
+//	is|are   a word to choose from
+//	<work>   a word of a set
+//	<any>    any word
+//	<num>    a number
+//	…        up to eight words of any kind
+//	^        no word: the item begins here
+//	$        no word: the end
+//
+// and, but for the signs, may be missing where it ends in "?".
+type phrase []element
+
+type element struct {
+	kind     kind
+	words    map[string]bool
+	optional bool
+}
+
+type kind int
+
+const (
+	oneOf kind = iota
+	anyWord
+	number
+	anyWords
+	mark
+	end
+)
+
+// maxGap bounds the words of "…".
+const maxGap = 8
+
+// span is where a phrase was found: words[start:end], with what it points at in
+// words[from:to], if anything (else from is -1).
+type span struct{ start, end, from, to int }
+
+// phrases parses patterns, one a line.
+func phrases(lines string) []phrase {
+	var out []phrase
+	for line := range strings.Lines(lines) {
+		var p phrase
+		for _, field := range strings.Fields(line) {
+			p = append(p, parseElement(field))
+		}
+		if len(p) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func parseElement(field string) element {
+	var e element
+	field, e.optional = strings.CutSuffix(field, "?")
+	switch {
+	case field == "…":
+		e.kind = anyWords
+	case field == "^":
+		e.kind = mark
+	case field == "$":
+		e.kind = end
+	case field == "<num>":
+		e.kind = number
+	case field == "<any>":
+		e.kind = anyWord
+	case strings.HasPrefix(field, "<"):
+		e.words = sets[strings.Trim(field, "<>")]
+	default:
+		e.words = set(strings.ReplaceAll(field, "|", " "))
+	}
+	return e
+}
+
+// set returns the words of a list.
+func set(list string) map[string]bool {
+	words := make(map[string]bool)
+	for _, w := range strings.Fields(list) {
+		words[w] = true
+	}
+	return words
+}
+
+// is reports whether w stands for e.
+func (e element) is(w word) bool {
+	switch e.kind {
+	case anyWord:
+		return true
+	case number:
+		return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
+	default:
+		return e.words[w.text]
+	}
+}
+
+// match finds p at words[at] and as short as its gaps allow; ok is false where
+// it is not there.
+func (p phrase) match(words []word, at int) (s span, ok bool) {
+	if len(p) == 0 {
+		return span{at, at, -1, -1}, true
+	}
+	e, rest := p[0], p[1:]
+	switch e.kind {
+	case end:
+		return span{at, at, -1, -1}, at == len(words)
+	case mark:
+		s, ok = rest.match(words, at)
+		return span{at, s.end, at, len(words)}, ok
+	case anyWords:
+		for n := 0; n <= maxGap && at+n <= len(words); n++ {
+			if s, ok = rest.match(words, at+n); ok {
+				return span{at, s.end, at, at + n}, true
+			}
+		}
+		return span{}, false
+	}
+	if at < len(words) && e.is(words[at]) {
+		if s, ok = rest.match(words, at+1); ok {
+			return span{at, s.end, s.from, s.to}, true
+		}
+	}
+	if e.optional {
+		return rest.match(words, at)
+	}
+	return span{}, false
+}
+
+// find returns the first place in words from at where one of ps is.
+func find(ps []phrase, words []word, at int) (s span, ok bool) {
+	for i := at; i <= len(words); i++ {
+		for _, p := range ps {
+			if s, ok = p.match(words, i); ok {
+				return s, true
+			}
+		}
+	}
+	return span{}, false
+}
+
+// begins reports whether words begin with one of ps.
+func begins(ps []phrase, words []word) bool {
+	return slices.ContainsFunc(ps, func(p phrase) bool {
+		_, ok := p.match(words, 0)
+		return ok
+	})
+}
+
+// are reports whether words are one of ps, and nothing else.
+func are(ps []phrase, words []word) bool {
+	return slices.ContainsFunc(ps, func(p phrase) bool {
+		_, ok := append(p[:len(p):len(p)], element{kind: end}).match(words, 0)
+		return ok
+	})
+}

@@ -59,6 +59,7 @@ var floors = map[string]int{
 	"internal/ingest/ingesttest": tests,
 
 	"internal/hookcall/hookcalltest": tests,
+	"internal/issues/issuestest":     tests,
 
 	"internal/publisher":    services,
 	"internal/auditor":      services,

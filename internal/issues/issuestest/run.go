@@ -1,0 +1,245 @@
+package issuestest
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Outcome is what came of a history, in the form that whatif prints.
+type Outcome struct {
+	Issues    []Issue    `json:"issues"`
+	Decisions []Decision `json:"decisions"`
+}
+
+// Issue is an issue of an [Outcome].
+type Issue struct {
+	ID          string        `json:"id"`
+	Tenant      string        `json:"tenant"`
+	Kind        string        `json:"kind"`
+	Title       string        `json:"title"`
+	Status      string        `json:"status"`
+	Labels      []string      `json:"labels"`
+	Events      []string      `json:"events"` // its occurrences, by event time
+	Transitions []Transition  `json:"transitions"`
+	Links       []issues.Link `json:"links"`
+}
+
+// Transition is a change of an issue's status, its making included.
+type Transition struct {
+	To    string    `json:"to"`
+	At    time.Time `json:"at"`
+	Event string    `json:"event"`
+}
+
+// Decision is a decision of an [Outcome].
+type Decision struct {
+	Event  string   `json:"event"`
+	Action string   `json:"action"`
+	Rule   string   `json:"rule"`
+	Reason string   `json:"reason"`
+	Issues []string `json:"issues"`
+}
+
+// Run folds deliveries and returns what comes of them. The size of the next
+// batch is what batch returns: a new State folds it, over the store that all
+// share. A nil batch is one State, made anew where the scenario restarts.
+func Run(tb testing.TB, list []Delivery, c issues.Config, batch func() int) Outcome {
+	tb.Helper()
+	r := &runner{tb: tb, config: c, store: newMemory(), issues: make(map[string]*issue)}
+	s, left := issues.NewState(r.store), 0
+	for _, d := range list {
+		if left--; d.Restart || (batch != nil && left < 0) {
+			r.keep(s)
+			s = issues.NewState(r.store)
+			if batch != nil {
+				left = batch() - 1
+			}
+		}
+		if d.Restart {
+			continue
+		}
+		r.apply(s, d)
+	}
+	decisions, err := s.Release(c)
+	if err != nil {
+		tb.Fatalf("release: %v", err)
+	}
+	r.take(decisions)
+	r.keep(s)
+	r.complete(list)
+	return r.outcome()
+}
+
+type issue struct {
+	Issue
+	created time.Time
+	times   map[string]time.Time // of the occurrences
+}
+
+type runner struct {
+	tb        testing.TB
+	config    issues.Config
+	store     *memory
+	issues    map[string]*issue
+	decisions []issues.Decision
+}
+
+func (r *runner) apply(s *issues.State, d Delivery) {
+	r.tb.Helper()
+	e := d.Event
+	if d.IssueOf != "" {
+		edit, err := events.Payload[events.IssueEditedData](e)
+		if err != nil {
+			r.tb.Fatal(err)
+		}
+		edit.Issue = r.covering(e.Tenant, d.IssueOf)
+		if err := e.SetData(edit); err != nil {
+			r.tb.Fatal(err)
+		}
+	}
+	if err := e.Normalize(); err != nil {
+		r.tb.Fatalf("event %s: %v", e.ID, err)
+	}
+	decisions, err := s.Apply(e, r.config)
+	if err != nil {
+		r.tb.Fatalf("apply %s: %v", e.ID, err)
+	}
+	r.take(decisions)
+}
+
+// covering returns the id of the issue that an event is an occurrence of.
+func (r *runner) covering(tenant, event string) string {
+	for _, id := range slices.Sorted(maps.Keys(r.issues)) {
+		if i := r.issues[id]; i.Tenant == tenant && !i.times[event].IsZero() {
+			return id
+		}
+	}
+	return "ht-none"
+}
+
+func (r *runner) take(decisions []issues.Decision) {
+	r.tb.Helper()
+	r.decisions = append(r.decisions, decisions...)
+	for _, d := range decisions {
+		for _, e := range d.Effects {
+			r.effect(d, e)
+		}
+		for _, id := range d.Occurs {
+			if i := r.issues[id]; i != nil {
+				i.times[d.Event] = d.Time
+				continue
+			}
+			r.tb.Errorf("event %s is an occurrence of %s, which was never made", d.Event, id)
+		}
+	}
+}
+
+func (r *runner) effect(d issues.Decision, e issues.Effect) {
+	r.tb.Helper()
+	i := r.issues[e.ID]
+	if e.Op == issues.OpCreate {
+		if i != nil {
+			r.tb.Errorf("event %s makes %s again", d.Event, e.ID)
+			return
+		}
+		i = &issue{Issue: Issue{ID: e.ID, Tenant: d.Tenant}, created: e.At, times: make(map[string]time.Time)}
+		r.issues[e.ID] = i
+	}
+	if i == nil {
+		r.tb.Errorf("event %s: %s of %s, which was never made", d.Event, e.Op, e.ID)
+		return
+	}
+	switch e.Op {
+	case issues.OpCreate, issues.OpTransition:
+		if n := len(i.Transitions); n > 0 && i.Transitions[n-1].To == string(e.To) {
+			r.tb.Errorf("event %s: %s goes from %s to %s", d.Event, e.ID, e.To, e.To)
+		}
+		i.Transitions = append(i.Transitions, Transition{To: string(e.To), At: e.At, Event: d.Event})
+	case issues.OpLink:
+		i.Links = append(i.Links, *e.Link)
+	case issues.OpLabel:
+		if slices.Contains(i.Labels, e.Label) {
+			r.tb.Errorf("event %s labels %s %q again", d.Event, e.ID, e.Label)
+		}
+		i.Labels = append(i.Labels, e.Label)
+	case issues.OpNote, issues.OpDescribe, issues.OpErase:
+	}
+}
+
+// keep stores what s changed, and reads from it what issues are.
+func (r *runner) keep(s *issues.State) {
+	r.tb.Helper()
+	for key, data := range r.store.apply(s.Changes()) {
+		var is struct {
+			issues.Issue
+			Labels []string `json:"labels"`
+		}
+		if err := json.Unmarshal(data, &is); err != nil {
+			r.tb.Fatal(err)
+		}
+		i := r.issues[key.ID]
+		if i == nil {
+			r.tb.Errorf("issue %s is stored, and was never made", key.ID)
+			continue
+		}
+		i.Kind, i.Title, i.Status = string(is.Kind), is.Title, string(is.Status)
+		for _, l := range is.Labels {
+			if !slices.Contains(i.Labels, l) {
+				i.Labels = append(i.Labels, l)
+			}
+		}
+		for _, l := range is.Links {
+			if !slices.Contains(i.Links, l) {
+				i.Links = append(i.Links, l)
+			}
+		}
+	}
+}
+
+// complete checks that there is one decision on each event that is considered,
+// and one at most on the others.
+func (r *runner) complete(list []Delivery) {
+	r.tb.Helper()
+	count := make(map[[2]string]int)
+	for _, d := range r.decisions {
+		count[[2]string{d.Tenant, d.Event}]++
+	}
+	for _, d := range list {
+		if d.Restart {
+			continue
+		}
+		n := count[[2]string{d.Event.Tenant, d.Event.ID}]
+		if considered := issues.Considered(d.Event.Kind()); n > 1 || (considered && n == 0) {
+			r.tb.Errorf("event %s has %d decisions", d.Event.ID, n)
+		}
+	}
+	for _, i := range r.issues {
+		if last := i.Transitions[len(i.Transitions)-1].To; last != i.Status {
+			r.tb.Errorf("issue %s is %s, and its last transition is to %s", i.ID, i.Status, last)
+		}
+	}
+}
+
+func (r *runner) outcome() Outcome {
+	var o Outcome
+	for _, d := range r.decisions {
+		o.Decisions = append(o.Decisions, Decision{d.Event, string(d.Action), d.Rule, d.Reason, d.Issues})
+	}
+	all := slices.SortedFunc(maps.Values(r.issues), func(a, b *issue) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), a.created.Compare(b.created), cmp.Compare(a.ID, b.ID))
+	})
+	for _, i := range all {
+		i.Events = slices.SortedFunc(maps.Keys(i.times), func(a, b string) int {
+			return cmp.Or(i.times[a].Compare(i.times[b]), cmp.Compare(a, b))
+		})
+		o.Issues = append(o.Issues, i.Issue)
+	}
+	return o
+}

@@ -1,9 +1,7 @@
 package tracker
 
 import (
-	"errors"
 	"fmt"
-	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
@@ -13,29 +11,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch folds messages within one transaction. It reads what an event can touch
-// once, folds in memory, and writes all of it at the end.
+// batch folds messages within one transaction. What an event touches is read
+// once; the state is folded in memory, and written at the end.
 type batch struct {
 	conn   *sqlite.Conn
 	config issues.Config
 	marks  *consume.Marks
 
-	state     issues.State
-	loaded    map[[3]string]bool // runs and steps that are in state, steps with their id
-	decisions []decided
+	back      *stored
+	state     *issues.State
 	published [][2]string // tenants and ids of issue.decided events that came by
 
 	orderKey  func() (note.Verifier, error)         // what orders about evidence are signed with; nil: none is known
 	keyOrders func(tenant string) ([]string, error) // that changed it, and may not have come yet
 	erased    bool                                  // texts were
 	unchecked bool                                  // an order came that no key is there for
+	tenants   map[string]bool                       // whose events came
 }
 
-// decided is a decision, who its event was about, and when the server stored that.
-type decided struct {
-	issues.Decision
-	user   string
-	stored time.Time
+// begin has the batch read the state anew.
+func (b *batch) begin() {
+	b.back = &stored{conn: b.conn}
+	b.state, b.published = issues.NewState(b.back), nil
 }
 
 // fold takes in one message. A message that can never be folded is a
@@ -48,6 +45,7 @@ func (b *batch) fold(m consume.Message) error {
 	if err != nil {
 		return err
 	}
+	b.tenants[e.Tenant] = true
 	if b.marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
 		return nil
 	}
@@ -58,79 +56,105 @@ func (b *batch) fold(m consume.Message) error {
 	if e.Kind() == events.AuditAccessed {
 		return b.obey(e)
 	}
-	again, err := b.load(e)
-	if err != nil || again {
-		return err
-	}
 	decisions, err := b.state.Apply(e, b.config)
+	if b.back.err != nil {
+		return fmt.Errorf("load state: %w", b.back.err)
+	}
 	if err != nil {
 		// The error may quote the event; the letter must not.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
+	if issues.Considered(e.Kind()) {
+		if err := b.arrive(e, m); err != nil {
+			return fmt.Errorf("save arrival: %w", err)
+		}
+	}
 	for _, d := range decisions {
-		b.decisions = append(b.decisions, decided{d, e.User, m.Stored})
+		if d.Event == e.ID && d.Source == e.Source {
+			err = b.arrive(e, m)
+		}
+		if err == nil {
+			err = b.saveDecision(d)
+		}
+		if err != nil {
+			return fmt.Errorf("save decision: %w", err)
+		}
 	}
 	return nil
 }
 
-// load has in state what e can touch, and reports whether e was decided on in
-// an earlier batch.
-func (b *batch) load(e events.Event) (decided bool, err error) {
-	considered := issues.Considered(e.Kind())
-	if considered {
-		decided, err = exists(b.conn, "SELECT 1 FROM decision WHERE tenant = ? AND event = ? AND source = ?", e.Tenant, e.ID, e.Source)
-		if err != nil || decided {
-			return decided, err
-		}
-	}
-	var v issues.View
-	err = b.once([3]string{e.Tenant}, func() error {
-		return one(b.conn, &v.Tenant, "SELECT record FROM tenant WHERE tenant = ?", e.Tenant)
-	})
-	if err == nil && considered {
-		err = b.loadRun(e, &v)
-	}
-	if err != nil {
-		return false, fmt.Errorf("load state: %w", err)
-	}
-	b.state.Load(v)
-	return false, nil
+// arrive makes the row of an event, which waits for a decision. An event that
+// came before has one.
+func (b *batch) arrive(e events.Event, m consume.Message) error {
+	return run(b.conn, "INSERT OR IGNORE INTO decision (tenant, source, event, kind, run, user, time, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		e.Tenant, e.Source, e.ID, string(e.Kind()), e.Run, e.User, sortable(e.Time), m.Stored.UnixNano())
 }
 
-func (b *batch) loadRun(e events.Event, v *issues.View) error {
-	err := b.once([3]string{e.Tenant, "run:" + e.Run}, func() error {
-		return errors.Join(
-			one(b.conn, &v.Run, "SELECT record FROM run WHERE tenant = ? AND run = ?", e.Tenant, e.Run),
-			record(b.conn, func(issue issues.Issue) { v.Issues = append(v.Issues, issue) },
-				"SELECT record FROM issue WHERE tenant = ? AND run = ?", e.Tenant, e.Run))
-	})
-	step := issues.StepKey(e)
-	if err != nil || step == "" {
+// row is a decision's place in the database.
+type row struct {
+	seq     int64
+	decided bool
+	erased  bool
+}
+
+// find returns where a decision belongs. That of an event from before there was a
+// row for it, which cannot be, gets one of its own.
+func (b *batch) find(d issues.Decision) (r row, err error) {
+	err = each(b.conn, func(stmt *sqlite.Stmt) error {
+		r = row{stmt.ColumnInt64(0), stmt.ColumnBool(1), stmt.ColumnBool(2)}
+		return nil
+	}, "SELECT seq, record IS NOT NULL, erased FROM decision WHERE tenant = ? AND event = ? AND source = ?", d.Tenant, d.Event, d.Source)
+	if err != nil || r.seq != 0 {
+		return r, err
+	}
+	err = run(b.conn, "INSERT INTO decision (tenant, source, event, kind, run, user, time, stored) VALUES (?, ?, ?, ?, ?, '', ?, 0)",
+		d.Tenant, d.Source, d.Event, string(d.Kind), d.Run, sortable(d.Time))
+	return row{seq: b.conn.LastInsertRowID()}, err
+}
+
+// saveDecision writes a decision into the row of its event, and what follows from
+// it. Where an event is decided on again, what follows is added.
+func (b *batch) saveDecision(d issues.Decision) error {
+	r, err := b.find(d)
+	if err != nil {
 		return err
 	}
-	return b.once([3]string{e.Tenant, "run:" + e.Run, step}, func() error {
-		return one(b.conn, &v.Step, "SELECT record FROM step WHERE tenant = ? AND run = ? AND step = ?", e.Tenant, e.Run, step)
-	})
-}
-
-// once calls load unless what key names is in state already.
-func (b *batch) once(key [3]string, load func() error) error {
-	if b.loaded[key] {
-		return nil
+	if r.erased {
+		eraseReasons(&d)
 	}
-	b.loaded[key] = true
-	return load()
-}
-
-// save writes the state and the decisions.
-func (b *batch) save() error {
-	if err := b.saveState(); err != nil {
-		return fmt.Errorf("save state: %w", err)
-	}
-	for _, d := range b.decisions {
-		if err := b.saveDecision(d); err != nil {
-			return fmt.Errorf("save decision: %w", err)
+	if !r.decided {
+		err := save(b.conn, d, "UPDATE decision SET id = ?2, record = ?3 WHERE seq = ?1", r.seq, d.ID())
+		if err != nil {
+			return err
 		}
+	}
+	occurs := make(map[string]bool)
+	for _, id := range d.Occurs {
+		occurs[id] = true
+	}
+	for _, id := range append(d.Issues[:len(d.Issues):len(d.Issues)], d.Occurs...) {
+		err := run(b.conn, "INSERT INTO touched (issue, decision, occurs) VALUES (?1, ?2, ?3) "+
+			"ON CONFLICT (issue, decision) DO UPDATE SET occurs = max(occurs, excluded.occurs)", id, r.seq, occurs[id])
+		if err != nil {
+			return err
+		}
+	}
+	for _, e := range d.Effects {
+		if r.erased {
+			eraseEffect(&e)
+		}
+		err := save(b.conn, e, "INSERT INTO effect (decision, tenant, issue, record) VALUES (?, ?, ?, ?)", r.seq, d.Tenant, e.ID)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save writes the state, and marks what was published.
+func (b *batch) save() error {
+	if err := saveChanges(b.conn, b.state.Changes()); err != nil {
+		return fmt.Errorf("save state: %w", err)
 	}
 	for _, p := range b.published {
 		err := run(b.conn, "UPDATE decision SET published = 1 WHERE tenant = ? AND id = ? AND published = 0", p[0], p[1])
@@ -138,52 +162,6 @@ func (b *batch) save() error {
 			return fmt.Errorf("mark decision: %w", err)
 		}
 	}
-	return nil
-}
-
-func (b *batch) saveState() error {
-	for _, t := range b.state.Tenants() {
-		if err := save(b.conn, t, "INSERT OR REPLACE INTO tenant (tenant, record) VALUES (?, ?)", t.ID); err != nil {
-			return err
-		}
-	}
-	for _, r := range b.state.Runs() {
-		if err := save(b.conn, r, "INSERT OR REPLACE INTO run (tenant, run, record) VALUES (?, ?, ?)", r.Tenant, r.ID); err != nil {
-			return err
-		}
-	}
-	for _, s := range b.state.Steps() {
-		err := save(b.conn, s, "INSERT OR REPLACE INTO step (tenant, run, step, record) VALUES (?, ?, ?, ?)", s.Tenant, s.Run, s.ID)
-		if err != nil {
-			return err
-		}
-	}
-	for _, i := range b.state.Issues() {
-		err := save(b.conn, i, "INSERT OR REPLACE INTO issue (id, tenant, run, record) VALUES (?, ?, ?, ?)", i.ID, i.Tenant, i.Run)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (b *batch) saveDecision(d decided) error {
-	err := save(b.conn, d.Decision, "INSERT INTO decision (tenant, source, event, user, stored, id, record) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		d.Tenant, d.Source, d.Event, d.user, d.stored.UnixNano(), d.ID())
-	if err != nil {
-		return err
-	}
-	seq := b.conn.LastInsertRowID()
-	for _, id := range d.Issues {
-		if err := run(b.conn, "INSERT INTO touched (issue, decision) VALUES (?, ?)", id, seq); err != nil {
-			return err
-		}
-	}
-	for _, e := range d.Effects {
-		err := save(b.conn, e, "INSERT INTO effect (decision, tenant, issue, record) VALUES (?, ?, ?, ?)", seq, d.Tenant, e.ID)
-		if err != nil {
-			return err
-		}
-	}
+	b.published = nil
 	return nil
 }

@@ -9,12 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
+// editsName is that of the outbox of people's edits.
+const editsName = "edits"
+
 // editSource is the source of the events that say what people did to issues.
 const editSource = "/tracker/edits"
 
 // EditOutbox returns the outbox below a data directory in which people's edits
 // wait to be sent by a tracker.
-func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "edits") }
+func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", editsName) }
 
 // RecordEdit takes in what a person did to an issue of tenant, and returns the
 // event as it was stored.
@@ -30,7 +33,7 @@ func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEdite
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, EditOutbox(dataDir), publish.SharedOptions{
-		Name: "edits", Redactor: publish.NoRedaction, // ids and names, and what is said on purpose
+		Name: editsName, Redactor: publish.NoRedaction, // ids and names, and what is said on purpose
 		Durability: publish.DiskDurability, Full: publish.Fail,
 	}, e)
 	if err != nil {

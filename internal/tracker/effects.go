@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -17,56 +18,127 @@ import (
 // priority is that of all issues, as the ADR has it.
 const priority = 1
 
+// settleMost is how long effects are applied before they are marked.
+const settleMost = 2 * time.Second
+
 // author signs what the tracker does.
 const author = "hooktrail"
 
 // pendingEffect is an effect that is not settled.
 type pendingEffect struct {
-	seq    int64
-	tenant string
-	effect issues.Effect
+	seq     int64
+	tenant  string
+	effect  issues.Effect
+	outcome string // why the backend will not have it
 }
 
-// settle applies the next effects to the backend and marks them. It returns how
-// many there were. What the backend will never take is marked with its reason.
-func (s *settler) settle(ctx context.Context) (int, error) {
-	pending, err := s.unsettled(ctx)
-	if err != nil || len(pending) == 0 {
-		return 0, err
-	}
-	outcomes := make([]string, len(pending))
-	for i, p := range pending {
-		err := apply(ctx, s.backend.Workspace(p.tenant), p.effect)
-		switch {
-		case err == nil:
-		case errors.Is(err, beads.ErrInvalid), errors.Is(err, beads.ErrConflict):
-			outcomes[i] = err.Error()
-			s.logger.WarnContext(ctx, "backend refused an effect", "issue", p.effect.ID, "op", p.effect.Op, "error", err)
-		default:
-			return 0, fmt.Errorf("%s issue %s: %w", p.effect.Op, p.effect.ID, err)
+// settle applies the effects that are not settled to the backend, in order, and
+// marks them. What the backend will never take is marked with its reason. What it
+// fails to take stays, and so does what comes after it on the same issue; the
+// others go on. The error is the first of a failure.
+func (s *settler) settle(ctx context.Context) error {
+	w := waiting{issues: make(map[string]bool), tenants: make(map[string]bool)}
+	for after := int64(0); ; {
+		pending, err := s.unsettled(ctx, after)
+		if err == nil && len(pending) > 0 {
+			after = pending[len(pending)-1].seq
+			err = s.settlePage(ctx, pending, &w)
+		}
+		if err != nil || len(pending) < roundSize || ctx.Err() != nil || w.pages > maxWaiting {
+			return errors.Join(w.err, err)
 		}
 	}
+}
+
+// maxWaiting is how many pages of nothing but effects that wait a round looks
+// through: what is behind them waits too.
+const maxWaiting = 20
+
+// waiting is what a round leaves to the next one.
+type waiting struct {
+	err     error
+	issues  map[string]bool // an effect on them failed
+	tenants map[string]bool // their workspace takes nothing
+	pages   int             // in a row of which nothing was settled
+}
+
+// has reports whether p has to wait.
+func (w *waiting) has(p pendingEffect) bool {
+	return w.tenants[p.tenant] || w.issues[p.effect.ID] || p.effect.Link != nil && w.issues[p.effect.Link.ID]
+}
+
+// fail takes in that an effect failed.
+func (w *waiting) fail(p pendingEffect, err error) {
+	w.issues[p.effect.ID] = true
+	if errors.Is(err, beads.ErrUnavailable) || !errors.Is(err, beads.ErrTransient) {
+		w.tenants[p.tenant] = true
+	}
+	if w.err == nil {
+		w.err = fmt.Errorf("%s issue %s: %w", p.effect.Op, p.effect.ID, err)
+	}
+}
+
+// settlePage applies effects and marks them. It marks some before the others
+// where the backend is slow.
+func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *waiting) error {
+	var done []pendingEffect
+	w.pages++
+	began := time.Now()
+	for _, p := range pending {
+		if w.has(p) {
+			continue
+		}
+		err := s.call(ctx, func(ctx context.Context) error { return apply(ctx, s.backend.Workspace(p.tenant), p.effect) })
+		switch {
+		case ctx.Err() != nil:
+			return errors.Join(ctx.Err(), err)
+		case err == nil:
+		case errors.Is(err, beads.ErrInvalid), errors.Is(err, beads.ErrConflict):
+			p.outcome = err.Error()
+			s.logger.WarnContext(ctx, "backend refused an effect", "issue", p.effect.ID, "op", p.effect.Op, "error", err)
+		default:
+			w.fail(p, err)
+			continue
+		}
+		done = append(done, p)
+		if time.Since(began) > settleMost {
+			if err := s.mark(ctx, done); err != nil {
+				return err
+			}
+			began, done, w.pages = time.Now(), nil, 0
+		}
+	}
+	if len(done) == 0 {
+		return nil
+	}
+	w.pages = 0
+	return s.mark(ctx, done)
+}
+
+// mark marks effects that were applied as settled, once they are durable.
+func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 	s.stage("applied")
-	if err := s.backend.Flush(ctx); err != nil {
-		return 0, err
+	if err := s.call(ctx, s.backend.Flush); err != nil {
+		return err
 	}
 	s.stage("flushed")
-	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		for i, p := range pending {
-			if err := run(conn, "UPDATE effect SET settled = 1, outcome = ? WHERE seq = ?", outcomes[i], p.seq); err != nil {
+	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		for _, p := range done {
+			if err := run(conn, "UPDATE effect SET settled = 1, outcome = ? WHERE seq = ?", p.outcome, p.seq); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("mark effects: %w", err)
+		return fmt.Errorf("mark effects: %w", err)
 	}
+	s.moved(false)
 	s.stage("settled")
-	return len(pending), nil
+	return nil
 }
 
-func (s *settler) unsettled(ctx context.Context) (pending []pendingEffect, err error) {
+func (s *settler) unsettled(ctx context.Context, after int64) (pending []pendingEffect, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return each(conn, func(stmt *sqlite.Stmt) error {
 			p := pendingEffect{seq: stmt.ColumnInt64(0), tenant: stmt.ColumnText(1)}
@@ -75,7 +147,7 @@ func (s *settler) unsettled(ctx context.Context) (pending []pendingEffect, err e
 			}
 			pending = append(pending, p)
 			return nil
-		}, "SELECT seq, tenant, record FROM effect WHERE settled = 0 ORDER BY seq LIMIT ?", roundSize)
+		}, "SELECT seq, tenant, record FROM effect WHERE settled = 0 AND seq > ? ORDER BY seq LIMIT ?", after, roundSize)
 	})
 	return pending, err
 }
@@ -95,6 +167,10 @@ func apply(ctx context.Context, w beads.Backend, e issues.Effect) error {
 		})
 	case issues.OpNote:
 		return w.Note(ctx, beads.Comment{Issue: e.ID, Author: author, Text: e.Text, CreatedAt: e.At})
+	case issues.OpLabel:
+		return w.Label(ctx, e.ID, e.Label, e.At)
+	case issues.OpDescribe:
+		return w.Describe(ctx, e.ID, e.Text, e.At)
 	case issues.OpErase:
 		return w.Erase(ctx, e.ID, e.Text)
 	}

@@ -2,7 +2,6 @@ package tracker
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -40,8 +39,7 @@ func (b *batch) obey(e events.Event) error {
 	if err := b.save(); err != nil {
 		return err
 	}
-	b.state, b.decisions, b.published = issues.State{}, nil, nil
-	clear(b.loaded)
+	b.begin()
 	upto, err := number(b.conn, "SELECT coalesce(max(seq), 0) FROM decision")
 	if err != nil {
 		return err
@@ -132,24 +130,29 @@ func (b *batch) checkKept() error {
 	return err
 }
 
-// target is a decision whose texts go.
+// target is an event whose texts go: one that was decided on, or is held.
 type target struct {
 	seq    int64
+	event  string
+	source string
+	kind   string
+	run    string
 	user   string
-	stored time.Time // its event, by the server
-	issues.Decision
+	time   time.Time
+	stored time.Time        // by the server
+	record *issues.Decision // nil: it is held
 }
 
 // fits reports whether the event that was decided on, at a time, is one of a
 // selection.
 func (t target) fits(s ledger.OrderSelection, at time.Time) bool {
-	for _, f := range [...]struct{ want, have string }{{s.Run, t.Run}, {s.Event, t.Event}, {s.User, t.user}} {
+	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
 			return false
 		}
 	}
 	if s.Kind != "" {
-		if ok, err := path.Match(s.Kind, string(t.Kind)); err != nil || !ok {
+		if ok, err := path.Match(s.Kind, t.kind); err != nil || !ok {
 			return false
 		}
 	}
@@ -169,7 +172,7 @@ func (b *batch) erase(o order) error {
 		return err
 	}
 	isHeld := func(t target) bool {
-		return slices.ContainsFunc(holds, func(s ledger.OrderSelection) bool { return t.fits(s, t.Time) })
+		return slices.ContainsFunc(holds, func(s ledger.OrderSelection) bool { return t.fits(s, t.time) })
 	}
 	if o.Action == events.AuditPrune {
 		targets = slices.DeleteFunc(targets, isHeld)
@@ -177,24 +180,35 @@ func (b *batch) erase(o order) error {
 		return nil
 	}
 	b.erased = true
+	e := eraser{batch: b, tenant: o.Tenant, issues: make(map[string]bool)}
 	for _, t := range targets {
-		if err := b.eraseDecision(t); err != nil {
-			return fmt.Errorf("decision on %s: %w", t.Event, err)
+		if err := e.event(t); err != nil {
+			return fmt.Errorf("decision on %s: %w", t.event, err)
 		}
 	}
 	if s := o.Selection; s == (ledger.OrderSelection{Run: s.Run}) && s.Run != "" {
-		return b.eraseRun(o.Tenant, s.Run)
+		e.run = s.Run
 	}
-	return nil
+	return e.records()
 }
 
 func (b *batch) targets(o order) (list []target, err error) {
 	err = each(b.conn, func(stmt *sqlite.Stmt) error {
-		t := target{seq: stmt.ColumnInt64(0), user: stmt.ColumnText(1), stored: time.Unix(0, stmt.ColumnInt64(3))}
-		if err := json.Unmarshal([]byte(stmt.ColumnText(2)), &t.Decision); err != nil {
-			return fmt.Errorf("decode decision %d: %w", t.seq, err)
+		t := target{
+			seq: stmt.ColumnInt64(0), event: stmt.ColumnText(1), source: stmt.ColumnText(2), kind: stmt.ColumnText(3),
+			run: stmt.ColumnText(4), user: stmt.ColumnText(5), stored: time.Unix(0, stmt.ColumnInt64(7)),
 		}
-		at := t.Time
+		var err error
+		if t.time, err = time.Parse(sorting, stmt.ColumnText(6)); err != nil {
+			return fmt.Errorf("time of decision %d: %w", t.seq, err)
+		}
+		if text := stmt.ColumnText(8); text != "" {
+			t.record = new(issues.Decision)
+			if err := json.Unmarshal([]byte(text), t.record); err != nil {
+				return fmt.Errorf("decode decision %d: %w", t.seq, err)
+			}
+		}
+		at := t.time
 		if o.Action == events.AuditPrune {
 			at = t.stored
 		}
@@ -202,7 +216,7 @@ func (b *batch) targets(o order) (list []target, err error) {
 			list = append(list, t)
 		}
 		return nil
-	}, "SELECT seq, user, record, stored FROM decision WHERE tenant = ? AND seq <= ? ORDER BY seq", o.Tenant, o.upto)
+	}, "SELECT seq, event, source, kind, run, user, time, stored, record FROM decision WHERE tenant = ? AND seq <= ? ORDER BY seq", o.Tenant, o.upto)
 	return list, err
 }
 
@@ -215,79 +229,4 @@ func (b *batch) holds(tenant string) (list []ledger.OrderSelection, err error) {
 		return err
 	}, "SELECT note FROM demand WHERE tenant = ? AND state = 'hold'", tenant)
 	return list, err
-}
-
-// eraseDecision takes the texts out of a decision, its effects and its issues, and
-// has the backend do the same.
-func (b *batch) eraseDecision(t target) error {
-	t.Reason, t.Flip = erasedText, ""
-	if err := save(b.conn, t.Decision, "UPDATE decision SET user = '', record = ?2 WHERE seq = ?1", t.seq); err != nil {
-		return err
-	}
-	for _, id := range t.Issues {
-		if err := b.eraseIssue(t, id); err != nil {
-			return fmt.Errorf("issue %s: %w", id, err)
-		}
-	}
-	return nil
-}
-
-// eraseIssue takes all texts out of an issue: which of them came from which event
-// nobody can tell any more.
-func (b *batch) eraseIssue(t target, id string) error {
-	var issue issues.Issue
-	if err := one(b.conn, &issue, "SELECT record FROM issue WHERE id = ?", id); err != nil || issue.ID == "" {
-		return err
-	}
-	eraseTexts(&issue)
-	if err := save(b.conn, issue, "UPDATE issue SET record = ?2 WHERE id = ?1", id); err != nil {
-		return err
-	}
-	effects := make(map[int64]issues.Effect)
-	err := each(b.conn, func(stmt *sqlite.Stmt) error {
-		var e issues.Effect
-		if err := json.Unmarshal([]byte(stmt.ColumnText(1)), &e); err != nil {
-			return err
-		}
-		effects[stmt.ColumnInt64(0)] = e
-		return nil
-	}, "SELECT seq, record FROM effect WHERE issue = ?", id)
-	for seq, e := range effects {
-		if err != nil {
-			return err
-		}
-		if e.Issue != nil {
-			eraseTexts(e.Issue)
-		}
-		e.Reason, e.Text = erasedIf(e.Reason), erasedIf(e.Text)
-		err = save(b.conn, e, "UPDATE effect SET outcome = '', record = ?2 WHERE seq = ?1", seq)
-	}
-	if err != nil {
-		return err
-	}
-	return save(b.conn, issues.Effect{Op: issues.OpErase, ID: id, At: issue.Updated, Text: erasedText},
-		"INSERT INTO effect (decision, tenant, issue, record) VALUES (?, ?, ?, ?)", t.seq, t.Tenant, id)
-}
-
-func eraseTexts(i *issues.Issue) {
-	i.Title, i.Description, i.Reason, i.Sources = erasedText, "", erasedIf(i.Reason), nil
-}
-
-func erasedIf(text string) string {
-	if text == "" {
-		return ""
-	}
-	return erasedText
-}
-
-// eraseRun forgets the names that a run gave to its steps and roles.
-func (b *batch) eraseRun(tenant, id string) error {
-	var r issues.Run
-	if err := one(b.conn, &r, "SELECT record FROM run WHERE tenant = ? AND run = ?", tenant, id); err != nil || r.ID == "" {
-		return err
-	}
-	r.Type, r.Roles, r.Bundled = "", nil, nil
-	return errors.Join(
-		save(b.conn, r, "UPDATE run SET record = ?3 WHERE tenant = ?1 AND run = ?2", tenant, id),
-		run(b.conn, "DELETE FROM step WHERE tenant = ? AND run = ?", tenant, id))
 }

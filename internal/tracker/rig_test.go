@@ -85,29 +85,6 @@ func want(tb testing.TB, list []events.Event) (*issues.State, []issues.Decision)
 	return s, decisions
 }
 
-// stateHash returns the hash of the state in the tracker's database.
-func stateHash(tb testing.TB, dataDir string) events.Hash {
-	tb.Helper()
-	s, err := loadState(tb.Context(), dataDir)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	h, err := s.Hash()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return h
-}
-
-func hashOf(tb testing.TB, s *issues.State) events.Hash {
-	tb.Helper()
-	h, err := s.Hash()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return h
-}
-
 // pipeline is a server, and a data directory that trackers use one after the
 // other.
 type pipeline struct {
@@ -193,8 +170,12 @@ func (p *pipeline) stored(kind events.Kind) (list []events.Event) {
 func (p *pipeline) check() {
 	p.tb.Helper()
 	state, decisions := want(p.tb, p.stored(""))
-	if got := stateHash(p.tb, p.dataDir); got != hashOf(p.tb, state) {
-		p.tb.Errorf("state: got hash %s, want %s", got, hashOf(p.tb, state))
+	got, err := keptIn(p.tb.Context(), p.dataDir)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	if diff := cmp.Diff(keptBy(state), got); diff != "" {
+		p.tb.Errorf("state (-want +got):\n%s", diff)
 	}
 	var wantIDs, gotIDs []string
 	for _, d := range decisions {

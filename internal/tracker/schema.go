@@ -33,6 +33,7 @@ CREATE TABLE timer (
 	PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX timer_due ON timer (tenant, at, id);
+CREATE INDEX timer_clock ON timer (at);
 CREATE TABLE decision (
 	seq       INTEGER PRIMARY KEY, -- in the order in which the events came
 	tenant    TEXT NOT NULL,
@@ -49,6 +50,7 @@ CREATE TABLE decision (
 	erased    INTEGER NOT NULL DEFAULT 0, -- 1: an order took its texts, and takes those of what is held
 	UNIQUE (tenant, event, source)
 ) STRICT;
+CREATE INDEX decision_of_tenant ON decision (tenant, seq);
 CREATE INDEX decision_unpublished ON decision (seq) WHERE published = 0 AND record IS NOT NULL;
 CREATE TABLE demand (
 	seq    INTEGER PRIMARY KEY,

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -18,7 +19,9 @@ import (
 const (
 	roundSize  = 500 // effects, or decisions, in one transaction
 	retryFirst = 200 * time.Millisecond
-	retryMost  = 30 * time.Second
+	retryMost  = 10 * time.Second
+	// callTimeout is how long a backend may take for one call: longer than bd gets.
+	callTimeout = 30 * time.Second
 	// An export writes whole files; at most this part of the time goes into it.
 	exportShare = 20
 	exportMost  = 10 * time.Second
@@ -40,9 +43,10 @@ type settler struct {
 	exported time.Time     // when, by this machine's clock
 	cost     time.Duration // of the latest export
 
-	mu     sync.Mutex // guards target and failed
+	mu     sync.Mutex // guards what follows
 	target *uint64    // last sequence of the stream at the start; nil before it is known
 	failed error      // of the latest round
+	since  time.Time  // when the backend last took something while it was asked for more; zero: it has taken all
 }
 
 // outbox is where decisions are published.
@@ -122,6 +126,60 @@ func (s *settler) run(ctx context.Context) {
 	}
 }
 
+// call asks the backend for something, which may take no longer than callTimeout.
+// One that does not answer in time is unavailable.
+func (s *settler) call(ctx context.Context, do func(context.Context) error) error {
+	s.mu.Lock()
+	if s.since.IsZero() {
+		s.since = time.Now()
+	}
+	s.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := do(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within %v: %w", callTimeout, beads.ErrUnavailable)
+	}
+	return err
+}
+
+// moved notes that the backend took something, and whether that was all.
+func (s *settler) moved(all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since = time.Now()
+	if all {
+		s.since = time.Time{}
+	}
+}
+
+// errStuck ends a drain whose issues nobody takes.
+var errStuck = errors.New("issues are not taken")
+
+// watch calls end when the backend has taken nothing for so long, and says why.
+func (s *settler) watch(ctx context.Context, long time.Duration, end context.CancelCauseFunc) {
+	tick := time.NewTicker(max(long/20, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		since, why := s.since, s.failed
+		s.mu.Unlock()
+		if since.IsZero() || time.Since(since) < long {
+			continue
+		}
+		if why == nil {
+			why = fmt.Errorf("no answer: %w", beads.ErrUnavailable)
+		}
+		end(fmt.Errorf("%w for %v, the rest waits for the next start: %w", errStuck, long, why))
+		return
+	}
+}
+
 // note keeps and logs the outcome of a round.
 func (s *settler) note(ctx context.Context, err error) {
 	s.mu.Lock()
@@ -147,31 +205,38 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	for retry := retryFirst; ; retry = min(2*retry, retryMost) {
 		_, err := s.round(ctx)
 		if err == nil {
-			err = s.backend.Export(ctx)
+			err = s.call(ctx, s.backend.Export)
 		}
 		if err == nil {
+			s.moved(true)
 			return nil // closing the database empties its log
 		}
-		s.note(ctx, err)
+		if ctx.Err() == nil {
+			s.note(ctx, err)
+		}
 		timer.Reset(retry)
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("settle: %w", errors.Join(err, ctx.Err()))
+			return fmt.Errorf("settle: %w", errors.Join(err, context.Cause(ctx)))
 		case <-timer.C:
 		}
 	}
 }
 
-// round settles effects and publishes decisions. It exports too, unless exports
-// take too much of the time: then it returns how long that has to wait.
+// round settles effects and publishes decisions: what keeps it from the one keeps
+// it not from the other. It exports too, unless exports take too much of the time:
+// then it returns how long that has to wait.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
-	if err := inRounds(ctx, s.settle); err != nil {
-		return 0, fmt.Errorf("settle: %w", err)
+	if err = s.settle(ctx); err != nil {
+		err = fmt.Errorf("settle: %w", err)
 	}
-	if s.caught.Load() {
-		if err := inRounds(ctx, s.publish); err != nil {
-			return 0, fmt.Errorf("publish: %w", err)
+	if s.caught.Load() && ctx.Err() == nil {
+		if e := inRounds(ctx, s.publish); e != nil {
+			err = errors.Join(err, fmt.Errorf("publish: %w", e))
 		}
+	}
+	if err != nil {
+		return 0, err
 	}
 	if s.scrub.Load() {
 		if err := s.db.Scrub(ctx); err != nil {
@@ -181,10 +246,13 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 		s.exported = time.Time{} // the files of the workspaces have what was erased, too
 	}
 	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 {
+		s.moved(true)
 		return wait, nil
 	}
 	began := time.Now()
-	err = s.backend.Export(ctx)
+	if err = s.call(ctx, s.backend.Export); err == nil {
+		s.moved(true)
+	}
 	s.exported = time.Now()
 	s.cost = s.exported.Sub(began)
 	return 0, err

@@ -3,7 +3,6 @@ package tracker
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,14 +18,14 @@ import (
 // ErrNotFound is returned for an issue that the tracker does not have.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue is an issue as the commands print it.
+// Issue is an issue as the commands print it. Fields may be added, never renamed.
 type Issue struct {
 	ID          string        `json:"id"`
 	Tenant      string        `json:"tenant"`
 	Run         string        `json:"run"`
 	Kind        issues.Kind   `json:"kind"`
 	Title       string        `json:"title"`
-	Description string        `json:"description,omitempty"`
+	Description string        `json:"description,omitempty"` // of a digest: what was folded in
 	Status      issues.Status `json:"status"`
 	Reason      string        `json:"reason,omitempty"`
 	Labels      []string      `json:"labels"`
@@ -34,24 +33,10 @@ type Issue struct {
 	Updated     time.Time     `json:"updated_at"`
 	Closed      time.Time     `json:"closed_at,omitzero"`
 	Links       []issues.Link `json:"links"`
-}
 
-// Details are all that the tracker knows of an issue.
-type Details struct {
-	Issue
-	Events      []string     `json:"events"` // ids of all that belong to it, in the order in which they were decided on
-	Transitions []Transition `json:"transitions"`
-	Notes       []string     `json:"notes,omitempty"`
-}
-
-// Transition is a change of an issue's status, its making included.
-type Transition struct {
-	To     issues.Status `json:"to"`
-	At     time.Time     `json:"at"`
-	Event  string        `json:"event"`
-	Reason string        `json:"reason,omitempty"`
-	// Refused says why the backend would not have it.
-	Refused string `json:"refused,omitempty"`
+	Occurrences int64     `json:"occurrences"`       // events that it is made of
+	First       time.Time `json:"first_at,omitzero"` // the time of the first of them
+	Last        time.Time `json:"last_at,omitzero"`
 }
 
 // List returns the issues of tenant by the time of their making; that of nobody
@@ -60,8 +45,11 @@ type Transition struct {
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
-		return record(conn, func(i issues.Issue) { list = append(list, printed(i)) },
-			"SELECT record FROM issue WHERE ?1 = '' OR tenant = ?1", tenant)
+		return eachIssue(conn, tenant, byID, func(i issues.Issue) error {
+			p := printed(i)
+			list = append(list, p)
+			return list[len(list)-1].count(conn)
+		})
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -72,63 +60,47 @@ func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	return list, nil
 }
 
-// Show returns all that is known of an issue of tenant.
-func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
-	d := Details{Events: []string{}, Transitions: []Transition{}}
-	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
-		if err := one(conn, (*shown)(&d.Issue), "SELECT record FROM issue WHERE id = ? AND tenant = ?", id, tenant); err != nil {
-			return err
-		}
-		err := each(conn, func(stmt *sqlite.Stmt) error {
-			d.Events = append(d.Events, stmt.ColumnText(0))
+// count fills in how many events an issue is made of, and when they were.
+func (i *Issue) count(conn *sqlite.Conn) error {
+	return each(conn, func(stmt *sqlite.Stmt) (err error) {
+		if i.Occurrences = stmt.ColumnInt64(0); i.Occurrences == 0 {
 			return nil
-		}, "SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision WHERE t.issue = ? AND d.tenant = ? ORDER BY d.seq",
-			id, tenant)
-		if err != nil {
-			return err
 		}
-		return each(conn, d.addEffect, "SELECT e.record, d.event, e.outcome FROM effect e JOIN decision d ON d.seq = e.decision "+
-			"WHERE e.issue = ? AND e.tenant = ? ORDER BY e.seq", id, tenant)
-	})
-	if errors.Is(err, fs.ErrNotExist) || err == nil && d.ID == "" {
-		return Details{}, fmt.Errorf("%w: %s in tenant %s", ErrNotFound, id, tenant)
-	}
-	return d, err
+		if i.First, err = time.Parse(sorting, stmt.ColumnText(1)); err != nil {
+			return fmt.Errorf("read the time of an event: %w", err)
+		}
+		if i.Last, err = time.Parse(sorting, stmt.ColumnText(2)); err != nil {
+			return fmt.Errorf("read the time of an event: %w", err)
+		}
+		return nil
+	}, "SELECT count(*), min(d.time), max(d.time) FROM touched t JOIN decision d ON d.seq = t.decision "+
+		"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1", i.ID, i.Tenant)
 }
 
-// addEffect takes in an effect on the issue, the event it comes from, and why it
-// was refused.
-func (d *Details) addEffect(stmt *sqlite.Stmt) error {
-	var e issues.Effect
-	if err := json.Unmarshal([]byte(stmt.ColumnText(0)), &e); err != nil {
-		return fmt.Errorf("decode effect: %w", err)
-	}
-	switch e.Op {
-	case issues.OpCreate, issues.OpTransition:
-		d.Transitions = append(d.Transitions, Transition{
-			To: e.To, At: e.At, Event: stmt.ColumnText(1), Reason: e.Reason, Refused: stmt.ColumnText(2),
-		})
-	case issues.OpNote:
-		d.Notes = append(d.Notes, e.Text)
-	case issues.OpLink, issues.OpErase:
-	}
-	return nil
-}
-
-// shown is an Issue that is read from the record of an [issues.Issue].
-type shown Issue
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (s *shown) UnmarshalJSON(data []byte) error {
-	var i issues.Issue
-	if err := json.Unmarshal(data, &i); err != nil {
+// find returns an issue of tenant, or wraps [ErrNotFound].
+func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err error) {
+	err = read(ctx, dataDir, func(conn *sqlite.Conn) error {
+		issue, err = issueOf(conn, tenant, id)
 		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) || err == nil && issue.ID == "" {
+		return Issue{}, fmt.Errorf("%w: %s in tenant %s", ErrNotFound, id, tenant)
 	}
-	*s = shown(printed(i))
-	return nil
+	return issue, err
 }
 
-// printed returns the issue as the commands print it.
+// issueOf returns an issue, the zero Issue if there is none.
+func issueOf(conn *sqlite.Conn, tenant, id string) (Issue, error) {
+	var found issues.Issue
+	err := one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
+	if err != nil || found.ID == "" {
+		return Issue{}, err
+	}
+	p := printed(found)
+	return p, p.count(conn)
+}
+
+// printed returns the issue as the commands print it, its events not counted.
 func printed(i issues.Issue) Issue {
 	p := Issue{
 		ID: i.ID, Tenant: i.Tenant, Run: i.Run, Kind: i.Kind, Title: i.Title, Description: i.Description,

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -21,8 +20,9 @@ import (
 
 // Explanation answers why an issue is as it is, or what became of an event.
 type Explanation struct {
-	Subject   string      `json:"subject"` // the id that was asked for
-	Issue     *Issue      `json:"issue,omitempty"`
+	Subject string `json:"subject"` // the id that was asked for
+	Issue   *Issue `json:"issue,omitempty"`
+	// Decisions are those that changed the issue, or those on the event.
 	Decisions []Reasoning `json:"decisions"`
 	// Others counts the events that belong to the issue and changed nothing.
 	Others int `json:"others,omitempty"`
@@ -36,33 +36,112 @@ type Reasoning struct {
 	issues.Decision
 }
 
+func whyCommand(shared *cli.Shared) *cobra.Command {
+	var input, config string
+	cmd := &cobra.Command{
+		Use:   "why ISSUE|EVENT",
+		Short: "Say why an issue is as it is, or what became of an event",
+		Long: `Say in a paragraph why an issue is as it is, or what became of an event: which rules
+decided, the numbers against their limits, and what would have made it come out
+otherwise. With --json it is the whole record.
+
+With --events it is asked of what whatif makes of a file, with --config under other
+limits.`,
+		Example: `  tracker why ht-0c3k9w1x2y4z5
+  tracker why 0198c0de-0000-7000-8000-000000000001 --tenant acme
+  tracker why e-17 --events history.jsonl`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if config != "" && input == "" {
+				return cli.Usage("--config: it is for what --events names")
+			}
+			x, err := Explanation{}, error(nil)
+			if input != "" {
+				x, err = whyOfInput(cmd, shared, input, config, args[0])
+			} else {
+				x, err = Why(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
+			}
+			if err != nil {
+				return err
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, x)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), cli.Printable(x.Paragraph()))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&input, "events", "", "`file` of CloudEvents to fold, one per line, \"-\" for stdin")
+	cmd.Flags().StringVar(&config, "config", "", "`file` with limits of the heuristics for --events, in YAML")
+	return cmd
+}
+
 // Why explains an issue of tenant or, if there is none with this id, an event.
-// It only reads the files in dataDir, and wraps ErrNotFound where they have
+// It only reads the files in dataDir, and wraps [ErrNotFound] where they have
 // neither.
-func Why(ctx context.Context, dataDir, tenant, id string) (Explanation, error) {
-	x := Explanation{Subject: id, Decisions: []Reasoning{}}
-	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
-		var found issues.Issue
-		if err := one(conn, &found, "SELECT record FROM issue WHERE id = ? AND tenant = ?", id, tenant); err != nil {
-			return err
-		}
-		if found.ID == "" {
-			return record(conn, x.add, "SELECT record FROM decision WHERE tenant = ? AND event = ? ORDER BY seq", tenant, id)
-		}
-		issue := printed(found)
-		x.Issue = &issue
-		return record(conn, x.addOf, "SELECT d.record FROM touched t JOIN decision d ON d.seq = t.decision "+
-			"WHERE t.issue = ? AND d.tenant = ? ORDER BY d.seq", id, tenant)
+func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
+	err = read(ctx, dataDir, func(conn *sqlite.Conn) error {
+		x, err = explain(conn, tenant, id)
+		return err
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Explanation{}, err
 	}
-	if x.Issue == nil && len(x.Decisions) == 0 {
-		if x.Unconsidered, err = unconsidered(ctx, dataDir, tenant, id); err != nil {
-			return Explanation{}, err
-		}
+	if x.Subject == "" {
+		x = Explanation{Subject: id, Decisions: []Reasoning{}}
+	}
+	if x.empty() {
+		x.Unconsidered, err = unconsidered(ctx, dataDir, tenant, id)
+		return x, err
 	}
 	return x, nil
+}
+
+// whyOfInput explains an issue or an event of what a file comes to.
+func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string) (x Explanation, err error) {
+	c := issues.DefaultConfig()
+	if config != "" {
+		if c, err = loadConfig(config); err != nil {
+			return x, err
+		}
+	}
+	f, err := newFolding(c)
+	if err != nil {
+		return x, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	bad, err := foldInput(cmd.Context(), path, cmd.InOrStdin(), shared.Tenant, cli.NewProgress(cmd.ErrOrStderr(), "why"), f)
+	if err = errors.Join(err, bad.err()); err != nil {
+		return x, err
+	}
+	if x, err = explain(f.conn, shared.TenantOrDefault(), id); err == nil && x.empty() {
+		err = fmt.Errorf("%w: %s in tenant %s, nor an event of that id that is decided on; %s",
+			ErrNotFound, id, shared.TenantOrDefault(), whatIsConsidered)
+	}
+	return x, err
+}
+
+func (x *Explanation) empty() bool {
+	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
+}
+
+// explain returns what a database has of an issue, or else of an event.
+func explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
+	x := Explanation{Subject: id, Decisions: []Reasoning{}}
+	found, err := issueOf(conn, tenant, id)
+	if err != nil {
+		return x, err
+	}
+	if found.ID != "" {
+		x.Issue = &found
+		return x, record(conn, x.addOf, "SELECT d.record FROM touched t JOIN decision d ON d.seq = t.decision "+
+			"WHERE t.issue = ? AND d.tenant = ? AND d.record IS NOT NULL ORDER BY d.seq", id, tenant)
+	}
+	err = record(conn, x.add, "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq", tenant, id)
+	if err != nil || len(x.Decisions) > 0 {
+		return x, err
+	}
+	return x, x.held(conn, tenant)
 }
 
 func (x *Explanation) add(d issues.Decision) {
@@ -76,6 +155,19 @@ func (x *Explanation) addOf(d issues.Decision) {
 		return
 	}
 	x.add(d)
+}
+
+// held says of an event that came and is not decided on that it waits.
+func (x *Explanation) held(conn *sqlite.Conn, tenant string) error {
+	return each(conn, func(stmt *sqlite.Stmt) error {
+		at, err := time.Parse(sorting, stmt.ColumnText(1))
+		if err != nil {
+			return fmt.Errorf("read the time of an event: %w", err)
+		}
+		x.Unconsidered = fmt.Sprintf("Event %s is a %s of %s and is held: it becomes an issue unless the step or the run "+
+			"recovers before the hold is over. It is decided on then, by the clock of the tenant's events.", oneLine(x.Subject), stmt.ColumnText(0), clock(at))
+		return nil
+	}, "SELECT kind, time FROM decision WHERE tenant = ? AND event = ? AND record IS NULL ORDER BY seq", tenant, x.Subject)
 }
 
 // whatIsConsidered tells people which events are decided on.
@@ -105,71 +197,9 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	case !found:
 		return "", none
 	case entry.Kind == events.IssueDecided:
-		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", id), nil
+		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id)), nil
 	case !issues.Considered(entry.Kind):
-		return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", id, entry.Kind, whatIsConsidered), nil
+		return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", oneLine(id), entry.Kind, whatIsConsidered), nil
 	}
-	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", id, entry.Kind), nil
+	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
 }
-
-// Paragraphs returns the explanation for people.
-func (x Explanation) Paragraphs() []string {
-	if x.Unconsidered != "" {
-		return []string{x.Unconsidered}
-	}
-	var out []string
-	if x.Issue != nil {
-		head := fmt.Sprintf("Issue %s, %q, is a %s issue of run %s and %s since %s.", x.Issue.ID, x.Issue.Title, x.Issue.Kind,
-			oneLine(x.Issue.Run), x.Issue.Status, clock(x.Issue.Updated))
-		if x.Issue.Reason != "" {
-			head = strings.TrimSuffix(head, ".") + ": " + x.Issue.Reason + "."
-		}
-		out = append(out, head)
-	}
-	for _, d := range x.Decisions {
-		out = append(out, d.paragraph())
-	}
-	if x.Others > 0 {
-		out = append(out, fmt.Sprintf("%d more events belong to it and changed nothing.", x.Others))
-	}
-	return out
-}
-
-// verbs say what a decision amounts to.
-var verbs = map[issues.Action]string{
-	issues.None:   "made no issue",
-	issues.Record: "was added to an issue",
-	issues.Update: "changed an issue",
-	issues.Create: "made an issue",
-}
-
-func (r Reasoning) paragraph() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "The %s %s", r.Kind, oneLine(r.Event))
-	if r.Run != "" {
-		fmt.Fprintf(&b, " of run %s", oneLine(r.Run))
-	}
-	fmt.Fprintf(&b, " at %s %s: %s.", clock(r.Time), verbs[r.Action], r.Reason)
-	if len(r.Issues) > 0 {
-		fmt.Fprintf(&b, " It belongs to %s.", strings.Join(r.Issues, ", "))
-	}
-	for i, name := range slices.Sorted(maps.Keys(r.Counters)) {
-		lead := ","
-		if i == 0 {
-			lead = " Counted:"
-		}
-		fmt.Fprintf(&b, "%s %s %d against %d", lead, name, r.Counters[name][0], r.Counters[name][1])
-	}
-	if len(r.Counters) > 0 {
-		b.WriteByte('.')
-	}
-	fmt.Fprintf(&b, " Rules: %s.", r.Rule)
-	if r.Flip != "" {
-		fmt.Fprintf(&b, " It would have come out otherwise with %s.", r.Flip)
-	}
-	fmt.Fprintf(&b, " (Configuration %.12s.)", r.Config)
-	return b.String()
-}
-
-// clock returns t as people read it.
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }

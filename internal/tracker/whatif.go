@@ -1,0 +1,216 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// inputTenant is that of events which do not name one.
+const inputTenant = "default"
+
+// whatif are the flags of whatif.
+type whatif struct {
+	events   string
+	config   string
+	against  string
+	examples int
+}
+
+func whatifCommand(shared *cli.Shared) *cobra.Command {
+	var w whatif
+	cmd := &cobra.Command{
+		Use:   "whatif --events FILE [--config FILE] | --config FILE",
+		Short: "Fold a history as the tracker would, under another configuration",
+		Long: `Fold a history as the tracker would, and say what it comes to. Nothing is published
+and no issue is touched.
+
+With --events the history is a file of CloudEvents, one per line ("-" is stdin), in
+the order in which they are to arrive; no server is needed. The end of the file
+releases the failures that are held. Lines that are no events are told, all others
+are folded, and the exit status is 1 then.
+
+Without --events it is the stream, as far as the tracker has read it. The first
+line says whether today's configuration comes to today's issues exactly.
+
+With --config the history is folded under today's configuration too: printed are the
+issues gained and lost, those that come out otherwise, and the decisions that
+differ. Today's configuration is the tracker's own, or --against, or the defaults.`,
+		Example: `  tracker whatif --events history.jsonl
+  auditor export --format jsonl | tracker whatif --events - --json
+  tracker whatif --config new.yaml
+  tracker whatif --events history.jsonl --config new.yaml --against serve.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case w.events == "" && w.config == "":
+				return cli.Usage("say which history, with --events, or under which configuration, with --config")
+			case w.against != "" && w.config == "":
+				return cli.Usage("--against: it is what --config is compared with")
+			case w.examples < 0:
+				return cli.Usage("--examples %d: want 0 or more", w.examples)
+			}
+			return w.run(cmd, shared)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&w.events, "events", "", "`file` of CloudEvents, one per line, \"-\" for stdin; without it the stream")
+	flags.StringVar(&w.config, "config", "", "`file` with the configuration to try, in YAML")
+	flags.StringVar(&w.against, "against", "", "`file` with today's configuration; default is the tracker's own")
+	flags.IntVar(&w.examples, "examples", 10, "`number` of examples of each difference")
+	return cmd
+}
+
+func (w *whatif) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
+	base, err := w.todaysConfig(cmd.Context(), shared.DataDir)
+	if err != nil {
+		return err
+	}
+	folds, err := newFoldings(base)
+	if err == nil && w.config != "" {
+		var config issues.Config
+		if config, err = loadConfig(w.config); err == nil {
+			var more []*folding
+			more, err = newFoldings(config)
+			folds = append(folds, more...)
+		}
+	}
+	defer func() {
+		for _, f := range folds {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if w.events == "" {
+		return w.ofStream(cmd, shared, folds[0], folds[1])
+	}
+	return w.ofInput(cmd, shared, folds)
+}
+
+func newFoldings(config issues.Config) ([]*folding, error) {
+	f, err := newFolding(config)
+	if err != nil {
+		return nil, err
+	}
+	return []*folding{f}, nil
+}
+
+// ofInput folds a file, prints what it comes to, and fails if some of its lines
+// were no events.
+func (w *whatif) ofInput(cmd *cobra.Command, shared *cli.Shared, folds []*folding) error {
+	bad, err := foldInput(cmd.Context(), w.events, cmd.InOrStdin(), shared.Tenant, cli.NewProgress(cmd.ErrOrStderr(), "whatif"), folds...)
+	if err != nil {
+		return err
+	}
+	if err := w.printInput(cmd.OutOrStdout(), shared.JSON, folds); err != nil {
+		return err
+	}
+	return bad.err()
+}
+
+// foldInput folds the file at path, or stdin.
+func foldInput(ctx context.Context, path string, stdin io.Reader, tenant string, bar *cli.Progress, folds ...*folding) (bad faults, err error) {
+	in, err := openInput(ctx, path, stdin)
+	if err != nil {
+		return bad, err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	defer bar.Finish()
+	named := tenant
+	if named == "" {
+		named = inputTenant
+	}
+	return fold(in.events(ctx, named, bar).ofTenant(tenant), true, in.name, folds...)
+}
+
+func (w *whatif) printInput(out io.Writer, asJSON bool, folds []*folding) error {
+	last := folds[len(folds)-1]
+	var c *Comparison
+	if len(folds) > 1 {
+		compared, err := compareFolds(folds[0], last, w.examples)
+		if err != nil {
+			return err
+		}
+		c = &compared
+	}
+	if !asJSON {
+		return printOutcome(out, last, c)
+	}
+	return writeOutcome(out, last, func(j *jsonWriter) {
+		if c != nil {
+			j.member("against", c)
+		}
+	})
+}
+
+// StreamComparison is what another configuration would have made of the stream.
+type StreamComparison struct {
+	// Reproduced says whether today's configuration comes to the tracker's issues.
+	Reproduced Reproduction `json:"reproduced"`
+	Comparison
+}
+
+// ofStream folds the stream under today's configuration and the new one.
+func (w *whatif) ofStream(cmd *cobra.Command, shared *cli.Shared, base, changed *folding) error {
+	now, err := takeToday(cmd.Context(), shared.DataDir, shared.Tenant, base.conn)
+	if err != nil {
+		return err
+	}
+	result := StreamComparison{}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "whatif")
+	err = broker.Use(cmd.Context(), broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: shared.Logger(cmd),
+		Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
+	}, func(b *broker.Broker) error {
+		s, err := openStream(cmd.Context(), b, now.position)
+		if err != nil {
+			return err
+		}
+		defer bar.Finish()
+		if s.gone {
+			result.Reproduced.Reason = fmt.Sprintf("the stream does not go back further than message %d: what it had before is expired", s.first)
+		}
+		_, err = fold(s.events(cmd.Context(), bar).ofTenant(shared.Tenant), false, "stream", base, changed)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	why := result.Reproduced.Reason
+	if result.Reproduced, err = now.reproduced(base, w.examples); err != nil {
+		return err
+	}
+	if result.Reproduced.Reason = why; !now.found {
+		result.Reproduced.Reason = "no tracker was at work in this data directory"
+	}
+	if result.Comparison, err = compareFolds(base, changed, w.examples); err != nil {
+		return err
+	}
+	if shared.JSON {
+		return cli.PrintJSON(cmd, result)
+	}
+	printReproduction(cmd.OutOrStdout(), result)
+	printComparison(cmd.OutOrStdout(), result.Comparison)
+	return nil
+}
+
+// todaysConfig returns the configuration that the new one is compared with.
+func (w *whatif) todaysConfig(ctx context.Context, dataDir string) (issues.Config, error) {
+	if w.against != "" {
+		return loadConfig(w.against)
+	}
+	if w.events != "" && w.config == "" {
+		return issues.DefaultConfig(), nil
+	}
+	return currentConfig(ctx, dataDir)
+}

@@ -1,0 +1,43 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+)
+
+// loadConfig reads a file with the limits of the heuristics, which cannot be read yet.
+func loadConfig(path string) (issues.Config, error) {
+	if _, err := os.Stat(path); err != nil {
+		return issues.Config{}, fmt.Errorf("read configuration: %w", err)
+	}
+	return issues.DefaultConfig(), nil
+}
+
+// The key of the record with the configuration that the tracker decides under.
+// It is of nobody, so that no tenant's state has it.
+const configRecord = "config"
+
+// keepConfig keeps the configuration for who looks at what was decided.
+func keepConfig(conn *sqlite.Conn, c issues.Config) error {
+	return save(conn, c, "INSERT OR REPLACE INTO record (tenant, kind, id, record) VALUES ('', ?, '', ?)", configRecord)
+}
+
+// currentConfig returns the configuration that the tracker of a data directory
+// decides under, the default one where there is none.
+func currentConfig(ctx context.Context, dataDir string) (issues.Config, error) {
+	c := issues.DefaultConfig()
+	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
+		return one(conn, &c, "SELECT record FROM record WHERE tenant = '' AND kind = ? AND id = ''", configRecord)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	return c, err
+}

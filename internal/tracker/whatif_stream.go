@@ -1,0 +1,225 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+const (
+	streamWorkers = 8
+	streamChunk   = 32 // messages that a worker asks for, one after the other
+)
+
+// streamed is the stream as far as a tracker has read it.
+type streamed struct {
+	stream      jetstream.Stream
+	space       subjects.Space
+	first, last uint64 // sequences
+	gone        bool   // the stream does not begin with its first message any more
+}
+
+// openStream looks at the stream up to last, or to its end where last is 0.
+func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamed, error) {
+	stream, err := b.JetStream().Stream(ctx, b.Space().EventStream())
+	if err != nil {
+		return nil, fmt.Errorf("look at the stream: %w", err)
+	}
+	state := stream.CachedInfo().State
+	if last == 0 || last > state.LastSeq {
+		last = state.LastSeq
+	}
+	return &streamed{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, gone: state.FirstSeq > 1}, nil
+}
+
+// events returns the events of the stream as a tracker folds them: what is no
+// event, and copies of what came before, are left out. It reads messages one by
+// one, and leaves no consumer behind.
+func (s *streamed) events(ctx context.Context, bar *cli.Progress) history {
+	return func(yield func(events.Event, error) bool) {
+		var marks consume.Marks
+		for from := max(s.first, 1); from <= s.last; from += streamWorkers * streamChunk {
+			messages, err := s.read(ctx, from, min(s.last, from+streamWorkers*streamChunk-1))
+			if err != nil {
+				yield(events.Event{}, fmt.Errorf("read the stream: %w", err))
+				return
+			}
+			for _, m := range messages {
+				if e, ok := s.event(m, &marks); ok && !yield(e, nil) {
+					return
+				}
+			}
+			bar.Set(min(from+streamWorkers*streamChunk, s.last), s.last)
+		}
+	}
+}
+
+// event returns the event of a message, if a tracker would fold it.
+func (s *streamed) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (events.Event, bool) {
+	a, err := s.space.Parse(m.Subject)
+	if err != nil || a.Manifest {
+		return events.Event{}, false
+	}
+	e, err := consume.Message{Sequence: m.Sequence, Subject: m.Subject, Address: a, Data: m.Data}.Event()
+	if err != nil || marks.Repeat(e.Tenant, e.Producer, e.Sequence) {
+		return events.Event{}, false
+	}
+	return e, true
+}
+
+// read returns the messages first to last, those that there are.
+func (s *streamed) read(ctx context.Context, first, last uint64) ([]*jetstream.RawStreamMsg, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		wg     sync.WaitGroup
+		chunks [streamWorkers][]*jetstream.RawStreamMsg
+		errs   [streamWorkers]error
+	)
+	for i := range chunks {
+		from := first + uint64(i)*streamChunk //nolint:gosec // no index is negative
+		if from > last {
+			break
+		}
+		wg.Go(func() {
+			chunks[i], errs[i] = s.chunk(ctx, from, min(last, from+streamChunk-1))
+			if errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	var all []*jetstream.RawStreamMsg
+	for _, c := range chunks {
+		all = append(all, c...)
+	}
+	return all, errors.Join(errs[:]...)
+}
+
+func (s *streamed) chunk(ctx context.Context, first, last uint64) (list []*jetstream.RawStreamMsg, err error) {
+	for first <= last {
+		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // it, or the next that there is
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return list, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if m.Sequence > last {
+			return list, nil
+		}
+		list = append(list, m)
+		first = m.Sequence + 1
+	}
+	return list, nil
+}
+
+// today is what a tracker has made of the stream.
+type today struct {
+	conn     *sqlite.Conn // its imprints: table today
+	position uint64       // in the stream
+	issues   int
+	found    bool // there is a tracker's file
+}
+
+const todayTable = `CREATE TABLE today (
+	tenant TEXT NOT NULL,
+	id     TEXT NOT NULL,
+	digest BLOB NOT NULL,
+	title  TEXT NOT NULL,
+	PRIMARY KEY (tenant, id)
+) STRICT, WITHOUT ROWID`
+
+// takeToday keeps in conn what the tracker's issues are now, and how far it has
+// read the stream.
+func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (today, error) {
+	t := today{conn: conn}
+	if err := run(conn, todayTable); err != nil {
+		return t, err
+	}
+	err := read(ctx, dataDir, func(from *sqlite.Conn) error {
+		t.found = true
+		position, err := number(from, "SELECT coalesce(max(sequence), 0) FROM projection_position")
+		if err != nil {
+			return err
+		}
+		t.position = uint64(position) //nolint:gosec // no position is negative
+		for p, err := range imprints(from, tenant) {
+			if err != nil {
+				return err
+			}
+			t.issues++
+			if err := run(conn, "INSERT INTO today (tenant, id, digest, title) VALUES (?, ?, ?, ?)", p.Tenant, p.ID, p.digest[:], p.Title); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	return t, err
+}
+
+// Reproduction says whether a fold of the stream comes to the tracker's issues.
+type Reproduction struct {
+	Exact   bool `json:"exact"`
+	Issues  int  `json:"issues"`  // of the tracker
+	Missing int  `json:"missing"` // of them: the fold does not make them
+	Extra   int  `json:"extra"`   // issues that the fold makes, and the tracker does not have
+	Differ  int  `json:"differ"`  // issues that both have, and not alike
+	// Examples are ids of such issues.
+	Examples []string `json:"examples"`
+	// Reason says why the tracker's issues cannot be expected, if that is so.
+	Reason string `json:"reason,omitempty"`
+}
+
+// reproduced compares the tracker's issues with what a fold comes to.
+func (t today) reproduced(f *folding, examples int) (Reproduction, error) {
+	r := Reproduction{Issues: t.issues, Examples: []string{}}
+	err := merge(t.imprints(), imprints(f.conn, ""), imprint.compare, func(a, b *imprint) error {
+		var id string
+		switch {
+		case b == nil:
+			r.Missing++
+			id = a.ID
+		case a == nil:
+			r.Extra++
+			id = b.ID
+		case !a.same(*b):
+			r.Differ++
+			id = a.ID
+		default:
+			return nil
+		}
+		if len(r.Examples) < examples {
+			r.Examples = append(r.Examples, id)
+		}
+		return nil
+	})
+	r.Exact = r.Missing+r.Extra+r.Differ == 0
+	return r, err
+}
+
+// imprints yields what was kept.
+func (t today) imprints() func(func(imprint, error) bool) {
+	return rows(func(do func(imprint) error) error {
+		return each(t.conn, func(stmt *sqlite.Stmt) error {
+			var p imprint
+			p.Tenant, p.ID, p.Title = stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(3)
+			stmt.ColumnBytes(2, p.digest[:])
+			return do(p)
+		}, "SELECT tenant, id, digest, title FROM today ORDER BY tenant, id")
+	})
+}

@@ -137,7 +137,7 @@ func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
 		Delivery
 		at time.Time
 	}
-	rng := rand.New(rand.NewPCG(seed, 8)) //nolint:gosec // a test that can be repeated
+	rng := rand.New(rand.NewPCG(seed, 8))
 	order := make([]late, 0, len(list))
 	var now time.Time
 	for _, d := range list {

@@ -47,12 +47,30 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
+// Events returns the events of deliveries, without the restarts, as they are
+// before a publisher normalises them. An edit names its issue by the id that it
+// gets under c.
+func Events(tb testing.TB, list []Delivery, c issues.Config) []events.Event {
+	tb.Helper()
+	r := newRunner(tb, c)
+	s := issues.NewState(r.store)
+	var plain []events.Event
+	for _, d := range list {
+		if d.Restart {
+			continue
+		}
+		plain = append(plain, r.resolved(d))
+		r.apply(s, d)
+	}
+	return plain
+}
+
 // Run folds deliveries and returns what comes of them. The size of the next
 // batch is what batch returns: a new State folds it, over the store that all
 // share. A nil batch is one State, made anew where the scenario restarts.
 func Run(tb testing.TB, list []Delivery, c issues.Config, batch func() int) Outcome {
 	tb.Helper()
-	r := &runner{tb: tb, config: c, store: newMemory(), issues: make(map[string]*issue)}
+	r := newRunner(tb, c)
 	s, left := issues.NewState(r.store), 0
 	for _, d := range list {
 		if left--; d.Restart || (batch != nil && left < 0) {
@@ -91,19 +109,14 @@ type runner struct {
 	decisions []issues.Decision
 }
 
+func newRunner(tb testing.TB, c issues.Config) *runner {
+	tb.Helper()
+	return &runner{tb: tb, config: c, store: newMemory(), issues: make(map[string]*issue)}
+}
+
 func (r *runner) apply(s *issues.State, d Delivery) {
 	r.tb.Helper()
-	e := d.Event
-	if d.IssueOf != "" {
-		edit, err := events.Payload[events.IssueEditedData](e)
-		if err != nil {
-			r.tb.Fatal(err)
-		}
-		edit.Issue = r.covering(e.Tenant, d.IssueOf)
-		if err := e.SetData(edit); err != nil {
-			r.tb.Fatal(err)
-		}
-	}
+	e := r.resolved(d)
 	if err := e.Normalize(); err != nil {
 		r.tb.Fatalf("event %s: %v", e.ID, err)
 	}
@@ -112,6 +125,24 @@ func (r *runner) apply(s *issues.State, d Delivery) {
 		r.tb.Fatalf("apply %s: %v", e.ID, err)
 	}
 	r.take(decisions)
+}
+
+// resolved returns the event with the id of the issue that it is about.
+func (r *runner) resolved(d Delivery) events.Event {
+	r.tb.Helper()
+	e := d.Event
+	if d.IssueOf == "" {
+		return e
+	}
+	edit, err := events.Payload[events.IssueEditedData](e)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	edit.Issue = r.covering(e.Tenant, d.IssueOf)
+	if err := e.SetData(edit); err != nil {
+		r.tb.Fatal(err)
+	}
+	return e
 }
 
 // covering returns the id of the issue that an event is an occurrence of.

@@ -191,3 +191,19 @@ func openReader(path string) (*sqlite.Conn, error) {
 	uri := url.URL{Scheme: "file", Path: absolute, RawQuery: "immutable=1"}
 	return sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
 }
+
+// Beside runs fn in a transaction of this file, with that at path beside it: name
+// is what its tables are called by, as in name.table. Nobody may write to that one
+// meanwhile.
+func (db *DB) Beside(ctx context.Context, path, name string, fn func(conn *sqlite.Conn) error) (err error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.conn == nil {
+		return ErrClosed
+	}
+	if err := sqlitex.Execute(db.conn, "ATTACH DATABASE ? AS "+name, &sqlitex.ExecOptions{Args: []any{path}}); err != nil {
+		return fmt.Errorf("open %s beside: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, sqlitex.ExecuteTransient(db.conn, "DETACH DATABASE "+name, nil)) }()
+	return within(ctx, db.conn, "BEGIN IMMEDIATE", fn)
+}

@@ -19,15 +19,16 @@ func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("tracker", "Keep issues for the work that outlives a run, and say why",
 		serveCommand(shared), listCommand(shared), showCommand(shared), whyCommand(shared),
-		whatifCommand(shared), closeCommand(shared))
+		whatifCommand(shared), closeCommand(shared), rebuildCommand(shared))
 	shared.Register(cmd)
 	return cmd
 }
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		opts             Options
-		orderKey, config string
+		opts     Options
+		setup    Setup
+		orderKey string
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -43,7 +44,13 @@ What the auditor's key orders to be erased loses its texts here too, when the or
 comes by in the stream. The key is ledger.pub in the folder keys of the data
 directory; where no auditor runs on it, --order-key names it.
 
-The limits of the heuristics are those of --config; tracker whatif tries others.`,
+The limits of the heuristics are those of --config; tracker whatif tries others.
+What was decided before a change of them stays as it is, and new events are decided
+under the new ones: tracker rebuild decides all of the history anew.
+
+With --backend bd the issues are kept by the Beads CLI. A backend that takes nothing
+is waited for: the reading of the stream pauses, and nothing is lost. A drain waits
+for --settle-timeout, and then ends with the reason.`,
 		Example: `  tracker serve
   tracker serve --drain --json
   tracker serve --config tracker.yaml`,
@@ -54,10 +61,8 @@ The limits of the heuristics are those of --config; tracker whatif tries others.
 			if opts.OrderKey, err = readKey(orderKey); err != nil {
 				return err
 			}
-			if config != "" {
-				if opts.Config, err = loadConfig(config); err != nil {
-					return err
-				}
+			if err := setup.Apply(&opts); err != nil {
+				return err
 			}
 			return broker.Use(cmd.Context(), broker.Options{
 				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
@@ -71,7 +76,7 @@ The limits of the heuristics are those of --config; tracker whatif tries others.
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
 	cmd.Flags().StringVar(&orderKey, "order-key", "", "verifier `key` that orders to erase are signed with, or a file with it; "+
 		"default is keys/ledger.pub in the data directory")
-	cmd.Flags().StringVar(&config, "config", "", "`file` with limits of the heuristics, in YAML; what it leaves out keeps its default")
+	setup.Register(cmd)
 	return cmd
 }
 

@@ -159,7 +159,7 @@ func apply(ctx context.Context, w beads.Backend, e issues.Effect) error {
 		return w.Ensure(ctx, bead(*e.Issue))
 	case issues.OpTransition:
 		return w.Transition(ctx, beads.Transition{
-			Issue: e.ID, To: beads.Status(e.To), At: e.At, Reason: e.Reason, Reopen: e.Reopen,
+			Issue: e.ID, To: beadStatus(e.To), At: e.At, Reason: e.Reason, Reopen: e.Reopen,
 		})
 	case issues.OpLink:
 		return w.Link(ctx, beads.Dependency{
@@ -180,7 +180,7 @@ func apply(ctx context.Context, w beads.Backend, e issues.Effect) error {
 // bead returns the issue as Beads has it.
 func bead(i issues.Issue) beads.Issue {
 	b := beads.Issue{
-		ID: i.ID, Title: i.Title, Description: i.Description, Status: beads.Status(i.Status),
+		ID: i.ID, Title: i.Title, Description: i.Description, Status: beadStatus(i.Status),
 		Priority: priority, Type: beads.TypeTask, CreatedAt: i.Created, CreatedBy: author, UpdatedAt: i.Updated,
 		Labels: labels(i),
 	}
@@ -188,6 +188,15 @@ func bead(i issues.Issue) beads.Issue {
 		b.ClosedAt, b.CloseReason = i.Closed, i.Reason
 	}
 	return b
+}
+
+// beadStatus returns the status as Beads has it: what is flapping is open there,
+// and labelled.
+func beadStatus(s issues.Status) beads.Status {
+	if s == issues.Flapping {
+		return beads.Open
+	}
+	return beads.Status(s)
 }
 
 // labels returns the labels of an issue, sorted.

@@ -38,6 +38,10 @@ type Options struct {
 	// where no auditor keeps it in DataDir.
 	OrderKey string
 
+	// Backend is [EmbeddedBackend], which is the default, or [BDBackend]; BD is where
+	// the program of that is, by default bd in PATH.
+	Backend, BD string
+
 	// SettleTimeout is how long a drain goes on while the backend takes nothing; one
 	// minute by default. Without Drain it is waited for.
 	SettleTimeout time.Duration
@@ -109,15 +113,14 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := db.Tx(ctx, func(conn *sqlite.Conn) error { return claim(conn, opts.Tenant) }); err != nil {
+	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return errors.Join(claim(conn, opts.Tenant), keepConfig(conn, opts.Config))
+	})
+	if err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}
-	if opts.backend == nil {
-		store := beads.NewStore(db, filepath.Join(opts.DataDir, "beads"))
-		if err := store.Recover(ctx); err != nil {
-			return fmt.Errorf("tracker: %w", err)
-		}
-		opts.backend = store
+	if err := opts.useBackend(ctx, db); err != nil {
+		return fmt.Errorf("tracker: %w", err)
 	}
 	outbox, err := openOutbox(ctx, opts)
 	if err != nil {
@@ -138,6 +141,16 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	return nil
+}
+
+// useBackend makes the backend of o, unless it has one.
+func (o *Options) useBackend(ctx context.Context, db *projection.DB) error {
+	if o.backend != nil {
+		return nil
+	}
+	store := beads.NewStore(db, filepath.Join(o.DataDir, "beads"))
+	o.backend = store
+	return store.Recover(ctx)
 }
 
 // openOutbox opens the outbox of what the tracker publishes.

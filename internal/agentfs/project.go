@@ -47,25 +47,11 @@ func (f *file) project(e events.Event) error {
 
 // isProjected reports whether e becomes rows.
 func isProjected(e events.Event) bool {
-	if e.Run == "" || !wants(e.Hooks) {
+	if e.Run == "" || !e.Enabled("agentfs") {
 		return false
 	}
 	for _, p := range projections {
 		if p.kind == e.Kind() {
-			return true
-		}
-	}
-	return false
-}
-
-// wants reports whether a hooks attribute has "agentfs" on. An empty one has
-// everything on.
-func wants(hooks string) bool {
-	if hooks == "" {
-		return true
-	}
-	for name := range strings.FieldsFuncSeq(hooks, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if strings.EqualFold(name, "agentfs") {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,20 @@ type Attribute struct {
 
 // Kind returns what e reports. Events of foreign types are [Custom].
 func (e Event) Kind() Kind { return KindOf(e.Type) }
+
+// Enabled reports whether the hooks attribute of e leaves the hook of that name
+// on: it is absent, or the name is in its list, in whatever case.
+func (e Event) Enabled(hook string) bool {
+	if e.Hooks == "" {
+		return true
+	}
+	for name := range strings.FieldsFuncSeq(e.Hooks, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if strings.EqualFold(name, hook) {
+			return true
+		}
+	}
+	return false
+}
 
 // New returns an event of kind k with a fresh id, the present time and payload
 // as its data. It fails only if payload cannot be encoded as JSON.

@@ -170,3 +170,13 @@ func wantInvalid(t *testing.T, err error, attribute, reason string, offset int) 
 		t.Errorf("got %q, want offset %d", err, offset)
 	}
 }
+
+func TestEvent_Enabled(t *testing.T) {
+	for hooks, want := range map[string]bool{
+		"": true, "beads": true, "agentfs,beads": true, "agentfs, Beads": true, "agentfs": false, "none": false, "beadsx": false,
+	} {
+		if got := (Event{Hooks: hooks}).Enabled("beads"); got != want {
+			t.Errorf("hooks %q: got %v, want %v", hooks, got, want)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package deferral
 import (
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // clause is words[from:to] of a sentence.
@@ -19,7 +18,10 @@ var (
 		they nothing all no not left leaving`)
 	breakers = set("but however whereas though although except while")
 	coupled  = set("deferred skipped punted postponed left parked i we did")
-	pronouns = set("it this that these those they which who what everything")
+	// introductions and conjunctions stand before what a title begins with.
+	introductions = set("i we as because since whereas while")
+	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
+	pronouns      = set("it this that these those they which who what everything")
 )
 
 // clauses splits the words of s.
@@ -28,21 +30,28 @@ func clauses(s part, words []word) []clause {
 	cur := clause{}
 	for i := 1; i < len(words); i++ {
 		between := s.mask[words[i-1].end:max(words[i].start, words[i-1].end)]
-		w := words[i].text
-		hard := strings.Contains(between, ";") || strings.Contains(between, " — ") || strings.Contains(between, " – ") ||
-			strings.Contains(between, " - ") || breakers[w]
-		soft := strings.ContainsAny(between, ":") ||
-			strings.Contains(between, ",") && (starters[w] || strings.HasSuffix(w, "ed") || coupled[w]) ||
-			w == "and" && i+1 < len(words) && coupled[words[i+1].text]
-		if !hard && !soft {
-			continue
+		hard := breakers[words[i].text] || strings.Contains(between, ";") || dashed(between)
+		if hard || strings.Contains(between, ":") || starts(words[i:], strings.Contains(between, ",")) {
+			cur.to = i
+			out = append(out, cur)
+			cur = clause{from: i, hard: hard}
 		}
-		cur.to = i
-		out = append(out, cur)
-		cur = clause{from: i, hard: hard}
 	}
 	cur.to = len(words)
 	return append(out, cur)
+}
+
+func dashed(s string) bool {
+	return strings.Contains(s, " — ") || strings.Contains(s, " – ") || strings.Contains(s, " - ")
+}
+
+// starts reports whether a clause begins with words, behind a comma or not.
+func starts(words []word, comma bool) bool {
+	w := words[0].text
+	if w == "and" && len(words) > 1 && coupled[words[1].text] {
+		return true
+	}
+	return comma && (starters[w] || coupled[w] || strings.HasSuffix(w, "ed"))
 }
 
 // clausesOf appends the items that the clauses of s have.
@@ -105,41 +114,38 @@ func speaker(words []word) (lead, spoken map[int]bool) {
 	return lead, spoken
 }
 
-var conjunctions = set("but and however so also though although yet except finally then note while only currently")
-
 // takenBack reports whether the words around s deny it, say that it is done, or
 // are no work.
 func (c cue) takenBack(words []word, s span) bool {
 	before := words[:s.start]
 	for i, w := range before {
-		if denials[w.text] && (w.text != "not" || i+1 >= len(before) || before[i+1].text != "only") {
-			return true
-		}
-		if c.counted && (element{kind: number}).is(w) {
+		if denials[w.text] && (i+1 == len(before) || before[i+1].text != "only") || c.counted && isNumber(w) {
 			return true
 		}
 	}
-	// "Fixed a and deferred b": what was done is another thing.
-	and := 0
-	for i, w := range before {
-		if w.text == "and" {
-			and = i + 1
-		}
-	}
-	if slices.ContainsFunc(before[and:], func(w word) bool { return sets["gone"][w.text] && !w.glued }) && !c.first {
+	if !c.first && slices.ContainsFunc(before[lastAnd(before):], func(w word) bool { return sets["gone"][w.text] && !w.glued }) {
 		return true
 	}
-	after := words[s.end:]
+	if c.spoken && (s.end < len(words) && prepositions[words[s.end].text] ||
+		slices.ContainsFunc(words[s.end:], func(w word) bool { return adjective[w.text] })) {
+		return true
+	}
+	after := words[s.end-1:] // the verb may be the end of the cue
 	if i := slices.IndexFunc(after, func(w word) bool { return until[w.text] }); i >= 0 {
 		after = after[:i]
 	}
-	if _, done := find(finished, after, 0); done {
-		return true
+	return found(finished, after)
+}
+
+// lastAnd returns where words go on behind the last "and": in "fixed a and
+// deferred b", what was done is another thing.
+func lastAnd(words []word) int {
+	for i := len(words) - 1; i >= 0; i-- {
+		if words[i].text == "and" {
+			return i + 1
+		}
 	}
-	if c.spoken {
-		return slices.ContainsFunc(after, func(w word) bool { return adjective[w.text] })
-	}
-	return false
+	return 0
 }
 
 // item returns the words of the item that the cue at s has in clause i of all.
@@ -148,6 +154,7 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	for end < len(all) && !all[end].hard {
 		end++
 	}
+	last := all[end-1].to
 	switch c.take {
 	case object:
 		from, to = s.from, all[i].to
@@ -155,28 +162,46 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 		from, to = s.from, s.to
 	case subject:
 		from, to = all[i].from, s.start
-	default:
-		from, to = all[i].from, all[end-1].to
+	case whole:
+		from, to = all[i].from, last
+		if s.start == past(words, from, to) {
+			from = all[max(i-1, 0)].from // nothing stands before the cue: "read, but not yet changed"
+		}
 	}
-	for from < to && (conjunctions[words[from].text] || starters[words[from].text] && !pronouns[words[from].text] && words[from].text != "all") {
-		from++
-	}
+	from = past(words, from, to)
 	to = from + reason(words[from:to])
 	if from < to && !pronouns[words[from].text] {
 		return from, to, true
 	}
-	// It speaks of what was said before.
-	from, to = all[i].from, all[end-1].to
-	for j := i; j > 0 && !all[j].hard && pronouns[words[from].text]; j-- {
-		from = all[j-1].from
+	from = meant(words, all, i, last)
+	return from, last, from < last
+}
+
+// meant returns where the item of clause i begins that speaks of what was said
+// before: "the importer has it too, which I did not fix".
+func meant(words []word, all []clause, i, to int) int {
+	from := past(words, all[i].from, to)
+	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
+		from = past(words, all[i-1].from, to)
 	}
-	return from, to, from < to
+	return from
+}
+
+// past returns where words[from:to] begin without the conjunctions before them.
+func past(words []word, from, to int) int {
+	for from < to {
+		if w := words[from].text; !conjunctions[w] && !introductions[w] {
+			break
+		}
+		from++
+	}
+	return from
 }
 
 // reason returns how many words there are before a reason or a time is given.
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
-		if _, ok := find(reasons, words[i:min(i+3, len(words))], 0); ok && begins(reasons, words[i:]) {
+		if begins(reasons, words[i:]) {
 			return i
 		}
 	}
@@ -199,7 +224,7 @@ func textOf(s part, words []word, from, to int) string {
 	if to < len(words) {
 		end = words[to-1].end
 	}
-	for start > 0 && (s.mask[start-1] != ' ' && s.mask[start-1] < 0x80 && unicode.IsPunct(rune(s.mask[start-1])) && s.mask[start-1] != ')' && s.mask[start-1] != ',') {
+	for start > 0 && strings.IndexByte("`\"'([{#-./@$", s.mask[start-1]) >= 0 {
 		start--
 	}
 	if to < len(words) && end < len(s.text) && s.mask[end] == ')' {

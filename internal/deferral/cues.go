@@ -31,6 +31,7 @@ var putOff = []cue{
 		have|had? chose|chosen|decided to skip|defer|postpone
 		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped ^ <det>
 		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped ^ <working>
+		left|leave|leaving out
 		ran out of time before|to|for|on
 		did|have|could not yet? get|got|gotten|around to
 		did not get around to
@@ -38,31 +39,35 @@ var putOff = []cue{
 		unable to ^ <work>
 		have not yet? ^ <worked>
 		still needs|need|have|has to
-		will|would still? need|have to
-		also? needs|need to ^ <work>`)},
+		needs|need to ^ <work> further|later`)},
 	{take: object, spoken: true, say: phrases(`
 		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped`)},
 	{take: object, say: phrases(`
+		we will|would still? need|have to
 		a|an? follow up|ups|followup work? is|are|will|would be? needed|required|necessary to|for
 		a|an? followup is|are|will|would be? needed|required|necessary to|for
 		next step|steps is|are|will|would|could|should be? to?
 		remaining|outstanding|open work|tasks|items|steps|pieces includes|include|is|are|involves to?
 		what|all remains|is is|are|left to?
 		it remains to
-		left|missing|remaining to do is|are to?`)},
+		left|missing|remaining to do is|are to?
+		filed|opened|created … as a|an? follow up to
+		filed|opened|created follow up <change> … to`)},
 	{take: subject, say: phrases(`
-		<be> still|currently|also|explicitly|intentionally|clearly|therefore|thus? deferred|postponed|punted|parked|shelved
-		<be> still|currently|also|explicitly|intentionally|clearly|therefore|considered? out of scope
+		<be> left out
+		has|have? <be> still|currently|also|explicitly|intentionally|clearly|therefore|thus? deferred|postponed|punted|parked|shelved
+		has|have? <be> still|currently|also|explicitly|intentionally|clearly|therefore|considered? out of scope
 		felt|seemed|feels|seems|looked out of scope
-		<be> well|clearly? outside|beyond of? the? scope
-		<be> not in|within the? scope
-		<be> left undone|unfinished
-		<be> left for now|later|a|an|another|the|future|follow
-		<be> left as|to a|an? exercise|follow|followup|later|future|separate
-		<be> for a|an? <later> <change>
-		<be> still? future work
-		<be> still needed|required|missing|outstanding|unfinished|pending|open|todo|tbd
-		<be> missing|pending|outstanding $
+		has|have? <be> well|clearly? outside|beyond of? the? scope
+		has|have? <be> not in|within the? scope
+		has|have? <be> left undone|unfinished
+		has|have? <be> left for now|later|a|an|another|the|future|follow
+		has|have? <be> left as|to a|an? exercise|follow|followup|later|future|separate
+		has|have? <be> for a|an? <later> <change>
+		has|have? <be> still? future work
+		has|have? <be> still needed|required|missing|outstanding|unfinished|pending|open|todo|tbd
+		is|are missing|pending|outstanding $
+		deferred|postponed|punted $
 		remains|remain to be <worked>
 		remains|remain undone|unfinished|outstanding|todo`)},
 	{take: subject, counted: true, say: phrases(`
@@ -103,23 +108,29 @@ var putOff = []cue{
 		remaining|other|rest … still
 		remaining|rest … <modal> … later|separately
 		remaining … tracked
-		remain|remains in|open|unfixed|unresolved|unaddressed|untested|unimplemented
-		<num> … remain|remains $`)},
+		<num> … still call|calls|use|uses|reference|references|rely|depend
+		separate <change> to <work>
+		<num> … remain|remains
+		errors|warnings|issues|failures|bugs|gaps|conflicts|questions|callers remain
+		remain|remains open|unfixed|unresolved|unaddressed|untested|unimplemented
+		remaining task|item|work|piece|step|part <any>? <any>? is`)},
 	{take: whole, say: phrases(`
 		<be> still? tbd
 		<be> still? to be determined|decided|defined|confirmed|agreed
 		<aux> not yet
+		not yet <worked>
+		is|are|code|but not <unfinished>
 		<aux> not … yet $
 		<be> currently|still|only? half|partially|partly done|finished|implemented|complete|migrated
 		<be> currently|still? incomplete|unfinished|untested|unimplemented|undocumented
-		is|are not fully|completely? <worked>
+		is|are not fully|completely <worked>
+		is|are not implemented|covered|documented|converted|ported|tested|wired
 		is|are not fully|completely complete
 		has|have not been <worked>
 		was|were not <worked>
 		stubbed|hardcoded|coded|disabled|mocked|commented|faked|ignored|kept … for now
 		will|would still? need to be <worked>
-		will|would still? need an?|the|another|its|more|some|further|additional
-		will|would still? need the|another|its|more|some|further|additional`)},
+		will|would still? need a|an|the|another|its|more|some|further|additional`)},
 }
 
 // settled are the cues of items that are done now.
@@ -138,7 +149,7 @@ var settled = []cue{
 // conditions, explanations, and other people's work.
 var (
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
-		cause caused reason why bug you user users`)
+		cause caused reason why bug what you user users`)
 	// finished stands after a cue: what was put off is done now.
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
@@ -147,5 +158,6 @@ var (
 	// until ends what finished is looked for in.
 	until = set("until because as since once if when after before unless for so")
 	// adjective tells "deferred tax assets are computed" from "deferred it".
-	adjective = set("now supports works run runs is are")
+	adjective    = set("now supports works run runs is are")
+	prepositions = set("in by on at from with during when if to because entirely")
 )

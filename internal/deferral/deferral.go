@@ -91,7 +91,7 @@ func stem(w string) string {
 func appendItem(items []string, item string) []string {
 	item = trimItem(clean(item, maxItem))
 	key := Key(item)
-	if len(items) >= maxItems || utf8.RuneCountInString(key) < 3 || Nothing(item) {
+	if len(items) >= maxItems || key == "" || utf8.RuneCountInString(item) < 3 || Nothing(item) {
 		return items
 	}
 	if slices.ContainsFunc(items, func(other string) bool { return Key(other) == key }) {

@@ -2,8 +2,6 @@ package deferral
 
 // label is what stands before a colon, or alone over a list.
 type label struct {
-	// prose: under it as a heading, a sentence is an item as well as a bullet.
-	prose bool
 	// counted: a number behind it is a count of things and no item.
 	counted bool
 	say     []phrase
@@ -11,9 +9,11 @@ type label struct {
 
 // deferredLabels name work that was put off.
 var deferredLabels = []label{
-	{prose: true, say: phrases(`
+	{say: phrases(`
 		follow up|ups work|items|tasks|needed|required|suggestions?
 		follow up|ups for|in …
+		follow up issues|tickets|tasks|issue|ticket|task created|filed|opened?
+		followup issues|tickets|tasks created|filed|opened?
 		followup|followups work|items|tasks|needed|required?
 		follow|followup on? tasks|work|items
 		todo|todos …
@@ -24,33 +24,38 @@ var deferredLabels = []label{
 		postponed|punted|parked|unfinished|undone|tbd on|work|items|tasks?
 		out of scope …
 		not in scope …
-		left for later|now
+		not yet? done|implemented|finished|tested …
+		left for …
 		left undone|out|over|open
 		for later
 		for a|an? <later> <change>
 		in a|an? <later> <change>
 		as a|an? follow up
 		as a|an? followup
-		remaining work|items|tasks|steps|todos|issues|pieces|gaps?
-		remaining …
-		what|work remains|remaining|is|not left|missing|done|next?
+		remaining work|items|tasks|steps|todos|issues|pieces|gaps …
+		remaining
+		remaining <any> <any>? <any>?
+		what|work remains|remaining
+		what|what's|work is? left|missing|next|open …
+		what|work is? not done|finished|implemented …
 		what i|we did not do|finish|get|change to?
 		what|things i|we have|did not done|do|finished|finish|implemented|implement yet?
 		did|have not|yet not? do|done|finish|finished|implement|implemented|complete
 		not yet? done|finished|implemented|migrated|merged|covered|complete|completed|tested|addressed|handled|supported|included yet?
 		still open|missing|outstanding|pending|remaining|needed
 		still need|needs|needed to?
+		missing
+		need|needs? separate follow up …
 		open|outstanding items|points|tasks|work|issues
-		future work|improvements|enhancements|tasks|steps|considerations|ideas?
+		future work|improvements|enhancements|tasks|steps|considerations|ideas
+		future work|improvements|enhancements …
 		tbd`)},
 	{counted: true, say: phrases(`
 		intentionally|deliberately|explicitly? skipped|pending
 		pending work|items|tasks|changes|steps`)},
 	{say: phrases(`
 		next step|steps|up|actions …
-		next
-		what is next
-		what's next`)},
+		next`)},
 }
 
 // doneLabels name work that is done now.
@@ -87,9 +92,9 @@ var (
 		na`)
 )
 
-// offers begin a sentence that asks, offers or advises, whatever it names.
-var offers = phrases(`
-	let me know
+// offered begins a sentence that asks, offers or advises, whatever it names.
+var offered = phrases(`
+	let me|us
 	if you
 	feel free
 	would|do|should|shall|can|could|may|want|is|are|did|have|will you|i|we|me|it|anything|there

@@ -47,7 +47,7 @@ func phrases(lines string) []phrase {
 	var out []phrase
 	for line := range strings.Lines(lines) {
 		var p phrase
-		for _, field := range strings.Fields(line) {
+		for field := range strings.FieldsSeq(line) {
 			p = append(p, parseElement(field))
 		}
 		if len(p) > 0 {
@@ -82,7 +82,7 @@ func parseElement(field string) element {
 // set returns the words of a list.
 func set(list string) map[string]bool {
 	words := make(map[string]bool)
-	for _, w := range strings.Fields(list) {
+	for w := range strings.FieldsSeq(list) {
 		words[w] = true
 	}
 	return words
@@ -90,14 +90,12 @@ func set(list string) map[string]bool {
 
 // is reports whether w stands for e.
 func (e element) is(w word) bool {
-	switch e.kind {
-	case anyWord:
-		return true
-	case number:
-		return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
-	default:
-		return e.words[w.text]
-	}
+	return e.kind == anyWord || e.kind == number && isNumber(w) || e.kind == oneOf && e.words[w.text]
+}
+
+// isNumber reports whether w is a number, in figures or not.
+func isNumber(w word) bool {
+	return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
 // match finds p at words[at] and as short as its gaps allow; ok is false where
@@ -120,6 +118,7 @@ func (p phrase) match(words []word, at int) (s span, ok bool) {
 			}
 		}
 		return span{}, false
+	case oneOf, anyWord, number:
 	}
 	if at < len(words) && e.is(words[at]) {
 		if s, ok = rest.match(words, at+1); ok {
@@ -132,16 +131,14 @@ func (p phrase) match(words []word, at int) (s span, ok bool) {
 	return span{}, false
 }
 
-// find returns the first place in words from at where one of ps is.
-func find(ps []phrase, words []word, at int) (s span, ok bool) {
-	for i := at; i <= len(words); i++ {
-		for _, p := range ps {
-			if s, ok = p.match(words, i); ok {
-				return s, true
-			}
+// found reports whether one of ps is somewhere in words.
+func found(ps []phrase, words []word) bool {
+	for i := range words {
+		if begins(ps, words[i:]) {
+			return true
 		}
 	}
-	return span{}, false
+	return false
 }
 
 // begins reports whether words begin with one of ps.
@@ -155,7 +152,7 @@ func begins(ps []phrase, words []word) bool {
 // are reports whether words are one of ps, and nothing else.
 func are(ps []phrase, words []word) bool {
 	return slices.ContainsFunc(ps, func(p phrase) bool {
-		_, ok := append(p[:len(p):len(p)], element{kind: end}).match(words, 0)
+		_, ok := append(slices.Clip(p), element{kind: end}).match(words, 0)
 		return ok
 	})
 }

@@ -1,6 +1,7 @@
 package deferral
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -16,20 +17,23 @@ type reader struct {
 	open   *label
 	listed bool // it has had a bullet
 	indent int  // of its bullets
-	prose  bool // it is a heading, below which a sentence may be the item
+	asked  bool // a question was put: the list below has the options
 }
 
 // read returns the items of text.
 func (r *reader) read(text string) []string {
 	for _, l := range linesOf(text) {
-		if l.ticked {
+		switch question := isQuestion(part{l.text, l.mask}); {
+		case l.bullet && (question || r.asked):
+			r.open, r.asked = nil, true
+		case l.ticked:
 			r.tick(l)
-			continue
+		default:
+			r.asked = question
+			if !r.below(l) {
+				r.sentences(l)
+			}
 		}
-		if r.below(l) {
-			continue
-		}
-		r.sentences(l)
 	}
 	return r.items
 }
@@ -44,32 +48,37 @@ func (r *reader) tick(l line) {
 // below takes a line that stands below an open label, and reports whether that
 // is all it is.
 func (r *reader) below(l line) bool {
-	if r.open == nil {
+	if r.open == nil || l.heading {
 		return false
 	}
 	p := part{l.text, l.mask}
-	if _, rest, found := r.label(l, p); found && (rest.text == "" || !l.bullet) {
+	if _, rest, ok := r.label(l, p); ok && (rest.text == "" || !l.bullet) {
 		return false
 	}
 	switch {
-	case l.heading:
 	case l.bullet && (!r.listed || l.indent <= r.indent+1 && l.indent >= r.indent):
 		r.listed, r.indent = true, l.indent
 		r.add(r.open, part{firstOf(p), ""})
-		return true
-	case l.bullet && l.indent > r.indent, !l.bullet && r.listed && l.indent > r.indent:
-		return true // says more about the item above
-	case !l.bullet && !r.listed && strings.HasSuffix(l.mask, ":"):
-		return true // introduces the list
-	case !l.bullet && !r.listed && r.prose && r.open.prose:
-		r.prose = false
-		if s := sentences(p); len(s) > 0 && !isQuestion(s[0]) && len(r.clausesOf(s[0], nil)) == 0 {
-			r.add(r.open, s[0])
-		}
+	case r.listed && l.indent > r.indent:
+		// Says more about the item above.
+	case l.bullet || r.listed:
 		return false
+	case strings.HasSuffix(l.mask, ":"):
+		// Introduces the list.
+	default:
+		r.paragraph(l, p)
 	}
-	r.open = nil
-	return false
+	return true
+}
+
+// paragraph takes a line below an open label that is no list: its first sentence
+// is the item.
+func (r *reader) paragraph(l line, p part) {
+	open := r.open
+	r.sentences(l)
+	if s := sentences(p); len(s) > 0 && r.open == nil && len(r.clausesOf(s[0], nil)) == 0 && !offers(s[0]) {
+		r.add(open, s[0])
+	}
 }
 
 // sentences takes a line as what it says.
@@ -78,15 +87,18 @@ func (r *reader) sentences(l line) {
 	for _, s := range sentences(part{l.text, l.mask}) {
 		r.open = nil
 		if found, rest, ok := r.label(l, s); ok {
-			if rest.text == "" {
-				r.open, r.listed, r.prose = found, false, l.heading
+			if !says(rest) && (rest.text == "" || !found.counted) {
+				r.open, r.listed = found, false
 			}
 			for _, item := range listed(rest) {
+				if !says(item) {
+					continue
+				}
 				r.add(found, item)
 			}
 			continue
 		}
-		if isQuestion(s) || begins(offers, wordsOf(s.mask)) {
+		if offers(s) {
 			continue
 		}
 		r.items = r.clausesOf(s, r.items)
@@ -95,8 +107,7 @@ func (r *reader) sentences(l line) {
 
 // add appends an item of a label, unless it is a count.
 func (r *reader) add(l *label, item part) {
-	words := wordsOf(item.text)
-	if l.counted && len(words) > 0 && sets["number"][words[0].text] || l.counted && startsWithDigit(item.text) {
+	if words := wordsOf(item.text); l.counted && len(words) > 0 && isNumber(words[0]) {
 		return
 	}
 	if strings.HasSuffix(item.text, "✅") || strings.HasPrefix(item.text, "~~") {
@@ -105,10 +116,8 @@ func (r *reader) add(l *label, item part) {
 	r.items = appendItem(r.items, item.text)
 }
 
-func startsWithDigit(s string) bool {
-	s = strings.TrimSpace(s)
-	return s != "" && unicode.IsDigit(rune(s[0]))
-}
+// offers reports whether s asks, offers or advises.
+func offers(s part) bool { return isQuestion(s) || begins(offered, wordsOf(s.mask)) }
 
 func isQuestion(s part) bool { return strings.HasSuffix(strings.TrimRight(s.mask, ` )"'*`), "?") }
 
@@ -124,24 +133,21 @@ func firstOf(p part) string {
 // without a colon is one as a heading, or alone on its line.
 func (r *reader) label(l line, s part) (found *label, rest part, ok bool) {
 	name, rest, sep := separated(s)
-	words := wordsOf(name)
-	if sep == "" && !l.heading && len(s.mask) != len(l.mask) || sep == "" && l.bullet {
+	if sep == "" && (l.bullet || !l.heading && len(s.mask) != len(l.mask)) {
 		return nil, rest, false
 	}
+	words := wordsOf(name)
 	for len(words) > 0 && modifiers[words[0].text] {
 		words = words[1:]
 	}
-	for i := range r.labels {
-		found := &r.labels[i]
-		if len(words) == 0 || !are(found.say, words) {
-			continue
-		}
-		if isLoose := sep != ":" && len(words) > 4; isLoose || products[words[len(words)-1].text] {
-			continue
-		}
-		return found, rest, true
+	if n := len(words); n == 0 || n > 10 || sep != ":" && n > 4 || products[words[n-1].text] {
+		return nil, rest, false
 	}
-	return nil, rest, false
+	i := slices.IndexFunc(r.labels, func(l label) bool { return are(l.say, words) })
+	if i < 0 {
+		return nil, rest, false
+	}
+	return &r.labels[i], rest, true
 }
 
 // separated splits s behind its label: at the first colon, at a dash, or at the
@@ -168,9 +174,9 @@ func separated(s part) (name string, rest part, sep string) {
 	return withoutBrackets(s.mask[:at]), s.cut(min(at+width, len(s.mask)), len(s.mask)), sep
 }
 
-func asFollowUp(s string) bool {
-	return begins(phrases("as|for a|an? next|follow|followup|later"), wordsOf(s))
-}
+func asFollowUp(s string) bool { return begins(instead, wordsOf(s)) }
+
+var instead = phrases("as|for a|an? next|follow|followup|later")
 
 // withoutBrackets returns s without what it has in round brackets.
 func withoutBrackets(s string) string {
@@ -183,6 +189,12 @@ func withoutBrackets(s string) string {
 		return s
 	}
 	return s[:open] + s[open+n+1:]
+}
+
+// says reports whether p is more than a number or an address.
+func says(p part) bool {
+	text := strings.TrimSpace(p.text)
+	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.HasPrefix(text, "http")
 }
 
 // listed splits what stands behind a label: at semicolons, and at "(1) … (2) …".

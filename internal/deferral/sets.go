@@ -1,6 +1,8 @@
 package deferral
 
 // sets are words that are used alike, by the name that phrases have for them.
+//
+//nolint:misspell // both spellings are written
 var sets = map[string]map[string]bool{
 	// work is what one does to code and what comes with it.
 	"work": set(`add address adjust audit automate backfill benchmark build bump check clean complete configure
@@ -15,7 +17,7 @@ var sets = map[string]map[string]bool{
 		explored exported exposed extended extracted filed finalised finalized finished fixed folded handled implemented
 		improved included integrated investigated localised localized made merged migrated moved optimised optimized
 		patched polished ported profiled published rebased refactored regenerated removed renamed replaced resolved
-		restructured reviewed revisited reworked rewritten simplified split supported tackled tested tidied tracked
+		restructured reviewed revisited reworked rewritten simplified committed modified split supported tackled tested tidied tracked
 		translated tuned unified updated upgraded validated verified wired written`),
 	"working": set(`adding addressing adjusting backfilling benchmarking building cleaning completing configuring
 		converting covering creating debugging deleting deploying documenting enabling extending extracting finishing
@@ -23,13 +25,14 @@ var sets = map[string]map[string]bool{
 		optimising optimizing porting profiling publishing refactoring removing renaming replacing resolving reviewing
 		rewriting running splitting supporting testing tidying translating tuning updating upgrading validating verifying
 		wiring writing`),
-	"be":     set("is are was were be been being gets got remains remain"),
-	"modal":  set("will would should can could must may might shall needs need"),
-	"later":  set("later future separate subsequent another different dedicated next following"),
-	"change": set("pr prs mr cl change changes commit pass task issue issues ticket tickets patch release version iteration step run session sprint branch round day time follow followup phase milestone"),
-	"det":    set("the a an all any this that these those it them some most both each every its our my to until for on one two three support tests docs documentation"),
-	"aux":    set("is are was were has have had do does did be been"),
-	"number": set("one two three four five six seven eight nine ten some several"),
+	"be":         set("is are was were be been being gets got remains remain"),
+	"modal":      set("will would should can could must may might shall needs need"),
+	"later":      set("later future separate subsequent another different dedicated next following"),
+	"change":     set("pr prs mr cl change changes commit pass task issue issues ticket tickets patch release version iteration step run session sprint branch round day time follow followup phase milestone"),
+	"det":        set("the a an all any this that these those it them some most both each every its our my to until for on one two three support tests docs documentation"),
+	"aux":        set("is are was were has have had do does did be been"),
+	"unfinished": set("committed done implemented finished merged built tested migrated deployed pushed wired integrated"),
+	"number":     set("one two three four five six seven eight nine ten some several"),
 	"gone": set(`added addressed applied cleaned cleared closed completed converted deleted dealt done dropped eliminated
 		finished fixed handled implemented merged migrated picked ported processed removed replaced resolved rewritten
 		settled ticked turned updated unskipped written`),

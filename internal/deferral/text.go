@@ -29,35 +29,41 @@ func linesOf(text string) []line {
 	for raw := range strings.Lines(strings.ToValidUTF8(text, "")) {
 		raw = strings.TrimRight(raw, " \t\r\n")
 		body := strings.TrimLeft(raw, " \t")
-		if mark := fenceOf(body); mark != "" && (fence == "" || fence == mark) {
-			if fence == "" {
-				fence = mark
-			} else {
+		indent := width(raw[:len(raw)-len(body)])
+		switch mark := fenceOf(body); {
+		case mark != "" && fence == "":
+			fence = mark
+		case fence != "":
+			if mark == fence {
 				fence = ""
 			}
-			continue
-		}
-		indent := width(raw[:len(raw)-len(body)])
-		switch {
-		case fence != "" || strings.HasPrefix(body, ">") || strings.HasPrefix(body, "|"):
 		case body == "":
 			blank = true
 			continue
-		case indent >= 4 && blank && !list:
+		case body[0] == '>' || body[0] == '|':
+		case indent >= 4 && blank && !list && bulletMark(body) == 0:
 			continue // an indented code block
 		default:
 			l := lineOf(body, indent)
 			list = l.bullet || list && indent > 0
-			if n := len(lines); n > 0 && !blank && continues(lines[n-1], l) {
-				lines[n-1].text += " " + l.text
-				lines[n-1].mask += " " + l.mask
-			} else if l.text != "" {
-				lines = append(lines, l)
-			}
+			lines = appendLine(lines, l, blank)
 		}
 		blank = false
 	}
 	return lines
+}
+
+// appendLine appends l, or what it says to the line that it goes on with.
+func appendLine(lines []line, l line, blank bool) []line {
+	if n := len(lines); n > 0 && !blank && continues(lines[n-1], l) {
+		lines[n-1].text += " " + l.text
+		lines[n-1].mask += " " + l.mask
+		return lines
+	}
+	if l.text == "" {
+		return lines
+	}
+	return append(lines, l)
 }
 
 // fenceOf returns the mark of a line that opens or closes a code block.
@@ -94,14 +100,21 @@ func lineOf(body string, indent int) line {
 			body, l.bullet, l.ticked = strings.TrimSpace(rest), true, box != "[ ]"
 		}
 	}
-	rest := strings.TrimLeftFunc(body, func(r rune) bool {
-		return unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Zs) || r == '\u200d' || r == '✓'
-	})
+	rest := strings.TrimLeftFunc(body, isSign)
 	l.ticked = l.ticked || strings.HasPrefix(body, "~~") || strings.ContainsAny(body[:len(body)-len(rest)], "✅✔☑✓")
-	l.heading = l.heading || !l.bullet && strings.HasPrefix(rest, "**") && strings.HasSuffix(strings.TrimRight(rest, ":"), "**") &&
-		strings.Count(rest, "**") == 2
+	l.heading = l.heading || !l.bullet && isBold(rest)
 	l.text, l.mask = masked(rest)
 	return l
+}
+
+// isSign reports whether r is an emoji, or a part of one.
+func isSign(r rune) bool {
+	return r != '`' && unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Zs) || r == '\u200d'
+}
+
+// isBold reports whether all of s is in bold.
+func isBold(s string) bool {
+	return strings.HasPrefix(s, "**") && strings.HasSuffix(strings.TrimRight(s, ":"), "**") && strings.Count(s, "**") == 2
 }
 
 // bulletMark returns how long the mark of a list item is that body begins with.

@@ -3,87 +3,220 @@ package beads
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/atomicfile"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
+
+// A file that cannot be read may be one that somebody is writing: it is left
+// alone until it was as it is for this long.
+const restless = 2 * time.Second
 
 // Export brings the files of all workspaces up to what was flushed. A crash
 // leaves each as it was or as it is to be.
+//
+// What people changed in a file is taken in before, and is in the new one; issues
+// that are not the tracker's stay as they are. A file with a line that cannot be
+// read is first copied to one beside it whose name begins with
+// issues.jsonl.rejected-, and its place is told to the log.
 func (s *Store) Export(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for tenant := range s.stale {
-		if err := s.export(ctx, tenant); err != nil {
+		done, err := s.export(ctx, tenant)
+		if err != nil {
 			return fmt.Errorf("export issues: %w: %w", ErrTransient, err)
 		}
-		delete(s.stale, tenant)
+		if done {
+			delete(s.stale, tenant)
+		}
 	}
 	return nil
 }
 
-// Recover has the next Export look at the files of all workspaces: the last
-// process may have ended between Flush and Export.
-func (s *Store) Recover(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, "SELECT DISTINCT tenant FROM bead", &sqlitex.ExecOptions{
-			ResultFunc: func(stmt *sqlite.Stmt) error {
-				s.stale[stmt.ColumnText(0)] = true
-				return nil
-			},
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("list workspaces: %w", err)
-	}
-	return nil
-}
-
-// File returns the path of the issues of tenant below dir.
-func File(dir, tenant string) (string, error) {
-	name, err := subjects.FileName(tenant)
-	if err != nil {
-		return "", fmt.Errorf("workspace of tenant: %w", err)
-	}
-	return filepath.Join(dir, name, ".beads", "issues.jsonl"), nil
-}
-
-func (s *Store) export(ctx context.Context, tenant string) error {
+// export writes the file of tenant. It returns false if that has to wait.
+func (s *Store) export(ctx context.Context, tenant string) (done bool, err error) {
 	path, err := File(s.dir, tenant)
 	if err != nil {
-		return err
+		return false, err
 	}
-	var content []byte
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return false, err
+	}
+	for range 3 {
+		f, err := s.scan(ctx, tenant)
+		if err != nil {
+			return false, err
+		}
+		if f.problem != nil {
+			if time.Since(time.Unix(0, f.stamp.changed)) < restless {
+				return false, nil
+			}
+			if err := s.putAside(ctx, f); err != nil {
+				return false, err
+			}
+		}
+		if done, err := s.replace(ctx, tenant, f); done || err != nil {
+			return done, err
+		}
+	}
+	return false, nil // somebody writes all the time
+}
+
+// replace writes the file of tenant anew, unless it is not f any more.
+func (s *Store) replace(ctx context.Context, tenant string, f *file) (done bool, err error) {
+	content, erased, err := s.compose(ctx, tenant, f)
+	if err != nil {
+		return false, err
+	}
+	if err := scrubAside(f.path, erased); err != nil {
+		return false, err
+	}
+	if bytes.Equal(content, f.content) && f.stamp.exists {
+		return true, s.written(ctx, tenant)
+	}
+	next := f.path + ".tmp"
+	if err := writeFile(next, content); err != nil {
+		return false, errors.Join(err, os.Remove(next))
+	}
+	// From here on the file beside the old one says that it was not replaced.
+	if err := atomicfile.SyncDir(filepath.Dir(f.path)); err != nil {
+		return false, err
+	}
+	if err := s.exec(ctx, "UPDATE bead SET writing = record WHERE tenant = ? AND written <> record", tenant); err != nil {
+		return false, err
+	}
+	if now, err := stampOf(f.path); err != nil || now != f.stamp {
+		return false, errors.Join(err, os.Remove(next), s.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", tenant))
+	}
+	f.resolved = false
+	if err := os.Rename(next, f.path); err != nil {
+		return false, err
+	}
+	if err := atomicfile.SyncDir(filepath.Dir(f.path)); err != nil {
+		return false, err
+	}
+	if err := s.written(ctx, tenant); err != nil {
+		return false, err
+	}
+	f.resolved, f.content, f.problem = true, content, nil
+	f.stamp, err = stampOf(f.path)
+	return true, err
+}
+
+// compose returns what is to be in the file of tenant, and which issues were
+// erased since it was written.
+func (s *Store) compose(ctx context.Context, tenant string, f *file) (content []byte, erased []string, err error) {
+	lines := slices.Clone(f.foreign)
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, "SELECT record FROM bead WHERE tenant = ? ORDER BY id", &sqlitex.ExecOptions{
+		return sqlitex.Execute(conn, "SELECT id, record, marks FROM bead WHERE tenant = ?", &sqlitex.ExecOptions{
 			Args: []any{tenant},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				content = append(append(content, stmt.ColumnText(0)...), '\n')
+				lines = append(lines, foreign{stmt.ColumnText(0), []byte(stmt.ColumnText(1))})
+				if marks(stmt.ColumnInt64(2))&markErased != 0 {
+					erased = append(erased, stmt.ColumnText(0))
+				}
 				return nil
 			},
 		})
 	})
+	slices.SortStableFunc(lines, func(a, b foreign) int {
+		switch {
+		case a.id == "" || b.id == "": // what is no issue comes last
+			return strings.Compare(b.id, a.id)
+		default:
+			return strings.Compare(a.id, b.id)
+		}
+	})
+	for _, l := range lines {
+		content = append(append(content, l.line...), '\n')
+	}
+	return content, erased, err
+}
+
+// written notes that the file of tenant has all of its issues as they are.
+func (s *Store) written(ctx context.Context, tenant string) error {
+	return s.exec(ctx, "UPDATE bead SET written = record, writing = '', marks = marks & ~? WHERE tenant = ? AND (written <> record OR writing <> '' OR marks & ?)",
+		int64(markErased|markDirty), tenant, int64(markErased|markDirty))
+}
+
+func (s *Store) exec(ctx context.Context, query string, args ...any) error {
+	return s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
+	})
+}
+
+// resolve finds out what came of an export that was interrupted.
+func (s *Store) resolve(ctx context.Context, tenant string, f *file) error {
+	if f.resolved {
+		return nil
+	}
+	_, err := os.Stat(f.path + ".tmp")
+	switch {
+	case err == nil: // it was not renamed
+		err = s.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ? AND writing <> ''", tenant)
+	case errors.Is(err, fs.ErrNotExist):
+		err = s.exec(ctx, "UPDATE bead SET written = writing, writing = '' WHERE tenant = ? AND writing <> ''", tenant)
+	}
+	f.resolved = err == nil
+	return err
+}
+
+// putAside copies a file that cannot be read.
+func (s *Store) putAside(ctx context.Context, f *file) error {
+	sum := sha256.Sum256(f.content)
+	aside := f.path + ".rejected-" + hex.EncodeToString(sum[:6])
+	if err := atomicfile.Write(aside, f.content); err != nil {
+		return err
+	}
+	s.logger.WarnContext(ctx, "issues could not be read and were put aside", "at", f.problem.Error(), "aside", aside)
+	return nil
+}
+
+// scrubAside takes out of the files that were put aside what may be of erased
+// issues: lines that name them, and lines that nobody can read.
+func scrubAside(path string, erased []string) error {
+	if len(erased) == 0 {
+		return nil
+	}
+	names, err := filepath.Glob(globEscape(path) + ".rejected-*")
 	if err != nil {
 		return err
 	}
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
-		return nil
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var kept []byte
+		for text := range bytes.Lines(content) {
+			_, err := lineID(text)
+			named := slices.ContainsFunc(erased, func(id string) bool { return bytes.Contains(text, []byte(id)) })
+			if err == nil && !named {
+				kept = append(kept, text...)
+			}
+		}
+		if err := atomicfile.Write(name, kept); err != nil {
+			return err
+		}
 	}
-	if err := makeFolder(filepath.Dir(path)); err != nil {
-		return err
-	}
-	return replaceFile(path, content)
+	return nil
+}
+
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // makeFolder makes dir and the folders above it, and their entries durable.
@@ -106,20 +239,6 @@ func makeFolder(dir string) error {
 		}
 	}
 	return nil
-}
-
-// replaceFile gives path the content: readers see all of the old or all of the
-// new one, and so does a machine that lost its power. What a killed process left
-// of a new one is written over.
-func replaceFile(path string, content []byte) error {
-	next := path + ".tmp"
-	if err := writeFile(next, content); err != nil {
-		return errors.Join(err, os.Remove(next))
-	}
-	if err := os.Rename(next, path); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
 func writeFile(path string, content []byte) (err error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-	"unicode/utf8"
 )
 
 // Status is where an issue stands.
@@ -21,7 +20,8 @@ const (
 // TypeTask is the type of all issues of the tracker.
 const TypeTask = "task"
 
-// MaxTitle is the length of the longest title, in characters.
+// MaxTitle is the length of the longest title. Beads says that it counts
+// characters, and counts bytes.
 const MaxTitle = 500
 
 // Issue is a line of issues.jsonl, its fields in Beads' own order:
@@ -31,9 +31,12 @@ type Issue struct {
 	ID           string       `json:"id"`
 	Title        string       `json:"title"`
 	Description  string       `json:"description,omitempty"`
+	Notes        string       `json:"notes,omitempty"`
 	Status       Status       `json:"status"`
 	Priority     int          `json:"priority"` // 0 to 4, 0 the most urgent
 	Type         string       `json:"issue_type"`
+	Assignee     string       `json:"assignee,omitempty"`
+	Owner        string       `json:"owner,omitempty"`
 	CreatedAt    time.Time    `json:"created_at"`
 	CreatedBy    string       `json:"created_by,omitempty"`
 	UpdatedAt    time.Time    `json:"updated_at"`
@@ -42,6 +45,7 @@ type Issue struct {
 	Labels       []string     `json:"labels,omitempty"`
 	Dependencies []Dependency `json:"dependencies,omitempty"`
 	Comments     []Comment    `json:"comments,omitempty"`
+	Extra        Extra        `json:"-"`
 }
 
 // Dependency says that Issue depends on DependsOn.
@@ -51,26 +55,31 @@ type Dependency struct {
 	Type      string    `json:"type"` // discovered-from, blocks, …
 	CreatedAt time.Time `json:"created_at"`
 	CreatedBy string    `json:"created_by,omitempty"`
+	Extra     Extra     `json:"-"`
 }
 
 // Comment is a remark on an issue.
 type Comment struct {
-	ID        int64     `json:"id"`
-	Issue     string    `json:"issue_id"`
-	Author    string    `json:"author"`
-	Text      string    `json:"text"`
-	CreatedAt time.Time `json:"created_at"`
+	ID        json.RawMessage `json:"id,omitempty"` // a number, since 1.0 a text
+	Issue     string          `json:"issue_id"`
+	Author    string          `json:"author"`
+	Text      string          `json:"text"`
+	CreatedAt time.Time       `json:"created_at"`
+	Extra     Extra           `json:"-"`
 }
+
+// Extra is the fields of a record that have no place in its type, by name. They
+// are written as they were read.
+type Extra map[string]json.RawMessage
 
 // Validate returns an error that wraps ErrInvalid and names the field, if Beads
 // would not take i.
 func (i Issue) Validate() error {
-	length := utf8.RuneCountInString(i.Title)
 	switch {
 	case i.ID == "":
 		return fmt.Errorf("issue without id: %w", ErrInvalid)
-	case length == 0 || length > MaxTitle:
-		return fmt.Errorf("issue %s: title has %d characters, 1 to %d are allowed: %w", i.ID, length, MaxTitle, ErrInvalid)
+	case i.Title == "" || len(i.Title) > MaxTitle:
+		return fmt.Errorf("issue %s: title has %d bytes, 1 to %d are allowed: %w", i.ID, len(i.Title), MaxTitle, ErrInvalid)
 	case i.Priority < 0 || i.Priority > 4:
 		return fmt.Errorf("issue %s: priority is %d, 0 to 4 are allowed: %w", i.ID, i.Priority, ErrInvalid)
 	case i.Type == "":
@@ -89,22 +98,4 @@ func (s Status) validate(id string) error {
 		return nil
 	}
 	return fmt.Errorf("issue %s: status %q is none: %w", id, s, ErrInvalid)
-}
-
-// AppendLine appends i to dst as a line of issues.jsonl.
-func (i Issue) AppendLine(dst []byte) ([]byte, error) {
-	data, err := json.Marshal(i)
-	if err != nil {
-		return dst, fmt.Errorf("encode issue %s: %w", i.ID, err)
-	}
-	return append(append(dst, data...), '\n'), nil
-}
-
-// ParseLine returns the issue of a line of issues.jsonl.
-func ParseLine(line []byte) (Issue, error) {
-	var i Issue
-	if err := json.Unmarshal(line, &i); err != nil {
-		return Issue{}, fmt.Errorf("decode issue: %w", err)
-	}
-	return i, i.Validate()
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"log/slog"
 	"sync"
 
 	"zombiezen.com/go/sqlite"
@@ -14,37 +13,85 @@ import (
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
-// Schema makes the table of a [Store]. It goes into the schema of the database
+// Schema makes the tables of a [Store]. It goes into the schema of the database
 // that the store is opened on. A record is a line of issues.jsonl.
 const Schema = `
 CREATE TABLE bead (
-	tenant TEXT NOT NULL,
-	id     TEXT NOT NULL,
-	record TEXT NOT NULL,
+	tenant  TEXT NOT NULL,
+	id      TEXT NOT NULL,
+	record  TEXT NOT NULL, -- the issue as it is to be
+	written TEXT NOT NULL, -- as others find it in the workspace; empty: not known to be there
+	writing TEXT NOT NULL, -- as it is on its way there; empty: nothing is
+	marks   INTEGER NOT NULL,
 	PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE bead_edit (
+	seq    INTEGER PRIMARY KEY,
+	tenant TEXT NOT NULL,
+	id     TEXT NOT NULL, -- of the edit
+	issue  TEXT NOT NULL,
+	record TEXT NOT NULL, -- the edit, JSON
+	UNIQUE (tenant, id)
+) STRICT;
 `
+
+// marks is what is known of an issue beside its record.
+type marks int64
+
+const (
+	markDescribed marks = 1 << iota // a person wrote the description
+	markErased                      // what the workspace has of it is to go
+	markGone                        // a person deleted it
+	markDirty                       // the workspace does not have all of it
+)
 
 // Store is the embedded backend: the workspaces of all tenants. Changes are
 // kept in memory until [Store.Flush] puts them on disk together; [Store.Export]
 // writes them into the workspaces' files. Its methods may be called
 // concurrently.
 type Store struct {
-	db  *projection.DB
-	dir string
+	db     *projection.DB
+	dir    string
+	place  place
+	logger *slog.Logger
 
 	mu      sync.Mutex // guards what follows; held while the database or a file is written
-	pending map[beadKey]Issue
-	stale   map[string]bool // tenants whose file is behind
+	pending map[beadKey]row
+	stale   map[string]bool // tenants whose workspace is behind
+	files   map[string]*file
+}
+
+// place is where a workspace is for people.
+type place interface {
+	// look takes in what people changed there.
+	look(ctx context.Context, tenant string) error
+	// probe returns nil if the place can be written to.
+	probe(ctx context.Context, tenant string) error
 }
 
 type beadKey struct{ tenant, id string }
 
-// NewStore returns the store whose table is in db, with the folders of its
+// row is a row of the table bead.
+type row struct {
+	issue            Issue
+	written, writing string
+	marks            marks
+}
+
+// NewStore returns the store whose tables are in db, with the folders of its
 // workspaces in dir. Close db after its last use.
 func NewStore(db *projection.DB, dir string) *Store {
-	return &Store{db: db, dir: dir, pending: make(map[beadKey]Issue), stale: make(map[string]bool)}
+	s := &Store{
+		db: db, dir: dir, logger: slog.New(slog.DiscardHandler),
+		pending: make(map[beadKey]row), stale: make(map[string]bool), files: make(map[string]*file),
+	}
+	s.place = files{s}
+	return s
 }
+
+// LogTo has the store tell logger what a person should know: which file was put
+// aside, which issue is refused. Call it before the first use.
+func (s *Store) LogTo(logger *slog.Logger) { s.logger = logger }
 
 // Workspace returns the workspace of tenant.
 func (s *Store) Workspace(tenant string) Backend { return &workspace{store: s, tenant: tenant} }
@@ -53,19 +100,18 @@ func (s *Store) Workspace(tenant string) Backend { return &workspace{store: s, t
 func (s *Store) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.flush(ctx)
+}
+
+// flush is Flush for who holds mu.
+func (s *Store) flush(ctx context.Context) error {
 	if len(s.pending) == 0 {
 		return nil
 	}
 	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		for key, issue := range s.pending {
-			line, err := issue.AppendLine(nil)
-			if err != nil {
+		for key, r := range s.pending {
+			if err := saveRow(conn, key, r); err != nil {
 				return err
-			}
-			err = sqlitex.Execute(conn, "INSERT OR REPLACE INTO bead (tenant, id, record) VALUES (?, ?, ?)",
-				&sqlitex.ExecOptions{Args: []any{key.tenant, key.id, string(line[:len(line)-1])}})
-			if err != nil {
-				return fmt.Errorf("store issue %s: %w", key.id, err)
 			}
 		}
 		return nil
@@ -80,170 +126,72 @@ func (s *Store) Flush(ctx context.Context) error {
 	return nil
 }
 
-// load returns the issue as it was changed last. The caller holds mu.
-func (s *Store) load(ctx context.Context, key beadKey) (Issue, error) {
-	if issue, ok := s.pending[key]; ok {
-		return issue, nil
+// saveRow stores r.
+func saveRow(conn *sqlite.Conn, key beadKey, r row) error {
+	line, err := r.issue.AppendLine(nil)
+	if err != nil {
+		return err
 	}
-	var issue Issue
+	err = sqlitex.Execute(conn, "INSERT OR REPLACE INTO bead (tenant, id, record, written, writing, marks) VALUES (?, ?, ?, ?, ?, ?)",
+		&sqlitex.ExecOptions{Args: []any{key.tenant, key.id, string(line[:len(line)-1]), r.written, r.writing, int64(r.marks)}})
+	if err != nil {
+		return fmt.Errorf("store issue %s: %w", key.id, err)
+	}
+	return nil
+}
+
+const rowColumns = "id, record, written, writing, marks"
+
+// readRow returns the row that stmt is at, by rowColumns.
+func readRow(stmt *sqlite.Stmt) (r row, err error) {
+	r = row{written: stmt.ColumnText(2), writing: stmt.ColumnText(3), marks: marks(stmt.ColumnInt64(4))}
+	r.issue, err = ParseLine([]byte(stmt.ColumnText(1)))
+	return r, err
+}
+
+// load returns the issue as it was changed last. The caller holds mu.
+func (s *Store) load(ctx context.Context, key beadKey) (row, error) {
+	if r, ok := s.pending[key]; ok {
+		return r, nil
+	}
+	var r row
 	found := false
 	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, "SELECT record FROM bead WHERE tenant = ? AND id = ?", &sqlitex.ExecOptions{
+		return sqlitex.Execute(conn, "SELECT "+rowColumns+" FROM bead WHERE tenant = ? AND id = ?", &sqlitex.ExecOptions{
 			Args: []any{key.tenant, key.id},
-			ResultFunc: func(stmt *sqlite.Stmt) error {
-				var err error
+			ResultFunc: func(stmt *sqlite.Stmt) (err error) {
 				found = true
-				issue, err = ParseLine([]byte(stmt.ColumnText(0)))
+				r, err = readRow(stmt)
 				return err
 			},
 		})
 	})
 	switch {
 	case errors.Is(err, ErrInvalid):
-		return Issue{}, err
+		return row{}, err
 	case err != nil:
-		return Issue{}, fmt.Errorf("load issue %s: %w: %w", key.id, ErrTransient, err)
+		return row{}, fmt.Errorf("load issue %s: %w: %w", key.id, ErrTransient, err)
 	case !found:
-		return Issue{}, fmt.Errorf("issue %s: %w", key.id, ErrNotFound)
+		return row{}, fmt.Errorf("issue %s: %w", key.id, ErrNotFound)
 	}
-	return issue, nil
+	return r, nil
 }
 
-// workspace is one tenant's part of a Store.
-type workspace struct {
-	store  *Store
-	tenant string
-}
-
-// change loads an issue, has do change it, and keeps it if do says that it
-// changed something.
-func (w *workspace) change(ctx context.Context, id string, do func(*Issue) (changed bool, err error)) error {
-	s := w.store
+// Recover has the next Export look at all workspaces: the last process may have
+// ended between Flush and Export.
+func (s *Store) Recover(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := beadKey{w.tenant, id}
-	issue, err := s.load(ctx, key)
-	if errors.Is(err, ErrNotFound) {
-		err = fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	if err != nil {
-		return err
-	}
-	// The lists may be shared with what is pending.
-	issue.Dependencies, issue.Comments = slices.Clone(issue.Dependencies), slices.Clone(issue.Comments)
-	changed, err := do(&issue)
-	if err != nil || !changed {
-		return err
-	}
-	if err := issue.Validate(); err != nil {
-		return err
-	}
-	s.pending[key] = issue
-	return nil
-}
-
-// Ensure implements [Writer].
-func (w *workspace) Ensure(ctx context.Context, issue Issue) error {
-	if err := issue.Validate(); err != nil {
-		return err
-	}
-	s := w.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := beadKey{w.tenant, issue.ID}
-	_, err := s.load(ctx, key)
-	if !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	issue.Labels = slices.Sorted(slices.Values(issue.Labels))
-	s.pending[key] = issue
-	return nil
-}
-
-// Transition implements [Writer].
-func (w *workspace) Transition(ctx context.Context, t Transition) error {
-	if err := t.To.validate(t.Issue); err != nil {
-		return err
-	}
-	return w.change(ctx, t.Issue, func(i *Issue) (bool, error) {
-		switch {
-		case t.At.Before(i.UpdatedAt), t.To == i.Status && t.At.Equal(i.UpdatedAt):
-			return false, nil
-		case i.Status == Closed && t.To != Closed && !t.Reopen:
-			if t.At.Equal(i.UpdatedAt) {
-				return false, nil // asked for again: the closing of the same time came after it
-			}
-			return false, fmt.Errorf("issue %s is closed, not to become %s: %w", i.ID, t.To, ErrConflict)
-		}
-		i.Status, i.UpdatedAt = t.To, t.At
-		i.ClosedAt, i.CloseReason = Issue{}.ClosedAt, ""
-		if t.To == Closed {
-			i.ClosedAt, i.CloseReason = t.At, t.Reason
-		}
-		return true, nil
-	})
-}
-
-// Link implements [Writer].
-func (w *workspace) Link(ctx context.Context, d Dependency) error {
-	return w.change(ctx, d.Issue, func(i *Issue) (bool, error) {
-		same := func(o Dependency) bool { return o.DependsOn == d.DependsOn && o.Type == d.Type }
-		if slices.ContainsFunc(i.Dependencies, same) {
-			return false, nil
-		}
-		i.Dependencies = append(i.Dependencies, d)
-		slices.SortFunc(i.Dependencies, func(a, b Dependency) int {
-			return slices.Compare([]string{a.DependsOn, a.Type}, []string{b.DependsOn, b.Type})
+	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "SELECT DISTINCT tenant FROM bead", &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				s.stale[stmt.ColumnText(0)] = true
+				return nil
+			},
 		})
-		return true, nil
 	})
-}
-
-// Note implements [Writer].
-func (w *workspace) Note(ctx context.Context, c Comment) error {
-	return w.change(ctx, c.Issue, func(i *Issue) (bool, error) {
-		same := func(o Comment) bool { return o.Text == c.Text && o.CreatedAt.Equal(c.CreatedAt) }
-		if slices.ContainsFunc(i.Comments, same) {
-			return false, nil
-		}
-		c.ID = int64(len(i.Comments)) + 1
-		i.Comments = append(i.Comments, c)
-		return true, nil
-	})
-}
-
-// Erase implements [Eraser].
-func (w *workspace) Erase(ctx context.Context, id, text string) error {
-	err := w.change(ctx, id, func(i *Issue) (bool, error) {
-		i.Title, i.Description = text, ""
-		if i.CloseReason != "" {
-			i.CloseReason = text
-		}
-		for n := range i.Comments {
-			i.Comments[n].Text = text
-		}
-		return true, nil
-	})
-	if errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// Get implements [Reader].
-func (w *workspace) Get(ctx context.Context, id string) (Issue, error) {
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
-	return w.store.load(ctx, beadKey{w.tenant, id})
-}
-
-// Probe implements [Reader].
-func (w *workspace) Probe(ctx context.Context) error {
-	if strings.ContainsRune(w.tenant, 0) {
-		return fmt.Errorf("tenant with a zero byte: %w", ErrInvalid)
-	}
-	if err := w.store.db.Tx(ctx, func(*sqlite.Conn) error { return nil }); err != nil {
-		return fmt.Errorf("probe issues: %w: %w", ErrUnavailable, err)
+	if err != nil {
+		return fmt.Errorf("list workspaces: %w", err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package beads_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -161,49 +159,19 @@ func TestStore_CrashBetweenFlushAndExport(t *testing.T) {
 	}
 }
 
-func TestStore_EnsureNeverTouchesAnExistingIssue(t *testing.T) {
-	w := open(t, t.TempDir()).Workspace("acme")
-	other := task("ht-1")
-	other.Title = "another title"
-	if err := errors.Join(w.Ensure(t.Context(), task("ht-1")), w.Ensure(t.Context(), other)); err != nil {
-		t.Fatal(err)
-	}
-	got, err := w.Get(t.Context(), "ht-1")
-	if err != nil || got.Title != task("ht-1").Title {
-		t.Errorf("got title %q, error %v", got.Title, err)
-	}
-}
-
-func TestStore_ErrorsSayTheFate(t *testing.T) {
-	ctx := t.Context()
+func TestStore_ClosedDatabaseIsUnavailable(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")
-	closed := beads.Transition{Issue: "ht-1", To: beads.Closed, At: epoch.Add(time.Second)}
-	if err := errors.Join(w.Ensure(ctx, task("ht-1")), w.Transition(ctx, closed), w.Probe(ctx)); err != nil {
+	if err := w.Ensure(t.Context(), task("ht-1")); err != nil {
 		t.Fatal(err)
 	}
-	nameless := task("ht-9")
-	nameless.Title = ""
-	for name, test := range map[string]struct{ got, want error }{
-		"ClosedIsTerminal": {w.Transition(ctx, beads.Transition{Issue: "ht-1", To: beads.Open, At: epoch.Add(time.Minute)}), beads.ErrConflict},
-		"NoSuchIssue":      {w.Transition(ctx, beads.Transition{Issue: "ht-7", To: beads.Open, At: epoch}), beads.ErrInvalid},
-		"NoSuchStatus":     {w.Transition(ctx, beads.Transition{Issue: "ht-1", To: "lost", At: epoch}), beads.ErrInvalid},
-		"NoTitle":          {w.Ensure(ctx, nameless), beads.ErrInvalid},
-	} {
-		if !errors.Is(test.got, test.want) {
-			t.Errorf("%s: got %v, want %v", name, test.got, test.want)
-		}
-	}
-	if _, err := w.Get(ctx, "ht-7"); !errors.Is(err, beads.ErrNotFound) {
-		t.Errorf("got %v, want %v", err, beads.ErrNotFound)
-	}
-	if _, err := r.Workspace("beta").Get(ctx, "ht-1"); !errors.Is(err, beads.ErrNotFound) {
+	if _, err := r.Workspace("beta").Get(t.Context(), "ht-1"); !errors.Is(err, beads.ErrNotFound) {
 		t.Errorf("another tenant's issue: got %v, want %v", err, beads.ErrNotFound)
 	}
 	if err := r.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Probe(ctx); !errors.Is(err, beads.ErrUnavailable) {
+	if err := w.Probe(t.Context()); !errors.Is(err, beads.ErrUnavailable) {
 		t.Errorf("closed database: got %v, want %v", err, beads.ErrUnavailable)
 	}
 }
@@ -272,66 +240,43 @@ func TestStore_OlderChangesChangeNothing(t *testing.T) {
 }
 
 // TestIssue_KeepsRealBeads reads the issues of a real tracker and writes them
-// again: what we know of them stays as it was.
+// again: all of each stays as it was, what we do not know included.
 func TestIssue_KeepsRealBeads(t *testing.T) {
-	f, err := os.Open(realdata.Path(t, "orchestrators", "beads", "issues.sample.jsonl"))
+	data, err := os.ReadFile(realdata.Path(t, "orchestrators", "beads", "issues.sample.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
 	read := 0
-	for lines.Scan() {
-		issue, err := beads.ParseLine(lines.Bytes())
+	for before := range bytes.Lines(data) {
+		issue, err := beads.ParseLine(before)
 		if err != nil {
-			continue // a tombstone, or of another rig's statuses
+			t.Fatalf("line %d: %v", read+1, err)
 		}
 		read++
-		line, err := issue.AppendLine(nil)
+		after, err := issue.AppendLine(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var before, after map[string]any
-		if err := errors.Join(json.Unmarshal(lines.Bytes(), &before), json.Unmarshal(line, &after)); err != nil {
-			t.Fatal(err)
+		if diff := cmp.Diff(asJSON(t, before), asJSON(t, after)); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", issue.ID, diff)
 		}
-		for name := range after {
-			if diff := cmp.Diff(before[name], after[name]); diff != "" {
-				t.Errorf("%s %s (-before +after):\n%s", issue.ID, name, diff)
-			}
-		}
-		if !slices.Equal(keys(t, lines.Bytes(), after), keys(t, line, after)) {
-			t.Errorf("%s: fields are in another order", issue.ID)
+		if issue.Extra == nil && !bytes.Equal(before, after) {
+			t.Errorf("%s is written otherwise:\n%s%s", issue.ID, before, after)
 		}
 	}
-	if read < 300 {
-		t.Errorf("read %d issues, want the 391 closed and the open ones", read)
+	if read != 954 {
+		t.Errorf("read %d issues, want 954", read)
 	}
 }
 
-// keys returns the keys of the object in line that are in known, in order.
-func keys(t *testing.T, line []byte, known map[string]any) (out []string) {
+func asJSON(t *testing.T, line []byte) (v any) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(line))
-	if _, err := dec.Token(); err != nil {
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
 		t.Fatal(err)
 	}
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
-		name := fmt.Sprint(key)
-		if _, ok := known[name]; ok {
-			out = append(out, name)
-		}
-	}
-	return out
+	return v
 }
 
 // FuzzParseLine checks that what parses is written and parsed as the same.

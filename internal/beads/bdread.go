@@ -1,0 +1,183 @@
+package beads
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// shown is an issue as the workspace has it.
+type shown struct {
+	issue Issue
+	line  []byte
+}
+
+// show returns what a workspace has of some issues, by id. It fails unless the
+// answer accounts for each of them: one that is there, or one that bd says is
+// not.
+func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]shown, error) {
+	args := []string{"show", "--json"}
+	for _, id := range ids {
+		args = append(args, "--id="+id)
+	}
+	a, err := b.call(ctx, sp.dir, args...)
+	if err != nil {
+		return nil, err
+	}
+	if a.code != 0 {
+		if a.says("no issues found matching the provided ids") {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("bd show ended with %d: %w", a.code, ErrTransient)
+	}
+	var list []json.RawMessage
+	if err := a.data(&list); err != nil {
+		return nil, err
+	}
+	found := make(map[string]shown, len(list))
+	var others []string
+	for _, raw := range list {
+		s, err := parseShown(raw)
+		if err != nil {
+			return nil, fmt.Errorf("bd show: %w: %w", ErrTransient, err)
+		}
+		if !slices.Contains(ids, s.issue.ID) {
+			others = append(others, s.issue.ID) // ids match by a part of them
+			continue
+		}
+		found[s.issue.ID] = s
+	}
+	for _, id := range ids {
+		if _, ok := found[id]; ok || a.denies(id) {
+			continue
+		}
+		_, digits, _ := strings.Cut(id, "-")
+		if slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) }) {
+			continue
+		}
+		return nil, fmt.Errorf("bd show: answer has nothing about %s: %w", id, ErrTransient)
+	}
+	return found, nil
+}
+
+// denies reports whether bd said that there is no issue with this id.
+func (a answer) denies(id string) bool {
+	for text := range bytes.Lines(a.stderr) {
+		if bytes.Contains(text, []byte(id)) && (bytes.Contains(text, []byte("no issue found")) || bytes.Contains(text, []byte("not found"))) {
+			return true
+		}
+	}
+	return false
+}
+
+// parseShown returns the issue of an answer. There it has what is computed too,
+// and instead of its dependencies the issues that it depends on.
+func parseShown(raw []byte) (shown, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return shown{}, fmt.Errorf("decode issue: %w", err)
+	}
+	for _, computed := range []string{
+		"_type", "dependents", "dependency_count", "dependent_count", "comment_count", "parent",
+		"epic_total_children", "epic_closed_children", "epic_closeable",
+	} {
+		delete(fields, computed)
+	}
+	var dependencies []map[string]json.RawMessage
+	if text, ok := fields["dependencies"]; ok {
+		if err := json.Unmarshal(text, &dependencies); err != nil {
+			return shown{}, fmt.Errorf("decode dependencies: %w", err)
+		}
+	}
+	for n, d := range dependencies {
+		if _, ok := d["dependency_type"]; ok {
+			dependencies[n] = map[string]json.RawMessage{
+				"issue_id": fields["id"], "depends_on_id": d["id"], "type": d["dependency_type"], "created_at": d["created_at"],
+			}
+		}
+		// Neither belongs to what depends on what.
+		delete(dependencies[n], "metadata")
+		delete(dependencies[n], "thread_id")
+	}
+	if dependencies != nil {
+		text, err := json.Marshal(dependencies)
+		if err != nil {
+			return shown{}, err
+		}
+		fields["dependencies"] = text
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return shown{}, err
+	}
+	issue, err := ParseLine(text)
+	if err != nil {
+		return shown{}, err
+	}
+	line, err := issue.AppendLine(nil)
+	return shown{issue, bytes.TrimSuffix(line, []byte{'\n'})}, err
+}
+
+// exported returns all issues of a workspace, by id.
+func (b *BD) exported(ctx context.Context, sp *space) (map[string]shown, error) {
+	a, err := b.call(ctx, sp.dir, "export")
+	if err != nil {
+		return nil, err
+	}
+	if a.code != 0 {
+		return nil, fmt.Errorf("bd export ended with %d: %w", a.code, ErrTransient)
+	}
+	all := make(map[string]shown)
+	for text := range bytes.Lines(a.stdout) {
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		id, err := lineID(text)
+		if err == nil && id == "" {
+			continue // a memory
+		}
+		s, err := parseShown(text)
+		if err != nil {
+			return nil, fmt.Errorf("bd export: answer is cut off or none of Beads: %w", ErrTransient)
+		}
+		all[s.issue.ID] = s
+	}
+	return all, nil
+}
+
+// see takes in what a workspace has of an issue, and returns people's edits in it.
+func (r *row) see(theirs Issue) (edits []Edit) {
+	r.marks &^= markGone
+	erased := r.marks&markErased != 0
+	if !erased {
+		if r.written == "" && r.writing == "" {
+			r.inherit(theirs)
+		}
+		edits = r.merge(theirs, theirs.UpdatedAt)
+	}
+	whole := !r.lacks(theirs).any()
+	if whole {
+		r.marks &^= markDirty | markErased
+		r.writing = ""
+	} else {
+		r.marks |= markDirty
+	}
+	if line, err := theirs.AppendLine(nil); err == nil && (whole || !erased) {
+		r.written = string(bytes.TrimSuffix(line, []byte{'\n'}))
+	}
+	return edits
+}
+
+// inherit takes over an issue that the workspace had before this tracker knew
+// of it: from an earlier life, say, that was rebuilt. What is newer there stays.
+func (r *row) inherit(theirs Issue) {
+	ours := &r.issue
+	ours.Title, ours.Description, ours.Notes = theirs.Title, theirs.Description, theirs.Notes
+	ours.Priority, ours.Type, ours.Assignee = theirs.Priority, theirs.Type, theirs.Assignee
+	if !theirs.UpdatedAt.Before(ours.UpdatedAt) {
+		ours.Status, ours.UpdatedAt, ours.ClosedAt, ours.CloseReason = theirs.Status, theirs.UpdatedAt, theirs.ClosedAt, theirs.CloseReason
+	}
+}

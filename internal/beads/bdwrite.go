@@ -1,0 +1,291 @@
+package beads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// lacks is what a workspace does not have of an issue.
+type lacks struct {
+	status, title, description bool
+	labels                     []string
+	dependencies               []Dependency
+	comments                   []Comment
+	anew                       bool // bd cannot take away what is there but with all of the issue
+}
+
+func (l lacks) any() bool {
+	return l.status || l.title || l.description || l.anew || len(l.labels)+len(l.dependencies)+len(l.comments) > 0
+}
+
+// lacks returns what theirs lacks of r.
+func (r row) lacks(theirs Issue) (l lacks) {
+	ours := r.issue
+	erased := r.marks&markErased != 0
+	l.status = ours.Status != theirs.Status || erased && ours.CloseReason != theirs.CloseReason
+	l.title = ours.Title != theirs.Title
+	l.description = ours.Description != theirs.Description
+	for _, label := range ours.Labels {
+		if !slices.Contains(theirs.Labels, label) {
+			l.labels = append(l.labels, label)
+		}
+	}
+	for _, d := range ours.Dependencies {
+		if !slices.ContainsFunc(theirs.Dependencies, func(o Dependency) bool { return o.DependsOn == d.DependsOn && o.Type == d.Type }) {
+			l.dependencies = append(l.dependencies, d)
+		}
+	}
+	key := func(c Comment) string { return c.Author + "\x00" + c.Text }
+	has := count(theirs.Comments, key)
+	for _, c := range ours.Comments {
+		if has[key(c)]--; has[key(c)] < 0 {
+			l.comments = append(l.comments, c)
+		}
+	}
+	if erased {
+		for _, n := range has {
+			l.anew = l.anew || n > 0
+		}
+		l.anew = l.anew || theirs.Notes != ours.Notes
+	}
+	return l
+}
+
+// write has bd make the issues that are not there, and give the others what they
+// lack.
+func (b *BD) write(ctx context.Context, sp *space, todo []row, known map[string]shown) error {
+	var fresh []Issue
+	var moves, links []string
+	var rest []func() error
+	for _, r := range todo {
+		theirs, ok := known[r.issue.ID]
+		l := r.lacks(theirs.issue)
+		switch {
+		case !ok:
+			fresh = append(fresh, r.issue)
+			continue
+		case l.anew:
+			if err := b.remove(ctx, sp, r.issue.ID); err != nil {
+				return err
+			}
+			fresh = append(fresh, r.issue)
+			continue
+		}
+		if l.status {
+			moves = append(moves, move(r.issue))
+		}
+		for _, d := range l.dependencies {
+			if ids := []string{d.Issue, d.DependsOn}; isWord(d.Type) && isWord(ids[0]) && isWord(ids[1]) {
+				links = append(links, fmt.Sprintf("dep add %s %s %s", d.Issue, d.DependsOn, d.Type))
+			}
+		}
+		rest = append(rest, func() error { return b.amend(ctx, sp, r.issue, l) })
+	}
+	if err := b.create(ctx, sp, fresh); err != nil {
+		return err
+	}
+	// A link to what a person deleted is refused, and a refusal undoes all.
+	if err := errors.Join(b.batch(ctx, sp, moves), b.batch(ctx, sp, links)); err != nil {
+		return err
+	}
+	for _, do := range rest {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move returns the command of bd batch that gives i its status.
+func move(i Issue) string {
+	if i.Status != Closed {
+		return fmt.Sprintf("update %s status=%s", i.ID, i.Status)
+	}
+	text := reason(i.CloseReason)
+	if text == "" {
+		text = "Closed"
+	}
+	return fmt.Sprintf(`close %s "%s"`, i.ID, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text))
+}
+
+// isWord reports whether s is one word for bd batch.
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f })
+}
+
+// create makes issues, all with one call: a new one comes with all it has. It is
+// bd import and not bd create, because that has no flags for half of it and one
+// call makes one issue. Both would write over an issue that exists.
+func (b *BD) create(ctx context.Context, sp *space, fresh []Issue) error {
+	if len(fresh) == 0 {
+		return nil
+	}
+	var content []byte
+	for _, i := range fresh {
+		var err error
+		if content, err = i.AppendLine(content); err != nil {
+			return err
+		}
+	}
+	a, err := b.withFile(sp, content, func(path string) (answer, error) {
+		return b.call(ctx, sp.dir, "import", "--json", path)
+	})
+	if err != nil || a.fine() {
+		return err
+	}
+	if a.isBusy() {
+		return fmt.Errorf("bd import: database is busy: %w", ErrTransient)
+	}
+	if len(fresh) == 1 {
+		b.logger.WarnContext(ctx, "bd refused to import an issue", "issue", fresh[0].ID, "code", a.code)
+		return nil // what is not there will be missed
+	}
+	for _, i := range fresh { // one of them spoils the others
+		if err := b.create(ctx, sp, []Issue{i}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch runs commands in one transaction, or if one of them is refused, each in
+// its own.
+func (b *BD) batch(ctx context.Context, sp *space, commands []string) error {
+	if len(commands) == 0 {
+		return nil
+	}
+	content := []byte(strings.Join(commands, "\n") + "\n")
+	a, err := b.withFile(sp, content, func(path string) (answer, error) {
+		return b.call(ctx, sp.dir, "batch", "--json", "--file="+path)
+	})
+	if err != nil || a.fine() {
+		return err
+	}
+	if a.isBusy() {
+		return fmt.Errorf("bd batch: database is busy: %w", ErrTransient)
+	}
+	if len(commands) == 1 {
+		b.logger.WarnContext(ctx, "bd refused a change", "code", a.code)
+		return nil
+	}
+	for _, c := range commands {
+		if err := b.batch(ctx, sp, []string{c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amend gives an issue texts, labels and comments.
+func (b *BD) amend(ctx context.Context, sp *space, i Issue, l lacks) error {
+	args := []string{"update", "--json"}
+	if l.title {
+		args = append(args, "--title="+i.Title)
+	}
+	if l.description {
+		text := i.Description
+		if text == "-" { // bd would read its input
+			text = "-\n"
+		}
+		args = append(args, "--description="+text)
+	}
+	for _, label := range l.labels {
+		args = append(args, "--add-label="+label)
+	}
+	if len(args) > 2 {
+		if err := b.told(ctx, i.ID)(b.call(ctx, sp.dir, append(args, "--", i.ID)...)); err != nil {
+			return err
+		}
+	}
+	for _, c := range l.comments {
+		err := b.told(ctx, i.ID)(b.withFile(sp, []byte(c.Text), func(path string) (answer, error) {
+			return b.call(ctx, sp.dir, "comments", "add", "--json", "--author="+c.Author, "--file="+path, "--", i.ID)
+		}))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes an issue, to be made anew. With it go the links of others to it:
+// they are noted as missing, not as taken away by a person.
+func (b *BD) remove(ctx context.Context, sp *space, id string) error {
+	if err := b.unlink(ctx, sp.tenant, id); err != nil {
+		return fmt.Errorf("%w: %w", ErrTransient, err)
+	}
+	return b.told(ctx, id)(b.call(ctx, sp.dir, "delete", "--force", "--json", "--", id))
+}
+
+func (b *BD) unlink(ctx context.Context, tenant, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	rows, err := b.rows(ctx, tenant, "id <> ? AND instr(written, ?) > 0", id, id)
+	if err != nil {
+		return err
+	}
+	return b.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		for _, r := range rows {
+			base, err := ParseLine([]byte(r.written))
+			if err != nil {
+				return err
+			}
+			base.Dependencies = slices.DeleteFunc(base.Dependencies, func(d Dependency) bool { return d.DependsOn == id })
+			r.written, r.writing = row{issue: base}.record(), ""
+			r.marks |= markDirty
+			if err := saveRow(conn, beadKey{tenant, r.issue.ID}, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// told makes an error of an answer that is one for now; what is refused is missed
+// later.
+func (b *BD) told(ctx context.Context, id string) func(answer, error) error {
+	return func(a answer, err error) error {
+		switch {
+		case err != nil || a.fine():
+			return err
+		case a.isBusy():
+			return fmt.Errorf("bd %s: database is busy: %w", a.command, ErrTransient)
+		}
+		b.logger.WarnContext(ctx, "bd refused a change", "issue", id, "command", a.command, "code", a.code)
+		return nil
+	}
+}
+
+// fine reports whether bd did what it was to do. That there was nothing to do is
+// fine too: it then ends with 1.
+func (a answer) fine() bool { return a.code == 0 || a.says("nothing to commit") }
+
+func (a answer) isBusy() bool {
+	return a.says("lock", "failed to open database", "connection refused", "database is")
+}
+
+// withFile has do read content from a file that nobody else can read, and that is
+// gone afterwards.
+func (b *BD) withFile(sp *space, content []byte, do func(path string) (answer, error)) (a answer, err error) {
+	f, err := os.CreateTemp(sp.dir, tempPattern)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return do(f.Name())
+}
+
+const tempPattern = ".hooktrail-*.jsonl"

@@ -1,0 +1,143 @@
+package beads
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// AppendLine appends i to dst as a line of issues.jsonl.
+func (i Issue) AppendLine(dst []byte) ([]byte, error) {
+	data, err := json.Marshal(i)
+	if err != nil {
+		return dst, fmt.Errorf("encode issue %s: %w", i.ID, err)
+	}
+	return append(append(dst, data...), '\n'), nil
+}
+
+// ParseLine returns the issue of a line of issues.jsonl. It may be one that
+// [Issue.Validate] refuses: Beads has statuses and types that the tracker does
+// not use.
+func ParseLine(line []byte) (Issue, error) {
+	var i Issue
+	if err := json.Unmarshal(line, &i); err != nil {
+		return Issue{}, fmt.Errorf("decode issue: %w: %w", ErrInvalid, err)
+	}
+	if i.ID == "" {
+		return Issue{}, fmt.Errorf("issue without id: %w", ErrInvalid)
+	}
+	return i, nil
+}
+
+// The same types without methods, for their own codecs.
+type (
+	plainIssue      Issue
+	plainDependency Dependency
+	plainComment    Comment
+)
+
+// What the types know. A field that is written even if it is missing in what was
+// read would not round-trip; Beads always writes those.
+var (
+	issueFields      = fieldNames(reflect.TypeFor[Issue]())
+	dependencyFields = fieldNames(reflect.TypeFor[Dependency]())
+	commentFields    = fieldNames(reflect.TypeFor[Comment]())
+)
+
+func fieldNames(t reflect.Type) map[string]bool {
+	names := make(map[string]bool)
+	for n := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ","); name != "-" {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (i Issue) MarshalJSON() ([]byte, error) { return encode(plainIssue(i), i.Extra) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (i *Issue) UnmarshalJSON(data []byte) (err error) {
+	*i = Issue{}
+	i.Extra, err = decode(data, (*plainIssue)(i), issueFields)
+	return err
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (d Dependency) MarshalJSON() ([]byte, error) { return encode(plainDependency(d), d.Extra) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (d *Dependency) UnmarshalJSON(data []byte) (err error) {
+	*d = Dependency{}
+	d.Extra, err = decode(data, (*plainDependency)(d), dependencyFields)
+	return err
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (c Comment) MarshalJSON() ([]byte, error) { return encode(plainComment(c), c.Extra) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *Comment) UnmarshalJSON(data []byte) (err error) {
+	*c = Comment{}
+	c.Extra, err = decode(data, (*plainComment)(c), commentFields)
+	return err
+}
+
+// encode returns the object of v with the fields of extra behind its own.
+func encode(v any, extra Extra) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil || len(extra) == 0 {
+		return data, err
+	}
+	data = data[:len(data)-1]
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		data = append(append(append(append(data, ','), key...), ':'), extra[name]...)
+	}
+	return append(data, '}'), nil
+}
+
+// decode reads an object into v and returns the fields that are not known.
+// Names are those of Beads, to the letter.
+func decode(data []byte, v any, known map[string]bool) (Extra, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	var extra Extra
+	exact := true
+	for name, value := range fields {
+		if known[name] {
+			continue
+		}
+		exact = exact && !known[strings.ToLower(name)] && isASCII(name)
+		if extra == nil {
+			extra = make(Extra)
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, value); err != nil {
+			return nil, err
+		}
+		extra[name] = compact.Bytes()
+		delete(fields, name)
+	}
+	if !exact { // encoding/json takes other spellings of a name for it
+		var err error
+		if data, err = json.Marshal(fields); err != nil {
+			return nil, err
+		}
+	}
+	return extra, json.Unmarshal(data, v)
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
+}

@@ -1,0 +1,213 @@
+package beads_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func backgroundForTheStandIn() context.Context { return context.Background() }
+
+func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
+
+func now() string { return time.Now().UTC().Format(time.RFC3339) }
+
+// apply does to the state what the arguments say.
+func (c *cli) apply() (any, error) {
+	switch c.args[0] {
+	case "import":
+		return c.importFile()
+	case "batch":
+		return c.batch()
+	case "update", "close", "reopen":
+		return c.update()
+	case "comments":
+		return c.comment()
+	case "delete":
+		id, err := c.issue(c.args[1])
+		delete(c.state, id)
+		for _, other := range c.state {
+			other["dependencies"] = slices.DeleteFunc(anyList(other["dependencies"]), func(d any) bool {
+				m, _ := d.(map[string]any)
+				return m["depends_on_id"] == id
+			})
+		}
+		return map[string]any{"deleted": id}, err
+	}
+	return nil, fmt.Errorf("unknown command")
+}
+
+func anyList(v any) []any { list, _ := v.([]any); return list }
+
+func (c *cli) issue(id string) (string, error) {
+	if found := c.resolve(id); found != "" {
+		return found, nil
+	}
+	return "", fmt.Errorf("no issue found matching %q", id)
+}
+
+// importFile writes over what is there, as the real one does: all of an issue but
+// labels and comments.
+func (c *cli) importFile() (any, error) {
+	lines, err := c.file()
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range lines {
+		var record map[string]any
+		if err := json.Unmarshal([]byte(text), &record); err != nil {
+			return nil, err
+		}
+		title := fmt.Sprint(record["title"])
+		if len(title) == 0 || len(title) > 500 || c.is(orderReject) && strings.Contains(title, "poison") {
+			return nil, fmt.Errorf("validation failed: title must be 500 characters or less (got %d)", len(title))
+		}
+		c.state[fmt.Sprint(record["id"])] = record
+	}
+	for _, text := range lines { // a link to nothing is left out
+		var record map[string]any
+		if err := json.Unmarshal([]byte(text), &record); err != nil {
+			return nil, err
+		}
+		list := slices.DeleteFunc(anyList(record["dependencies"]), func(d any) bool {
+			m, _ := d.(map[string]any)
+			return c.state[fmt.Sprint(m["depends_on_id"])] == nil
+		})
+		c.state[fmt.Sprint(record["id"])]["dependencies"] = list
+	}
+	return map[string]any{"created": len(lines)}, nil
+}
+
+func (c *cli) setStatus(id, status, reason string) {
+	issue := c.state[id]
+	issue["status"], issue["updated_at"] = status, now()
+	delete(issue, "closed_at")
+	delete(issue, "close_reason")
+	if status == "closed" {
+		issue["closed_at"], issue["close_reason"] = now(), reason
+	}
+}
+
+// batch does all or nothing, and knows ids only as they are.
+func (c *cli) batch() (any, error) {
+	lines, err := c.file()
+	if err != nil {
+		return nil, err
+	}
+	for n, text := range lines {
+		words := split(text)
+		id := words[1]
+		if words[0] == "dep" {
+			id = words[2]
+			if c.state[words[3]] == nil {
+				return nil, fmt.Errorf("line %d: issue %s not found", n+1, words[3])
+			}
+		}
+		if c.state[id] == nil {
+			return nil, fmt.Errorf("line %d: issue not found: %s", n+1, id)
+		}
+		switch words[0] {
+		case "close":
+			c.setStatus(id, "closed", strings.Join(words[2:], " "))
+		case "update":
+			c.setStatus(id, strings.TrimPrefix(words[2], "status="), "")
+		case "dep":
+			c.state[id]["dependencies"] = append(anyList(c.state[id]["dependencies"]), map[string]any{
+				"issue_id": id, "depends_on_id": words[3], "type": words[4], "created_at": now(),
+			})
+		default:
+			return nil, fmt.Errorf("line %d: unsupported batch command", n+1)
+		}
+	}
+	return map[string]any{"operations": len(lines), "status": "ok"}, nil
+}
+
+// split takes a line of batch apart: words, and texts in double quotes.
+func split(text string) (words []string) {
+	var word strings.Builder
+	quoted, has := false, false
+	for n := 0; n < len(text); n++ {
+		switch ch := text[n]; {
+		case quoted && ch == '\\' && n+1 < len(text) && (text[n+1] == '"' || text[n+1] == '\\'):
+			n++
+			word.WriteByte(text[n])
+		case ch == '"':
+			quoted, has = !quoted, true
+		case ch == ' ' && !quoted:
+			if has {
+				words = append(words, word.String())
+				word.Reset()
+				has = false
+			}
+		default:
+			word.WriteByte(ch)
+			has = true
+		}
+	}
+	if has {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+func (c *cli) update() (any, error) {
+	id, err := c.issue(c.args[1])
+	if err != nil {
+		return nil, err
+	}
+	issue := c.state[id]
+	for name, values := range c.flags {
+		switch name {
+		case "title", "assignee":
+			issue[name] = strings.TrimSpace(values[0])
+		case "description":
+			if values[0] == "-" {
+				return nil, fmt.Errorf("would read standard input")
+			}
+			issue[name] = values[0]
+		case "add-label":
+			issue["labels"] = append(anyList(issue["labels"]), asAny(values)...)
+		case "status":
+			c.setStatus(id, values[0], "")
+		}
+	}
+	switch c.args[0] {
+	case "close":
+		c.setStatus(id, "closed", strings.Join(c.flags["reason"], ""))
+	case "reopen":
+		c.setStatus(id, "open", "")
+	}
+	issue["updated_at"] = now()
+	return []any{issue}, nil
+}
+
+func asAny(list []string) (out []any) {
+	for _, s := range list {
+		out = append(out, s)
+	}
+	return out
+}
+
+func (c *cli) comment() (any, error) {
+	id, err := c.issue(c.args[2])
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(c.flags["file"][0])
+	if err != nil {
+		return nil, err
+	}
+	issue := c.state[id]
+	list := anyList(issue["comments"])
+	comment := map[string]any{
+		"id": fmt.Sprintf("c-%d", len(list)+1), "issue_id": id, "author": c.flags["author"][0], "text": string(text), "created_at": now(),
+	}
+	issue["comments"] = append(list, comment)
+	return comment, nil
+}

@@ -1,0 +1,315 @@
+package beads_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/filelock"
+)
+
+// The stand-in for the Beads CLI is this test's own binary, run with an
+// environment variable that names its orders: a file whose words say how to
+// behave. It keeps its issues in a file in BEADS_DIR, behind a lock, and behaves
+// as the real one was seen to: ids match by a part of them, import writes over
+// what is there, deadlines there are none.
+const ordersVariable = "HOOKTRAIL_TEST_STANDIN"
+
+func TestMain(m *testing.M) {
+	if orders := os.Getenv(ordersVariable); orders != "" {
+		os.Exit(standIn(orders, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// What orders can be.
+const (
+	orderHang     = "hang"            // wait for ever
+	orderDeaf     = "deaf"            // wait for ever, even when told to end
+	orderLie      = "lie"             // say that it was stored, and store nothing
+	orderTruncate = "truncate"        // answer the first half
+	orderForget   = "forget"          // answer as if there were no issues, but do not say so
+	orderOther    = "other"           // be another program
+	orderOld      = "old"             // be an old version
+	orderSubstr   = "substring"       // match ids by a part even if there is one of that name
+	orderNothing  = "nothing"         // do it, and end with 1: nothing to commit
+	orderFail     = "fail"            // refuse every change
+	orderBusy     = "busy"            // find the database locked
+	orderBefore   = "die-before"      // be killed before anything is stored
+	orderAfter    = "die-after"       // be killed when it is stored
+	orderRandom   = "die-at-random"   // one of the two, or neither
+	orderHangLate = "hang-when-done"  // store it, and wait for ever
+	orderReject   = "reject-poisoned" // refuse issues whose titles have the word poison
+)
+
+type cli struct {
+	orders, dir string
+	args        []string
+	flags       map[string][]string
+	state       map[string]map[string]any
+}
+
+func standIn(orders string, args []string) int {
+	text, _ := os.ReadFile(orders)
+	c := &cli{orders: strings.TrimSpace(string(text)), dir: os.Getenv("BEADS_DIR"), flags: make(map[string][]string)}
+	if f, err := os.OpenFile(orders+".calls", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		fmt.Fprintln(f, args[0])
+		_ = f.Close()
+	}
+	values := []string{"file", "id", "title", "description", "add-label", "author", "reason", "assignee", "status", "prefix"}
+	literal := false
+	for n := 0; n < len(args); n++ {
+		name, isFlag := strings.CutPrefix(args[n], "--")
+		switch {
+		case args[n] == "--" && !literal:
+			literal = true
+		case literal || !isFlag:
+			c.args = append(c.args, args[n])
+		default:
+			name, value, has := strings.Cut(name, "=")
+			if !has && slices.Contains(values, name) && n+1 < len(args) {
+				n++
+				value = args[n]
+			}
+			c.flags[name] = append(c.flags[name], value)
+		}
+	}
+	return c.run()
+}
+
+func (c *cli) is(order string) bool { return c.orders == order }
+
+func (c *cli) run() int {
+	switch {
+	case c.is(orderOther):
+		fmt.Println("usage: bd [n] - go back to a parent directory")
+		return 0
+	case c.args[0] == "version" && c.is(orderOld):
+		fmt.Println(`{"version":"0.49.6","build":"dev"}`)
+		return 0
+	case c.args[0] == "version":
+		return c.answer(map[string]any{"version": "1.0.5", "build": "stand-in"})
+	case c.is(orderDeaf), c.is(orderHang):
+		if c.is(orderDeaf) {
+			ignoreTerm()
+		}
+		time.Sleep(time.Hour)
+	case c.args[0] == "init":
+		return c.init()
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "metadata.json")); err != nil {
+		fmt.Fprintln(os.Stderr, "Error: no beads database found")
+		return 1
+	}
+	lock, err := filelock.Wait(backgroundForTheStandIn(), filepath.Join(c.dir, "lock"), func() {})
+	if err != nil {
+		return 3
+	}
+	defer func() { _ = lock.Unlock() }()
+	data, err := os.ReadFile(filepath.Join(c.dir, "state.json"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 3
+	}
+	c.state = make(map[string]map[string]any)
+	if len(data) > 0 {
+		if err := json.Unmarshal(data, &c.state); err != nil {
+			fmt.Fprintln(os.Stderr, "state:", err)
+			return 3
+		}
+	}
+	switch c.args[0] {
+	case "show":
+		return c.show()
+	case "export":
+		return c.export()
+	}
+	return c.change()
+}
+
+func (c *cli) init() int {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return 1
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "metadata.json"), []byte("{}"), 0o600); err != nil {
+		return 1
+	}
+	return 0
+}
+
+// change runs a command that writes.
+func (c *cli) change() int {
+	if c.is(orderBusy) {
+		fmt.Fprintln(os.Stderr, `{"schema_version":1,"data":{"error":"failed to open database: locked by another process"}}`)
+		return 1
+	}
+	if c.is(orderFail) {
+		fmt.Fprintln(os.Stderr, `{"schema_version":1,"data":{"error":"validation failed"}}`)
+		return 1
+	}
+	did, err := c.apply()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "{\"schema_version\":1,\"data\":{\"error\":%q}}\n", err.Error())
+		return 1
+	}
+	fate := -1
+	if c.is(orderRandom) {
+		fate = rand.IntN(4)
+	}
+	if c.is(orderBefore) || fate == 0 {
+		c.die()
+	}
+	if fate == 1 { // killed in the middle of writing, before it counts
+		_ = os.WriteFile(filepath.Join(c.dir, "state.tmp"), []byte(`{"half":`), 0o600)
+		c.die()
+	}
+	if !c.is(orderLie) {
+		if err := c.save(); err != nil {
+			return 3
+		}
+	}
+	if c.is(orderAfter) || fate == 2 {
+		c.die()
+	}
+	if c.is(orderHangLate) {
+		time.Sleep(time.Hour)
+	}
+	if c.is(orderNothing) {
+		fmt.Fprintln(os.Stderr, "Error: commit: nothing to commit")
+		return 1
+	}
+	return c.answer(did)
+}
+
+func (c *cli) save() error {
+	data, err := json.Marshal(c.state)
+	if err != nil {
+		return err
+	}
+	next := filepath.Join(c.dir, "state.tmp")
+	if err := os.WriteFile(next, data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, filepath.Join(c.dir, "state.json"))
+}
+
+func (c *cli) die() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	time.Sleep(time.Hour)
+}
+
+// answer prints v in Beads' envelope.
+func (c *cli) answer(v any) int {
+	data, err := json.MarshalIndent(map[string]any{"schema_version": 1, "data": v}, "", "  ")
+	if err != nil {
+		return 3
+	}
+	if c.is(orderTruncate) && c.args[0] != "version" {
+		data = data[:len(data)/2]
+	}
+	os.Stdout.Write(append(data, '\n'))
+	return 0
+}
+
+// resolve finds an issue by its id or by a part of that.
+func (c *cli) resolve(id string) string {
+	if _, ok := c.state[id]; ok && !c.is(orderSubstr) {
+		return id
+	}
+	_, digits, _ := strings.Cut(id, "-")
+	for _, other := range slices.Sorted(maps.Keys(c.state)) {
+		if strings.Contains(other, digits) && (other != id || !c.is(orderSubstr)) {
+			return other
+		}
+	}
+	return ""
+}
+
+func (c *cli) show() int {
+	var list []any
+	for _, id := range slices.Concat(c.flags["id"], c.args[1:]) {
+		if c.is(orderForget) {
+			continue
+		}
+		found := c.resolve(id)
+		if found == "" {
+			fmt.Fprintf(os.Stderr, "Error fetching %s: no issue found matching %q\n", id, id)
+			continue
+		}
+		issue := maps.Clone(c.state[found])
+		var depends []any
+		for _, d := range asList(issue["dependencies"]) {
+			target := maps.Clone(c.state[fmt.Sprint(d["depends_on_id"])])
+			target["dependency_type"] = d["type"]
+			depends = append(depends, target)
+		}
+		delete(issue, "dependencies")
+		if depends != nil {
+			issue["dependencies"] = depends
+		}
+		issue["dependent_count"] = 0
+		list = append(list, issue)
+	}
+	if list == nil && !c.is(orderForget) {
+		fmt.Println(`{"schema_version":1,"data":{"error":"no issues found matching the provided IDs"}}`)
+		return 1
+	}
+	if list == nil {
+		list = []any{}
+	}
+	return c.answer(list)
+}
+
+func (c *cli) export() int {
+	var out []byte
+	for _, id := range slices.Sorted(maps.Keys(c.state)) {
+		record := maps.Clone(c.state[id])
+		record["_type"] = "issue"
+		line, err := json.Marshal(record)
+		if err != nil {
+			return 3
+		}
+		out = append(append(out, line...), '\n')
+	}
+	if c.is(orderTruncate) {
+		out = out[:len(out)/2]
+	}
+	os.Stdout.Write(out)
+	return 0
+}
+
+func asList(v any) (list []map[string]any) {
+	all, _ := v.([]any)
+	for _, e := range all {
+		if m, ok := e.(map[string]any); ok {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func (c *cli) file() ([]string, error) {
+	path := c.args[len(c.args)-1]
+	if f := c.flags["file"]; f != nil {
+		path = f[0]
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var lines []string
+	for s := bufio.NewScanner(f); s.Scan(); {
+		lines = append(lines, s.Text())
+	}
+	return lines, nil
+}

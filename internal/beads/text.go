@@ -1,0 +1,76 @@
+package beads
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxReason = 1000
+	// Beads keeps a description in a column of 65,535 bytes.
+	maxDescription = 60_000
+)
+
+// fit returns i as any backend can keep it: a title of one line that is not too
+// long, with what was too much at the start of the description.
+func (i Issue) fit() Issue {
+	title, rest := cut(line(i.Title), MaxTitle)
+	i.Title = title
+	if rest != "" {
+		i.Description = strings.TrimSuffix("…"+rest+"\n\n"+i.Description, "\n\n")
+	}
+	i.Description = passage(i.Description)
+	i.CloseReason = reason(i.CloseReason)
+	return i
+}
+
+// line returns s without what ends a line or commands a terminal.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.TrimSpace(s)
+}
+
+// reason returns s as a reason of closing: words with single spaces.
+func reason(s string) string {
+	s, _ = cut(strings.Join(strings.Fields(line(s)), " "), maxReason)
+	return s
+}
+
+// passage returns s as a text of several lines.
+func passage(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	if short, rest := cut(s, maxDescription); rest != "" {
+		return short + "\n…"
+	}
+	return s
+}
+
+// cut splits s between characters so that the first part has at most n bytes.
+func cut(s string, n int) (first, rest string) {
+	if len(s) <= n {
+		return s, ""
+	}
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n], s[n:]
+}
+
+// checkLabel returns an error that wraps ErrInvalid unless every backend takes
+// the label as one word.
+func checkLabel(label string) error {
+	bad := strings.ContainsFunc(label, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == ',' || r == '"' || r == utf8.RuneError
+	})
+	if bad || label == "" || len(label) > 100 || strings.HasPrefix(label, "-") || strings.HasPrefix(label, "provides:") {
+		return fmt.Errorf("label of %d bytes is none that Beads takes: %w", len(label), ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package beads
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// workspace is one tenant's part of a Store.
+type workspace struct {
+	store  *Store
+	tenant string
+}
+
+// change loads an issue, has do change it, and keeps it if do says that it
+// changed something.
+func (w *workspace) change(ctx context.Context, id string, do func(*row) (changed bool, err error)) error {
+	s := w.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := beadKey{w.tenant, id}
+	r, err := s.load(ctx, key)
+	if errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err != nil {
+		return err
+	}
+	// The lists may be shared with what is pending.
+	r.issue.Dependencies, r.issue.Comments = slices.Clone(r.issue.Dependencies), slices.Clone(r.issue.Comments)
+	changed, err := do(&r)
+	if err != nil || !changed {
+		return err
+	}
+	r.marks |= markDirty
+	s.pending[key] = r
+	return nil
+}
+
+// Ensure implements [Writer].
+func (w *workspace) Ensure(ctx context.Context, issue Issue) error {
+	issue = issue.fit()
+	if err := issue.Validate(); err != nil {
+		return err
+	}
+	for _, label := range issue.Labels {
+		if err := checkLabel(label); err != nil {
+			return fmt.Errorf("issue %s: %w", issue.ID, err)
+		}
+	}
+	s := w.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := beadKey{w.tenant, issue.ID}
+	_, err := s.load(ctx, key)
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	issue.Labels = slices.Sorted(slices.Values(issue.Labels))
+	s.pending[key] = row{issue: issue, marks: markDirty}
+	return nil
+}
+
+// Transition implements [Writer].
+func (w *workspace) Transition(ctx context.Context, t Transition) error {
+	if err := t.To.validate(t.Issue); err != nil {
+		return err
+	}
+	return w.change(ctx, t.Issue, func(r *row) (bool, error) {
+		i := &r.issue
+		switch {
+		case t.At.Before(i.UpdatedAt), t.To == i.Status && t.At.Equal(i.UpdatedAt):
+			return false, nil
+		case i.isClosed() && t.To != Closed && !t.Reopen:
+			if t.At.Equal(i.UpdatedAt) {
+				return false, nil // asked for again: the closing of the same time came after it
+			}
+			return false, fmt.Errorf("issue %s is closed, not to become %s: %w", i.ID, t.To, ErrConflict)
+		}
+		i.Status, i.UpdatedAt = t.To, t.At
+		i.ClosedAt, i.CloseReason = time.Time{}, ""
+		if t.To == Closed {
+			i.ClosedAt, i.CloseReason = t.At, reason(t.Reason)
+		}
+		return true, nil
+	})
+}
+
+// Link implements [Writer].
+func (w *workspace) Link(ctx context.Context, d Dependency) error {
+	return w.change(ctx, d.Issue, func(r *row) (bool, error) {
+		same := func(o Dependency) bool { return o.DependsOn == d.DependsOn && o.Type == d.Type }
+		if slices.ContainsFunc(r.issue.Dependencies, same) {
+			return false, nil
+		}
+		r.issue.Dependencies = append(r.issue.Dependencies, d)
+		sortDependencies(r.issue.Dependencies)
+		return true, nil
+	})
+}
+
+func sortDependencies(list []Dependency) {
+	slices.SortStableFunc(list, func(a, b Dependency) int {
+		return slices.Compare([]string{a.DependsOn, a.Type}, []string{b.DependsOn, b.Type})
+	})
+}
+
+// Note implements [Writer].
+func (w *workspace) Note(ctx context.Context, c Comment) error {
+	c.Text = passage(c.Text)
+	return w.change(ctx, c.Issue, func(r *row) (bool, error) {
+		same := func(o Comment) bool { return o.Text == c.Text && o.CreatedAt.Equal(c.CreatedAt) }
+		if slices.ContainsFunc(r.issue.Comments, same) {
+			return false, nil
+		}
+		c.ID = json.RawMessage(strconv.Itoa(len(r.issue.Comments) + 1))
+		r.issue.Comments = append(r.issue.Comments, c)
+		return true, nil
+	})
+}
+
+// Label implements [Marker].
+func (w *workspace) Label(ctx context.Context, id, label string, at time.Time) error {
+	if err := checkLabel(label); err != nil {
+		return fmt.Errorf("issue %s: %w", id, err)
+	}
+	return w.change(ctx, id, func(r *row) (bool, error) {
+		if slices.Contains(r.issue.Labels, label) {
+			return false, nil
+		}
+		r.issue.Labels = slices.Sorted(slices.Values(append(slices.Clone(r.issue.Labels), label)))
+		r.issue.touch(at)
+		return true, nil
+	})
+}
+
+// Describe implements [Marker].
+func (w *workspace) Describe(ctx context.Context, id, text string, at time.Time) error {
+	text = passage(text)
+	return w.change(ctx, id, func(r *row) (bool, error) {
+		if r.issue.Description == text || r.marks&markDescribed != 0 {
+			return false, nil
+		}
+		r.issue.Description = text
+		r.issue.touch(at)
+		return true, nil
+	})
+}
+
+// touch notes that something changed that has no order of its own.
+func (i *Issue) touch(at time.Time) {
+	if !i.isClosed() && at.After(i.UpdatedAt) {
+		i.UpdatedAt = at
+	}
+}
+
+// Erase implements [Eraser].
+func (w *workspace) Erase(ctx context.Context, id, text string) error {
+	if p, ok := w.store.place.(files); ok { // what else was changed there is not to be lost
+		if err := p.look(ctx, w.tenant); err != nil && !errors.Is(err, ErrInvalid) {
+			return err
+		}
+	}
+	err := w.change(ctx, id, func(r *row) (bool, error) {
+		i := &r.issue
+		i.Title, i.Description, i.Notes, i.Extra = text, "", "", nil
+		if i.CloseReason != "" {
+			i.CloseReason = text
+		}
+		for n := range i.Comments {
+			i.Comments[n].Text, i.Comments[n].Extra = text, nil
+		}
+		// What the workspace still has is no longer anybody's edit.
+		r.written, r.writing = "", ""
+		r.marks = r.marks&^markDescribed | markErased
+		return true, w.store.eraseEdits(ctx, w.tenant, id, text)
+	})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Get implements [Reader].
+func (w *workspace) Get(ctx context.Context, id string) (Issue, error) {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	r, err := w.store.load(ctx, beadKey{w.tenant, id})
+	return r.issue, err
+}
+
+// Probe implements [Reader].
+func (w *workspace) Probe(ctx context.Context) error {
+	if strings.ContainsRune(w.tenant, 0) {
+		return fmt.Errorf("tenant with a zero byte: %w", ErrInvalid)
+	}
+	if err := w.store.db.Tx(ctx, func(*sqlite.Conn) error { return nil }); err != nil {
+		return fmt.Errorf("probe issues: %w: %w", ErrUnavailable, err)
+	}
+	return w.store.place.probe(ctx, w.tenant)
+}

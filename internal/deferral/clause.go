@@ -118,16 +118,13 @@ func speaker(words []word) (lead, spoken map[int]bool) {
 // are no work.
 func (c cue) takenBack(words []word, s span) bool {
 	before := words[:s.start]
-	for i, w := range before {
-		if denials[w.text] && (i+1 == len(before) || before[i+1].text != "only") || c.counted && isNumber(w) {
-			return true
-		}
+	if denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {
+		return true
 	}
 	if !c.first && slices.ContainsFunc(before[lastAnd(before):], func(w word) bool { return sets["gone"][w.text] && !w.glued }) {
 		return true
 	}
-	if c.spoken && (s.end < len(words) && prepositions[words[s.end].text] ||
-		slices.ContainsFunc(words[s.end:], func(w word) bool { return adjective[w.text] })) {
+	if c.spoken && !isObject(words[s.end:]) {
 		return true
 	}
 	after := words[s.end-1:] // the verb may be the end of the cue
@@ -137,11 +134,28 @@ func (c cue) takenBack(words []word, s span) bool {
 	return found(finished, after)
 }
 
+// denied reports whether words deny what follows them.
+func denied(words []word) bool {
+	for i, w := range words {
+		if denials[w.text] && (i+1 == len(words) || words[i+1].text != "only") {
+			return true
+		}
+	}
+	return false
+}
+
+// isObject reports whether words can be what was put off: "deferred tax assets
+// are computed" puts nothing off.
+func isObject(words []word) bool {
+	return (len(words) == 0 || !prepositions[words[0].text]) &&
+		!slices.ContainsFunc(words, func(w word) bool { return adjective[w.text] })
+}
+
 // lastAnd returns where words go on behind the last "and": in "fixed a and
 // deferred b", what was done is another thing.
 func lastAnd(words []word) int {
-	for i := len(words) - 1; i >= 0; i-- {
-		if words[i].text == "and" {
+	for i, w := range slices.Backward(words) {
+		if w.text == "and" {
 			return i + 1
 		}
 	}

@@ -33,8 +33,7 @@ var deferredLabels = []label{
 		as a|an? follow up
 		as a|an? followup
 		remaining work|items|tasks|steps|todos|issues|pieces|gaps …
-		remaining
-		remaining <any> <any>? <any>?
+		remaining <any>? <any>? <any>?
 		what|work remains|remaining
 		what|what's|work is? left|missing|next|open …
 		what|work is? not done|finished|implemented …

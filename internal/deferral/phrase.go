@@ -112,12 +112,7 @@ func (p phrase) match(words []word, at int) (s span, ok bool) {
 		s, ok = rest.match(words, at)
 		return span{at, s.end, at, len(words)}, ok
 	case anyWords:
-		for n := 0; n <= maxGap && at+n <= len(words); n++ {
-			if s, ok = rest.match(words, at+n); ok {
-				return span{at, s.end, at, at + n}, true
-			}
-		}
-		return span{}, false
+		return rest.matchLater(words, at)
 	case oneOf, anyWord, number:
 	}
 	if at < len(words) && e.is(words[at]) {
@@ -127,6 +122,16 @@ func (p phrase) match(words []word, at int) (s span, ok bool) {
 	}
 	if e.optional {
 		return rest.match(words, at)
+	}
+	return span{}, false
+}
+
+// matchLater finds p at words[at] or a few words later.
+func (p phrase) matchLater(words []word, at int) (s span, ok bool) {
+	for n := 0; n <= maxGap && at+n <= len(words); n++ {
+		if s, ok = p.match(words, at+n); ok {
+			return span{at, s.end, at, at + n}, true
+		}
 	}
 	return span{}, false
 }

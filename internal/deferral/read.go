@@ -48,27 +48,30 @@ func (r *reader) tick(l line) {
 // below takes a line that stands below an open label, and reports whether that
 // is all it is.
 func (r *reader) below(l line) bool {
-	if r.open == nil || l.heading {
-		return false
-	}
 	p := part{l.text, l.mask}
-	if _, rest, ok := r.label(l, p); ok && (rest.text == "" || !l.bullet) {
+	if r.open == nil || l.heading || r.relabels(l, p) {
 		return false
 	}
+	deeper := l.indent - r.indent
 	switch {
-	case l.bullet && (!r.listed || l.indent <= r.indent+1 && l.indent >= r.indent):
+	case !r.listed && l.bullet, l.bullet && (deeper == 0 || deeper == 1):
 		r.listed, r.indent = true, l.indent
 		r.add(r.open, part{firstOf(p), ""})
-	case r.listed && l.indent > r.indent:
-		// Says more about the item above.
-	case l.bullet || r.listed:
-		return false
+	case r.listed:
+		return deeper > 0 // says more about the item above
 	case strings.HasSuffix(l.mask, ":"):
 		// Introduces the list.
 	default:
 		r.paragraph(l, p)
 	}
 	return true
+}
+
+// relabels reports whether l has a label of its own: below another, a bullet with
+// a text behind its label is just an item.
+func (r *reader) relabels(l line, p part) bool {
+	_, rest, ok := r.label(l, p)
+	return ok && (rest.text == "" || !l.bullet)
 }
 
 // paragraph takes a line below an open label that is no list: its first sentence
@@ -133,14 +136,14 @@ func firstOf(p part) string {
 // without a colon is one as a heading, or alone on its line.
 func (r *reader) label(l line, s part) (found *label, rest part, ok bool) {
 	name, rest, sep := separated(s)
-	if sep == "" && (l.bullet || !l.heading && len(s.mask) != len(l.mask)) {
+	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
 		return nil, rest, false
 	}
 	words := wordsOf(name)
 	for len(words) > 0 && modifiers[words[0].text] {
 		words = words[1:]
 	}
-	if n := len(words); n == 0 || n > 10 || sep != ":" && n > 4 || products[words[n-1].text] {
+	if !isName(words, sep) {
 		return nil, rest, false
 	}
 	i := slices.IndexFunc(r.labels, func(l label) bool { return are(l.say, words) })
@@ -148,6 +151,16 @@ func (r *reader) label(l line, s part) (found *label, rest part, ok bool) {
 		return nil, rest, false
 	}
 	return &r.labels[i], rest, true
+}
+
+// isName reports whether words may name what follows sep.
+func isName(words []word, sep string) bool {
+	longest := 4
+	if sep == ":" {
+		longest = 10
+	}
+	n := len(words)
+	return n > 0 && n <= longest && !products[words[n-1].text]
 }
 
 // separated splits s behind its label: at the first colon, at a dash, or at the

@@ -25,32 +25,49 @@ func linesOf(text string) []line {
 		text = text[len(text)-maxText:]
 	}
 	var lines []line
-	fence, blank, list := "", true, false
+	var at place
 	for raw := range strings.Lines(strings.ToValidUTF8(text, "")) {
 		raw = strings.TrimRight(raw, " \t\r\n")
 		body := strings.TrimLeft(raw, " \t")
 		indent := width(raw[:len(raw)-len(body)])
-		switch mark := fenceOf(body); {
-		case mark != "" && fence == "":
-			fence = mark
-		case fence != "":
-			if mark == fence {
-				fence = ""
-			}
-		case body == "":
-			blank = true
-			continue
-		case body[0] == '>' || body[0] == '|':
-		case indent >= 4 && blank && !list && bulletMark(body) == 0:
-			continue // an indented code block
-		default:
+		if blank := !at.after; !at.shows(body, indent) && body != "" {
 			l := lineOf(body, indent)
-			list = l.bullet || list && indent > 0
+			at.list = l.bullet || at.list && indent > 0
 			lines = appendLine(lines, l, blank)
 		}
-		blank = false
 	}
 	return lines
+}
+
+// place is where in a text a line stands.
+type place struct {
+	fence string // of the code block around it
+	after bool   // there is a line directly above
+	list  bool   // it may belong to a list
+}
+
+// shows takes the next line, and reports whether it only shows something: code,
+// what somebody else wrote, a table.
+func (at *place) shows(body string, indent int) bool {
+	mark := fenceOf(body)
+	switch {
+	case at.fence != "":
+		if mark == at.fence {
+			at.fence = ""
+		}
+		return true
+	case mark != "":
+		at.fence, at.after = mark, true
+		return true
+	case body == "":
+		at.after = false
+		return false
+	}
+	if !at.after && !at.list && indent >= 4 && bulletMark(body) == 0 {
+		return true // an indented code block
+	}
+	at.after = true
+	return body[0] == '>' || body[0] == '|'
 }
 
 // appendLine appends l, or what it says to the line that it goes on with.

@@ -43,7 +43,7 @@ func appendEscape(out []byte, r rune) []byte {
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 		return appendEscape(appendEscape(out, high), low)
 	}
-	hex := strconv.FormatUint(uint64(r), 16) //nolint:gosec // a rune of UTF-8 is not negative
+	hex := strconv.FormatUint(uint64(r), 16)
 	out = append(append(out, `\u`...), bytes.Repeat([]byte("0"), 4-len(hex))...)
 	return append(out, hex...)
 }

@@ -131,7 +131,7 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 		if err := errors.Join(errA, errB); err != nil {
 			return err
 		}
-		order := 0
+		var order int
 		switch {
 		case !okA:
 			order = 1

@@ -101,7 +101,7 @@ func openInput(ctx context.Context, path string, stdin io.Reader) (*input, error
 	case info.IsDir():
 		err = fmt.Errorf("%s is a folder, want a file of CloudEvents", path)
 	case info.Mode().IsRegular():
-		return &input{name: path, r: f, size: uint64(info.Size())}, nil //nolint:gosec // no size is negative
+		return &input{name: path, r: f, size: uint64(info.Size())}, nil
 	default:
 		return &input{name: path, r: interruptible(ctx, f)}, nil
 	}
@@ -124,7 +124,7 @@ func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 // Read implements [io.Reader].
 func (in *input) Read(p []byte) (int, error) {
 	n, err := in.r.Read(p)
-	in.read += uint64(n) //nolint:gosec // no count is negative
+	in.read += uint64(n)
 	return n, err
 }
 

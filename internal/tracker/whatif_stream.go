@@ -88,7 +88,7 @@ func (s *streamed) read(ctx context.Context, first, last uint64) ([]*jetstream.R
 		errs   [streamWorkers]error
 	)
 	for i := range chunks {
-		from := first + uint64(i)*streamChunk //nolint:gosec // no index is negative
+		from := first + uint64(i)*streamChunk
 		if from > last {
 			break
 		}
@@ -154,7 +154,7 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 		if err != nil {
 			return err
 		}
-		t.position = uint64(position) //nolint:gosec // no position is negative
+		t.position = uint64(position)
 		for p, err := range imprints(from, tenant) {
 			if err != nil {
 				return err

@@ -55,7 +55,10 @@ limits.`,
 			if config != "" && input == "" {
 				return cli.Usage("--config: it is for what --events names")
 			}
-			x, err := Explanation{}, error(nil)
+			var (
+				x   Explanation
+				err error
+			)
 			if input != "" {
 				x, err = whyOfInput(cmd, shared, input, config, args[0])
 			} else {

@@ -5,16 +5,44 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
+	"time"
 )
 
-// Config holds the limits of the heuristics. Start from [DefaultConfig].
+// Config holds the limits of the heuristics. Start from [DefaultConfig], or read
+// one with [ReadConfig]; [DefaultYAML] says what each of them means.
 type Config struct {
-	TitlePrefix string   `json:"title_prefix"` // stands before the title of a run's issue
-	Tracked     []string `json:"tracked"`      // run types with an issue from their start
-	Complexity  int      `json:"complexity"`   // from which a run gets an issue
-	Followups   int      `json:"followups"`    // follow-ups for deferred work, per run
-	Remaining   int      `json:"remaining"`    // follow-ups for remaining items of partial success, per run
-	Signs       Signs    `json:"signs"`        // of complexity that nobody declared
+	TitlePrefix string   `json:"title_prefix"`
+	Tracked     []string `json:"tracked"`
+	Complexity  int      `json:"complexity"`
+	Signs       Signs    `json:"signs"`
+
+	Hold           time.Duration `json:"hold"`
+	Infrastructure []string      `json:"infrastructure"`
+
+	Storm    Limit `json:"storm"`
+	Budget   Limit `json:"budget"`
+	Critical Limit `json:"critical"`
+	Tracking Limit `json:"tracking"`
+	Loop     int   `json:"loop"`
+
+	Followups int `json:"followups"`
+	Remaining int `json:"remaining"`
+	DoneWords int `json:"done_words"`
+
+	Regression time.Duration `json:"regression"`
+	Flapping   Limit         `json:"flapping"`
+	Quiet      time.Duration `json:"quiet"`
+	Stalled    time.Duration `json:"stalled"`
+	NotPlanned time.Duration `json:"not_planned"`
+
+	Digest DigestConfig `json:"digest"`
+}
+
+// Limit is how often something may happen within a sliding window.
+type Limit struct {
+	Most   int           `json:"most"`
+	Within time.Duration `json:"within"`
 }
 
 // Signs are the values from which each measure of a run adds one to its
@@ -27,15 +55,42 @@ type Signs struct {
 	Tokens  int64 `json:"tokens"`
 }
 
-// DefaultConfig returns the ADR's limits.
+// DigestConfig bounds the issues that list what got no issue of its own.
+type DigestConfig struct {
+	Age     time.Duration `json:"age"`
+	Entries int           `json:"entries"`
+	Pause   time.Duration `json:"pause"`
+}
+
+const day = 24 * time.Hour
+
+// DefaultConfig returns the limits of the ADR and of the rules against spam.
 func DefaultConfig() Config {
 	return Config{
 		TitlePrefix: "GWI:",
 		Tracked:     []string{"AUTOPILOT", "RESOLVE"},
 		Complexity:  3,
-		Followups:   3,
-		Remaining:   25,
 		Signs:       Signs{Steps: 8, Retries: 2, Files: 8, Roles: 4, Tokens: 200_000},
+		Hold:        30 * time.Second,
+		Infrastructure: []string{
+			"provider", "outage", "rate", "ratelimit", "overloaded", "overload", "quota", "timeout", "network",
+			"connection", "dns", "unavailable", "infra", "infrastructure", "upstream", "gateway", "throttled",
+			"throttling", "429", "500", "502", "503", "504", "529", "5xx",
+		},
+		Storm:      Limit{5, 10 * time.Minute},
+		Budget:     Limit{12, time.Hour},
+		Critical:   Limit{5, time.Hour},
+		Tracking:   Limit{25, 10 * time.Minute},
+		Loop:       10,
+		Followups:  3,
+		Remaining:  25,
+		DoneWords:  75,
+		Regression: 7 * day,
+		Flapping:   Limit{2, 2 * time.Hour},
+		Quiet:      day,
+		Stalled:    2 * time.Hour,
+		NotPlanned: 30 * day,
+		Digest:     DigestConfig{Age: day, Entries: 50, Pause: time.Minute},
 	}
 }
 
@@ -50,4 +105,6 @@ func (c Config) Hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func (c Config) tracks(runType string) bool { return slices.Contains(c.Tracked, runType) }
+func (c Config) tracks(runType string) bool {
+	return slices.ContainsFunc(c.Tracked, func(t string) bool { return strings.EqualFold(t, runType) })
+}

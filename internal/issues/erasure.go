@@ -23,7 +23,7 @@ func (e Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) 
 	switch {
 	case k.Kind == IssueKind && e.Issues[k.ID]:
 		return erased(data, func(i *Issue) {
-			i.Title, i.Description, i.Sources = e.Text, "", nil
+			i.Title, i.Description = e.Text, ""
 			if i.Reason != "" {
 				i.Reason = e.Text
 			}

@@ -7,6 +7,35 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+// run returns the run of the event, to be changed.
+func (f *fold) run() *Run { return runs.edit(f.state, f.tenant, f.event.Run) }
+
+// seen takes in what every event of a run may say of it.
+func (f *fold) seen(runType string, metadata map[string]any) {
+	run := f.run()
+	run.ID = f.event.Run
+	if runType == "" {
+		runType = f.event.RunType
+	}
+	if run.Type == "" {
+		run.Type = strings.ToUpper(clean(runType, 60))
+	}
+	if run.WorkItem == "" {
+		run.WorkItem = name(metadata["work_item"])
+	}
+	if run.Target == "" {
+		run.Target = name(metadata["target"])
+	}
+	if run.Parent == "" && f.event.ParentRun != run.ID {
+		run.Parent = f.event.ParentRun
+	}
+	if run.First.IsZero() || f.stamp.At.Before(run.First) {
+		run.First = f.stamp.At
+	}
+	run.Declared = max(run.Declared, number(metadata["complexity"]))
+	f.place(run)
+}
+
 // started takes in a run.started.
 func (f *fold) started() error {
 	d, err := events.Payload[events.RunStartedData](f.event)
@@ -14,8 +43,7 @@ func (f *fold) started() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.seen(d.RunType, d.Metadata)
-	run := &f.view.Run
-	run.Active = run.Active.later(f.stamp)
+	f.lineage().starts(f.run(), f.stamp)
 	f.say("run started", "the run started")
 	f.settle(cause{rule: "started"})
 	return nil
@@ -34,22 +62,38 @@ func (f *fold) stepFinished() error {
 	if role == "" {
 		role = f.event.AgentRole
 	}
-	role = strings.ToUpper(role)
-	name := stepName(role, f.event.Step)
-	f.advance(status, role)
+	role = strings.ToUpper(clean(role, 60))
+	f.run().acts(role)
+	f.lineage().advance(f.run(), role, StepKey(f.event), status, f.stamp, f.stepDone(status))
 	late := f.supersede(status, d)
-	f.say("step "+stepRule(status), name+" "+stepRule(status))
-	f.settle(cause{rule: stepRule(status), step: name, role: role, failure: d.Error})
+	step := stepName(role, f.event.Step)
+	f.say("step "+stepRule(status), step+" "+stepRule(status))
+	f.settle(cause{
+		rule: stepRule(status), name: step, role: role, step: StepKey(f.event), target: name(d.Metadata["target"]),
+		failure: failureOf(d.Error, d.OutputSummary, d.Metadata), critical: isCritical(d.Metadata),
+	})
 	if late {
 		f.say("late", "a later report of the step was heard before")
 		return nil
 	}
-	left := leftover{source: StepKey(f.event), name: name, metadata: d.Metadata}
+	left := leftover{step: StepKey(f.event), name: step, metadata: d.Metadata, target: name(d.Metadata["target"])}
 	if status == events.StepCompleted || status == events.StepSkipped {
 		left.summary = d.OutputSummary
 	}
 	f.leftovers(left)
+	if status == events.StepCompleted {
+		f.done(d.OutputSummary, left.target)
+	}
 	return nil
+}
+
+// stepDone returns when the step of the event was completed last.
+func (f *fold) stepDone(status events.StepStatus) Stamp {
+	step := steps.edit(f.state, f.tenant, stepID(f.event.Run, StepKey(f.event)))
+	if status == events.StepCompleted {
+		step.Done = step.Done.later(f.stamp)
+	}
+	return step.Done
 }
 
 // stepRule returns the status as rules and reasons say it.
@@ -64,96 +108,35 @@ func stepRule(s events.StepStatus) string {
 func stepName(role, step string) string {
 	switch {
 	case role != "":
-		return "step " + clean(role, 60)
+		return "step " + role
 	case step != "":
 		return "step " + clean(step, 60)
 	}
 	return "a step"
 }
 
-// seen takes in what every event of a run may say of it.
-func (f *fold) seen(runType string, metadata map[string]any) {
-	run := &f.view.Run
-	run.Tenant, run.ID = f.event.Tenant, f.event.Run
-	if runType == "" {
-		runType = f.event.RunType
-	}
-	if run.Type == "" {
-		run.Type = strings.ToUpper(strings.TrimSpace(runType))
-	}
-	if run.First.IsZero() || f.stamp.At.Before(run.First) {
-		run.First = f.stamp.At
-	}
-	run.Declared = max(run.Declared, number(metadata["complexity"]))
-}
-
-// advance takes in how a step of role ended.
-func (f *fold) advance(status events.StepStatus, role string) {
-	run := &f.view.Run
-	if status == events.StepPending {
-		return
-	}
-	run.Active = run.Active.later(f.stamp)
-	r := run.role(role)
-	switch status {
-	case events.StepFailed:
-		f.failedBy(r)
-		return
-	case events.StepCompleted:
-		f.completedBy(r)
-	case events.StepPending, events.StepRunning, events.StepSkipped:
-	}
-	run.Progress = run.Progress.later(f.stamp)
-}
-
-// failedBy takes in that a step of r failed; late, it may have been made good.
-func (f *fold) failedBy(r *Role) {
-	if r.Failed.before(f.stamp) {
-		r.Failed, r.Step = f.stamp, StepKey(f.event)
-	}
-	if f.stamp.before(f.view.Step.Done) {
-		r.Done = r.Done.later(f.stamp)
-	}
-}
-
-// completedBy takes in that a step of r completed.
-func (f *fold) completedBy(r *Role) {
-	r.Done = r.Done.later(f.stamp)
-	f.view.Step.Done = f.view.Step.Done.later(f.stamp)
-	// Another role may complete the step: that makes good its failure, not
-	// others of the role that failed.
-	for i := range f.view.Run.Roles {
-		other := &f.view.Run.Roles[i]
-		if other.Step == StepKey(f.event) && other.Failed.before(f.stamp) {
-			other.Done = other.Done.later(other.Failed)
-		}
-	}
-}
-
 // supersede makes d the step's latest report, and keeps the run's sums equal to
 // the sums over the latest reports of its steps. It reports whether d is older
 // than what is known.
 func (f *fold) supersede(status events.StepStatus, d events.StepFinishedData) (late bool) {
-	run, old := &f.view.Run, f.view.Step
-	if !old.At.isZero() && f.stamp.before(old.At) {
+	run, step := f.run(), steps.edit(f.state, f.tenant, stepID(f.event.Run, StepKey(f.event)))
+	if f.stamp.before(step.At) {
 		return true
 	}
-	step := Step{
-		Tenant: f.event.Tenant, Run: f.event.Run, ID: StepKey(f.event), At: f.stamp, Done: old.Done,
-		Failed: status == events.StepFailed, Files: amount(d.Metadata["files"]),
-	}
-	if t := d.TokensUsed; t != nil {
-		step.Tokens = max(t.Input, 0) + max(t.Output, 0) + max(t.CacheCreation, 0)
-	}
-	if old.At.isZero() {
+	if step.At.isZero() {
 		run.Steps++
 	}
-	if old.Failed {
+	if step.Failed {
 		run.Retries++
 	}
-	run.Files += step.Files - old.Files
-	run.Tokens += step.Tokens - old.Tokens
-	f.view.Step = step
+	var tokens int64
+	if t := d.TokensUsed; t != nil {
+		tokens = max(t.Input, 0) + max(t.Output, 0) + max(t.CacheCreation, 0)
+	}
+	files := amount(d.Metadata["files"])
+	run.Files += files - step.Files
+	run.Tokens += tokens - step.Tokens
+	step.At, step.Failed, step.Files, step.Tokens = f.stamp, status == events.StepFailed, files, tokens
 	return false
 }
 
@@ -164,26 +147,36 @@ func (f *fold) runFinished() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.seen(d.RunType, d.Metadata)
-	run := &f.view.Run
+	run := f.run()
 	if d.Success {
 		run.Settled = run.Settled.later(f.stamp)
 	}
-	if !run.Finished.isZero() && f.stamp.before(run.Finished) {
-		f.occurrence("late", "a later end of the run was heard before")
+	late := f.stamp.before(run.Finished)
+	if !late {
+		run.Finished, run.Success = f.stamp, d.Success
+	}
+	f.lineage().ends(run, d.Success, f.stamp)
+	if late {
+		f.follow("late", "a later end of the run was heard before")
 		return nil
 	}
-	run.Finished, run.Success = f.stamp, d.Success
+	rule, reason := "run failed", "the run failed"
 	if d.Success {
-		f.say("run completed", "the run completed")
-	} else {
-		f.say("run failed", "the run failed")
+		rule, reason = "run completed", "the run completed"
 	}
-	f.settle(cause{rule: "finished", end: true, failure: d.Error})
-	left := leftover{name: "the run", metadata: d.Metadata}
+	f.say(rule, reason)
+	f.settle(cause{
+		rule: "finished", end: true, success: d.Success, name: "the run", target: name(d.Metadata["target"]),
+		failure: failureOf(d.Error, d.OutputSummary, d.Metadata), critical: isCritical(d.Metadata),
+	})
+	left := leftover{name: "the run", metadata: d.Metadata, target: name(d.Metadata["target"])}
 	if d.Success {
 		left.summary = d.OutputSummary
 	}
 	f.leftovers(left)
+	if d.Success {
+		f.done(d.OutputSummary, left.target)
+	}
 	if d.Success && len(f.decision.Issues) == 0 {
 		f.simple()
 	}
@@ -192,21 +185,21 @@ func (f *fold) runFinished() error {
 
 // simple says why a run that completed leaves no issue.
 func (f *fold) simple() {
-	run := &f.view.Run
-	if n := run.Deferred + run.Left; n > 0 {
+	run := f.run()
+	if n := run.Deferred + run.Remaining; n > 0 {
 		f.say("left over", "no issue of its own; follow-ups carry what is left over: "+items(n))
 		return
 	}
 	f.say("simple completion", fmt.Sprintf(
 		"no issue: complexity %d is below %d, %s, nothing failed for good, nothing is left over",
-		run.Complexity(f.config.Signs), f.config.Complexity, f.typeReason()))
+		run.Complexity(f.config.Signs), f.config.Complexity, run.typeReason()))
 	f.decision.Flip = fmt.Sprintf("run type %s, a step of complexity %d or more, a failed step, partial success or deferred work",
 		strings.Join(f.config.Tracked, " or "), f.config.Complexity)
 }
 
-func (f *fold) typeReason() string {
-	if f.view.Run.Type == "" {
+func (r *Run) typeReason() string {
+	if r.Type == "" {
 		return "the run has no type"
 	}
-	return "run type " + clean(f.view.Run.Type, 40) + " is not tracked from its start"
+	return "run type " + clean(r.Type, 40) + " is not tracked from its start"
 }

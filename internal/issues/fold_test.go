@@ -79,7 +79,11 @@ func fold(tb testing.TB, list []events.Event) (*issues.State, []issues.Decision)
 		}
 		decisions = append(decisions, d...)
 	}
-	return s, decisions
+	d, err := s.Release(issues.DefaultConfig())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s, append(decisions, d...)
 }
 
 // told is what a table says of an issue.
@@ -127,7 +131,8 @@ func checkDecisions(t *testing.T, list []events.Event, decisions []issues.Decisi
 	if len(considered) != len(decisions) {
 		t.Fatalf("got %d decisions on %d considered events", len(decisions), len(considered))
 	}
-	for i, d := range decisions {
+	order := slices.SortedFunc(slices.Values(decisions), func(a, b issues.Decision) int { return a.Time.Compare(b.Time) })
+	for i, d := range order {
 		if d.Event != considered[i].ID || d.Rule == "" || d.Reason == "" || d.Action == "" || d.Config == "" {
 			t.Errorf("decision %d is not complete: %+v", i, d)
 		}
@@ -177,13 +182,18 @@ func TestFold_NeverConsidersItsOwnDecisions(t *testing.T) {
 
 func TestFold_OtherEventsOnlyMoveTheClock(t *testing.T) {
 	h := newHistory(t, "RESOLVE").add(events.ToolBefore, "", events.ToolBeforeData{Tool: "Bash"})
-	v, decisions, err := issues.Fold(issues.View{}, h.list[0], issues.DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
+	s, decisions := fold(t, h.list)
+	want := []string{
+		`tenant: {"clock":"2026-03-01T09:00:00Z","count":0}`,
+		`tenants: {"tenants":["acme"]}`,
 	}
-	want := issues.View{Tenant: issues.Tenant{ID: "acme", Clock: epoch}}
-	if diff := cmp.Diff(want, v); diff != "" || decisions != nil {
-		t.Errorf("view (-want +got):\n%s\ndecisions: %v", diff, decisions)
+	var got []string
+	for _, r := range s.Changes().Records {
+		got = append(got, r.Kind+": "+string(r.JSON))
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" || decisions != nil {
+		t.Errorf("records (-want +got):\n%s\ndecisions: %v", diff, decisions)
 	}
 }
 
@@ -191,8 +201,12 @@ func TestFold_BadPayloadSaysNothing(t *testing.T) {
 	h := newHistory(t, "RESOLVE").start(nil)
 	for _, data := range []string{`[]`, `{"metadata":7}`, `"x"`, `{`} {
 		h.list[0].Data = []byte(data)
-		if _, _, err := issues.Fold(issues.View{}, h.list[0], issues.DefaultConfig()); err == nil {
+		s := issues.NewState(nil)
+		if _, err := s.Apply(h.list[0], issues.DefaultConfig()); err == nil {
 			t.Errorf("data %s: got no error", data)
+		}
+		if c := s.Changes(); len(c.Records)+len(c.Set)+len(c.Cleared) > 0 {
+			t.Errorf("data %s: the state changed: %v", data, c)
 		}
 	}
 }
@@ -210,9 +224,9 @@ func TestFold_ComputedComplexity(t *testing.T) {
 		{"StepsAndTokens", issues.Run{Steps: 8, Tokens: 200_000}, 3},
 		{"All", issues.Run{
 			Steps: 9, Tokens: 1e6, Retries: 2, Files: 8,
-			Roles: []issues.Role{{}, {Name: "A"}, {Name: "B"}, {Name: "C"}, {Name: "D"}},
+			Roles: []string{"A", "B", "C", "D"},
 		}, 6},
-		{"TheUnnamedRoleIsNone", issues.Run{Roles: []issues.Role{{}, {Name: "A"}, {Name: "B"}, {Name: "C"}}}, 1},
+		{"TooFewRoles", issues.Run{Roles: []string{"A", "B", "C"}}, 1},
 	} {
 		if got := test.run.Complexity(signs); got != test.want {
 			t.Errorf("%s: got %d, want %d", test.name, got, test.want)

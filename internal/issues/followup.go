@@ -3,22 +3,64 @@ package issues
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/deferral"
 )
+
+// followup is work that was left over: one item at one target, whoever left it.
+type followup struct {
+	Title      string `json:"title"`
+	Target     string `json:"target,omitempty"`
+	Key        string `json:"key"`
+	Generation int    `json:"generation,omitempty"`
+	Issue      string `json:"issue,omitempty"`
+	Digest     string `json:"digest,omitempty"` // where it is listed for want of room
+	Entry      int    `json:"entry,omitempty"`  // of the digest
+	Run        string `json:"run,omitempty"`    // that it was made for
+	Remaining  bool   `json:"remaining,omitempty"`
+	Sources    int    `json:"sources,omitempty"` // steps and ends of runs that leave it over
+	Last       Stamp  `json:"last,omitzero"`     // the latest that did
+	Done       Stamp  `json:"done,omitzero"`     // when it was said to be done
+}
+
+var followups = table[followup]{kind: "followup"}
+
+func followupKey(tenant, target, item string) string { return ID(tenant, "item", target, item) }
+
+func (u *followup) follower() string {
+	if u.Issue != "" {
+		return u.Issue
+	}
+	return u.Digest
+}
+
+// status returns where the issue of a follow-up stands.
+func (u *followup) status() (Status, string) {
+	switch {
+	case u.Sources == 0:
+		return Closed, "Withdrawn: a later report no longer leaves this over"
+	case u.Last.before(u.Done):
+		return Closed, "A later summary says that it is done"
+	}
+	return Open, "Left over again"
+}
 
 // leftover is what a step, or the run's end, may have left over.
 type leftover struct {
-	source   string // key of the step; "" is the run's end
+	step     string // its key; "" is the run's end
 	name     string // for people
+	target   string
 	metadata map[string]any
 	summary  string
 }
 
-// leftovers makes a follow-up per item that was left over: without limit but
-// the guard for what partial success names, and up to the limit per run for
-// deferred work, the rest of which goes into one bundle. What an earlier
-// version of the source had left over and this one no longer does is withdrawn.
+// leftovers makes a follow-up per item that was left over, up to the limits per
+// run; the rest goes into one bundle. What an earlier version of the source had
+// left over and this one no longer does is withdrawn.
 func (f *fold) leftovers(from leftover) {
+	if from.target == "" {
+		from.target = f.run().Target
+	}
 	remaining, partial := remainingItems(from.metadata)
 	deferred := deferredItems(from.metadata, from.summary)
 	if partial && len(remaining) == 0 {
@@ -28,25 +70,39 @@ func (f *fold) leftovers(from leftover) {
 	if partial && len(remaining) == 0 && f.nothingNamed(from) {
 		remaining = []string{f.unnamedItem(from)}
 	}
-	kept := make(map[string]bool)
 	if partial {
 		f.say("partial success", "partial success left "+items(len(remaining)))
-	}
-	for _, item := range remaining {
-		kept[f.followup(from, item, true)] = true
 	}
 	if len(deferred) > 0 {
 		f.say("deferred work", "work was deferred: "+items(len(deferred)))
 	}
-	for _, item := range deferred {
-		kept[f.followup(from, item, false)] = true
+	had := *f.left(from)
+	var kept []string
+	for _, item := range remaining {
+		kept = f.leave(from, item, true, had, kept)
 	}
-	if len(kept) > 0 {
-		f.count("remaining", f.view.Run.Left, f.config.Remaining)
-		f.count("followups", f.view.Run.Deferred, f.config.Followups)
+	for _, item := range deferred {
+		kept = f.leave(from, item, false, had, kept)
+	}
+	if len(remaining)+len(deferred) > 0 {
+		f.count("remaining", f.run().Remaining, f.config.Remaining)
+		f.count("followups", f.run().Deferred, f.config.Followups)
 		f.decision.Flip = "a report that leaves nothing over"
 	}
-	f.withdraw(from, kept)
+	for _, id := range had {
+		if !slices.Contains(kept, id) {
+			f.withdraw(id)
+		}
+	}
+	*f.left(from) = kept
+}
+
+// left returns where the follow-ups are kept that the source leaves over.
+func (f *fold) left(from leftover) *[]string {
+	if from.step == "" {
+		return &f.run().Left
+	}
+	return &steps.edit(f.state, f.tenant, stepID(f.event.Run, from.step)).Left
 }
 
 // items returns how many there are, for people.
@@ -60,7 +116,7 @@ func items(n int) string {
 // nothingNamed reports whether partial success of from needs an item of its
 // own: the run's end only sums up what its steps left over already.
 func (f *fold) nothingNamed(from leftover) bool {
-	return from.source != "" || f.view.Run.Left+f.view.Run.Deferred == 0
+	return from.step != "" || f.run().Remaining+f.run().Deferred == 0
 }
 
 // unnamedItem stands for what partial success left over without saying what.
@@ -72,132 +128,182 @@ func (f *fold) unnamedItem(from leftover) string {
 	return item
 }
 
-// followup makes the follow-up for item, or adds the event to it. Beyond the
-// limit of its class, what remains of partial success or deferred work, it goes
-// into the run's bundle. It returns the id of the issue.
-func (f *fold) followup(from leftover, item string, remaining bool) string {
-	run := &f.view.Run
-	id := followupID(run.Tenant, run.ID, itemKey(item))
-	n, limit := f.class(remaining)
-	if f.issue(id) != nil {
-		f.again(id, from, remaining)
-		return id
+// leave takes in that item was left over, and adds its follow-up to kept. had are
+// those that the source left over before.
+func (f *fold) leave(from leftover, item string, remaining bool, had, kept []string) []string {
+	id := followupKey(f.tenant, from.target, deferral.Key(item))
+	if slices.Contains(kept, id) {
+		return kept
 	}
-	if *n >= limit {
-		return f.bundle(id, item)
+	u := followups.edit(f.state, f.tenant, id)
+	if u.Key == "" {
+		u.Title, u.Target, u.Key = clean(item, 300), from.target, deferral.Key(item)
 	}
-	*n++
-	f.create(Issue{
-		ID: id, Kind: Followup, Status: Open, Title: clean(item, 300),
-		Description: sentence(fmt.Sprintf("%s of run %s left this over", from.name, clean(run.ID, 300))) + ".",
-		Sources:     []string{from.source}, Remaining: remaining,
-	})
-	f.linkToRun(id)
-	return id
+	known := f.isOpen(u.follower()) || u.Issue != "" && !f.outlived(u.Issue)
+	if !known && f.stamp.before(u.Done) {
+		f.say("done before", "a later summary says that it is done")
+		return kept
+	}
+	if n, limit := f.class(remaining); !known && *n >= limit {
+		f.bundle(item)
+		return kept
+	}
+	if !slices.Contains(had, id) {
+		u.Sources++
+	}
+	u.Last = u.Last.later(f.stamp)
+	if known {
+		f.leaveAgain(id, u)
+	} else {
+		f.makeFollowup(id, u, from, remaining)
+	}
+	return append(kept, id)
 }
 
-// class returns the count of a class of follow-ups, and its limit per run.
+// class returns the count of a class of follow-ups, what remains of partial
+// success or deferred work, and its limit per run.
 func (f *fold) class(remaining bool) (n *int, limit int) {
 	if remaining {
-		return &f.view.Run.Left, f.config.Remaining
+		return &f.run().Remaining, f.config.Remaining
 	}
-	return &f.view.Run.Deferred, f.config.Followups
+	return &f.run().Deferred, f.config.Followups
 }
 
-// again adds the event to the follow-up id, which comes back if it was
-// withdrawn.
-func (f *fold) again(id string, from leftover, remaining bool) {
-	issue := f.issue(id)
-	if len(issue.Sources) == 0 {
-		n, _ := f.class(remaining)
-		*n++
-		issue.Remaining = remaining
-		f.move(id, Open, "Left over again")
+// leaveAgain adds the event to a follow-up that there is, which comes back if it
+// was closed.
+func (f *fold) leaveAgain(id string, u *followup) {
+	if u.Issue == "" {
+		f.listAgain(u.Digest, u.Entry)
+		return
 	}
-	f.touch(id)
-	if !slices.Contains(issue.Sources, from.source) {
-		issue.Sources = append(slices.Clone(issue.Sources), from.source)
+	f.occur(u.Issue)
+	f.linkToRun(u.Issue)
+	f.settleFollowup(id, u)
+}
+
+// makeFollowup makes the issue of a follow-up, or lists it where there is no room.
+func (f *fold) makeFollowup(id string, u *followup, from leftover, remaining bool) {
+	n, _ := f.class(remaining)
+	*n++
+	u.Run, u.Remaining = f.event.Run, remaining
+	before := u.Issue
+	if before != "" {
+		u.Generation++
+		u.Issue = ""
 	}
+	if f.escalated(f.event.Run) {
+		return
+	}
+	if !f.roomTogether() {
+		u.Digest, u.Entry = f.list(u.Title)
+		return
+	}
+	u.Issue, u.Digest = followupIssue(f.tenant, id, u.Generation), ""
+	f.create(Issue{
+		ID: u.Issue, Kind: Followup, Status: Open, Title: u.Title,
+		Description: sentence(fmt.Sprintf("%s of run %s left this over", from.name, clean(f.event.Run, 300))) + ".",
+	}, course{Followup: id, Out: f.out(f.event.Run)})
+	f.index(id, u)
+	f.linkToRun(u.Issue)
+	if before != "" {
+		f.link(u.Issue, Link{RegressionOf, before})
+	}
+}
+
+// roomTogether takes a slot for a follow-up. Those of one event are admitted
+// together: what was left over is one thing to a person.
+func (f *fold) roomTogether() bool {
+	if f.admitted == nil {
+		f.admitted = new(f.room(false))
+	} else if *f.admitted {
+		t := f.clock()
+		t.Created = append(t.Created, f.now)
+	}
+	return *f.admitted
+}
+
+// settleFollowup brings the issue of a follow-up to where the facts say.
+func (f *fold) settleFollowup(id string, u *followup) {
+	to, reason := u.status()
+	if f.isOpen(u.Issue) != (to != Closed) {
+		f.move(u.Issue, to, motive{reason: reason, recurs: true, run: runs.get(f.state, f.tenant, f.event.Run)})
+	}
+	if f.isOpen(u.Issue) {
+		f.index(id, u)
+	} else {
+		f.forget(id, u)
+	}
+}
+
+// withdraw takes back that the source leaves a follow-up over.
+func (f *fold) withdraw(id string) {
+	u := followups.edit(f.state, f.tenant, id)
+	u.Sources = max(u.Sources-1, 0)
+	if u.Sources > 0 || u.Issue == "" {
+		return
+	}
+	if u.Run == f.event.Run {
+		n, _ := f.class(u.Remaining)
+		*n = max(*n-1, 0)
+	}
+	f.say("withdrawn", "a later report no longer leaves "+u.Issue+" over")
+	f.settleFollowup(id, u)
 }
 
 // maxBundled bounds the items that a run's bundle carries.
 const maxBundled = 200
 
 // bundle notes item in the run's bundle, once.
-func (f *fold) bundle(itemID, item string) string {
-	run := &f.view.Run
-	id := bundleID(run.Tenant, run.ID)
-	if f.issue(id) == nil {
-		f.create(Issue{
-			ID: id, Kind: Followup, Status: Open, Title: f.runTitle() + ": more that was left over",
-			Description: "What the run left over beyond the follow-ups of its own, one comment each.",
-		})
-		f.linkToRun(id)
-	}
-	f.touch(id)
-	i, noted := slices.BinarySearch(run.Bundled, itemID)
-	if noted || len(run.Bundled) >= maxBundled {
-		return id
-	}
-	run.Bundled = slices.Insert(run.Bundled, i, itemID)
-	f.count("bundled", len(run.Bundled), maxBundled)
-	f.effect(Effect{Op: OpNote, ID: id, At: f.stamp.At, Text: clean(item, 300)})
-	return id
-}
-
-// withdraw closes the follow-ups that only an earlier version of from left over.
-func (f *fold) withdraw(from leftover, kept map[string]bool) {
-	for _, issue := range slices.Clone(f.view.Issues) {
-		i := slices.Index(issue.Sources, from.source)
-		if i < 0 || kept[issue.ID] {
-			continue
-		}
-		p := f.issue(issue.ID)
-		p.Sources = slices.Delete(slices.Clone(p.Sources), i, i+1)
-		if len(p.Sources) > 0 {
-			continue
-		}
-		n, _ := f.class(p.Remaining)
-		*n--
-		f.say("withdrawn", "a later report no longer leaves "+p.ID+" over")
-		f.move(p.ID, Closed, "Withdrawn: a later report no longer leaves this over")
-	}
-}
-
-// linkToRun links the follow-up id to the run's own issue, if there is one.
-func (f *fold) linkToRun(id string) {
-	if own := f.view.Run.Issue; own != "" {
-		f.link(id, Link{Type: DiscoveredFrom, ID: own})
-	}
-}
-
-func (f *fold) link(id string, link Link) {
-	issue := f.issue(id)
-	if issue == nil || slices.Contains(issue.Links, link) {
+func (f *fold) bundle(item string) {
+	run := f.run()
+	if run.Bundle == "" && !f.makeBundle(run) {
 		return
 	}
-	issue.Links = append(slices.Clone(issue.Links), link)
-	f.effect(Effect{Op: OpLink, ID: id, At: f.stamp.At, Link: &link})
-}
-
-// issue returns the issue of the run with this id, nil if there is none. The
-// next insertion moves it.
-func (f *fold) issue(id string) *Issue {
-	i, found := findIssue(f.view.Issues, id)
-	if !found {
-		return nil
+	f.occur(run.Bundle)
+	key := deferral.Key(item)
+	i, noted := slices.BinarySearch(run.Bundled, key)
+	if noted || len(run.Bundled) >= maxBundled {
+		return
 	}
-	return &f.view.Issues[i]
+	run.Bundled = slices.Insert(run.Bundled, i, key)
+	f.count("bundled", len(run.Bundled), maxBundled)
+	f.note(run.Bundle, clean(item, 300))
 }
 
-func findIssue(issues []Issue, id string) (int, bool) {
-	return slices.BinarySearchFunc(issues, id, func(issue Issue, id string) int { return strings.Compare(issue.ID, id) })
-}
-
-func insertIssue(issues []Issue, issue Issue) []Issue {
-	i, found := findIssue(issues, issue.ID)
-	if found {
-		return issues
+// makeBundle makes the run's bundle, or lists it where there is no room.
+func (f *fold) makeBundle(run *Run) bool {
+	if f.escalated(run.ID) {
+		return false
 	}
-	return slices.Insert(issues, i, issue)
+	title := f.runTitle(run.Type, run.ID) + ": more that was left over"
+	if !f.roomTogether() {
+		run.Bundle, _ = f.list(title)
+		return true
+	}
+	run.Bundle = ID(f.tenant, "bundle", run.ID)
+	f.create(Issue{
+		ID: run.Bundle, Kind: Followup, Status: Open, Title: title,
+		Description: "What the run left over beyond the follow-ups of its own, one comment each.",
+	}, course{Out: f.out(run.ID)})
+	f.linkToRun(run.Bundle)
+	return true
+}
+
+// maxFollowups bounds the follow-ups that wait for an issue of their lineage.
+const maxFollowups = 50
+
+// linkToRun links the follow-up id to the issue of its run, now or when there is
+// one.
+func (f *fold) linkToRun(id string) {
+	l := f.lineage()
+	own := l.Issue
+	if own == "" {
+		own = f.failureOfRun(f.run())
+	}
+	if own != "" {
+		f.link(id, Link{DiscoveredFrom, own})
+	}
+	if l.Issue == "" && len(l.Followups) < maxFollowups && !slices.Contains(l.Followups, id) {
+		l.Followups = append(l.Followups, id)
+	}
 }

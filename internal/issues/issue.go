@@ -26,8 +26,8 @@ type Kind string
 
 // The kinds of issues.
 const (
-	Tracking Kind = "tracking" // follows a run from its start to its end
-	Failure  Kind = "failure"  // a failed run that nobody followed before
+	Tracking Kind = "tracking" // follows work from its start to its end
+	Failure  Kind = "failure"  // something that failed while nothing followed it
 	Followup Kind = "followup" // work that a run left over
 	Digest   Kind = "digest"   // lists what there was no room for
 )
@@ -46,14 +46,18 @@ type Issue struct {
 	Updated     time.Time `json:"updated"`
 	Closed      time.Time `json:"closed,omitzero"`
 	Links       []Link    `json:"links,omitempty"`
-	// Sources names the steps that left a follow-up over; "" is the run's end.
-	Sources []string `json:"sources,omitempty"`
-	// Remaining follow-ups are of partial success, the others of deferred work.
-	Remaining bool `json:"remaining,omitempty"`
+	Labels      []string  `json:"labels,omitempty"` // beside those that all issues of its kind have
+	Count       int       `json:"count"`            // occurrences
+	Runs        []string  `json:"runs,omitempty"`   // of occurrences, the first 20
+	First       time.Time `json:"first,omitzero"`   // occurrence
+	Last        time.Time `json:"last,omitzero"`    // occurrence
 }
 
-// DiscoveredFrom links a follow-up to the issue of the run that left it over.
-const DiscoveredFrom = "discovered-from"
+// The types of links.
+const (
+	DiscoveredFrom = "discovered-from" // a follow-up, to the issue of the run that left it over
+	RegressionOf   = "regression-of"   // a failure, to the issue that was closed too long ago to be reopened
+)
 
 // Link is a dependency between issues.
 type Link struct {
@@ -78,10 +82,3 @@ func ID(tenant string, identity ...string) string {
 	digits := strconv.FormatUint(binary.BigEndian.Uint64(h.Sum(nil)), 36)
 	return "ht-" + strings.Repeat("0", idDigits-len(digits)) + digits
 }
-
-// runIssueID is the id of a run's own issue, whatever was the cause of it.
-func runIssueID(tenant, run string) string { return ID(tenant, "run", run) }
-
-func followupID(tenant, run, item string) string { return ID(tenant, "followup", run, item) }
-
-func bundleID(tenant, run string) string { return ID(tenant, "bundle", run) }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/internal/deferral"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // maxItems bounds the items taken from one event.
@@ -59,7 +62,7 @@ func deferredItems(metadata map[string]any, summary string) []string {
 	case present && !truth(flag):
 		return nil
 	}
-	items = Deferred(summary)
+	items = deferral.Items(summary)
 	if s := firstSentence(summary); len(items) == 0 && truth(flag) && s != "" {
 		items = []string{s}
 	}
@@ -97,7 +100,7 @@ func listed(v any) []string {
 			}
 		}
 	case string:
-		if s := clean(v, 300); s != "" && !saysNothing(s) && !truth(v) {
+		if s := clean(v, 300); s != "" && !deferral.Nothing(s) && !truth(v) {
 			return []string{s}
 		}
 	}
@@ -109,19 +112,12 @@ func distinct(items []string) []string {
 	seen := make(map[string]bool)
 	var out []string
 	for _, item := range items {
-		if key := itemKey(item); key != "" && !seen[key] && len(out) < maxItems {
+		if key := deferral.Key(item); key != "" && !seen[key] && len(out) < maxItems {
 			seen[key] = true
 			out = append(out, item)
 		}
 	}
 	return out
-}
-
-// itemKey returns what two wordings of one item share: its letters, digits and
-// signs in lower case, one space between words, no punctuation at its ends.
-func itemKey(item string) string {
-	s := strings.Join(strings.Fields(strings.ToLower(item)), " ")
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
 }
 
 // clean returns s on one line without control characters, at most limit runes.
@@ -146,4 +142,52 @@ func sentence(s string) string {
 		return s
 	}
 	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// firstSentence returns the first sentence of text, on one line.
+func firstSentence(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if i := strings.Index(line, ". "); i >= 0 {
+		line = line[:i]
+	}
+	return clean(strings.TrimRight(strings.TrimSpace(line), ".:"), 200)
+}
+
+// name returns v as a name: a text or a whole number, "" if it is neither.
+func name(v any) string {
+	switch v := v.(type) {
+	case string:
+		return clean(v, 200)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// trouble is what went wrong.
+type trouble struct {
+	Text  string
+	Class string
+}
+
+// failureOf returns what went wrong by the error that is told; without one, by
+// the first line of the summary.
+func failureOf(err *events.Failure, summary string, metadata map[string]any) trouble {
+	t := trouble{Class: name(metadata["error_class"])}
+	if err != nil {
+		t.Text = err.Message
+		if err.Class != "" {
+			t.Class = err.Class
+		}
+	}
+	if strings.TrimSpace(t.Text) == "" {
+		t.Text, _, _ = strings.Cut(strings.TrimSpace(summary), "\n")
+	}
+	return t
+}
+
+// isCritical reports whether the severity is critical.
+func isCritical(metadata map[string]any) bool {
+	s, _ := metadata["severity"].(string)
+	return strings.EqualFold(strings.TrimSpace(s), "critical")
 }

@@ -229,7 +229,7 @@ func TestProperty_EffectsTellTheState(t *testing.T) {
 			}
 		}
 		for _, want := range s.Issues() {
-			want.Sources, want.Remaining = nil, false
+			want = bare(want)
 			if diff := cmp.Diff(want, built[want.ID]); diff != "" {
 				t.Errorf("issue (-state +effects):\n%s", diff)
 			}
@@ -247,7 +247,7 @@ func follow(t *rapid.T, issue issues.Issue, e issues.Effect) issues.Issue {
 			t.Errorf("issue %s is made twice", e.ID)
 		}
 		issue = *e.Issue
-		issue.Sources, issue.Remaining = nil, false
+		issue = bare(issue)
 	case issues.OpTransition:
 		issue.Status, issue.Reason, issue.Updated, issue.Closed = e.To, e.Reason, e.At, time.Time{}
 		if e.To == issues.Closed {
@@ -255,7 +255,11 @@ func follow(t *rapid.T, issue issues.Issue, e issues.Effect) issues.Issue {
 		}
 	case issues.OpLink:
 		issue.Links = append(issue.Links, *e.Link)
-	case issues.OpNote:
+	case issues.OpLabel:
+		issue.Labels = append(issue.Labels, e.Label)
+	case issues.OpDescribe:
+		issue.Description = e.Text
+	case issues.OpNote, issues.OpErase:
 	}
 	return issue
 }
@@ -303,4 +307,10 @@ func TestProperty_GrowingSnapshots(t *testing.T) {
 			t.Errorf("issues (-last +growing):\n%s", diff)
 		}
 	})
+}
+
+// bare returns the issue without the counts of its occurrences.
+func bare(issue issues.Issue) issues.Issue {
+	issue.Count, issue.Runs, issue.First, issue.Last = 0, nil, time.Time{}, time.Time{}
+	return issue
 }

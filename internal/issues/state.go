@@ -1,24 +1,42 @@
 package issues
 
 import (
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The kinds of records.
-var (
-	tenants = table[Tenant]{kind: "tenant"}
-	runs    = table[Run]{kind: "run"}
-	steps   = table[Step]{kind: "step"}
-	all     = table[Issue]{kind: IssueKind}
-	ofRuns  = table[[]string]{kind: "issues of run"}
-	marks   = table[mark]{kind: "event"}
-)
+// Tenant is what is kept per tenant.
+type Tenant struct {
+	Clock    time.Time   `json:"clock,omitzero"` // the latest event time
+	Count    uint64      `json:"count"`          // considered events
+	Created  []time.Time `json:"created,omitempty"`
+	Critical []time.Time `json:"critical,omitempty"`
+	Tracking []time.Time `json:"tracking,omitempty"`
+	Digest   string      `json:"digest,omitempty"`  // id of the latest digest
+	Digests  int         `json:"digests,omitempty"` // how many there were
+	Waiting  []Effect    `json:"waiting,omitempty"` // of time, for the next decision
+}
 
-// mark is what is kept of an event that was decided on.
-type mark struct {
-	Issues []string `json:"issues,omitempty"`
+var tenants = table[Tenant]{"tenant", func(t *Tenant) {
+	t.Created, t.Critical, t.Tracking = slices.Clone(t.Created), slices.Clone(t.Critical), slices.Clone(t.Tracking)
+	t.Waiting = slices.Clone(t.Waiting)
+}}
+
+// register is the one record that belongs to no tenant: who there is.
+type register struct {
+	Tenants []string `json:"tenants"` // sorted
+}
+
+var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
+
+// Considered reports whether events of kind k are decided on.
+func Considered(k events.Kind) bool {
+	return strings.HasPrefix(string(k), "run.") || k == events.StepFinished || k == events.Error ||
+		k == events.IssueEdited || k == events.ClockTicked
 }
 
 // Apply folds e into s and returns the decisions that it brings: the one on e,
@@ -26,69 +44,117 @@ type mark struct {
 // on what was held until e moved the clock. It fails if the store does, or if the
 // data of e is not of its kind: then nothing changed.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
+	if e.Kind() == events.IssueDecided {
+		return nil, nil
+	}
 	err = s.atomically(func() error {
-		view := s.view(e)
-		view, decisions, err = Fold(view, e, c)
-		if err != nil {
-			return err
-		}
-		s.put(view, e)
-		for _, d := range decisions {
-			marks.edit(s, e.Tenant, markID(e)).Issues = d.Issues
-		}
-		return nil
+		p := &pass{state: s, config: c, hash: c.Hash(), tenant: e.Tenant}
+		err := p.apply(e)
+		decisions = p.decisions
+		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("apply %s %s: %w", e.Kind(), e.ID, err)
 	}
 	return decisions, nil
 }
 
 // Release ends what is held, as the passing of time would, and does nothing
 // else: there will be no more events.
-func (s *State) Release(Config) ([]Decision, error) { return nil, nil }
-
-func markID(e events.Event) string { return e.ID + "\n" + e.Source }
-
-func (s *State) view(e events.Event) View {
-	v := View{Decided: marks.get(s, e.Tenant, markID(e)) != nil}
-	if t := tenants.get(s, e.Tenant, ""); t != nil {
-		v.Tenant = *t
-	}
-	if r := runs.get(s, e.Tenant, e.Run); r != nil {
-		v.Run = *r
-	}
-	if key := StepKey(e); key != "" {
-		if step := steps.get(s, e.Tenant, e.Run+"\n"+key); step != nil {
-			v.Step = *step
+func (s *State) Release(c Config) (decisions []Decision, err error) {
+	err = s.atomically(func() error {
+		r := registers.get(s, "", "")
+		if r == nil {
+			return nil
 		}
-	}
-	if ids := ofRuns.get(s, e.Tenant, e.Run); ids != nil {
-		for _, id := range *ids {
-			v.Issues = append(v.Issues, *all.get(s, e.Tenant, id))
+		for _, tenant := range r.Tenants {
+			p := &pass{state: s, config: c, hash: c.Hash(), tenant: tenant, decisions: decisions}
+			p.release()
+			decisions = p.decisions
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("release: %w", err)
 	}
-	return v
+	return decisions, nil
 }
 
-func (s *State) put(v View, e events.Event) {
-	if v.Tenant.ID != "" {
-		*tenants.edit(s, e.Tenant, "") = v.Tenant
+// pass is the work on one event: on what time does before it, and on itself.
+type pass struct {
+	state     *State
+	config    Config
+	hash      string // of config
+	tenant    string
+	now       time.Time // the tenant's clock; of what time does, when it was due
+	decisions []Decision
+}
+
+// clock returns the tenant's record, to be changed.
+func (p *pass) clock() *Tenant { return tenants.edit(p.state, p.tenant, "") }
+
+func (p *pass) apply(e events.Event) error {
+	considered := Considered(e.Kind())
+	if considered && p.decided(e) {
+		return nil
 	}
-	if v.Run.ID != "" {
-		*runs.edit(s, e.Tenant, e.Run) = v.Run
+	p.register()
+	t := p.clock()
+	if e.Time.After(t.Clock) {
+		t.Clock = e.Time.UTC()
 	}
-	if v.Step.ID != "" {
-		*steps.edit(s, e.Tenant, e.Run+"\n"+v.Step.ID) = v.Step
-	}
-	for _, issue := range v.Issues {
-		*all.edit(s, e.Tenant, issue.ID) = issue
-		ids := ofRuns.get(s, e.Tenant, e.Run)
-		if ids != nil && slices.Contains(*ids, issue.ID) {
-			continue
+	f := p.fold(e, Stamp{At: e.Time.UTC()})
+	p.runDue(f)
+	p.now = t.Clock
+	p.alive(e)
+	if !considered {
+		if len(f.decision.Effects) > 0 {
+			p.give(f)
 		}
-		list := ofRuns.edit(s, e.Tenant, e.Run)
-		*list = append(slices.Clone(*list), issue.ID)
-		slices.Sort(*list)
+		return nil
 	}
+	t.Count++
+	f.stamp.N = t.Count
+	m := marks.edit(p.state, p.tenant, p.markID(e.ID, e.Source))
+	m.Source, m.Seen = e.Source, true
+	if err := f.decide(); err != nil {
+		return err
+	}
+	if f.waits {
+		p.wait(f)
+		return nil
+	}
+	p.give(f)
+	return nil
+}
+
+// register notes that there is the tenant.
+func (p *pass) register() {
+	r := registers.get(p.state, "", "")
+	if r != nil {
+		if _, known := slices.BinarySearch(r.Tenants, p.tenant); known {
+			return
+		}
+	}
+	r = registers.edit(p.state, "", "")
+	i, _ := slices.BinarySearch(r.Tenants, p.tenant)
+	r.Tenants = slices.Insert(r.Tenants, i, p.tenant)
+}
+
+// give completes a decision and takes it among those that the pass brings.
+func (p *pass) give(f *fold) {
+	t := p.clock()
+	f.decision.Effects = append(t.Waiting, f.decision.Effects...)
+	t.Waiting = nil
+	for _, e := range f.decision.Effects {
+		f.touch(e.ID)
+	}
+	f.settleEdits()
+	p.decisions = append(p.decisions, f.finish())
+}
+
+// wait keeps what time did at an event that is held: the next decision has it.
+func (p *pass) wait(f *fold) {
+	t := p.clock()
+	t.Waiting = append(t.Waiting, f.decision.Effects...)
 }

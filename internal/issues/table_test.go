@@ -51,9 +51,9 @@ var rows = []struct {
 		one(issues.Tracking, "", issues.Blocked, "Step CODER failed"),
 	},
 	{
-		"StepFailedInSimpleRunBlocks", untracked,
+		"StepFailedInSimpleRunIsAFailure", untracked,
 		func(h *history) { h.start(nil).step("s1", events.StepFailed, "", nil) },
-		one(issues.Failure, ": step CODER failed", issues.Blocked, "Step CODER failed"),
+		failed("CODER failed: boom", "Step CODER failed"),
 	},
 	{
 		"StepRecovers", all,
@@ -71,7 +71,7 @@ var rows = []struct {
 	},
 	{
 		"FailedRunWithoutSteps", untracked, func(h *history) { h.start(nil).end(false, nil) },
-		one(issues.Failure, " failed", issues.Blocked, "Run failed"),
+		failed("run failed", "The run failed"),
 	},
 	{
 		"RunGoesOnAfterItsEnd", tracked,
@@ -159,6 +159,13 @@ var (
 )
 
 func none(string) []told { return nil }
+
+// failed is a failure that got an issue of its own.
+func failed(title, reason string) func(string) []told {
+	return func(typ string) []told {
+		return []told{{issues.Failure, "GWI: " + typ + " " + title, issues.Open, reason, 0}}
+	}
+}
 
 func one(kind issues.Kind, suffix string, status issues.Status, reason string) func(string) []told {
 	return func(typ string) []told {

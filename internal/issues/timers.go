@@ -3,6 +3,7 @@ package issues
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -101,6 +102,23 @@ func (s *State) readTimers(tenant string, q *queue) {
 	}
 	q.ahead, q.whole = list, len(list) < limit
 	q.skip()
+}
+
+// allTimers returns all timers of the tenant, earliest first.
+func (s *State) allTimers(tenant string) []Timer {
+	q := s.queue(tenant)
+	var list []Timer
+	if s.back != nil {
+		var err error
+		if list, err = s.back.Timers(tenant, forever, math.MaxInt32); err != nil {
+			s.fail(fmt.Errorf("load timers: %w", err))
+			return nil
+		}
+	}
+	list = slices.DeleteFunc(list, func(t Timer) bool { _, changed := q.here[t.ID]; return changed })
+	list = append(list, q.set...)
+	slices.SortFunc(list, Timer.compare)
+	return list
 }
 
 // skip passes over what the store has of timers that changed here.

@@ -107,7 +107,7 @@ func eraseEffect(f *issues.Effect) {
 }
 
 func eraseTexts(i *issues.Issue) {
-	i.Title, i.Description, i.Reason, i.Sources = erasedText, "", erasedIf(i.Reason), nil
+	i.Title, i.Description, i.Reason = erasedText, "", erasedIf(i.Reason)
 }
 
 func erasedIf(text string) string {

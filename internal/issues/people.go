@@ -1,0 +1,153 @@
+package issues
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// What a person may do to an issue.
+const (
+	notPlanned = "not_planned"
+	closedBy   = "closed"
+	reopened   = "reopened"
+	assigned   = "assigned"
+	retitled   = "retitled"
+)
+
+// edit is a person's edit of an issue.
+type edit struct {
+	Action string `json:"action"`
+	By     string `json:"by,omitempty"`
+	At     Stamp  `json:"at"`
+}
+
+// maxEdits bounds the edits that wait for one event.
+const maxEdits = 8
+
+// edited takes in a person's edit. One that names an event waits for it, if it is
+// held or not known yet.
+func (f *fold) edited() error {
+	d, err := events.Payload[events.IssueEditedData](f.event)
+	if err != nil {
+		return fmt.Errorf("read data: %w", err)
+	}
+	e := edit{Action: d.Action, By: clean(d.By, 100), At: f.stamp}
+	switch e.Action {
+	case notPlanned, closedBy, reopened, assigned, retitled:
+	default:
+		f.say("edited", "a person's edit of a kind that decides nothing is recorded")
+		return nil
+	}
+	if d.Issue != "" {
+		f.applyEdit(clean(d.Issue, 64), e) // no id is longer
+		return nil
+	}
+	m := marks.get(f.state, f.tenant, d.Event)
+	if d.Event == "" || m != nil && m.Given {
+		f.applyEdit(m.subject(), e)
+		return nil
+	}
+	f.say("edit waits", "a person's edit waits for what the event comes to")
+	if own := marks.edit(f.state, f.tenant, d.Event); len(own.Edits) < maxEdits {
+		own.Edits = append(own.Edits, e)
+	}
+	return nil
+}
+
+// subject returns the issue that an edit means that names the event.
+func (m *mark) subject() string {
+	if m == nil || len(m.Issues) == 0 {
+		return ""
+	}
+	return m.Issues[0]
+}
+
+// settleEdits notes to which issues the event belongs, and takes in the edits that
+// waited for it.
+func (f *fold) settleEdits() {
+	if !Considered(f.event.Kind()) {
+		return
+	}
+	m := marks.edit(f.state, f.tenant, f.markID(f.event.ID, f.event.Source))
+	m.Given = true
+	for _, id := range append(f.made, f.decision.Occurs...) {
+		if len(m.Issues) < maxItems && !slices.Contains(m.Issues, id) {
+			m.Issues = append(m.Issues, id)
+		}
+	}
+	waiting := m.Edits
+	m.Edits = nil
+	for _, e := range waiting {
+		f.applyEdit(m.subject(), e)
+	}
+}
+
+// applyEdit takes in a person's edit of the issue id.
+func (f *fold) applyEdit(id string, e edit) {
+	issue := all.get(f.state, f.tenant, id)
+	if issue == nil {
+		f.say("edited", "a person's edit is recorded; it names no issue that there is")
+		return
+	}
+	f.touch(id)
+	c := courses.edit(f.state, f.tenant, id)
+	if c.Edit != nil && e.At.before(c.Edit.At) {
+		f.say("late edit", "a later edit of the issue is known")
+		return
+	}
+	by := e.Action + " by " + e.By
+	if e.By == "" {
+		by = e.Action + " by a person"
+	}
+	f.say("people win", fmt.Sprintf("issue %s: %s", id, by))
+	to := issue.Status
+	switch e.Action {
+	case notPlanned, closedBy:
+		to = Closed
+	case reopened:
+		if to, _ = f.facts(c); to == Closed || to == InProgress {
+			to = Open
+		}
+	default:
+		return
+	}
+	c.Edit, c.Reopened = &e, nil
+	f.state.clearTimer(f.tenant, quietKind+"/"+id)
+	if to != issue.Status {
+		f.transition(id, to, sentence(by))
+	}
+	if c.Failure != "" && f.isOpen(id) {
+		f.open(c.Failure, failures.edit(f.state, f.tenant, c.Failure))
+	}
+}
+
+// overruled reports whether a person's edit forbids the issue to move.
+func (f *fold) overruled(issue *Issue, c *course, to Status, why motive) bool {
+	switch {
+	case c.Edit == nil:
+		return false
+	case f.notPlanned(c):
+		f.say("people win", fmt.Sprintf("issue %s was closed as not planned: counted only", issue.ID))
+		f.decision.Flip = fmt.Sprintf("%s since then", formatDuration(f.config.NotPlanned))
+		return true
+	case c.Edit.Action == reopened && to == Closed:
+		f.say("people win", fmt.Sprintf("a person reopened issue %s: it is theirs to close", issue.ID))
+		f.decision.Flip = "nobody who reopened it"
+		return true
+	case c.Edit.Action == reopened:
+		return false
+	case issue.Status == Closed && !((why.failure || why.recurs) && why.run != nil && why.run.First.After(c.Edit.At.At)):
+		f.say("people win", fmt.Sprintf("a person closed issue %s: only a failure of a later run reopens it", issue.ID))
+		f.decision.Flip = "a failure of a run that started later"
+		return true
+	}
+	c.Edit = nil // what came later is the machine's again
+	return false
+}
+
+// notPlanned reports whether a person wants no more of an issue for now.
+func (f *fold) notPlanned(c *course) bool {
+	return c != nil && c.Edit != nil && c.Edit.Action == notPlanned && f.stamp.At.Before(c.Edit.At.At.Add(f.config.NotPlanned))
+}

@@ -1,0 +1,60 @@
+package issues
+
+import (
+	"fmt"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// LabelStalled is the label of an issue whose work was not heard of for long.
+const LabelStalled = "stalled"
+
+// watch looks after a lineage that has an issue, unless it does already.
+func (f *fold) watch(lineage string) {
+	l := lineages.edit(f.state, f.tenant, lineage)
+	if l.Watched {
+		return
+	}
+	l.Watched = true
+	f.state.setTimer(f.tenant, stallKind+"/"+lineage, l.Seen.Add(f.config.Stalled))
+}
+
+// alive notes that something was heard of the lineage of an event's run, if the
+// run is known.
+func (p *pass) alive(e events.Event) {
+	if kind := e.Kind(); e.Run == "" || kind == events.Custom || kind == events.ClockTicked {
+		return
+	}
+	run := runs.get(p.state, p.tenant, e.Run)
+	if run == nil {
+		return
+	}
+	id := p.lineageOf(run)
+	if l := lineages.get(p.state, p.tenant, id); l != nil && e.Time.After(l.Seen) {
+		lineages.edit(p.state, p.tenant, id).Seen = e.Time.UTC()
+	}
+}
+
+// stall labels the issue of a lineage that nothing was heard of for long although
+// its work has not ended. It looks again if something was.
+func (f *fold) stall(id string) {
+	id = f.resolve(id)
+	l := lineages.get(f.state, f.tenant, id)
+	if l == nil {
+		return
+	}
+	lineages.edit(f.state, f.tenant, id).Watched = false
+	if !f.isOpen(l.Issue) {
+		return
+	}
+	if quiet := l.Seen.Add(f.config.Stalled); quiet.After(f.now) {
+		f.watch(id)
+		return
+	}
+	if l.ended() && !l.Finished.before(l.Started) {
+		return
+	}
+	if f.label(l.Issue, LabelStalled) {
+		f.say("stalled", fmt.Sprintf("nothing was heard of issue %s for %s", l.Issue, formatDuration(f.config.Stalled)))
+	}
+}

@@ -74,6 +74,7 @@ type space struct {
 	ready       bool
 	last        time.Time          // when the latest round of calls ended
 	failed      map[string]refusal // what bd did not take, by issue
+	refused     map[string]bool    // the issues that bd would not have in this round
 }
 
 // NewBD returns the backend that calls bd. Close opts.DB after its last use.

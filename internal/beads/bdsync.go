@@ -83,6 +83,7 @@ func (b *BD) round(ctx context.Context, sp *space, ids []string) error {
 	if err != nil || len(todo) == 0 {
 		return err
 	}
+	sp.refused = make(map[string]bool)
 	if err := b.write(ctx, sp, todo, known); err != nil {
 		return err
 	}
@@ -199,7 +200,9 @@ func (b *BD) judge(ctx context.Context, sp *space, todo, rest []row) error {
 		if f.record != record {
 			f = refusal{record: record}
 		}
-		f.times++
+		if sp.refused[id] {
+			f.times++
+		}
 		sp.failed[id] = f
 		if f.times >= patience {
 			b.logger.WarnContext(ctx, "bd does not take an issue as it is", "issue", id, "tries", f.times)

@@ -61,7 +61,7 @@ func (r row) lacks(theirs Issue) (l lacks) {
 // lack.
 func (b *BD) write(ctx context.Context, sp *space, todo []row, known map[string]shown) error {
 	var fresh []Issue
-	var moves, links []string
+	var moves, links []command
 	var rest []func() error
 	for _, r := range todo {
 		theirs, ok := known[r.issue.ID]
@@ -78,11 +78,11 @@ func (b *BD) write(ctx context.Context, sp *space, todo []row, known map[string]
 			continue
 		}
 		if l.status {
-			moves = append(moves, move(r.issue))
+			moves = append(moves, command{r.issue.ID, move(r.issue)})
 		}
 		for _, d := range l.dependencies {
 			if ids := []string{d.Issue, d.DependsOn}; isWord(d.Type) && isWord(ids[0]) && isWord(ids[1]) {
-				links = append(links, fmt.Sprintf("dep add %s %s %s", d.Issue, d.DependsOn, d.Type))
+				links = append(links, command{r.issue.ID, fmt.Sprintf("dep add %s %s %s", d.Issue, d.DependsOn, d.Type)})
 			}
 		}
 		rest = append(rest, func() error { return b.amend(ctx, sp, r.issue, l) })
@@ -101,6 +101,9 @@ func (b *BD) write(ctx context.Context, sp *space, todo []row, known map[string]
 	}
 	return nil
 }
+
+// command is a line of bd batch about an issue.
+type command struct{ issue, text string }
 
 // move returns the command of bd batch that gives i its status.
 func move(i Issue) string {
@@ -143,7 +146,7 @@ func (b *BD) create(ctx context.Context, sp *space, fresh []Issue) error {
 		return fmt.Errorf("bd import: database is busy: %w", ErrTransient)
 	}
 	if len(fresh) == 1 {
-		b.logger.WarnContext(ctx, "bd refused to import an issue", "issue", fresh[0].ID, "code", a.code)
+		b.refused(ctx, sp, fresh[0].ID, a)
 		return nil // what is not there will be missed
 	}
 	for _, i := range fresh { // one of them spoils the others
@@ -156,11 +159,14 @@ func (b *BD) create(ctx context.Context, sp *space, fresh []Issue) error {
 
 // batch runs commands in one transaction, or if one of them is refused, each in
 // its own.
-func (b *BD) batch(ctx context.Context, sp *space, commands []string) error {
+func (b *BD) batch(ctx context.Context, sp *space, commands []command) error {
 	if len(commands) == 0 {
 		return nil
 	}
-	content := []byte(strings.Join(commands, "\n") + "\n")
+	var content []byte
+	for _, c := range commands {
+		content = append(append(content, c.text...), '\n')
+	}
 	a, err := b.withFile(sp, content, func(path string) (answer, error) {
 		return b.call(ctx, sp.dir, "batch", "--json", "--file="+path)
 	})
@@ -171,11 +177,11 @@ func (b *BD) batch(ctx context.Context, sp *space, commands []string) error {
 		return fmt.Errorf("bd batch: database is busy: %w", ErrTransient)
 	}
 	if len(commands) == 1 {
-		b.logger.WarnContext(ctx, "bd refused a change", "code", a.code)
+		b.refused(ctx, sp, commands[0].issue, a)
 		return nil
 	}
 	for _, c := range commands {
-		if err := b.batch(ctx, sp, []string{c}); err != nil {
+		if err := b.batch(ctx, sp, []command{c}); err != nil {
 			return err
 		}
 	}
@@ -199,12 +205,12 @@ func (b *BD) amend(ctx context.Context, sp *space, i Issue, l lacks) error {
 		args = append(args, "--add-label="+label)
 	}
 	if len(args) > 2 {
-		if err := b.told(ctx, i.ID)(b.call(ctx, sp.dir, append(args, "--", i.ID)...)); err != nil {
+		if err := b.told(ctx, sp, i.ID)(b.call(ctx, sp.dir, append(args, "--", i.ID)...)); err != nil {
 			return err
 		}
 	}
 	for _, c := range l.comments {
-		err := b.told(ctx, i.ID)(b.withFile(sp, []byte(c.Text), func(path string) (answer, error) {
+		err := b.told(ctx, sp, i.ID)(b.withFile(sp, []byte(c.Text), func(path string) (answer, error) {
 			return b.call(ctx, sp.dir, "comments", "add", "--json", "--author="+c.Author, "--file="+path, "--", i.ID)
 		}))
 		if err != nil {
@@ -220,7 +226,7 @@ func (b *BD) remove(ctx context.Context, sp *space, id string) error {
 	if err := b.unlink(ctx, sp.tenant, id); err != nil {
 		return fmt.Errorf("%w: %w", ErrTransient, err)
 	}
-	return b.told(ctx, id)(b.call(ctx, sp.dir, "delete", "--force", "--json", "--", id))
+	return b.told(ctx, sp, id)(b.call(ctx, sp.dir, "delete", "--force", "--json", "--", id))
 }
 
 func (b *BD) unlink(ctx context.Context, tenant, id string) error {
@@ -252,7 +258,7 @@ func (b *BD) unlink(ctx context.Context, tenant, id string) error {
 
 // told makes an error of an answer that is one for now; what is refused is missed
 // later.
-func (b *BD) told(ctx context.Context, id string) func(answer, error) error {
+func (b *BD) told(ctx context.Context, sp *space, id string) func(answer, error) error {
 	return func(a answer, err error) error {
 		switch {
 		case err != nil || a.fine():
@@ -260,9 +266,15 @@ func (b *BD) told(ctx context.Context, id string) func(answer, error) error {
 		case a.isBusy():
 			return fmt.Errorf("bd %s: database is busy: %w", a.command, ErrTransient)
 		}
-		b.logger.WarnContext(ctx, "bd refused a change", "issue", id, "command", a.command, "code", a.code)
+		b.refused(ctx, sp, id, a)
 		return nil
 	}
+}
+
+// refused notes that bd would not have an issue as it is to be.
+func (b *BD) refused(ctx context.Context, sp *space, issue string, a answer) {
+	sp.refused[issue] = true
+	b.logger.WarnContext(ctx, "bd refused a change", "issue", issue, "command", a.command, "code", a.code)
 }
 
 // fine reports whether bd did what it was to do. That there was nothing to do is

@@ -25,6 +25,7 @@ type life struct {
 	close func(t *testing.T)
 	seen  func(t *testing.T, tenant string) map[string]beads.Issue // as people find it
 	edit  func(t *testing.T, tenant, id string, e beads.Edit)      // as people do it
+	run   func(t *testing.T, tenant string, args ...string) []byte // of bd, as people
 }
 
 // write brings the workspaces up to date.
@@ -192,18 +193,30 @@ func openStandIn(t *testing.T, dir string) life {
 func openBD(t *testing.T, dir, path string, env ...string) life {
 	t.Helper()
 	r := open(t, dir)
-	spaces := filepath.Join(dir, "workspaces")
-	b, err := beads.NewBD(beads.BDOptions{Path: path, Dir: spaces, DB: r.db, Pace: time.Millisecond, Env: env})
+	b, err := beads.NewBD(beads.BDOptions{Path: path, Dir: filepath.Join(dir, "workspaces"), DB: r.db, Pace: time.Millisecond, Env: env})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run := func(t *testing.T, tenant string, args ...string) []byte {
+	l := lifeOf(b, dir, path, env...)
+	l.close = func(t *testing.T) {
+		t.Helper()
+		if err := r.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l
+}
+
+// lifeOf is how people use the workspaces of b: by calls of bd.
+func lifeOf(b *beads.BD, dir, path string, env ...string) life {
+	l := life{backend: b}
+	l.run = func(t *testing.T, tenant string, args ...string) []byte {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, args...)
-		cmd.Dir = filepath.Join(spaces, tenant)
+		cmd.Dir = filepath.Join(dir, "workspaces", tenant)
 		cmd.Env = append(append(os.Environ(), env...), "BD_JSON_ENVELOPE=1", "BD_DISABLE_METRICS=1", "BEADS_DIR="+filepath.Join(cmd.Dir, ".beads"))
 		out, err := cmd.Output()
 		if err != nil {
@@ -211,39 +224,31 @@ func openBD(t *testing.T, dir, path string, env ...string) life {
 		}
 		return out
 	}
-	return life{
-		backend: b,
-		close: func(t *testing.T) {
-			t.Helper()
-			if err := r.db.Close(); err != nil {
+	l.seen = func(t *testing.T, tenant string) map[string]beads.Issue {
+		t.Helper()
+		return parseAll(t, l.run(t, tenant, "export"))
+	}
+	l.edit = func(t *testing.T, tenant, id string, e beads.Edit) {
+		t.Helper()
+		switch e.Action {
+		case beads.ActionRetitled:
+			l.run(t, tenant, "update", id, "--title="+e.Value)
+		case beads.ActionAssigned:
+			l.run(t, tenant, "update", id, "--assignee="+e.Value)
+		case beads.ActionReopened:
+			l.run(t, tenant, "reopen", id)
+		case beads.ActionClosed, beads.ActionNotPlanned:
+			l.run(t, tenant, "close", id, "--reason="+closingReason(e))
+		case "":
+			l.run(t, tenant, "update", id, "--description="+e.Value)
+		default: // an issue of their own
+			own := filepath.Join(dir, "own.jsonl")
+			line := `{"id":"` + id + `","title":"` + e.Value + `","status":"open","priority":2,"issue_type":"bug"}`
+			if err := os.WriteFile(own, []byte(line+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		},
-		seen: func(t *testing.T, tenant string) map[string]beads.Issue {
-			t.Helper()
-			return parseAll(t, run(t, tenant, "export"))
-		},
-		edit: func(t *testing.T, tenant, id string, e beads.Edit) {
-			t.Helper()
-			switch e.Action {
-			case beads.ActionRetitled:
-				run(t, tenant, "update", id, "--title="+e.Value)
-			case beads.ActionAssigned:
-				run(t, tenant, "update", id, "--assignee="+e.Value)
-			case beads.ActionReopened:
-				run(t, tenant, "reopen", id)
-			case beads.ActionClosed, beads.ActionNotPlanned:
-				run(t, tenant, "close", id, "--reason="+closingReason(e))
-			case "":
-				run(t, tenant, "update", id, "--description="+e.Value)
-			default: // an issue of their own
-				own := filepath.Join(dir, "own.jsonl")
-				line := `{"id":"` + id + `","title":"` + e.Value + `","status":"open","priority":2,"issue_type":"bug"}`
-				if err := os.WriteFile(own, []byte(line+"\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				run(t, tenant, "import", own)
-			}
-		},
+			l.run(t, tenant, "import", own)
+		}
 	}
+	return l
 }

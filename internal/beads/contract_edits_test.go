@@ -245,7 +245,9 @@ func checkLostInBetween(t *testing.T, open opener) {
 	}
 	l.close(t)
 	l = open(t, dir)
-	if r, ok := l.backend.(interface{ Recover(ctx context.Context) error }); ok {
+	if r, ok := l.backend.(interface {
+		Recover(ctx context.Context) error
+	}); ok {
 		if err := r.Recover(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -15,6 +18,15 @@ import (
 func backgroundForTheStandIn() context.Context { return context.Background() }
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
+
+// startChild starts a process that outlives this one, unless the group is ended,
+// and notes its id.
+func startChild(dir string) {
+	child := exec.Command("sleep", "3600")
+	if child.Start() == nil {
+		_ = os.WriteFile(filepath.Join(dir, "child"), []byte(strconv.Itoa(child.Process.Pid)), 0o600)
+	}
+}
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 

@@ -66,6 +66,9 @@ func standIn(orders string, args []string) int {
 		fmt.Fprintln(f, args[0])
 		_ = f.Close()
 	}
+	if own, err := os.ReadFile(filepath.Join(c.dir, "orders")); err == nil { // for this workspace
+		c.orders = strings.TrimSpace(string(own))
+	}
 	values := []string{"file", "id", "title", "description", "add-label", "author", "reason", "assignee", "status", "prefix"}
 	literal := false
 	for n := 0; n < len(args); n++ {
@@ -102,6 +105,7 @@ func (c *cli) run() int {
 	case c.is(orderDeaf), c.is(orderHang):
 		if c.is(orderDeaf) {
 			ignoreTerm()
+			startChild(c.dir)
 		}
 		time.Sleep(time.Hour)
 	case c.args[0] == "init":
@@ -260,7 +264,7 @@ func (c *cli) show() int {
 		list = append(list, issue)
 	}
 	if list == nil && !c.is(orderForget) {
-		fmt.Println(`{"schema_version":1,"data":{"error":"no issues found matching the provided IDs"}}`)
+		c.answer(map[string]any{"error": "no issues found matching the provided IDs"})
 		return 1
 	}
 	if list == nil {

@@ -1,0 +1,154 @@
+package beads_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hooktrail/hooktrail/internal/beads"
+)
+
+// model is what the issues of a workspace are to be like.
+type model map[string]*want
+
+type want struct {
+	Status   beads.Status
+	Comments []string
+	Labels   []string
+	Links    []string
+}
+
+// step asks for one more change, of an issue of the model or of a new one.
+func (m model) step(t *testing.T, w beads.Backend, n int) {
+	t.Helper()
+	ctx, when := t.Context(), at(n+1)
+	id := fmt.Sprintf("ht-%02d", n%20)
+	was := m[id]
+	if was == nil {
+		m[id] = &want{Status: beads.Open, Labels: []string{"hooktrail", "tracking"}}
+		if err := w.Ensure(ctx, task(id)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	var err error
+	switch n / 20 % 5 {
+	case 0:
+		text := fmt.Sprintf("note %d", n)
+		was.Comments = append(was.Comments, text)
+		err = w.Note(ctx, beads.Comment{Issue: id, Author: "hooktrail", Text: text, CreatedAt: when})
+	case 1:
+		was.Status = beads.Blocked
+		err = w.Transition(ctx, beads.Transition{Issue: id, To: beads.Blocked, At: when, Reopen: true})
+	case 2:
+		if len(was.Links) == 0 {
+			target := fmt.Sprintf("ht-%02d", (n+1)%20)
+			was.Links = append(was.Links, target)
+			err = w.Link(ctx, beads.Dependency{Issue: id, DependsOn: target, Type: "discovered-from", CreatedAt: when})
+		}
+	case 3:
+		was.Status = beads.Closed
+		err = w.Transition(ctx, beads.Transition{Issue: id, To: beads.Closed, At: when, Reason: "done"})
+	case 4:
+		if len(was.Labels) == 2 {
+			was.Labels = []string{"flapping", "hooktrail", "tracking"}
+			err = w.Label(ctx, id, "flapping", when)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check compares what people find with the model.
+func (m model) check(t *testing.T, l life) {
+	t.Helper()
+	got := make(model)
+	for id, i := range l.seen(t, "acme") {
+		found := &want{Status: i.Status, Labels: i.Labels}
+		for _, c := range i.Comments {
+			found.Comments = append(found.Comments, c.Text)
+		}
+		for _, d := range i.Dependencies {
+			found.Links = append(found.Links, d.DependsOn)
+		}
+		got[id] = found
+	}
+	order := cmpopts.SortSlices(strings.Compare)
+	if diff := cmp.Diff(m, got, cmpopts.EquateEmpty(), order); diff != "" {
+		t.Errorf("issues (-asked for +found):\n%s", diff)
+	}
+	if edits := mustEdits(t, l.backend.Workspace("acme")); len(edits) != 0 {
+		t.Errorf("own writes are taken for a person's: %+v", edits)
+	}
+}
+
+// TestBD_KilledAtRandomPoints kills bd before, while and after it stores
+// something, again and again: no issue is there twice, lost, or in a wrong state.
+func TestBD_KilledAtRandomPoints(t *testing.T) {
+	const kills = 80
+	d := openDesk(t)
+	w := d.backend.Workspace("acme")
+	m := make(model)
+	began := time.Now()
+	killed := 0
+	for n := 0; killed < kills; n++ {
+		if time.Since(began) > 2*time.Minute {
+			t.Fatalf("%d kills in two minutes, want %d", killed, kills)
+		}
+		m.step(t, w, n)
+		if n%5 != 0 {
+			continue
+		}
+		d.order(t, orderRandom)
+		for range 6 {
+			err := d.backend.Export(t.Context())
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, beads.ErrTransient) {
+				t.Fatal(err)
+			}
+			killed += strings.Count(err.Error(), "ended by a signal")
+		}
+	}
+	d.order(t, "")
+	d.write(t)
+	m.check(t, d.life)
+	t.Logf("%d kills in %v", killed, time.Since(began).Round(time.Millisecond))
+}
+
+// TestBD_StoppedAtRandomPoints stops the calls themselves at random times, and
+// starts the backend again.
+func TestBD_StoppedAtRandomPoints(t *testing.T) {
+	const stops = 25
+	dir := t.TempDir()
+	m := make(model)
+	stopped := 0
+	l := openStandIn(t, dir)
+	for n := 0; stopped < stops && n < 1000; n++ {
+		m.step(t, l.backend.Workspace("acme"), n)
+		if n%4 != 0 {
+			continue
+		}
+		if err := l.backend.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(60_000))*time.Microsecond)
+		if err := l.backend.Export(ctx); err != nil {
+			stopped++
+		}
+		cancel()
+		l.close(t)
+		l = openStandIn(t, dir)
+	}
+	l.write(t)
+	m.check(t, l)
+}

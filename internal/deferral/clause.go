@@ -76,7 +76,7 @@ func (r *reader) clausesOf(s part, items []string) []string {
 
 // in finds the cue in a clause, unless something takes it back.
 func (c cue) in(words []word) (span, bool) {
-	lead, spoken := speaker(words)
+	lead := speaker(words)
 	for at := 0; at <= len(words); at++ {
 		for _, p := range c.say {
 			s, ok := p.match(words, at)
@@ -87,7 +87,7 @@ func (c cue) in(words []word) (span, bool) {
 			if s.from < 0 {
 				s.from, s.to = s.end, len(words)
 			}
-			if c.first && !lead[at] || c.spoken && !spoken[at] || c.takenBack(words, s) {
+			if c.first && !lead[at] || c.takenBack(words, s) {
 				continue
 			}
 			return s, true
@@ -97,21 +97,24 @@ func (c cue) in(words []word) (span, bool) {
 }
 
 // speaker returns where in words a predicate of the speaker may begin: at the
-// start, or behind "I" and "we"; spoken where that, or a conjunction, is said.
-func speaker(words []word) (lead, spoken map[int]bool) {
-	lead, spoken = make(map[int]bool), make(map[int]bool)
+// start, or behind "I" and "we".
+func speaker(words []word) (lead map[int]bool) {
+	lead = make(map[int]bool)
 	i := 0
-	for i < len(words) && (conjunctions[words[i].text] || sets["speaker"][words[i].text] || words[i].text == "the" && i+1 < len(words) && words[i+1].text == "agent") {
-		spoken[i+1] = words[i].text != "the"
+	if len(words) > 1 && words[0].text == "the" && sets["speaker"][words[1].text] {
+		i = 1
+	}
+	for i < len(words) && (conjunctions[words[i].text] || sets["speaker"][words[i].text] || sets["meant"][words[i].text]) {
+		lead[i+1] = true
 		i++
 	}
 	lead[i] = true
 	for j, w := range words {
 		if w.text == "i" || w.text == "we" {
-			lead[j+1], spoken[j+1] = true, true
+			lead[j+1] = true
 		}
 	}
-	return lead, spoken
+	return lead
 }
 
 // takenBack reports whether the words around s deny it, say that it is done, or
@@ -124,14 +127,18 @@ func (c cue) takenBack(words []word, s span) bool {
 	if !c.first && slices.ContainsFunc(before[lastAnd(before):], func(w word) bool { return sets["gone"][w.text] && !w.glued }) {
 		return true
 	}
-	if c.spoken && !isObject(words[s.end:]) {
+	if c.plain && !isObject(words[s.end:]) || isScope(words[s.start:]) {
 		return true
 	}
 	after := words[s.end-1:] // the verb may be the end of the cue
-	if i := slices.IndexFunc(after, func(w word) bool { return until[w.text] }); i >= 0 {
-		after = after[:i]
-	}
-	return found(finished, after)
+	return found(finished, after[:untilReason(after)])
+}
+
+// isScope reports whether words only say how far the work went: "did not add any
+// dependency". To add no test is another matter.
+func isScope(words []word) bool {
+	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
+	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
 // denied reports whether words deny what follows them.
@@ -148,7 +155,15 @@ func denied(words []word) bool {
 // are computed" puts nothing off.
 func isObject(words []word) bool {
 	return (len(words) == 0 || !prepositions[words[0].text]) &&
-		!slices.ContainsFunc(words, func(w word) bool { return adjective[w.text] })
+		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
+}
+
+// untilReason returns how many words there are before another matter begins.
+func untilReason(words []word) int {
+	if i := slices.IndexFunc(words, func(w word) bool { return until[w.text] }); i >= 0 {
+		return i
+	}
+	return len(words)
 }
 
 // lastAnd returns where words go on behind the last "and": in "fixed a and
@@ -176,6 +191,9 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 		from, to = s.from, s.to
 	case subject:
 		from, to = all[i].from, s.start
+		if from == to && i > 0 {
+			from, to = all[i-1].from, all[i-1].to // "circuit breaking: deferred"
+		}
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {

@@ -15,8 +15,8 @@ type cue struct {
 	take take
 	// first: nothing stands before it but who speaks ("I", "we", nobody).
 	first bool
-	// spoken: it follows who speaks, or a conjunction.
-	spoken bool
+	// plain: what follows has to be the object, and not the noun of an adjective.
+	plain bool
 	// counted: with a number before it, it is the outcome of a test run.
 	counted bool
 	say     []phrase
@@ -29,8 +29,9 @@ var putOff = []cue{
 		have|had? punted on?
 		<aux>? to skip|defer|postpone
 		have|had? chose|chosen|decided to skip|defer|postpone
-		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped ^ <det>
-		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped ^ <working>
+		did|have not have|had|get|find|found the|any|enough? time|chance|capacity to|for
+		todo ^ <work>
+		no time to|for
 		left|leave|leaving out
 		ran out of time before|to|for|on
 		did|have|could not yet? get|got|gotten|around to
@@ -40,13 +41,21 @@ var putOff = []cue{
 		have not yet? ^ <worked>
 		still needs|need|have|has to
 		needs|need to ^ <work> further|later`)},
-	{take: object, spoken: true, say: phrases(`
-		have|had? intentionally|deliberately|explicitly? deferred|postponed|parked|shelved|skipped`)},
+	{take: object, first: true, plain: true, say: phrases(`
+		have|had? <meant>? parked|shelved|skipped|descoped|deprioritized|deprioritised|tabled
+		<meant>? deferred|postponed ^ <det>
+		<meant>? deferred|postponed ^ <working>`)},
+	{take: object, plain: true, say: phrases(`
+		i|we|and|but|have|had <meant>? deferred|postponed`)},
 	{take: object, say: phrases(`
 		we will|would still? need|have to
-		a|an? follow up|ups|followup work? is|are|will|would be? needed|required|necessary to|for
-		a|an? followup is|are|will|would be? needed|required|necessary to|for
-		next step|steps is|are|will|would|could|should be? to?
+		follow up|ups|followup work? is|are|will|would? be? needed|required|necessary to|for
+		followup|followups is|are|will|would? be? needed|required|necessary to|for
+		follow|followup|later|future|separate|subsequent up? <change> should|will|could|can|must|would|might
+		someone|somebody should|must|needs|has to?
+		out of scope … is|are
+		left|leave|leaving a|the note|reminder|comment|ticket to
+		next step|steps is|are|will|would|could|should|include|includes|included be? to?
 		remaining|outstanding|open work|tasks|items|steps|pieces includes|include|is|are|involves to?
 		what|all remains|is is|are|left to?
 		it remains to
@@ -55,7 +64,7 @@ var putOff = []cue{
 		filed|opened|created follow up <change> … to`)},
 	{take: subject, say: phrases(`
 		<be> left out
-		has|have? <be> still|currently|also|explicitly|intentionally|clearly|therefore|thus? deferred|postponed|punted|parked|shelved
+		has|have? <be> still|currently|also|explicitly|intentionally|clearly|therefore|thus? deferred|postponed|punted|parked|shelved|descoped|deprioritized|deprioritised|tabled|backlogged
 		has|have? <be> still|currently|also|explicitly|intentionally|clearly|therefore|considered? out of scope
 		felt|seemed|feels|seems|looked out of scope
 		has|have? <be> well|clearly? outside|beyond of? the? scope
@@ -68,17 +77,19 @@ var putOff = []cue{
 		has|have? <be> still needed|required|missing|outstanding|unfinished|pending|open|todo|tbd
 		is|are missing|pending|outstanding $
 		deferred|postponed|punted $
-		remains|remain to be <worked>
+		remains|remain|is|are to be <worked>
 		remains|remain undone|unfinished|outstanding|todo`)},
 	{take: subject, counted: true, say: phrases(`
-		was|were intentionally|deliberately|also? skipped
+		was|were <meant>? skipped
+		is|are skipped|disabled|ignored for now
 		has|have been skipped`)},
 	{take: gap, say: phrases(`
 		left|leaving|leave … for later|another|future|now
 		left|leaving|leave … for|to|until a|an? <later> <change>
 		left|leaving|leave … for|to|until the <later> <change>
 		left|leaving|leave … for|to|until|as a|an? follow|followup
-		left|leaving|leave … as an exercise|todo
+		left|leaving|leave … as a|an? exercise|todo
+		left|leaving|leave … to|for someone|somebody|others
 		moved|put|putting|added|moving … to|on|in the backlog
 		moved|put|putting|added|moving … on hold|ice`)},
 	{take: gap, first: true, say: phrases(`
@@ -94,17 +105,25 @@ var putOff = []cue{
 		<modal> still? be <any>? <worked> … in|with|as|to a|an? <later> <change>
 		<modal> still? be <any>? <worked> … in|with|as|to the <later> <change>
 		<modal> still? be <any>? <worked> … in|with|as|to a|an? follow|followup
+		<modal> … in|as|with a|an? follow|followup
+		<modal> … in|as|with|to a|an? <later> <unit>
 		<modal> come|follow|land|go in|with a|an? <later> <change>`)},
 	{take: whole, say: phrases(`
 		needs|need|requires|require|deserves|deserve|wants|warrants a|an? small|separate|proper|dedicated? follow|followup
 		follow up|ups|followup work? is|are needed|required|necessary
-		left|leaving|leave|added|adding|add|put|kept|have a|an? todo|fixme|todos
+		left|leaving|leave|added|adding|add|put|kept|have a|an|some? todo|todos|fixme|fixmes comment|marker|note? for|to|in|at|about|on|where
+		left|leaving|leave a|an|some todo|todos|fixme|fixmes
 		there is|are still? an|some? todo|todos
 		still a|an? todo|todos
 		still to do $
 		still needs|need|requires|require <any>
 		needs|need|requires some|more|further|additional work|investigation|testing|attention|thought
 		needs|need|has|have to be <worked>
+		work|tests|docs|documentation|migration|rollout|deployment|cleanup|implementation|support pending $
+		still … work to do
+		has|have|will|must have? to? wait for|until
+		<modal> follow $
+		task|job|topic|matter|something for a|an|the|another <later>
 		remaining|other|rest … still
 		remaining|rest … <modal> … later|separately
 		remaining … tracked
@@ -158,6 +177,8 @@ var (
 	// until ends what finished is looked for in.
 	until = set("until because as since once if when after before unless for so")
 	// adjective tells "deferred tax assets are computed" from "deferred it".
-	adjective    = set("now supports works run runs is are")
+	adjective = set("now supports support works work run runs is are was were has have get gets can will")
+	// expected is what a step is expected to come with.
+	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

@@ -104,7 +104,14 @@ func (r *reader) sentences(l line) {
 		if offers(s) {
 			continue
 		}
-		r.items = r.clausesOf(s, r.items)
+		items := r.clausesOf(s, nil)
+		if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
+			r.open, r.listed = &r.labels[0], false // "I did not get to these:"
+			continue
+		}
+		for _, item := range items {
+			r.items = appendItem(r.items, item)
+		}
 	}
 }
 

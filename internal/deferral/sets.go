@@ -28,10 +28,12 @@ var sets = map[string]map[string]bool{
 	"be":         set("is are was were be been being gets got remains remain"),
 	"modal":      set("will would should can could must may might shall needs need"),
 	"later":      set("later future separate subsequent another different dedicated next following"),
-	"change":     set("pr prs mr cl change changes commit pass task issue issues ticket tickets patch release version iteration step run session sprint branch round day time follow followup phase milestone"),
+	"change":     set("up ups pr prs mr mrs cl change changes commit pass task issue issues ticket tickets patch release version iteration step steps run session sessions iterations releases sprints sprint branch round day time follow followup phase milestone"),
 	"det":        set("the a an all any this that these those it them some most both each every its our my to until for on one two three support tests docs documentation"),
 	"aux":        set("is are was were has have had do does did be been"),
 	"unfinished": set("committed done implemented finished merged built tested migrated deployed pushed wired integrated"),
+	"meant":      set("intentionally deliberately explicitly purposely also therefore currently still"),
+	"unit":       set("pr prs mr change changes changeset commit task issue ticket patch"),
 	"number":     set("one two three four five six seven eight nine ten some several"),
 	"gone": set(`added addressed applied cleaned cleared closed completed converted deleted dealt done dropped eliminated
 		finished fixed handled implemented merged migrated picked ported processed removed replaced resolved rewritten

@@ -20,7 +20,7 @@ type course struct {
 	Reopened []time.Time `json:"reopened,omitempty"` // by failures, lately
 	Heard    time.Time   `json:"heard,omitzero"`     // the latest fact about it
 	Edit     *edit       `json:"edit,omitempty"`     // the latest of a person's that says where it stands
-	Edited   time.Time   `json:"edited,omitzero"`    // when a person edited it last
+	Titled   Stamp       `json:"titled,omitzero"`    // when a person gave it its title
 }
 
 var courses = table[course]{"course", func(c *course) { c.Reopened = slices.Clone(c.Reopened) }}

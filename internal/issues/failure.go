@@ -79,6 +79,9 @@ func (f *fold) fail(why cause) {
 			f.say("inhibited", "the run's end is part of the failure of its step")
 			in = in.partOf(first)
 		}
+	} else if whole := run.Whole; whole.Failure != "" && f.takes(failures.edit(f.state, f.tenant, whole.Failure)) {
+		f.say("inhibited", "the run's end has an issue already, and the step is part of it")
+		in = in.partOf(whole)
 	} else {
 		run.fails(Failing{in.Failure, in.Scope, in.Step, in.At})
 	}
@@ -208,6 +211,9 @@ func (f *fold) raise(in incident, critical bool) {
 	if fl.Issue != "" && !f.outlived(fl.Issue) {
 		f.recur(in)
 		return
+	}
+	if in.Step == "" {
+		runs.edit(f.state, f.tenant, in.Run).Whole = Failing{in.Failure, in.Scope, in.Step, in.At}
 	}
 	before := fl.Issue
 	if before != "" {

@@ -32,6 +32,9 @@ const (
 	Digest   Kind = "digest"   // lists what there was no room for
 )
 
+// maxTitle bounds the runes of a title, as Beads does.
+const maxTitle = 500
+
 // Issue is an issue as the heuristics know it.
 type Issue struct {
 	ID          string    `json:"id"`

@@ -100,9 +100,21 @@ func (f *fold) place(run *Run) {
 		l.Seen = f.stamp.At
 	}
 	if run.Parent == "" {
-		l.Root, l.Type = run.ID, run.Type
+		l.lead(run)
 	}
 }
+
+// lead makes run, which is nobody's child, the root. Until one is heard of, child
+// runs stand for it.
+func (l *Lineage) lead(run *Run) {
+	if l.Root == "" {
+		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, Stamp{}, Stamp{}, false
+	}
+	l.Root, l.Type = run.ID, run.Type
+}
+
+// leads reports whether the lineage is where run is.
+func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
 // home returns the lineage in which run belongs, as far as is known.
 func (f *fold) home(run *Run) string {
@@ -194,7 +206,7 @@ func (r Role) failing() bool { return r.Done.before(r.Failed) }
 
 // starts takes in that a run started.
 func (l *Lineage) starts(run *Run, stamp Stamp) {
-	if run.Parent == "" {
+	if l.leads(run) {
 		l.Started = l.Started.later(stamp)
 	}
 }
@@ -205,7 +217,7 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	if status == events.StepPending {
 		return
 	}
-	if run.Parent == "" {
+	if l.leads(run) {
 		l.Worked = l.Worked.later(stamp)
 	}
 	id := stepID(run.ID, step)
@@ -243,6 +255,8 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 		} else {
 			r.Failed = r.Failed.later(stamp)
 		}
+	}
+	if !l.leads(run) {
 		return
 	}
 	if success {

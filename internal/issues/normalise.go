@@ -20,7 +20,7 @@ var varying = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
 	regexp.MustCompile(`\b\d\d:\d\d(:\d\d([.,]\d+)?)?\b`),
-	regexp.MustCompile(`\d+([.,]\d+)? ?(ns|µs|us|ms|s|m|h|d|secs?|seconds?|mins?|minutes?|hours?|days?)\b`),
+	regexp.MustCompile(`\b\d+([.,]\d+)? ?(ns|µs|us|ms|s|m|h|d|secs?|seconds?|mins?|minutes?|hours?|days?)\b`),
 	regexp.MustCompile("\"[^\"\\s]*\\d[^\"\\s]*\"|'[^'\\s]*\\d[^'\\s]*'|`[^`\\s]*\\d[^`\\s]*`"),
 }
 
@@ -28,7 +28,7 @@ var varying = []*regexp.Regexp{
 var word = regexp.MustCompile(`[0-9a-z_]*\d[0-9a-z_]*`)
 
 var (
-	hexWord = regexp.MustCompile(`^(0x)?[0-9a-f]{6,}$`)
+	hexWord = regexp.MustCompile(`^(0x[0-9a-f]+|[0-9a-f]{6,})$`)
 	mixed   = regexp.MustCompile(`\d[a-z_]+\d+[a-z_]+\d`)
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )

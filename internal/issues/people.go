@@ -19,6 +19,7 @@ const (
 // edit is a person's edit of an issue.
 type edit struct {
 	Action string `json:"action"`
+	Title  string `json:"title,omitempty"` // retitled: the new one
 	By     string `json:"by,omitempty"`
 	At     Stamp  `json:"at"`
 }
@@ -34,6 +35,9 @@ func (f *fold) edited() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	e := edit{Action: d.Action, By: clean(d.By, 100), At: f.stamp}
+	if e.Action == retitled {
+		e.Title = clean(d.Value, maxTitle)
+	}
 	switch e.Action {
 	case notPlanned, closedBy, reopened, assigned, retitled:
 	default:
@@ -93,6 +97,9 @@ func (f *fold) applyEdit(id string, e edit) {
 	}
 	f.touch(id)
 	c := courses.edit(f.state, f.tenant, id)
+	if e.Title != "" && !c.Titled.At.After(e.At.At) {
+		all.edit(f.state, f.tenant, id).Title, c.Titled = e.Title, e.At
+	}
 	if c.Edit != nil && e.At.before(c.Edit.At) {
 		f.say("late edit", "a later edit of the issue is known")
 		return

@@ -52,6 +52,7 @@ type Run struct {
 	Success    bool      `json:"success,omitempty"` // of the latest run.finished
 	Settled    Stamp     `json:"settled,omitzero"`  // the latest successful end
 	Failing    []Failing `json:"failing,omitempty"` // steps that failed while no issue followed the run
+	Whole      Failing   `json:"whole,omitzero"`    // its end, if that has a failure of its own
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
 	Bundle     string    `json:"bundle,omitempty"`  // the follow-up for what is beyond the limits

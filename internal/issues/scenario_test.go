@@ -1,156 +1,69 @@
 package issues_test
 
 import (
-	"encoding/json"
-	"os"
-	"slices"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/hooktrail/hooktrail/internal/issues"
-	"github.com/hooktrail/hooktrail/internal/realdata"
-	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 )
 
-// scenario is one labelled history.
-type scenario struct {
-	Name     string          `json:"name"`
-	Events   []scenarioEvent `json:"events"`
-	Expected []struct {
-		Kind     issues.Kind   `json:"kind"`
-		Covers   []string      `json:"covers"`
-		Final    issues.Status `json:"final"`
-		Optional bool          `json:"optional"`
-		Tenant   string        `json:"tenant"`
-	} `json:"expected"`
-	Limits struct {
-		Transitions int `json:"max_transitions"`
-	} `json:"limits"`
-}
+// floorOfScenarios is the least precision and recall over all labelled histories.
+const floorOfScenarios = 0.95
 
-type scenarioEvent struct {
-	T      float64        `json:"t"`
-	ID     string         `json:"id"`
-	Tenant string         `json:"tenant"`
-	Run    string         `json:"run"`
-	Ev     string         `json:"ev"`
-	Type   string         `json:"type"`
-	Step   string         `json:"step"`
-	Role   string         `json:"role"`
-	Status string         `json:"status"`
-	Out    string         `json:"out"`
-	Err    string         `json:"err"`
-	Meta   map[string]any `json:"meta"`
-	OK     bool           `json:"ok"`
-}
-
-var metaKeys = map[string]string{"workItem": "work_item", "partialSuccess": "partial_success", "errorClass": "error_class"}
-
-func (se scenarioEvent) event(t *testing.T) events.Event {
-	t.Helper()
-	meta := make(map[string]any)
-	for k, v := range se.Meta {
-		if snake, ok := metaKeys[k]; ok {
-			k = snake
-		}
-		meta[k] = v
-	}
-	e := events.Event{
-		ID: se.ID, Source: "/scenario", Tenant: se.Tenant, Run: se.Run, Step: se.Step, RunType: se.Type,
-		Time: epoch.Add(time.Duration(se.T * float64(time.Second))),
-	}
-	var payload any
-	switch se.Ev {
-	case "start":
-		e.Type, payload = events.RunStarted.Type(), events.RunStartedData{RunType: se.Type, Metadata: meta}
-	case "step":
-		d := events.StepFinishedData{
-			RunType: se.Type, AgentRole: se.Role, StepStatus: events.StepStatus(se.Status), OutputSummary: se.Out, Metadata: meta,
-		}
-		if se.Err != "" {
-			d.Error = &events.Failure{Message: se.Err}
-		}
-		e.Type, payload = events.StepFinished.Type(), d
-	case "end":
-		e.Type, payload = events.RunFinished.Type(), events.RunFinishedData{RunType: se.Type, Success: se.OK, Metadata: meta}
-	default:
-		t.Fatalf("event %s is a %q", se.ID, se.Ev)
-	}
-	if err := e.SetData(payload); err != nil {
-		t.Fatal(err)
-	}
-	return e
-}
-
-// tableScenarios are those that the ADR's table alone decides; the others need
-// the rules against spam.
-var tableScenarios = []string{"D01", "D02", "D03", "D04", "D05", "D08", "D09", "D12", "D13", "D14"}
-
-func loadScenarios(t *testing.T) []scenario {
-	t.Helper()
-	data, err := os.ReadFile(realdata.Path(t, "..", "tracker-scenarios-dev.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []scenario
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(all, func(s scenario) bool { return !slices.Contains(tableScenarios, s.Name) })
-}
-
+// The issues of every labelled history are those that a person would have filed.
 func TestScenarios(t *testing.T) {
-	for _, sc := range loadScenarios(t) {
-		var list, twice []events.Event
-		for _, se := range sc.Events {
-			e := se.event(t)
-			list, twice = append(list, e), append(twice, e, e)
+	all := make(map[string]issuestest.Verdict)
+	for _, sc := range issuestest.Load(t) {
+		set := sc.Name[:1]
+		t.Run(sc.Name, func(t *testing.T) {
+			o := issuestest.Run(t, issuestest.Deal(t, sc), issues.DefaultConfig(), nil)
+			v := issuestest.Judge(sc, o)
+			for _, problem := range v.Problems {
+				t.Errorf("%s: %s", sc.Title, problem)
+			}
+			if len(v.Problems) > 0 && sc.Why != "" {
+				t.Logf("why: %s", sc.Why)
+			}
+			sum := all[set]
+			sum.Add(v)
+			all[set] = sum
+		})
+	}
+	for set, v := range all {
+		t.Logf("%s: precision %.3f, recall %.3f (%d right of %d issues, %d wanted)", set, v.Precision(), v.Recall(), v.Right, v.Issues, v.Wanted)
+		if v.Precision() < floorOfScenarios || v.Recall() < floorOfScenarios {
+			t.Errorf("%s: precision or recall is below %.2f", set, floorOfScenarios)
 		}
-		t.Run(sc.Name, func(t *testing.T) { checkScenario(t, sc, list) })
-		t.Run(sc.Name+"/Twice", func(t *testing.T) { checkScenario(t, sc, twice) })
 	}
 }
 
-func checkScenario(t *testing.T, sc scenario, list []events.Event) {
-	t.Helper()
-	s, decisions := fold(t, list)
-	first := make(map[string]string)
-	transitions := 0
-	for _, d := range decisions {
-		for _, id := range d.Issues {
-			if first[id] == "" {
-				first[id] = d.Event
+// The labels say what they allow, for every event and question.
+func TestScenarioLabels(t *testing.T) {
+	names := make(map[string]bool)
+	for _, sc := range issuestest.Load(t) {
+		if names[sc.Name] {
+			t.Errorf("%s is there twice", sc.Name)
+		}
+		names[sc.Name] = true
+		ids := make(map[[2]string]bool)
+		for _, e := range sc.Events {
+			ids[[2]string{e.Tenant, e.ID}] = true
+		}
+		for _, want := range sc.Expected {
+			if len(want.Kind) == 0 || len(want.Final) == 0 || len(want.Covers) == 0 {
+				t.Errorf("%s: %s has no kind, status or events", sc.Name, want.Key)
+			}
+			for _, id := range want.Covers {
+				if !ids[[2]string{want.Tenant, id}] {
+					t.Errorf("%s: %s covers %s, which is not there", sc.Name, want.Key, id)
+				}
 			}
 		}
-		for _, e := range d.Effects {
-			if e.Op == issues.OpCreate || e.Op == issues.OpTransition {
-				transitions++
+		for _, question := range sc.Open {
+			if strings.TrimSpace(question) == "" {
+				t.Errorf("%s asks nothing", sc.Name)
 			}
-		}
-	}
-	if limit := sc.Limits.Transitions; limit > 0 && transitions > limit {
-		t.Errorf("got %d transitions, at most %d are allowed", transitions, limit)
-	}
-	matched := make([]bool, len(sc.Expected))
-	for _, issue := range s.Issues() {
-		found := false
-		for i, want := range sc.Expected {
-			if matched[i] || want.Tenant != issue.Tenant || want.Kind != issue.Kind || !slices.Contains(want.Covers, first[issue.ID]) {
-				continue
-			}
-			matched[i], found = true, true
-			if issue.Status != want.Final {
-				t.Errorf("issue %q is %s, want %s", issue.Title, issue.Status, want.Final)
-			}
-			break
-		}
-		if !found {
-			t.Errorf("issue %q is spam", issue.Title)
-		}
-	}
-	for i, want := range sc.Expected {
-		if !matched[i] && !want.Optional {
-			t.Errorf("no %s issue covers %v", want.Kind, want.Covers)
 		}
 	}
 }

@@ -130,8 +130,8 @@ func Twice(list []Delivery) []Delivery {
 	return twice
 }
 
-// Jitter delays every delivery by up to most. What was delivered before others
-// although it is of a later time is delivered at that later time, and they then.
+// Jitter delays every delivery by up to most. What is delivered after later events
+// of its tenant is late by that, and by its delay.
 func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
 	type late struct {
 		Delivery
@@ -139,12 +139,16 @@ func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
 	}
 	rng := rand.New(rand.NewPCG(seed, 8))
 	order := make([]late, 0, len(list))
-	var now time.Time
+	now := make(map[string]time.Time)
+	var last time.Time
 	for _, d := range list {
-		if !d.Restart && d.Event.Time.After(now) {
-			now = d.Event.Time
+		if !d.Restart {
+			if d.Event.Time.After(now[d.Event.Tenant]) {
+				now[d.Event.Tenant] = d.Event.Time
+			}
+			last = now[d.Event.Tenant]
 		}
-		order = append(order, late{d, now.Add(time.Duration(rng.Int64N(int64(most))))})
+		order = append(order, late{d, last.Add(time.Duration(rng.Int64N(int64(most))))})
 	}
 	slices.SortStableFunc(order, func(a, b late) int { return a.at.Compare(b.at) })
 	jittered := make([]Delivery, 0, len(list))

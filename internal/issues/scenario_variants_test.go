@@ -1,0 +1,151 @@
+package issues_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
+)
+
+var exact = issuestest.Likeness{Titles: true, Transitions: true}
+
+// What comes of a history does not depend on how often its events come, on when
+// the tracker restarts, on the date, on what tenants are called, on how many
+// trackers share the work, and on where an event says what it says twice.
+func TestScenariosStayTheSame(t *testing.T) {
+	for _, sc := range issuestest.Load(t) {
+		t.Run(sc.Name, func(t *testing.T) {
+			plain := issuestest.Deal(t, sc)
+			want := fold1(t, plain, nil, exact)
+			same := func(name string, got []string) {
+				t.Helper()
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", sc.Title, name, diff)
+				}
+			}
+			each := func() int { return 1 }
+			same("every event twice", fold1(t, issuestest.Twice(plain), nil, exact))
+			same("a restart after each event", fold1(t, plain, each, exact))
+			same("every event twice and a restart after each", fold1(t, issuestest.Twice(plain), each, exact))
+			same("another date", fold1(t, issuestest.DealFrom(t, sc, issuestest.Epoch.Add(1234567*time.Second+89*time.Millisecond)), nil, exact))
+			same("three trackers", fold1(t, plain, inTurn(3), exact))
+			same("types and roles as attributes alone", fold1(t, lean(t, plain, false), nil, exact))
+			same("types and roles as data alone", fold1(t, lean(t, plain, true), nil, exact))
+			got := fold1(t, renamed(plain), nil, exact)
+			for n := range got {
+				got[n] = strings.ReplaceAll(got[n], "zz-", "")
+			}
+			slices.Sort(got)
+			same("other tenants", got)
+		})
+	}
+}
+
+func fold1(t *testing.T, list []issuestest.Delivery, batch func() int, like issuestest.Likeness) []string {
+	t.Helper()
+	return issuestest.Canon(issuestest.Run(t, list, issues.DefaultConfig(), batch), like)
+}
+
+// inTurn deals batches of up to seven events to that many trackers in turn. Each
+// makes a State for its batch, over the one store.
+func inTurn(trackers int) func() int {
+	rng := rand.New(rand.NewPCG(3, uint64(trackers)))
+	return func() int { return 1 + rng.IntN(7) }
+}
+
+func renamed(list []issuestest.Delivery) []issuestest.Delivery {
+	other := slices.Clone(list)
+	for n := range other {
+		if other[n].Event.Tenant != "" {
+			other[n].Event.Tenant = "zz-" + other[n].Event.Tenant
+		}
+	}
+	return other
+}
+
+// lean leaves out of events what they say twice: in attributes or in the data.
+func lean(t *testing.T, list []issuestest.Delivery, attributes bool) []issuestest.Delivery {
+	t.Helper()
+	other := slices.Clone(list)
+	for n := range other {
+		e := &other[n].Event
+		if attributes {
+			e.RunType, e.AgentRole = "", ""
+			continue
+		}
+		e.Data = without(t, e.Data, "run_type", "agent_role")
+	}
+	return other
+}
+
+// without returns an object less some of its members, the others verbatim.
+func without(t *testing.T, data json.RawMessage, names ...string) json.RawMessage {
+	t.Helper()
+	if data == nil {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		delete(members, name)
+	}
+	out, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// jitterSeeds of deliveries each are compared; jitterFloor of them are as they
+// should be.
+const (
+	jitterSeeds = 20
+	jitterFloor = 0.95
+)
+
+// Delivery that is late by up to 8 s changes nothing in nearly all cases: neither
+// which issues there are, how they end, what they cover, their labels and links,
+// nor how all that is judged. Titles may name another run, and statuses in between
+// may be left out.
+func TestScenariosWithJitter(t *testing.T) {
+	result := issuestest.Likeness{}
+	seeds, same, titles, moves, right := 0, 0, 0, 0, 0
+	for _, sc := range issuestest.Load(t) {
+		plain := issuestest.Deal(t, sc)
+		want := issuestest.Run(t, plain, issues.DefaultConfig(), nil)
+		ok, alike := len(issuestest.Judge(sc, want).Problems) == 0, 0
+		for seed := range uint64(jitterSeeds) {
+			o := issuestest.Run(t, issuestest.Jitter(plain, 8*time.Second, seed), issues.DefaultConfig(), nil)
+			seeds++
+			alike += oneIf(cmp.Equal(issuestest.Canon(want, result), issuestest.Canon(o, result)))
+			titles += oneIf(cmp.Equal(issuestest.Canon(want, issuestest.Likeness{Titles: true}), issuestest.Canon(o, issuestest.Likeness{Titles: true})))
+			moves += oneIf(cmp.Equal(issuestest.Canon(want, issuestest.Likeness{Transitions: true}), issuestest.Canon(o, issuestest.Likeness{Transitions: true})))
+			right += oneIf(!ok || len(issuestest.Judge(sc, o).Problems) == 0)
+		}
+		if same += alike; alike < jitterSeeds {
+			t.Logf("%s: %d of %d seeds are the same (%s)", sc.Name, alike, jitterSeeds, sc.Title)
+		}
+	}
+	rate := func(n int) float64 { return float64(n) / float64(seeds) }
+	t.Logf("of %d deliveries %.4f have the same issues (with titles %.4f, with every transition %.4f), %.4f are judged alike",
+		seeds, rate(same), rate(titles), rate(moves), rate(right))
+	if rate(same) < jitterFloor || rate(right) < jitterFloor {
+		t.Errorf("less than %.2f stay the same", jitterFloor)
+	}
+}
+
+func oneIf(ok bool) int {
+	if ok {
+		return 1
+	}
+	return 0
+}

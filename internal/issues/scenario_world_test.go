@@ -1,0 +1,54 @@
+package issues_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
+)
+
+// floorOfWorlds is the least precision and recall over the simulated days.
+const floorOfWorlds = 0.97
+
+// In a simulated day each cause has its issue and nothing else has one, although
+// events come late, twice, and to trackers that restart.
+func TestWorlds(t *testing.T) {
+	seeds := uint64(5)
+	if testing.Short() {
+		seeds = 1
+	}
+	var sum issuestest.Verdict
+	for seed := range seeds {
+		sc := issuestest.World(seed)
+		list := issuestest.Jitter(issuestest.Deal(t, sc), 8*time.Second, seed)
+		o := issuestest.Run(t, list, issues.DefaultConfig(), nil)
+		v := issuestest.Judge(sc, o)
+		sum.Add(v)
+		failed := 0
+		for _, e := range sc.Events {
+			if e.Status == "failed" || (e.Ev == "end" && !e.OK) {
+				failed++
+			}
+		}
+		t.Logf("%s: %d events, %d of them failures, %d causes: %d issues, precision %.3f, recall %.3f",
+			sc.Name, len(sc.Events), failed, len(sc.Expected), v.Issues, v.Precision(), v.Recall())
+		for n, problem := range v.Problems {
+			if n == 12 {
+				t.Logf("… and %d more", len(v.Problems)-n)
+				break
+			}
+			t.Log(problem)
+		}
+		again := issuestest.Run(t, issuestest.Twice(list), issues.DefaultConfig(), inTurn(3))
+		if diff := cmp.Diff(issuestest.Canon(o, exact), issuestest.Canon(again, exact)); diff != "" {
+			t.Errorf("%s: three trackers that get every event twice (-one +three):\n%s", sc.Name, diff)
+		}
+	}
+	t.Logf("together: precision %.3f, recall %.3f (%d right of %d issues, %d wanted)", sum.Precision(), sum.Recall(), sum.Right, sum.Issues, sum.Wanted)
+	if sum.Precision() < floorOfWorlds || sum.Recall() < floorOfWorlds {
+		t.Errorf("precision or recall is below %.2f", floorOfWorlds)
+	}
+}

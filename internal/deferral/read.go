@@ -89,29 +89,38 @@ func (r *reader) sentences(l line) {
 	r.open = nil
 	for _, s := range sentences(part{l.text, l.mask}) {
 		r.open = nil
-		if found, rest, ok := r.label(l, s); ok {
-			if !says(rest) && (rest.text == "" || !found.counted) {
-				r.open, r.listed = found, false
-			}
-			for _, item := range listed(rest) {
-				if !says(item) {
-					continue
-				}
-				r.add(found, item)
-			}
-			continue
+		if label, rest, ok := r.label(l, s); ok {
+			r.labelled(label, rest)
+		} else if !offers(s) {
+			r.said(s)
 		}
-		if offers(s) {
-			continue
+	}
+}
+
+// labelled takes what stands behind a label. Where that is nothing but a number
+// or an address, a list may follow.
+func (r *reader) labelled(l *label, rest part) {
+	if !says(rest) && (rest.text == "" || !l.counted) {
+		r.open, r.listed = l, false
+		return
+	}
+	for _, item := range listed(rest) {
+		if says(item) {
+			r.add(l, item)
 		}
-		items := r.clausesOf(s, nil)
-		if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
-			r.open, r.listed = &r.labels[0], false // "I did not get to these:"
-			continue
-		}
-		for _, item := range items {
-			r.items = appendItem(r.items, item)
-		}
+	}
+}
+
+// said takes a sentence. One with a colon at its end introduces a list: "I did
+// not get to these:".
+func (r *reader) said(s part) {
+	items := r.clausesOf(s, nil)
+	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
+		r.open, r.listed = &r.labels[0], false
+		return
+	}
+	for _, item := range items {
+		r.items = appendItem(r.items, item)
 	}
 }
 

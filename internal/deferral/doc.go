@@ -22,7 +22,7 @@
 //
 // The cues are measured by testdata/sentences.jsonl, labelled texts, and
 // testdata/real.jsonl, which points at labelled passages of recorded sessions.
-// Half of the first were written before the cues and are kept from who tunes
-// them: the test prints figures for both halves, and lists what went wrong in the
-// other one alone. A new way to put work off gets its sentence there first.
+// The texts of the first that are marked "held-out" are kept from who tunes the
+// cues: the test prints figures for both parts, and lists what went wrong in the
+// part "dev" alone. A new way to put work off gets its sentence there first.
 package deferral

@@ -2,45 +2,73 @@ package natstest
 
 import (
 	"testing"
-	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Events returns the events that are in the stream, in its order, without the
-// manifests.
-func (s *Server) Events(tb testing.TB) (list []events.Event) {
+// readBytes is how much of the stream is under way at a time. The server hangs
+// up on who has more than 64 MiB waiting.
+const readBytes = 8 << 20
+
+// Messages returns all messages that the event stream has when it is called, in
+// its order: each once, whatever becomes of the connection meanwhile. A test
+// that cannot read them all fails here, and does not take them for lost.
+func (s *Server) Messages(tb testing.TB, opts ...nats.Option) (list []*jetstream.RawStreamMsg) {
 	tb.Helper()
 	ctx := tb.Context()
-	js := s.JetStream(tb)
+	js := s.JetStream(tb, opts...)
 	stream, err := js.Stream(ctx, s.Space().EventStream())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	consumer, err := js.OrderedConsumer(ctx, s.Space().EventStream(), jetstream.OrderedConsumerConfig{})
+	state := stream.CachedInfo().State
+	consumer, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	messages, err := consumer.Messages()
+	messages, err := consumer.Messages(jetstream.PullMaxBytes(readBytes))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	defer messages.Stop()
-	for range stream.CachedInfo().State.Msgs {
-		msg, err := messages.Next(jetstream.NextMaxWait(10 * time.Second))
+	for read := uint64(0); uint64(len(list)) < state.Msgs; {
+		msg, err := messages.Next(jetstream.NextMaxWait(readyTimeout))
+		if err != nil {
+			tb.Fatalf("read %d of %d messages: %v", len(list), state.Msgs, err)
+		}
+		meta, err := msg.Metadata()
 		if err != nil {
 			tb.Fatal(err)
 		}
-		address, err := s.Space().Parse(msg.Subject())
+		// So many numbers, each above the one before and none above the last, are
+		// all that there are.
+		if n := meta.Sequence.Stream; n <= read || n > state.LastSeq {
+			tb.Fatalf("read %d of %d messages: #%d came behind #%d, the last is #%d", len(list), state.Msgs, n, read, state.LastSeq)
+		}
+		read = meta.Sequence.Stream
+		list = append(list, &jetstream.RawStreamMsg{
+			Subject: msg.Subject(), Sequence: read, Header: msg.Headers(), Data: msg.Data(), Time: meta.Timestamp,
+		})
+	}
+	return list
+}
+
+// Events returns the events that are in the stream, in its order, without the
+// manifests.
+func (s *Server) Events(tb testing.TB) (list []events.Event) {
+	tb.Helper()
+	for _, msg := range s.Messages(tb) {
+		address, err := s.Space().Parse(msg.Subject)
 		if err != nil {
 			tb.Fatal(err)
 		}
 		if address.Manifest {
 			continue
 		}
-		e, err := events.Decode(msg.Data())
+		e, err := events.Decode(msg.Data)
 		if err != nil {
 			tb.Fatal(err)
 		}

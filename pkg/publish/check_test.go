@@ -2,14 +2,12 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -140,13 +138,12 @@ type history struct {
 // published it returns.
 func checkStream(tb testing.TB, srv *natstest.Server) *history {
 	tb.Helper()
-	js := srv.JetStream(tb)
 	h := &history{
 		manifests: map[producerKey][]events.Manifest{}, stored: map[producerKey]map[uint64][]byte{},
 		expected: map[producerKey]uint64{},
 	}
 	prev := map[producerKey]string{}
-	for _, msg := range readStream(tb, js, srv.Space()) {
+	for _, msg := range srv.Messages(tb) {
 		a, err := srv.Space().Parse(msg.Subject)
 		if err != nil {
 			tb.Fatal(err)
@@ -175,44 +172,6 @@ func checkStream(tb testing.TB, srv *natstest.Server) *history {
 	}
 	h.checkSeals(tb)
 	return h
-}
-
-// readStream returns all messages of the event stream.
-func readStream(tb testing.TB, js jetstream.JetStream, space subjects.Space) []*jetstream.RawStreamMsg {
-	tb.Helper()
-	stream, err := js.Stream(tb.Context(), space.EventStream())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	last := stream.CachedInfo().State.LastSeq
-	var list []*jetstream.RawStreamMsg
-	cons, err := stream.CreateConsumer(tb.Context(), jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for seen := uint64(0); seen < last; {
-		batch, err := cons.Fetch(1000, jetstream.FetchMaxWait(200*time.Millisecond))
-		if err != nil {
-			tb.Fatal(err)
-		}
-		got := 0
-		for msg := range batch.Messages() {
-			meta, err := msg.Metadata()
-			if err != nil {
-				tb.Fatal(err)
-			}
-			seen = meta.Sequence.Stream
-			list = append(list, &jetstream.RawStreamMsg{Subject: msg.Subject(), Sequence: seen, Data: msg.Data()})
-			got++
-		}
-		if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) {
-			tb.Fatal(err)
-		}
-		if got == 0 && len(list) > 0 && stream.CachedInfo().State.Msgs == uint64(len(list)) {
-			break
-		}
-	}
-	return list
 }
 
 func (h *history) checkEvent(tb testing.TB, a subjects.Address, data []byte) {
@@ -281,7 +240,7 @@ func (h *history) checkManifest(tb testing.TB, key producerKey, data []byte, pre
 	for n := m.First; n <= m.Last; n++ {
 		event, ok := h.stored[key][n]
 		if ok == lacks(m, n) {
-			tb.Errorf("%v: #%d is there: %t, listed as missing: %t", key, n, ok, !ok)
+			tb.Errorf("%v: #%d is there, and listed as missing: both %t", key, n, ok)
 		}
 		if ok {
 			hashes = append(hashes, events.HashOf(event))

@@ -178,7 +178,7 @@ func TestDeliver_ForeignManifest(t *testing.T) {
 		t.Error("kept the producer id")
 	}
 	count := map[string]int{}
-	for _, msg := range readStream(t, srv.JetStream(t), srv.Space()) {
+	for _, msg := range srv.Messages(t) {
 		if a, err := srv.Space().Parse(msg.Subject); err == nil && !a.Manifest {
 			count[a.Tenant]++
 		}

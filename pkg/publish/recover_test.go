@@ -286,7 +286,7 @@ func TestRecover_NoManifestLeft(t *testing.T) {
 		t.Errorf("went on with #%d", got.Sequence)
 	}
 	mustClose(t, p)
-	msgs := readStream(t, srv.JetStream(t), srv.Space())
+	msgs := srv.Messages(t)
 	m, err := events.DecodeManifest(msgs[len(msgs)-1].Data)
 	if err != nil || len(msgs) != 2 || m.First != 11 || m.Last != 11 || m.Prev == "" {
 		t.Errorf("%d messages, manifest %+v, %v", len(msgs), m, err)

@@ -184,7 +184,7 @@ func TestAppendShared_KilledAnywhere(t *testing.T) {
 				if !forwards {
 					mustClose(t, mustOpenShared(t, srv, dir))
 				}
-				until(t, "all arrived", func() bool { return len(readStream(t, srv.JetStream(t), srv.Space())) > n+5 })
+				until(t, "all arrived", func() bool { return len(srv.Messages(t)) > n+5 })
 				checkShared(t, srv, n+5)
 			})
 		}

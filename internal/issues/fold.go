@@ -27,7 +27,7 @@ type fold struct {
 	stamp    Stamp
 	decision Decision
 	made     []string // issues
-	waits    bool     // the event is held: its decision comes later
+	held     string   // the record of the event, if it is held: its decision comes later
 	admitted *bool    // whether there was room for the follow-ups of the event
 	path     []string // rules passed, in order
 	reasons  []string

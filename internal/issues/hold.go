@@ -2,6 +2,7 @@ package issues
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -19,7 +20,8 @@ type held struct {
 	Source string      `json:"source"`
 	Event  string      `json:"event"`
 	Kind   events.Kind `json:"kind"`
-	Flip   string      `json:"flip,omitempty"`
+	Made   []string    `json:"made,omitempty"`   // issues, of what was left over
+	Occurs []string    `json:"occurs,omitempty"` // issues that it is an occurrence of already
 }
 
 var holds = table[held]{kind: "held"}
@@ -34,14 +36,33 @@ func holdTimer(in incident) string { return fmt.Sprintf("hold/%020d/%s", in.At.N
 func (f *fold) hold(in incident) {
 	fl := failures.edit(f.state, f.tenant, in.Failure)
 	fl.Held.To++
-	*holds.edit(f.state, f.tenant, heldID(in.Failure, fl.Held.To-1)) = held{
+	f.held = heldID(in.Failure, fl.Held.To-1)
+	*holds.edit(f.state, f.tenant, f.held) = held{
 		incident: in, Source: f.event.Source, Event: f.event.ID, Kind: f.event.Kind(),
 	}
 	if fl.Timer == "" {
 		fl.Timer = holdTimer(in)
 		f.state.setTimer(f.tenant, fl.Timer, in.At.At.Add(f.config.Hold))
 	}
-	f.waits = true
+}
+
+// wait keeps what came of an event beside the failure that is held: the next
+// decision of the tenant has its effects, so that they stay in their order.
+func (p *pass) wait(f *fold) {
+	t := p.clock()
+	t.Waiting = append(t.Waiting, f.decision.Effects...)
+	h := holds.edit(p.state, p.tenant, f.held)
+	h.Made, h.Occurs = f.made, f.decision.Occurs
+}
+
+// resume begins the decision on an event that was held.
+func (p *pass) resume(h *held) *fold {
+	f := p.fold(events.Event{ID: h.Event, Source: h.Source, Type: h.Kind.Type(), Run: h.Run, Time: h.At.At}, h.At)
+	f.made, f.decision.Occurs = slices.Clone(h.Made), slices.Clone(h.Occurs)
+	for _, id := range h.Occurs {
+		f.touch(id)
+	}
+	return f
 }
 
 // endHold judges what was held of a failure, in the order in which it came. What
@@ -56,7 +77,7 @@ func (p *pass) endHold(id string) (again Timer) {
 		if h == nil {
 			continue
 		}
-		f := p.fold(events.Event{ID: h.Event, Source: h.Source, Type: h.Kind.Type(), Run: h.Run, Time: h.At.At}, h.At)
+		f := p.resume(h)
 		due := h.At.At.Add(p.config.Hold)
 		if p.stays(f, h.incident) && first && due.After(p.now) {
 			fl.Timer = holdTimer(h.incident)

@@ -139,6 +139,7 @@ func outline(s *issues.State, shift time.Duration) []issues.Issue {
 			issue.Links[j].ID = ""
 		}
 		issue.Created, issue.Updated = issue.Created.Add(-shift), issue.Updated.Add(-shift)
+		issue.First, issue.Last = issue.First.Add(-shift), issue.Last.Add(-shift)
 		if !issue.Closed.IsZero() {
 			issue.Closed = issue.Closed.Add(-shift)
 		}
@@ -220,7 +221,12 @@ func TestProperty_EffectsTellTheState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s issues.State
 		built := make(map[string]issues.Issue)
-		for _, d := range apply(t, &s, drawHistory(t)...) {
+		decisions := apply(t, &s, drawHistory(t)...)
+		released, err := s.Release(issues.DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range append(decisions, released...) {
 			for _, e := range d.Effects {
 				if !slices.Contains(d.Issues, e.ID) {
 					t.Errorf("decision on %s does not name issue %s", d.Event, e.ID)

@@ -120,7 +120,7 @@ func (p *pass) apply(e events.Event) error {
 	if err := f.decide(); err != nil {
 		return err
 	}
-	if f.waits {
+	if f.held != "" {
 		p.wait(f)
 		return nil
 	}
@@ -151,10 +151,4 @@ func (p *pass) give(f *fold) {
 	}
 	f.settleEdits()
 	p.decisions = append(p.decisions, f.finish())
-}
-
-// wait keeps what time did at an event that is held: the next decision has it.
-func (p *pass) wait(f *fold) {
-	t := p.clock()
-	t.Waiting = append(t.Waiting, f.decision.Effects...)
 }

@@ -24,10 +24,15 @@ var (
 // Backend is one tenant's workspace. Its methods may be called concurrently,
 // but changes of one issue in their order.
 type Backend interface {
-	Writer
-	Marker
+	Changer
 	Reader
 	Watcher
+}
+
+// Changer does all that can be done to issues.
+type Changer interface {
+	Writer
+	Marker
 	Eraser
 }
 

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -273,47 +271,5 @@ func (b *BD) prepare(ctx context.Context, sp *space) error {
 func (b *BD) probe(ctx context.Context, tenant string) error {
 	return b.inSpace(ctx, tenant, func(sp *space) error {
 		return b.checkVersion(ctx, sp.dir)
-	})
-}
-
-// look implements place.
-func (b *BD) look(ctx context.Context, tenant string) error {
-	return b.inSpace(ctx, tenant, func(sp *space) error {
-		all, err := b.exported(ctx, sp)
-		if err != nil {
-			return err
-		}
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if err := b.flush(ctx); err != nil {
-			return err
-		}
-		rows, err := b.rows(ctx, tenant, "")
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrTransient, err)
-		}
-		err = b.db.Tx(ctx, func(conn *sqlite.Conn) error {
-			for _, r := range rows {
-				theirs, ok := all[r.issue.ID]
-				if !ok {
-					continue
-				}
-				if string(theirs.line) == r.written {
-					continue
-				}
-				next, err := b.meetOne(ctx, conn, tenant, r, all, false)
-				if err != nil {
-					return err
-				}
-				if next.marks&markDirty != 0 {
-					b.stale[tenant] = true
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("store edits: %w: %w", ErrTransient, err)
-		}
-		return nil
 	})
 }

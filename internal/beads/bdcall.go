@@ -48,7 +48,7 @@ func (b *BD) callFor(ctx context.Context, limit time.Duration, dir string, args 
 	timed, cancel := context.WithTimeoutCause(ctx, limit, errHung)
 	defer cancel()
 	stdout, stderr := &bounded{most: maxAnswer, cancel: cancel}, &bounded{most: maxErrors}
-	cmd := exec.CommandContext(timed, b.opts.Path, args...) //nolint:gosec // the path is the operator's, there is no shell
+	cmd := exec.CommandContext(timed, b.opts.Path, args...)
 	cmd.Dir, cmd.Env = dir, b.environment(dir)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -202,3 +202,28 @@ func newEnough(version string) bool {
 	}
 	return true
 }
+
+// fine reports whether bd did what it was to do. That there was nothing to do is
+// fine too: it then ends with 1.
+func (a answer) fine() bool { return a.code == 0 || a.says("nothing to commit") }
+
+func (a answer) isBusy() bool {
+	return a.says("lock", "failed to open database", "connection refused", "database is")
+}
+
+// withFile has do read content from a file that nobody else can read, and that is
+// gone afterwards.
+func (b *BD) withFile(sp *space, content []byte, do func(path string) (answer, error)) (a answer, err error) {
+	f, err := os.CreateTemp(sp.dir, tempPattern)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return do(f.Name())
+}
+
+const tempPattern = ".hooktrail-*.jsonl"

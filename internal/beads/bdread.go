@@ -7,7 +7,52 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zombiezen.com/go/sqlite"
 )
+
+// look implements place.
+func (b *BD) look(ctx context.Context, tenant string) error {
+	return b.inSpace(ctx, tenant, func(sp *space) error {
+		all, err := b.exported(ctx, sp)
+		if err != nil {
+			return err
+		}
+		if err := b.compare(ctx, tenant, all); err != nil {
+			return fmt.Errorf("store edits: %w: %w", ErrTransient, err)
+		}
+		return nil
+	})
+}
+
+// compare takes in what is not as it was written.
+func (b *BD) compare(ctx context.Context, tenant string, all map[string]shown) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	rows, err := b.rows(ctx, tenant, "")
+	if err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool {
+		theirs, ok := all[r.issue.ID]
+		return !ok || string(theirs.line) == r.written
+	})
+	return b.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		for _, r := range rows {
+			next, err := b.meetOne(ctx, conn, tenant, r, all, false)
+			if err != nil {
+				return err
+			}
+			if next.marks&markDirty != 0 {
+				b.stale[tenant] = true
+			}
+		}
+		return nil
+	})
+}
 
 // shown is an issue as the workspace has it.
 type shown struct {
@@ -45,22 +90,24 @@ func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]show
 			return nil, fmt.Errorf("bd show: %w: %w", ErrTransient, err)
 		}
 		if !slices.Contains(ids, s.issue.ID) {
-			others = append(others, s.issue.ID) // ids match by a part of them
+			others = append(others, s.issue.ID)
 			continue
 		}
 		found[s.issue.ID] = s
 	}
 	for _, id := range ids {
-		if _, ok := found[id]; ok || a.denies(id) {
-			continue
+		if _, ok := found[id]; !ok && !a.accountsFor(id, others) {
+			return nil, fmt.Errorf("bd show: answer has nothing about %s: %w", id, ErrTransient)
 		}
-		_, digits, _ := strings.Cut(id, "-")
-		if slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) }) {
-			continue
-		}
-		return nil, fmt.Errorf("bd show: answer has nothing about %s: %w", id, ErrTransient)
 	}
 	return found, nil
+}
+
+// accountsFor reports whether an answer that does not have an issue says so: in
+// words, or by other issues in its place, as ids match by a part of them.
+func (a answer) accountsFor(id string, others []string) bool {
+	_, digits, _ := strings.Cut(id, "-")
+	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
 // denies reports whether bd said that there is no issue with this id.

@@ -2,9 +2,7 @@ package beads
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -27,75 +25,90 @@ func (l lacks) any() bool {
 // lacks returns what theirs lacks of r.
 func (r row) lacks(theirs Issue) (l lacks) {
 	ours := r.issue
-	erased := r.marks&markErased != 0
-	l.status = ours.Status != theirs.Status || erased && ours.CloseReason != theirs.CloseReason
+	l.status = ours.Status != theirs.Status
 	l.title = ours.Title != theirs.Title
 	l.description = ours.Description != theirs.Description
-	for _, label := range ours.Labels {
-		if !slices.Contains(theirs.Labels, label) {
-			l.labels = append(l.labels, label)
-		}
-	}
-	for _, d := range ours.Dependencies {
-		if !slices.ContainsFunc(theirs.Dependencies, func(o Dependency) bool { return o.DependsOn == d.DependsOn && o.Type == d.Type }) {
-			l.dependencies = append(l.dependencies, d)
-		}
-	}
-	key := func(c Comment) string { return c.Author + "\x00" + c.Text }
-	has := count(theirs.Comments, key)
-	for _, c := range ours.Comments {
-		if has[key(c)]--; has[key(c)] < 0 {
-			l.comments = append(l.comments, c)
-		}
-	}
-	if erased {
-		for _, n := range has {
-			l.anew = l.anew || n > 0
-		}
-		l.anew = l.anew || theirs.Notes != ours.Notes
+	l.labels = without(ours.Labels, theirs.Labels, func(s string) string { return s })
+	l.dependencies = without(ours.Dependencies, theirs.Dependencies, Dependency.key)
+	l.comments = without(ours.Comments, theirs.Comments, Comment.key)
+	if r.marks&markErased != 0 {
+		l.status = l.status || ours.CloseReason != theirs.CloseReason
+		l.anew = theirs.Notes != ours.Notes || len(without(theirs.Comments, ours.Comments, Comment.key)) > 0
 	}
 	return l
+}
+
+// without returns the elements of list that others does not have. Of several
+// equal ones each counts for itself.
+func without[T any](list, others []T, key func(T) string) (rest []T) {
+	has := count(others, key)
+	for _, v := range list {
+		if has[key(v)]--; has[key(v)] < 0 {
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}
+
+// plan is what bd is to do for some issues.
+type plan struct {
+	anew         []string // to be deleted first
+	fresh        []Issue
+	moves, links []command
+	amend        []amendment
+}
+
+type amendment struct {
+	issue Issue
+	lacks lacks
+}
+
+// add plans what is missing of r.
+func (p *plan) add(r row, known map[string]shown) {
+	theirs, ok := known[r.issue.ID]
+	l := r.lacks(theirs.issue)
+	if ok && l.anew {
+		p.anew = append(p.anew, r.issue.ID)
+	}
+	if !ok || l.anew {
+		p.fresh = append(p.fresh, r.issue)
+		return
+	}
+	if l.status {
+		p.moves = append(p.moves, command{r.issue.ID, move(r.issue)})
+	}
+	for _, d := range l.dependencies {
+		if isWord(d.Type) && isWord(d.Issue) && isWord(d.DependsOn) {
+			p.links = append(p.links, command{r.issue.ID, fmt.Sprintf("dep add %s %s %s", d.Issue, d.DependsOn, d.Type)})
+		}
+	}
+	p.amend = append(p.amend, amendment{r.issue, l})
 }
 
 // write has bd make the issues that are not there, and give the others what they
 // lack.
 func (b *BD) write(ctx context.Context, sp *space, todo []row, known map[string]shown) error {
-	var fresh []Issue
-	var moves, links []command
-	var rest []func() error
+	var p plan
 	for _, r := range todo {
-		theirs, ok := known[r.issue.ID]
-		l := r.lacks(theirs.issue)
-		switch {
-		case !ok:
-			fresh = append(fresh, r.issue)
-			continue
-		case l.anew:
-			if err := b.remove(ctx, sp, r.issue.ID); err != nil {
-				return err
-			}
-			fresh = append(fresh, r.issue)
-			continue
-		}
-		if l.status {
-			moves = append(moves, command{r.issue.ID, move(r.issue)})
-		}
-		for _, d := range l.dependencies {
-			if ids := []string{d.Issue, d.DependsOn}; isWord(d.Type) && isWord(ids[0]) && isWord(ids[1]) {
-				links = append(links, command{r.issue.ID, fmt.Sprintf("dep add %s %s %s", d.Issue, d.DependsOn, d.Type)})
-			}
-		}
-		rest = append(rest, func() error { return b.amend(ctx, sp, r.issue, l) })
+		p.add(r, known)
 	}
-	if err := b.create(ctx, sp, fresh); err != nil {
+	for _, id := range p.anew {
+		if err := b.remove(ctx, sp, id); err != nil {
+			return err
+		}
+	}
+	if err := b.create(ctx, sp, p.fresh); err != nil {
 		return err
 	}
-	// A link to what a person deleted is refused, and a refusal undoes all.
-	if err := errors.Join(b.batch(ctx, sp, moves), b.batch(ctx, sp, links)); err != nil {
+	if err := b.batch(ctx, sp, p.moves); err != nil {
 		return err
 	}
-	for _, do := range rest {
-		if err := do(); err != nil {
+	// A link to what a person deleted is refused, and a refusal undoes all of a batch.
+	if err := b.batch(ctx, sp, p.links); err != nil {
+		return err
+	}
+	for _, a := range p.amend {
+		if err := b.amend(ctx, sp, a.issue, a.lacks); err != nil {
 			return err
 		}
 	}
@@ -276,28 +289,3 @@ func (b *BD) refused(ctx context.Context, sp *space, issue string, a answer) {
 	sp.refused[issue] = true
 	b.logger.WarnContext(ctx, "bd refused a change", "issue", issue, "command", a.command, "code", a.code)
 }
-
-// fine reports whether bd did what it was to do. That there was nothing to do is
-// fine too: it then ends with 1.
-func (a answer) fine() bool { return a.code == 0 || a.says("nothing to commit") }
-
-func (a answer) isBusy() bool {
-	return a.says("lock", "failed to open database", "connection refused", "database is")
-}
-
-// withFile has do read content from a file that nobody else can read, and that is
-// gone afterwards.
-func (b *BD) withFile(sp *space, content []byte, do func(path string) (answer, error)) (a answer, err error) {
-	f, err := os.CreateTemp(sp.dir, tempPattern)
-	if err != nil {
-		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return do(f.Name())
-}
-
-const tempPattern = ".hooktrail-*.jsonl"

@@ -50,8 +50,8 @@ var (
 
 func fieldNames(t reflect.Type) map[string]bool {
 	names := make(map[string]bool)
-	for n := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(n).Tag.Get("json"), ","); name != "-" {
+	for field := range t.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
 			names[name] = true
 		}
 	}

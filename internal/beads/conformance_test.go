@@ -41,19 +41,15 @@ type opener func(t *testing.T, dir string) life
 
 // TestBackends holds every backend to the same contract.
 func TestBackends(t *testing.T) {
-	for name, open := range map[string]func(*testing.T) opener{
-		"Embedded": func(*testing.T) opener { return openEmbedded },
-		"StandIn":  func(*testing.T) opener { return openStandIn },
-		"Real": func(t *testing.T) opener {
-			path := os.Getenv("HOOKTRAIL_TEST_BD")
-			if path == "" {
+	openReal := func(t *testing.T, dir string) life {
+		t.Helper()
+		return openBD(t, dir, os.Getenv("HOOKTRAIL_TEST_BD"))
+	}
+	for name, open := range map[string]opener{"Embedded": openEmbedded, "StandIn": openStandIn, "Real": openReal} {
+		t.Run(name, func(t *testing.T) {
+			if name == "Real" && os.Getenv("HOOKTRAIL_TEST_BD") == "" {
 				t.Skip("HOOKTRAIL_TEST_BD does not name a Beads CLI")
 			}
-			return func(t *testing.T, dir string) life { return openBD(t, dir, path) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			open := open(t)
 			for name, test := range map[string]func(*testing.T, opener){
 				"Story":          checkStory,
 				"Repeats":        checkRepeats,

@@ -31,6 +31,7 @@ var sameEdits = cmp.Options{
 }
 
 func checkEdits(t *testing.T, open opener) {
+	t.Helper()
 	dir := t.TempDir()
 	l := open(t, dir)
 	w := l.backend.Workspace("acme")
@@ -78,6 +79,7 @@ func checkEdits(t *testing.T, open opener) {
 
 // checkOwnWrites holds that nothing the tracker did is taken for a person's.
 func checkOwnWrites(t *testing.T, open opener) {
+	t.Helper()
 	dir := t.TempDir()
 	for range 2 {
 		l := open(t, dir)
@@ -97,6 +99,7 @@ func checkOwnWrites(t *testing.T, open opener) {
 
 // checkPeopleWin holds that what people changed stays when the tracker writes.
 func checkPeopleWin(t *testing.T, open opener) {
+	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
 	l := open(t, dir)
@@ -129,6 +132,7 @@ func checkPeopleWin(t *testing.T, open opener) {
 }
 
 func checkDescriptions(t *testing.T, open opener) {
+	t.Helper()
 	ctx := t.Context()
 	l := open(t, t.TempDir())
 	w := l.backend.Workspace("acme")
@@ -152,6 +156,7 @@ func checkDescriptions(t *testing.T, open opener) {
 }
 
 func checkForeignIssues(t *testing.T, open opener) {
+	t.Helper()
 	l := open(t, t.TempDir())
 	w := l.backend.Workspace("acme")
 	if err := w.Ensure(t.Context(), task("ht-1")); err != nil {
@@ -180,6 +185,7 @@ func checkForeignIssues(t *testing.T, open opener) {
 }
 
 func checkErase(t *testing.T, open opener) {
+	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
 	l := open(t, dir)
@@ -236,6 +242,7 @@ func checkErase(t *testing.T, open opener) {
 
 // checkLostInBetween ends a life between what was asked for and the export.
 func checkLostInBetween(t *testing.T, open opener) {
+	t.Helper()
 	ctx := t.Context()
 	dir := t.TempDir()
 	l := open(t, dir)
@@ -259,6 +266,7 @@ func checkLostInBetween(t *testing.T, open opener) {
 }
 
 func checkManyWorkspaces(t *testing.T, open opener) {
+	t.Helper()
 	l := open(t, t.TempDir())
 	for _, tenant := range []string{"acme", "beta", "gamma"} {
 		i := task("ht-1")

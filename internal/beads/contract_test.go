@@ -28,6 +28,7 @@ var sameIssues = cmp.Options{
 }
 
 func checkStory(t *testing.T, open opener) {
+	t.Helper()
 	l := open(t, t.TempDir())
 	w := l.backend.Workspace("acme")
 	if err := errors.Join(append(story(t.Context(), w),
@@ -61,6 +62,7 @@ func checkStory(t *testing.T, open opener) {
 }
 
 func checkRepeats(t *testing.T, open opener) {
+	t.Helper()
 	dir := t.TempDir()
 	var want map[string]beads.Issue
 	for n := range 3 {
@@ -82,6 +84,7 @@ func checkRepeats(t *testing.T, open opener) {
 }
 
 func checkFates(t *testing.T, open opener) {
+	t.Helper()
 	ctx := t.Context()
 	l := open(t, t.TempDir())
 	w := l.backend.Workspace("acme")
@@ -119,6 +122,7 @@ func checkFates(t *testing.T, open opener) {
 
 // checkHostileTexts holds that no text is a command, a flag or a line end.
 func checkHostileTexts(t *testing.T, open opener) {
+	t.Helper()
 	dir := t.TempDir()
 	l := open(t, dir)
 	w := l.backend.Workspace("acme")

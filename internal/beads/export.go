@@ -88,24 +88,17 @@ func (s *Store) replace(ctx context.Context, tenant string, f *file) (done bool,
 		return true, s.written(ctx, tenant)
 	}
 	next := f.path + ".tmp"
-	if err := writeFile(next, content); err != nil {
-		return false, errors.Join(err, os.Remove(next))
-	}
-	// From here on the file beside the old one says that it was not replaced.
-	if err := atomicfile.SyncDir(filepath.Dir(f.path)); err != nil {
-		return false, err
-	}
-	if err := s.exec(ctx, "UPDATE bead SET writing = record WHERE tenant = ? AND written <> record", tenant); err != nil {
+	if err := s.announce(ctx, tenant, next, content); err != nil {
 		return false, err
 	}
 	if now, err := stampOf(f.path); err != nil || now != f.stamp {
-		return false, errors.Join(err, os.Remove(next), s.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", tenant))
+		if err := errors.Join(err, s.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", tenant)); err != nil {
+			return false, err
+		}
+		return false, os.Remove(next) // not before: what it says must be true
 	}
 	f.resolved = false
-	if err := os.Rename(next, f.path); err != nil {
-		return false, err
-	}
-	if err := atomicfile.SyncDir(filepath.Dir(f.path)); err != nil {
+	if err := errors.Join(os.Rename(next, f.path), atomicfile.SyncDir(filepath.Dir(f.path))); err != nil {
 		return false, err
 	}
 	if err := s.written(ctx, tenant); err != nil {
@@ -114,6 +107,18 @@ func (s *Store) replace(ctx context.Context, tenant string, f *file) (done bool,
 	f.resolved, f.content, f.problem = true, content, nil
 	f.stamp, err = stampOf(f.path)
 	return true, err
+}
+
+// announce writes the file that is to replace that of tenant, and notes what is
+// in it. From then on it says, as long as it is there, that it did not yet.
+func (s *Store) announce(ctx context.Context, tenant, next string, content []byte) error {
+	if err := writeFile(next, content); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	if err := atomicfile.SyncDir(filepath.Dir(next)); err != nil {
+		return err
+	}
+	return s.exec(ctx, "UPDATE bead SET writing = record WHERE tenant = ? AND written <> record", tenant)
 }
 
 // compose returns what is to be in the file of tenant, and which issues were

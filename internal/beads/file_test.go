@@ -36,8 +36,10 @@ func TestStore_UnreadableFilesArePutAside(t *testing.T) {
 	}{
 		"Conflict": {func(b []byte) []byte { return append([]byte("<<<<<<< ours\n"), b...) }, ":1:1: not JSON"},
 		"CutOff":   {func(b []byte) []byte { return b[:len(b)-20] }, ": line ends too early"},
-		"Kind": {func(b []byte) []byte { return bytes.Replace(b, []byte(`"status":"open"`), []byte(`"status":17`), 1) },
-			": field status is of another type"},
+		"Kind": {
+			func(b []byte) []byte { return bytes.Replace(b, []byte(`"status":"open"`), []byte(`"status":17`), 1) },
+			": field status is of another type",
+		},
 		"Braces": {func(b []byte) []byte { return append(b, `{"id":"ht-9",,"hunter2"}`...) }, ":4:14: not JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {

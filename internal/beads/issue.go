@@ -3,6 +3,7 @@ package beads
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -93,8 +94,7 @@ func (i Issue) Validate() error {
 }
 
 func (s Status) validate(id string) error {
-	switch s {
-	case Open, InProgress, Blocked, Closed:
+	if slices.Contains([]Status{Open, InProgress, Blocked, Closed}, s) {
 		return nil
 	}
 	return fmt.Errorf("issue %s: status %q is none: %w", id, s, ErrInvalid)

@@ -1,10 +1,14 @@
 package beads_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -151,4 +155,83 @@ func TestBD_StoppedAtRandomPoints(t *testing.T) {
 	}
 	l.write(t)
 	m.check(t, l)
+}
+
+// killedVariable names the folder that a process of this test works in until it
+// is killed, and the step from which it writes.
+const killedVariable = "HOOKTRAIL_TEST_KILLED"
+
+// workUntilKilled asks the embedded store for the same steps again, and then for
+// more.
+func workUntilKilled(t *testing.T, order string) {
+	t.Helper()
+	dir, from, _ := strings.Cut(order, "\n")
+	first, err := strconv.Atoi(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, dir)
+	if err := r.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w := r.Workspace("acme")
+	m := make(model)
+	for n := range first + stepsMore {
+		m.step(t, w, n)
+		if n < first {
+			continue
+		}
+		r.write(t)
+		if n%7 == 0 && len(mustEdits(t, w)) > 0 {
+			t.Fatal("own writes are taken for a person's")
+		}
+	}
+}
+
+const (
+	lives     = 40
+	stepsLife = 10  // what a life is further than the one before
+	stepsMore = 300 // what it gets through if it is left alone
+)
+
+// TestStore_KilledAtRandomPoints kills a process that writes the file, and looks
+// at what it leaves: never half a file, never a change that looks like a person's.
+func TestStore_KilledAtRandomPoints(t *testing.T) {
+	if order := os.Getenv(killedVariable); order != "" {
+		workUntilKilled(t, order)
+		return
+	}
+	dir := t.TempDir()
+	kills := 0
+	for n := range lives {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStore_KilledAtRandomPoints$")
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s\n%d", killedVariable, dir, n*stepsLife))
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(10+rand.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		kill.Stop()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.Exited() {
+			t.Fatalf("%s", &out)
+		}
+		if err != nil {
+			kills++
+		}
+	}
+	l := openEmbedded(t, dir)
+	w := l.backend.Workspace("acme")
+	if edits := mustEdits(t, w); len(edits) != 0 {
+		t.Errorf("own writes are taken for a person's: %+v", edits)
+	}
+	m := make(model)
+	for n := range lives*stepsLife + stepsMore {
+		m.step(t, w, n)
+	}
+	l.write(t)
+	m.check(t, l)
+	t.Logf("%d kills", kills)
 }

@@ -24,24 +24,40 @@ func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombst
 // person's: it stays, whatever the tracker wants, and the edits among it are
 // returned.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
-	var bases []Issue
-	for _, known := range []string{r.written, r.writing} {
-		if b, err := ParseLine([]byte(known)); err == nil {
-			bases = append(bases, b)
-		}
-	}
+	bases := r.known()
 	if len(bases) == 0 { // nothing is known to have been written there
 		r.adopt(theirs)
 		return nil
 	}
-	base := bases[0]
+	if !theirs.UpdatedAt.Equal(bases[0].UpdatedAt) && !theirs.UpdatedAt.IsZero() {
+		at = theirs.UpdatedAt
+	}
 	changed := func(field func(Issue) string) bool {
 		return !slices.ContainsFunc(bases, func(b Issue) bool { return field(b) == field(theirs) })
 	}
-	if !theirs.UpdatedAt.Equal(base.UpdatedAt) && !theirs.UpdatedAt.IsZero() {
-		at = theirs.UpdatedAt
+	edits := r.mergeStatus(bases[0], theirs, at, changed)
+	edits = append(edits, r.mergeTexts(theirs, changed)...)
+	r.mergeRest(bases, theirs, changed)
+	for n := range edits {
+		edits[n].Issue, edits[n].At = r.issue.ID, at
+		edits[n].ID = edits[n].identity()
 	}
-	edits := r.mergeStatus(base, theirs, at, changed)
+	return edits
+}
+
+// known returns the issue as it was written to the workspace, and as it was on
+// its way there.
+func (r *row) known() (list []Issue) {
+	for _, line := range []string{r.written, r.writing} {
+		if i, err := ParseLine([]byte(line)); err == nil {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// mergeTexts brings in the title, the description and the name that they gave.
+func (r *row) mergeTexts(theirs Issue, changed func(func(Issue) string) bool) (edits []Edit) {
 	ours := &r.issue
 	if changed(func(i Issue) string { return i.Title }) && theirs.Title != "" && theirs.Title != ours.Title {
 		ours.Title = theirs.Title
@@ -55,46 +71,43 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 		ours.Description = theirs.Description
 		r.marks |= markDescribed
 	}
-	r.mergeRest(bases, theirs, changed)
-	for n := range edits {
-		edits[n].Issue, edits[n].At = ours.ID, at
-		edits[n].ID = edits[n].identity()
-	}
 	return edits
 }
 
 // mergeStatus brings in where they moved the issue.
 func (r *row) mergeStatus(base, theirs Issue, at time.Time, changed func(func(Issue) string) bool) []Edit {
-	ours := &r.issue
+	ours := r.issue
 	moved := changed(func(i Issue) string { return string(i.Status) })
-	refused := theirs.isClosed() && theirs.notPlanned() && !base.notPlanned() && !ours.notPlanned()
+	refused := theirs.notPlanned() && !base.notPlanned() && !ours.notPlanned()
 	if !moved && !refused {
 		return nil
 	}
-	same := theirs.Status == ours.Status
-	ours.Status = theirs.Status
-	if at.After(ours.UpdatedAt) {
-		ours.UpdatedAt = at
-	}
-	if theirs.isClosed() {
-		ours.ClosedAt, ours.CloseReason = theirs.ClosedAt, theirs.CloseReason
-		if ours.ClosedAt.IsZero() {
-			ours.ClosedAt = at
-		}
-	} else {
-		ours.ClosedAt, ours.CloseReason = time.Time{}, ""
-	}
+	r.issue.follow(theirs, at)
 	switch {
 	case refused:
 		return []Edit{{Action: ActionNotPlanned}}
-	case same:
+	case theirs.Status == ours.Status, theirs.isClosed() == base.isClosed():
 		return nil
-	case theirs.isClosed() && !base.isClosed():
+	case theirs.isClosed():
 		return []Edit{{Action: ActionClosed}}
-	case !theirs.isClosed() && base.isClosed():
-		return []Edit{{Action: ActionReopened}}
 	}
-	return nil
+	return []Edit{{Action: ActionReopened}}
+}
+
+// follow gives i the status of theirs, which it got at a time.
+func (i *Issue) follow(theirs Issue, at time.Time) {
+	i.Status = theirs.Status
+	if at.After(i.UpdatedAt) {
+		i.UpdatedAt = at
+	}
+	i.ClosedAt, i.CloseReason = time.Time{}, ""
+	if !theirs.isClosed() {
+		return
+	}
+	i.ClosedAt, i.CloseReason = theirs.ClosedAt, theirs.CloseReason
+	if i.ClosedAt.IsZero() {
+		i.ClosedAt = at
+	}
 }
 
 // notPlanned reports whether the issue was closed because nobody will do it.
@@ -135,11 +148,17 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 	key := func(s string) string { return s }
 	ours.Labels = slices.Sorted(slices.Values(mergeList(lists(bases, func(i Issue) []string { return i.Labels }), theirs.Labels, ours.Labels, key)))
 	ours.Dependencies = mergeList(lists(bases, func(i Issue) []Dependency { return i.Dependencies }),
-		theirs.Dependencies, ours.Dependencies, func(d Dependency) string { return d.DependsOn + "\x00" + d.Type })
+		theirs.Dependencies, ours.Dependencies, Dependency.key)
 	sortDependencies(ours.Dependencies)
 	ours.Comments = mergeList(lists(bases, func(i Issue) []Comment { return i.Comments }),
-		theirs.Comments, ours.Comments, func(c Comment) string { return c.Author + "\x00" + c.Text })
+		theirs.Comments, ours.Comments, Comment.key)
 }
+
+// key is what makes two links one.
+func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
+
+// key is what makes two comments one: bd has its own ids and times of them.
+func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
 	extra := maps.Clone(i.Extra)

@@ -118,55 +118,62 @@ func (s *Store) takeIn(ctx context.Context, tenant string, f *file, content []by
 	if err != nil {
 		return err
 	}
-	as := make(map[string]bool, len(rows)) // lines that nobody changed
+	changed := f.sort(content, rows)
+	if len(changed) == 0 {
+		return nil
+	}
+	s.stale[tenant] = true
+	return s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		for _, c := range changed {
+			edits := c.row.merge(c.theirs, at)
+			if c.row.marks&markErased == 0 {
+				c.row.written = string(c.line)
+			}
+			if err := errors.Join(saveRow(conn, beadKey{tenant, c.theirs.ID}, *c.row), saveEdits(conn, tenant, edits)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// change is a line that is not as it was written.
+type change struct {
+	row    *row
+	theirs Issue
+	line   []byte
+}
+
+// sort tells the lines of a file apart: those that nobody changed, those of
+// others, those that cannot be read. It returns the rest, one for each issue.
+func (f *file) sort(content []byte, rows []row) map[string]change {
+	as := make(map[string]bool, len(rows))
 	byID := make(map[string]*row, len(rows))
 	for n := range rows {
 		as[rows[n].written] = true
 		byID[rows[n].issue.ID] = &rows[n]
 	}
 	f.foreign, f.problem = nil, nil
-	changed := make(map[string][]byte)
+	changed := make(map[string]change)
 	for n, text := range bytes.Split(content, []byte{'\n'}) {
 		text = bytes.TrimSuffix(text, []byte{'\r'})
 		if len(bytes.TrimSpace(text)) == 0 || as[string(text)] {
 			continue
 		}
 		id, err := lineID(text)
-		if err == nil && byID[id] != nil {
-			_, err = ParseLine(text)
-		}
-		switch {
-		case err != nil:
-			if f.problem == nil {
-				f.problem = &FileError{Path: f.path, Line: n + 1, Column: column(err), Problem: problem(err)}
+		if r := byID[id]; err == nil && r != nil {
+			c := change{row: r, line: text}
+			if c.theirs, err = ParseLine(text); err == nil {
+				changed[id] = c
 			}
-		case byID[id] == nil:
+		} else if err == nil {
 			f.foreign = append(f.foreign, foreign{id, bytes.Clone(text)})
-		default:
-			changed[id] = text
+		}
+		if err != nil && f.problem == nil {
+			f.problem = &FileError{Path: f.path, Line: n + 1, Column: column(err), Problem: problem(err)}
 		}
 	}
-	if len(changed) == 0 {
-		return nil
-	}
-	s.stale[tenant] = true
-	return s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		for id, text := range changed {
-			theirs, err := ParseLine(text)
-			if err != nil {
-				return err
-			}
-			r := byID[id]
-			edits := r.merge(theirs, at)
-			if r.marks&markErased == 0 {
-				r.written = string(text)
-			}
-			if err := errors.Join(saveRow(conn, beadKey{tenant, id}, *r), saveEdits(conn, tenant, edits)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return changed
 }
 
 // rows returns the rows of tenant by id, those that where fits.

@@ -220,8 +220,7 @@ func (c *cli) answer(v any) int {
 	if c.is(orderTruncate) && c.args[0] != "version" {
 		data = data[:len(data)/2]
 	}
-	os.Stdout.Write(append(data, '\n'))
-	return 0
+	return say(append(data, '\n'))
 }
 
 // resolve finds an issue by its id or by a part of that.
@@ -287,8 +286,7 @@ func (c *cli) export() int {
 	if c.is(orderTruncate) {
 		out = out[:len(out)/2]
 	}
-	os.Stdout.Write(out)
-	return 0
+	return say(out)
 }
 
 func asList(v any) (list []map[string]any) {
@@ -316,4 +314,12 @@ func (c *cli) file() ([]string, error) {
 		lines = append(lines, s.Text())
 	}
 	return lines, nil
+}
+
+// say prints and returns what to exit with.
+func say(text []byte) int {
+	if _, err := os.Stdout.Write(text); err != nil {
+		return 3
+	}
+	return 0
 }

@@ -7,7 +7,7 @@ import (
 
 // The kinds of timers; the kind stands before the "/" of a timer's id.
 const (
-	holdKind   = "hold"   // ends what is held of a failure
+	holdKind   = "hold"   // ends what is held of a failure or a lineage
 	quietKind  = "quiet"  // ends the flapping of an issue
 	stallKind  = "stall"  // labels a lineage of which nothing is heard
 	digestKind = "digest" // describes a digest anew
@@ -26,7 +26,7 @@ func (p *pass) runDue(f *fold) {
 		kind, subject, _ := strings.Cut(t.ID, "/")
 		p.now = t.At
 		if kind == holdKind {
-			p.endHold(heldFailure(subject))
+			p.endHold(heldSubject(subject))
 			continue
 		}
 		stamp := f.stamp
@@ -43,11 +43,11 @@ func (p *pass) runDue(f *fold) {
 	}
 }
 
-// heldFailure returns the failure that the timer of a hold names behind the
-// number of its first incident.
-func heldFailure(subject string) string {
-	_, failure, _ := strings.Cut(subject, "/")
-	return failure
+// heldSubject returns what the timer of a hold names behind the number of its
+// first incident.
+func heldSubject(id string) string {
+	_, subject, _ := strings.Cut(id, "/")
+	return subject
 }
 
 // release ends the tenant's holds as time would, and lets all other timers be.
@@ -60,7 +60,7 @@ func (p *pass) release() {
 		list = list[1:]
 		p.state.clearTimer(p.tenant, t.ID)
 		p.now = t.At
-		again := p.endHold(heldFailure(strings.TrimPrefix(t.ID, holdKind+"/")))
+		again := p.endHold(heldSubject(strings.TrimPrefix(t.ID, holdKind+"/")))
 		if !again.At.IsZero() {
 			i, _ := slices.BinarySearchFunc(list, again, Timer.compare)
 			list = slices.Insert(list, i, again)

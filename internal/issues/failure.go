@@ -21,8 +21,6 @@ type failure struct {
 	LastRun    string   `json:"last_run,omitempty"`
 	Good       Stamp    `json:"good,omitzero"`    // the latest success of the run or step that failed last
 	Scopes     []string `json:"scopes,omitempty"` // where it happened
-	Held       span     `json:"held,omitzero"`
-	Timer      string   `json:"timer,omitempty"` // that ends the hold
 }
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
@@ -48,16 +46,6 @@ type Failing struct {
 	Failure string `json:"failure"`
 	Scope   string `json:"scope"`
 	Step    string `json:"step"`
-	At      Stamp  `json:"at"`
-}
-
-// incident is one failure of a step, or of a run's end, that no issue follows.
-type incident struct {
-	Failure string `json:"failure"`
-	Scope   string `json:"scope"`
-	Run     string `json:"run"`
-	Step    string `json:"step,omitempty"` // its key; "" of the run's end
-	Name    string `json:"name"`           // for people
 	At      Stamp  `json:"at"`
 }
 

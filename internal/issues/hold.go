@@ -3,18 +3,50 @@ package issues
 import (
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// span numbers the incidents that are held of one failure.
-type span struct {
-	From uint64 `json:"from,omitempty"`
-	To   uint64 `json:"to,omitempty"` // the next number
+// incident is one failure of a step, or of a run's end, of which nothing came
+// yet: it may be recovered.
+type incident struct {
+	Failure string `json:"failure,omitempty"` // what it is part of, where no issue follows the run
+	Scope   string `json:"scope,omitempty"`   // where it happened, then
+	Lineage string `json:"lineage,omitempty"` // whose issue it would block, where one does
+	Unit    string `json:"unit,omitempty"`    // of the role, then
+	Role    string `json:"role,omitempty"`
+	Run     string `json:"run"`
+	Step    string `json:"step,omitempty"` // its key; "" of the run's end
+	Name    string `json:"name"`           // for people
+	At      Stamp  `json:"at"`
 }
 
-// held is an event whose decision waits: an incident that may be recovered yet.
+// subject returns what the incident is held with: others of it are recovered,
+// and decided on, together.
+func (in incident) subject() string {
+	if in.Lineage != "" {
+		return in.Lineage
+	}
+	return in.Failure
+}
+
+// timer returns the id of the timer that ends a hold. Holds that end together
+// end in the order in which their failures came.
+func (in incident) timer() string {
+	return fmt.Sprintf("%s/%020d/%s", holdKind, in.At.N, in.subject())
+}
+
+// hold is what is held of one subject.
+type hold struct {
+	From  uint64 `json:"from"`
+	To    uint64 `json:"to"`    // the next number
+	Timer string `json:"timer"` // that ends it
+}
+
+var holds = table[hold]{kind: "hold"}
+
+// held is an event whose decision waits.
 type held struct {
 	incident
 	Source string      `json:"source"`
@@ -24,25 +56,21 @@ type held struct {
 	Occurs []string    `json:"occurs,omitempty"` // issues that it is an occurrence of already
 }
 
-var holds = table[held]{kind: "held"}
+var helds = table[held]{kind: "held"}
 
-func heldID(failure string, n uint64) string { return fmt.Sprintf("%s/%d", failure, n) }
-
-// holdTimer returns the id of the timer that ends a hold. Holds that end together
-// end in the order in which their failures came.
-func holdTimer(in incident) string { return fmt.Sprintf("hold/%020d/%s", in.At.N, in.Failure) }
+func heldID(subject string, n uint64) string { return fmt.Sprintf("%s/%d", subject, n) }
 
 // hold keeps an incident until it is known whether it is recovered.
 func (f *fold) hold(in incident) {
-	fl := failures.edit(f.state, f.tenant, in.Failure)
-	fl.Held.To++
-	f.held = heldID(in.Failure, fl.Held.To-1)
-	*holds.edit(f.state, f.tenant, f.held) = held{
+	h := holds.edit(f.state, f.tenant, in.subject())
+	f.held = heldID(in.subject(), h.To)
+	h.To++
+	*helds.edit(f.state, f.tenant, f.held) = held{
 		incident: in, Source: f.event.Source, Event: f.event.ID, Kind: f.event.Kind(),
 	}
-	if fl.Timer == "" {
-		fl.Timer = holdTimer(in)
-		f.state.setTimer(f.tenant, fl.Timer, in.At.At.Add(f.config.Hold))
+	if h.Timer == "" {
+		h.Timer = in.timer()
+		f.state.setTimer(f.tenant, h.Timer, in.At.At.Add(f.config.Hold))
 	}
 }
 
@@ -51,7 +79,7 @@ func (f *fold) hold(in incident) {
 func (p *pass) wait(f *fold) {
 	t := p.clock()
 	t.Waiting = append(t.Waiting, f.decision.Effects...)
-	h := holds.edit(p.state, p.tenant, f.held)
+	h := helds.edit(p.state, p.tenant, f.held)
 	h.Made, h.Occurs = f.made, f.decision.Occurs
 }
 
@@ -62,90 +90,52 @@ func (p *pass) resume(h *held) *fold {
 	for _, id := range h.Occurs {
 		f.touch(id)
 	}
+	f.say("held", fmt.Sprintf("%s failed and was held for %s", h.Name, formatDuration(p.config.Hold)))
 	return f
 }
 
-// endHold judges what was held of a failure, in the order in which it came. What
-// failed anew after a recovery is held for its own time: until again, if that is
-// not zero.
-func (p *pass) endHold(id string) (again Timer) {
-	fl := failures.edit(p.state, p.tenant, id)
-	fl.Timer = ""
+// endHold decides on what was held of a subject, in the order in which it came.
+// What failed anew after a recovery is held for its own time: until again, if that
+// is not zero.
+func (p *pass) endHold(subject string) (again Timer) {
+	h := holds.edit(p.state, p.tenant, subject)
 	first := true
-	for n := fl.Held.From; n < fl.Held.To; n++ {
-		h := holds.get(p.state, p.tenant, heldID(id, n))
-		if h == nil {
-			continue
+	for ; h.From < h.To; h.From++ {
+		id := heldID(subject, h.From)
+		one := *helds.get(p.state, p.tenant, id)
+		f := p.resume(&one)
+		if due := one.At.At.Add(p.config.Hold); first && due.After(p.now) && f.stands(one.incident) {
+			return p.holdOn(h, one.incident, due)
 		}
-		f := p.resume(h)
-		due := h.At.At.Add(p.config.Hold)
-		if p.stays(f, h.incident) && first && due.After(p.now) {
-			fl.Timer = holdTimer(h.incident)
-			p.state.setTimer(p.tenant, fl.Timer, due)
-			fl.Held.From = n
-			return Timer{p.tenant, fl.Timer, due}
-		}
-		holds.drop(p.state, p.tenant, heldID(id, n))
-		first = f.unhold(h.incident) && first
+		helds.drop(p.state, p.tenant, id)
+		first = !f.endIncident(one.incident) && first
 		p.give(f)
 	}
-	fl.Held = span{}
+	holds.drop(p.state, p.tenant, subject)
 	return Timer{}
 }
 
-// stays reports whether nothing has come of an incident yet.
-func (p *pass) stays(f *fold, in incident) bool {
+// holdOn holds what is left of a hold until due.
+func (p *pass) holdOn(h *hold, in incident, due time.Time) Timer {
+	h.Timer = in.timer()
+	p.state.setTimer(p.tenant, h.Timer, due)
+	return Timer{p.tenant, h.Timer, due}
+}
+
+// stands reports whether nothing has come of an incident yet.
+func (f *fold) stands(in incident) bool {
+	if in.Lineage != "" {
+		return f.blocks(in)
+	}
 	_, inhibited := f.inhibitor(in)
 	return !f.recovered(in) && !inhibited && f.lineageFollower(in.Run) == ""
 }
 
-// lineageFollower returns the issue that follows the lineage of a run.
-func (p *pass) lineageFollower(run string) string {
-	r := runs.get(p.state, p.tenant, run)
-	if r == nil {
-		return ""
+// endIncident decides on an incident whose hold has ended. It reports whether
+// something came of it.
+func (f *fold) endIncident(in incident) bool {
+	if in.Lineage != "" {
+		return f.endBlock(in)
 	}
-	if l := lineages.get(p.state, p.tenant, p.lineageOf(r)); l != nil {
-		return l.follower()
-	}
-	return ""
-}
-
-// inhibitor returns the first failing step of the incident's run if the run failed
-// and that is another failure: then the incident is part of it.
-func (f *fold) inhibitor(in incident) (first Failing, inhibited bool) {
-	r := runs.get(f.state, f.tenant, in.Run)
-	if r == nil || r.Finished.isZero() || r.Success {
-		return Failing{}, false
-	}
-	first, found := f.firstFailing(r)
-	return first, found && first.Failure != in.Failure
-}
-
-// unhold decides on an incident whose hold has ended. It reports whether nothing
-// came of it.
-func (f *fold) unhold(in incident) (nothing bool) {
-	f.say("held", fmt.Sprintf("%s failed and was held for %s", strings.TrimSpace(in.Name), formatDuration(f.config.Hold)))
-	if id := f.lineageFollower(in.Run); id != "" {
-		f.say("followed since", "an issue follows the run since then")
-		f.occur(id)
-		return true
-	}
-	if f.recovered(in) {
-		f.say("recovered", "recorded only: it was recovered within that time")
-		f.decision.Flip = "no success of its run, step or scope within that time"
-		return true
-	}
-	if main, inhibited := f.inhibitor(in); inhibited {
-		f.say("inhibited", "the run failed, and this is part of the failure of its first failing step")
-		in = in.partOf(main)
-	}
-	f.decision.Flip = "success of its run, step or scope within that time"
-	fl := failures.edit(f.state, f.tenant, in.Failure)
-	if f.takes(fl) {
-		f.recur(in)
-	} else {
-		f.raise(in, false)
-	}
-	return false
+	return f.endFailure(in)
 }

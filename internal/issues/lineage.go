@@ -297,9 +297,16 @@ func (l *Lineage) ended() bool {
 
 // status returns where the issue of the lineage stands, by the facts.
 func (l *Lineage) status() Status {
-	_, failing := l.failing()
+	if _, failing := l.failing(); failing {
+		return Blocked
+	}
+	return l.working()
+}
+
+// working returns the status where no failing step counts.
+func (l *Lineage) working() Status {
 	switch {
-	case failing, l.ended() && !l.Success:
+	case l.ended() && !l.Success:
 		return Blocked
 	case l.ended():
 		return Closed

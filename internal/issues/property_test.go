@@ -88,6 +88,15 @@ func apply(tb rapid.TB, s *issues.State, list ...events.Event) []issues.Decision
 	return decisions
 }
 
+func release(tb rapid.TB, s *issues.State) []issues.Decision {
+	tb.Helper()
+	decisions, err := s.Release(issues.DefaultConfig())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return decisions
+}
+
 func TestProperty_RepeatsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawHistory(t)
@@ -199,7 +208,9 @@ func TestProperty_OrderOfDeliveryDoesNotDecide(t *testing.T) {
 		shuffled := rapid.Permutation(list).Draw(t, "order")
 		var ordered, other issues.State
 		apply(t, &ordered, list...)
+		release(t, &ordered)
 		apply(t, &other, shuffled...)
+		release(t, &other)
 		if diff := cmp.Diff(statuses(&ordered), statuses(&other)); diff != "" {
 			t.Errorf("statuses (-ordered +shuffled):\n%s", diff)
 		}
@@ -222,11 +233,7 @@ func TestProperty_EffectsTellTheState(t *testing.T) {
 		var s issues.State
 		built := make(map[string]issues.Issue)
 		decisions := apply(t, &s, drawHistory(t)...)
-		released, err := s.Release(issues.DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range append(decisions, released...) {
+		for _, d := range append(decisions, release(t, &s)...) {
 			for _, e := range d.Effects {
 				if !slices.Contains(d.Issues, e.ID) {
 					t.Errorf("decision on %s does not name issue %s", d.Event, e.ID)

@@ -54,13 +54,17 @@ func (f *fold) settle(why cause) {
 func (f *fold) followOn(why cause) {
 	l := f.lineage()
 	switch {
+	case l.Issue != "" && f.holdsBack(why):
 	case l.Issue != "":
 		f.occur(l.Issue)
 		want := l.status()
+		if want == Blocked && f.isHeld(l) && !(why.bad() && (why.end || why.critical)) {
+			want = l.working()
+		}
 		f.move(l.Issue, want, motive{
 			reason: f.reason(want, why), failure: why.bad(), run: f.run(),
 		})
-		f.linkRegression()
+		f.linkRegression(l)
 		if f.isOpen(l.Issue) {
 			f.watch(f.lineageOf(f.run()))
 		}
@@ -74,6 +78,30 @@ func (f *fold) followOn(why cause) {
 		f.decision.Flip = fmt.Sprintf("run type %s or a complexity of %d or more",
 			strings.Join(f.config.Tracked, " or "), f.config.Complexity)
 	}
+}
+
+// holdsBack holds a failing step that would block the issue of the lineage: it may
+// be recovered. It reports whether it did.
+func (f *fold) holdsBack(why cause) bool {
+	run, l := f.run(), f.lineage()
+	issue := all.get(f.state, f.tenant, l.Issue)
+	if why.end || !why.bad() || why.critical || issue.Status == Blocked || issue.Status == Flapping || l.ended() {
+		return false
+	}
+	in := incident{
+		Lineage: f.lineageOf(run), Unit: run.unit(), Role: why.role, Run: run.ID, Step: why.step, Name: why.name, At: f.stamp,
+	}
+	if !f.blocks(in) {
+		return false
+	}
+	f.hold(in)
+	return true
+}
+
+// isHeld reports whether all that would block the lineage's issue is held.
+func (f *fold) isHeld(l *Lineage) bool {
+	issue := all.get(f.state, f.tenant, l.Issue)
+	return issue.Status != Blocked && !l.ended() && holds.get(f.state, f.tenant, f.lineageOf(f.run())) != nil
 }
 
 // track makes the issue that follows the lineage if it is due now, and reports
@@ -129,13 +157,12 @@ func (f *fold) makeTracking(why cause) {
 	for _, id := range l.Followups {
 		f.link(id, Link{DiscoveredFrom, l.Issue})
 	}
-	f.linkRegression()
+	f.linkRegression(l)
 }
 
 // linkRegression links the issue of a lineage that fails again, long after it was
 // closed, to the one of then.
-func (f *fold) linkRegression() {
-	l := f.lineage()
+func (f *fold) linkRegression(l *Lineage) {
 	if _, failing := l.failing(); l.Before != "" && (failing || l.ended() && !l.Success) {
 		f.link(l.Issue, Link{RegressionOf, l.Before})
 	}

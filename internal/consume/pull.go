@@ -12,7 +12,7 @@ import (
 const (
 	fetchWait      = 30 * time.Second
 	fetchHeartbeat = 5 * time.Second
-	fetchBytes     = 64 << 20
+	fetchBytes     = 32 << 20 // half of what the server lets wait for a reader before it hangs up
 
 	replicatedFetch = 256 // messages per request where bytes cannot be limited
 )

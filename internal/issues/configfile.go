@@ -1,6 +1,7 @@
 package issues
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -86,35 +87,45 @@ func ParseConfig(data []byte) (Config, error) {
 	if !utf8.Valid(data) {
 		return Config{}, &ConfigError{1, 1, "not UTF-8 text"}
 	}
-	loader, err := yaml.NewLoader(strings.NewReader(string(data)), yaml.WithUniqueKeys(false))
-	if err != nil {
-		return Config{}, &ConfigError{1, 1, "not YAML"}
-	}
 	c := DefaultConfig()
-	var doc, more yaml.Node
-	switch err := loader.Load(&doc); {
-	case errors.Is(err, io.EOF):
-		return c, nil
-	case err != nil:
-		return Config{}, notYAML(err)
+	top, err := document(data)
+	if err != nil {
+		return Config{}, err
 	}
-	switch err := loader.Load(&more); {
-	case errors.Is(err, io.EOF):
-	case err != nil:
-		return Config{}, notYAML(err)
-	default:
-		return Config{}, wrong(&more, "a second document")
-	}
-	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
-		doc = *doc.Content[0]
-	}
-	if doc.Kind == yaml.ScalarNode && doc.Tag == "!!null" {
+	if top == nil {
 		return c, nil
 	}
-	if err := readSection(&c, "", &doc); err != nil {
+	if err := readSection(&c, "", top); err != nil {
 		return Config{}, err
 	}
 	return c, nil
+}
+
+// document returns the one value in data, nil if there is nothing in it.
+func document(data []byte) (*yaml.Node, error) {
+	loader, err := yaml.NewLoader(bytes.NewReader(data), yaml.WithUniqueKeys(false))
+	if err != nil {
+		return nil, notYAML(err)
+	}
+	var doc, more yaml.Node
+	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
+		return nil, nil //nolint:nilnil // an empty file is a configuration
+	} else if err != nil {
+		return nil, notYAML(err)
+	}
+	if err := loader.Load(&more); err == nil {
+		return nil, wrong(&more, "a second document")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, notYAML(err)
+	}
+	top := &doc
+	if doc.Kind == yaml.DocumentNode && len(doc.Content) == 1 {
+		top = doc.Content[0]
+	}
+	if top.Kind == yaml.ScalarNode && top.Tag == "!!null" {
+		return nil, nil //nolint:nilnil // as above
+	}
+	return top, nil
 }
 
 func notYAML(err error) error {

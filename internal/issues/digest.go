@@ -21,12 +21,13 @@ var listings = table[listing]{kind: "digest"}
 
 // entry is one thing that got no issue of its own.
 type entry struct {
-	Title string    `json:"title"`
-	Count int       `json:"count"`
-	Runs  []string  `json:"runs,omitempty"`
-	More  bool      `json:"more,omitempty"` // there are more runs
-	First time.Time `json:"first"`
-	Last  time.Time `json:"last"`
+	Digest string    `json:"digest"`
+	Title  string    `json:"title"`
+	Count  int       `json:"count"`
+	Runs   []string  `json:"runs,omitempty"`
+	More   bool      `json:"more,omitempty"` // there are more runs
+	First  time.Time `json:"first"`
+	Last   time.Time `json:"last"`
 }
 
 var entries = table[entry]{"entry", func(e *entry) { e.Runs = slices.Clone(e.Runs) }}
@@ -52,7 +53,7 @@ func (f *fold) list(title string) (digest string, n int) {
 	}
 	l := listings.edit(f.state, f.tenant, t.Digest)
 	l.Entries++
-	*entries.edit(f.state, f.tenant, entryID(t.Digest, l.Entries)) = entry{Title: title, First: f.stamp.At}
+	*entries.edit(f.state, f.tenant, entryID(t.Digest, l.Entries)) = entry{Digest: t.Digest, Title: title, First: f.stamp.At}
 	f.say("digest", fmt.Sprintf("it is entry %d of digest %s", l.Entries, t.Digest))
 	f.listAgain(t.Digest, l.Entries)
 	return t.Digest, l.Entries

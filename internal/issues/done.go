@@ -23,7 +23,7 @@ const (
 // itemWords returns the words of an item by which it is found.
 func itemWords(key string) []string {
 	var words []string
-	for _, w := range strings.Fields(key) {
+	for w := range strings.FieldsSeq(key) {
 		if utf8.RuneCountInString(w) >= 3 && len(words) < maxWords && !slices.Contains(words, w) {
 			words = append(words, w)
 		}

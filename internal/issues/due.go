@@ -3,6 +3,7 @@ package issues
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // The kinds of timers; the kind stands before the "/" of a timer's id.
@@ -13,25 +14,33 @@ const (
 	digestKind = "digest" // describes a digest anew
 )
 
-// runDue does what time does until the tenant's clock, in the order in which it
-// was due. What that does beside ending holds is part of the decision f.
-func (p *pass) runDue(f *fold) {
-	clock := p.clock().Clock
+// endHolds ends what is held until clock, in the order in which that was due, and
+// returns the other timers that were.
+func (p *pass) endHolds(clock time.Time) (due []Timer) {
 	for {
 		t, found := p.state.nextTimer(p.tenant)
 		if !found || t.At.After(clock) || p.state.err != nil {
-			return
+			return due
 		}
 		p.state.clearTimer(p.tenant, t.ID)
-		kind, subject, _ := strings.Cut(t.ID, "/")
 		p.now = t.At
+		kind, subject, _ := strings.Cut(t.ID, "/")
 		if kind == holdKind {
 			p.endHold(heldSubject(subject))
 			continue
 		}
-		stamp := f.stamp
-		f.stamp.At = t.At
-		switch kind {
+		if kind != stallKind || p.silent(subject) {
+			due = append(due, t)
+		}
+	}
+}
+
+// runDue does what time does beside ending holds, as part of the decision f.
+func (f *fold) runDue(due []Timer) {
+	stamp, now := f.stamp, f.now
+	for _, t := range due {
+		f.stamp.At, f.now = t.At, t.At
+		switch kind, subject, _ := strings.Cut(t.ID, "/"); kind {
 		case quietKind:
 			f.endFlapping(subject)
 		case stallKind:
@@ -39,7 +48,15 @@ func (p *pass) runDue(f *fold) {
 		case digestKind:
 			f.describe(subject)
 		}
-		f.stamp = stamp
+	}
+	f.stamp, f.now = stamp, now
+}
+
+// putOff leaves to the next event what time would have done at one that is held:
+// there is no decision yet that it could be part of.
+func (p *pass) putOff(due []Timer) {
+	for _, t := range due {
+		p.state.setTimer(p.tenant, t.ID, t.At)
 	}
 }
 

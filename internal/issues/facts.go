@@ -76,13 +76,14 @@ func (f *fold) stepFinished() error {
 		f.say("late", "a later report of the step was heard before")
 		return nil
 	}
-	left := leftover{step: StepKey(f.event), name: step, metadata: d.Metadata, target: name(d.Metadata["target"])}
+	left := leftover{Step: StepKey(f.event), Name: step, Target: name(d.Metadata["target"])}
+	summary := ""
 	if status == events.StepCompleted || status == events.StepSkipped {
-		left.summary = d.OutputSummary
+		summary = d.OutputSummary
 	}
-	f.leftovers(left)
+	f.leftovers(left, d.Metadata, summary)
 	if status == events.StepCompleted {
-		f.done(d.OutputSummary, left.target)
+		f.done(d.OutputSummary, left.Target)
 	}
 	return nil
 }
@@ -169,15 +170,14 @@ func (f *fold) runFinished() error {
 		rule: "finished", end: true, success: d.Success, name: "the run", target: name(d.Metadata["target"]),
 		failure: failureOf(d.Error, d.OutputSummary, d.Metadata), critical: isCritical(d.Metadata),
 	})
-	left := leftover{name: "the run", metadata: d.Metadata, target: name(d.Metadata["target"])}
-	if d.Success {
-		left.summary = d.OutputSummary
+	left := leftover{Name: "the run", Target: name(d.Metadata["target"])}
+	if !d.Success {
+		f.leftovers(left, d.Metadata, "")
+		return nil
 	}
-	f.leftovers(left)
-	if d.Success {
-		f.done(d.OutputSummary, left.target)
-	}
-	if d.Success && len(f.decision.Issues) == 0 {
+	f.leftovers(left, d.Metadata, d.OutputSummary)
+	f.done(d.OutputSummary, left.Target)
+	if len(f.decision.Issues) == 0 {
 		f.simple()
 	}
 	return nil

@@ -3,7 +3,6 @@ package issues
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // failure is what is known of the failures of one identity.
@@ -14,25 +13,17 @@ type failure struct {
 	Class      string   `json:"class,omitempty"`
 	Message    string   `json:"message,omitempty"` // of the first
 	Generation int      `json:"generation,omitempty"`
-	Issue      string   `json:"issue,omitempty"`  // about this generation
-	Digest     string   `json:"digest,omitempty"` // where it is listed for want of room
-	Entry      int      `json:"entry,omitempty"`  // of the digest
-	Last       Stamp    `json:"last,omitzero"`    // the latest that counts
+	Issue      string   `json:"issue,omitempty"`     // about this generation
+	Digest     string   `json:"digest,omitempty"`    // where it is listed for want of room
+	Entry      int      `json:"entry,omitempty"`     // of the digest
+	Last       Stamp    `json:"last,omitzero"`       // the latest that counts
+	FirstRun   string   `json:"first_run,omitempty"` // that Message is of
 	LastRun    string   `json:"last_run,omitempty"`
 	Good       Stamp    `json:"good,omitzero"`    // the latest success of the run or step that failed last
 	Scopes     []string `json:"scopes,omitempty"` // where it happened
 }
 
 var failures = table[failure]{"failure", func(f *failure) { f.Scopes = slices.Clone(f.Scopes) }}
-
-// scope is where failures happen and successes make them good: a role of a run
-// type at a target.
-type scope struct {
-	Good     Stamp    `json:"good,omitzero"`      // the latest success
-	Failures []string `json:"failures,omitempty"` // with an issue that is not closed
-}
-
-var scopes = table[scope]{"scope", func(s *scope) { s.Failures = slices.Clone(s.Failures) }}
 
 // The bounds of lists in records.
 const (
@@ -95,7 +86,7 @@ func (f *fold) meet(id string, who identity, why cause) {
 	}
 	fl := failures.edit(f.state, f.tenant, id)
 	fl.Type, fl.Role, fl.Target, fl.Class = who.Type, who.Role, who.Target, who.Class
-	fl.Message = clean(why.failure.Text, 500)
+	fl.Message, fl.FirstRun = clean(why.failure.Text, 500), f.event.Run
 }
 
 // fails notes a failing step, the latest failure of each.
@@ -112,6 +103,7 @@ func (r *Run) fails(s Failing) {
 // judge decides what comes of an incident that has just become known.
 func (f *fold) judge(in incident, critical bool) {
 	fl := failures.edit(f.state, f.tenant, in.Failure)
+	f.calm(fl.Issue)
 	switch {
 	case f.recovered(in):
 		f.say("recovered before", "it was made good before it was heard of")
@@ -119,6 +111,8 @@ func (f *fold) judge(in incident, critical bool) {
 		f.occur(fl.follower())
 	case f.takes(fl):
 		f.recur(in)
+	case len(f.decision.Effects) > 0:
+		f.raise(in, critical)
 	case critical:
 		f.say("critical", "critical severity is not held")
 		f.raise(in, true)
@@ -141,55 +135,6 @@ func (fl *failure) follower() string {
 		return fl.Issue
 	}
 	return fl.Digest
-}
-
-// recovered reports whether something made an incident good: a success in its
-// scope, its step, or the end of its run.
-func (f *fold) recovered(in incident) bool {
-	for _, good := range []Stamp{f.goodIn(in.Scope), f.goodOf(in.Run), f.goodStep(in.Run, in.Step)} {
-		if in.At.before(good) {
-			return true
-		}
-	}
-	return false
-}
-
-func (f *fold) goodIn(id string) Stamp {
-	if s := scopes.get(f.state, f.tenant, id); s != nil {
-		return s.Good
-	}
-	return Stamp{}
-}
-
-func (f *fold) goodOf(run string) Stamp {
-	if r := runs.get(f.state, f.tenant, run); r != nil {
-		return r.Settled
-	}
-	return Stamp{}
-}
-
-func (f *fold) goodStep(run, step string) Stamp {
-	if step == "" {
-		return Stamp{}
-	}
-	if s := steps.get(f.state, f.tenant, stepID(run, step)); s != nil {
-		return s.Done
-	}
-	return Stamp{}
-}
-
-// firstFailing returns the earliest step of a run that failed and was not made
-// good: the failure of the run's end is part of it.
-func (f *fold) firstFailing(run *Run) (first Failing, found bool) {
-	for _, s := range run.Failing {
-		if f.recovered(incident{Scope: s.Scope, Run: run.ID, Step: s.Step, At: s.At}) {
-			continue
-		}
-		if !found || s.At.before(first.At) {
-			first, found = s, true
-		}
-	}
-	return first, found
 }
 
 // raise makes an issue of an incident, brings back the one that there was, or
@@ -249,72 +194,6 @@ func (fl *failure) take(in incident) {
 	}
 }
 
-// settleFailure brings the issue of a failure to where the facts say: closed if
-// the latest of them is a success.
-func (f *fold) settleFailure(id string, run *Run) {
-	fl := failures.edit(f.state, f.tenant, id)
-	want, why := f.failureStatus(fl)
-	f.move(fl.Issue, want, motive{reason: why, failure: want != Closed, run: run})
-	if f.isOpen(fl.Issue) {
-		f.open(id, fl)
-		return
-	}
-	for _, s := range fl.Scopes {
-		own := scopes.edit(f.state, f.tenant, s)
-		own.Failures = slices.DeleteFunc(own.Failures, func(other string) bool { return other == id })
-	}
-}
-
-func (f *fold) failureStatus(fl *failure) (Status, string) {
-	good := fl.Good
-	for _, s := range fl.Scopes {
-		good = good.later(f.goodIn(s))
-	}
-	if fl.Last.before(good) {
-		return Closed, "A later success in the same scope"
-	}
-	return Open, "It failed again"
-}
-
-// open notes a failure in the scopes whose success would close it.
-func (f *fold) open(id string, fl *failure) {
-	for _, s := range fl.Scopes {
-		if known := scopes.get(f.state, f.tenant, s); known != nil && slices.Contains(known.Failures, id) {
-			continue
-		}
-		own := scopes.edit(f.state, f.tenant, s)
-		if len(own.Failures) >= maxOpen {
-			own.Failures = slices.Delete(own.Failures, 0, 1)
-		}
-		own.Failures = append(own.Failures, id)
-	}
-}
-
-// succeed takes in a success: it closes the failures of its scope, and those
-// that its run or step was the last to have.
-func (f *fold) succeed(why cause) {
-	run := f.run()
-	who := f.identity(why)
-	own := scopes.edit(f.state, f.tenant, who.scope(f.tenant))
-	own.Good = own.Good.later(f.stamp)
-	closing := slices.Clone(own.Failures)
-	for _, s := range run.Failing {
-		fl := failures.edit(f.state, f.tenant, s.Failure)
-		if !f.recovered(incident{Scope: s.Scope, Run: run.ID, Step: s.Step, At: s.At}) || fl.LastRun != run.ID {
-			continue
-		}
-		fl.Good = fl.Good.later(f.stamp)
-		if fl.Issue != "" && !slices.Contains(closing, s.Failure) {
-			closing = append(closing, s.Failure)
-		}
-	}
-	for _, id := range closing {
-		f.say("auto-close", "a success in the scope of a failure")
-		f.settleFailure(id, run)
-		f.progress(failures.get(f.state, f.tenant, id).Issue)
-	}
-}
-
 // failureOfRun returns the open issue about a failure of the run, "" if there is
 // none.
 func (f *fold) failureOfRun(run *Run) string {
@@ -324,38 +203,4 @@ func (f *fold) failureOfRun(run *Run) string {
 		}
 	}
 	return ""
-}
-
-func (f *fold) failureTitle(fl *failure) string {
-	if fl.Class != "" {
-		return f.title("infrastructure failure", strings.ReplaceAll(fl.Class, "_", " "))
-	}
-	what := []string{clean(fl.Type, 40), clean(fl.Role, 60)}
-	if fl.Role == "" {
-		what = append(what, "run")
-	}
-	what = append(what, "failed")
-	if fl.Target != "" {
-		what = append(what, "at", clean(fl.Target, 100))
-	}
-	return f.title(strings.Join(strings.Fields(strings.Join(what, " ")), " "), clean(fl.Message, 200))
-}
-
-// title returns "GWI: what: detail".
-func (f *fold) title(what, detail string) string {
-	if detail != "" {
-		what += ": " + detail
-	}
-	return strings.TrimSpace(f.config.TitlePrefix + " " + what)
-}
-
-func (f *fold) failureIssue(fl *failure, in incident) Issue {
-	text := sentence(in.Name+" failed in run "+clean(in.Run, 300)) + ", and nothing followed the run before."
-	if fl.Message != "" {
-		text += "\n\n" + fl.Message
-	}
-	return Issue{
-		ID: fl.Issue, Kind: Failure, Status: Open, Title: f.failureTitle(fl), Description: text,
-		Reason: sentence(in.Name + " failed"),
-	}
 }

@@ -41,6 +41,20 @@ func (f *fold) endFlapping(id string) {
 	f.transition(id, to, reason)
 }
 
+// calm ends the flapping of an issue before a fact of now, if that is due.
+func (f *fold) calm(id string) {
+	issue := all.get(f.state, f.tenant, id)
+	if issue == nil || issue.Status != Flapping {
+		return
+	}
+	if quiet := courses.get(f.state, f.tenant, id).Heard.Add(f.config.Quiet); !quiet.After(f.stamp.At) {
+		stamp, now := f.stamp, f.now
+		f.stamp.At, f.now = quiet, quiet
+		f.endFlapping(id)
+		f.stamp, f.now = stamp, now
+	}
+}
+
 // facts returns where an issue stands by what is known of what it is about.
 func (f *fold) facts(c *course) (Status, string) {
 	switch {

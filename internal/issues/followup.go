@@ -45,46 +45,57 @@ func (u *followup) status() (Status, string) {
 	return Open, "Left over again"
 }
 
-// leftover is what a step, or the run's end, may have left over.
+// leftover is what a step, or the run's end, left over.
 type leftover struct {
-	step     string // its key; "" is the run's end
-	name     string // for people
-	target   string
-	metadata map[string]any
-	summary  string
+	Step      string   `json:"step,omitempty"` // its key; "" is the run's end
+	Name      string   `json:"name"`           // for people
+	Target    string   `json:"target,omitempty"`
+	Partial   bool     `json:"partial,omitempty"`   // there was partial success
+	Remaining []string `json:"remaining,omitempty"` // items of partial success
+	Deferred  []string `json:"deferred,omitempty"`  // items of deferred work
 }
 
-// leftovers makes a follow-up per item that was left over, up to the limits per
-// run; the rest goes into one bundle. What an earlier version of the source had
-// left over and this one no longer does is withdrawn.
-func (f *fold) leftovers(from leftover) {
-	if from.target == "" {
-		from.target = f.run().Target
+// leftovers takes in what the source may have left over, by its metadata and its
+// summary. Where the event is held, that is decided with it.
+func (f *fold) leftovers(from leftover, metadata map[string]any, summary string) {
+	if from.Target == "" {
+		from.Target = f.run().Target
 	}
-	remaining, partial := remainingItems(from.metadata)
-	deferred := deferredItems(from.metadata, from.summary)
-	if partial && len(remaining) == 0 {
+	from.Remaining, from.Partial = remainingItems(metadata)
+	from.Deferred = deferredItems(metadata, summary)
+	if from.Partial && len(from.Remaining) == 0 {
 		// Nobody listed what remains: the summary may.
-		remaining, deferred = deferred, nil
+		from.Remaining, from.Deferred = from.Deferred, nil
 	}
-	if partial && len(remaining) == 0 && f.nothingNamed(from) {
-		remaining = []string{f.unnamedItem(from)}
+	if from.Partial && len(from.Remaining) == 0 && f.nothingNamed(from) {
+		from.Remaining = []string{f.unnamedItem(from, summary)}
 	}
-	if partial {
-		f.say("partial success", "partial success left "+items(len(remaining)))
+	if f.held != "" {
+		helds.edit(f.state, f.tenant, f.held).Left = &from
+		return
 	}
-	if len(deferred) > 0 {
-		f.say("deferred work", "work was deferred: "+items(len(deferred)))
+	f.leave(from)
+}
+
+// leave makes a follow-up per item that was left over, up to the limits per run;
+// the rest goes into one bundle. What an earlier version of the source had left
+// over and this one no longer does is withdrawn.
+func (f *fold) leave(from leftover) {
+	if from.Partial {
+		f.say("partial success", "partial success left "+items(len(from.Remaining)))
+	}
+	if len(from.Deferred) > 0 {
+		f.say("deferred work", "work was deferred: "+items(len(from.Deferred)))
 	}
 	had := *f.left(from)
 	var kept []string
-	for _, item := range remaining {
-		kept = f.leave(from, item, true, had, kept)
+	for _, item := range from.Remaining {
+		kept = f.leaveItem(from, item, true, had, kept)
 	}
-	for _, item := range deferred {
-		kept = f.leave(from, item, false, had, kept)
+	for _, item := range from.Deferred {
+		kept = f.leaveItem(from, item, false, had, kept)
 	}
-	if len(remaining)+len(deferred) > 0 {
+	if len(from.Remaining)+len(from.Deferred) > 0 {
 		f.count("remaining", f.run().Remaining, f.config.Remaining)
 		f.count("followups", f.run().Deferred, f.config.Followups)
 		f.decision.Flip = "a report that leaves nothing over"
@@ -99,10 +110,10 @@ func (f *fold) leftovers(from leftover) {
 
 // left returns where the follow-ups are kept that the source leaves over.
 func (f *fold) left(from leftover) *[]string {
-	if from.step == "" {
+	if from.Step == "" {
 		return &f.run().Left
 	}
-	return &steps.edit(f.state, f.tenant, stepID(f.event.Run, from.step)).Left
+	return &steps.edit(f.state, f.tenant, stepID(f.event.Run, from.Step)).Left
 }
 
 // items returns how many there are, for people.
@@ -116,28 +127,28 @@ func items(n int) string {
 // nothingNamed reports whether partial success of from needs an item of its
 // own: the run's end only sums up what its steps left over already.
 func (f *fold) nothingNamed(from leftover) bool {
-	return from.step != "" || f.run().Remaining+f.run().Deferred == 0
+	return from.Step != "" || f.run().Remaining+f.run().Deferred == 0
 }
 
 // unnamedItem stands for what partial success left over without saying what.
-func (f *fold) unnamedItem(from leftover) string {
-	item := "Finish what " + from.name + " of run " + clean(f.event.Run, 120) + " left over"
-	if s := firstSentence(from.summary); s != "" {
+func (f *fold) unnamedItem(from leftover, summary string) string {
+	item := "Finish what " + from.Name + " of run " + clean(f.event.Run, 120) + " left over"
+	if s := firstSentence(summary); s != "" {
 		item += ": " + s
 	}
 	return item
 }
 
-// leave takes in that item was left over, and adds its follow-up to kept. had are
+// leaveItem takes in that item was left over, and adds its follow-up to kept. had are
 // those that the source left over before.
-func (f *fold) leave(from leftover, item string, remaining bool, had, kept []string) []string {
-	id := followupKey(f.tenant, from.target, deferral.Key(item))
+func (f *fold) leaveItem(from leftover, item string, remaining bool, had, kept []string) []string {
+	id := followupKey(f.tenant, from.Target, deferral.Key(item))
 	if slices.Contains(kept, id) {
 		return kept
 	}
 	u := followups.edit(f.state, f.tenant, id)
 	if u.Key == "" {
-		u.Title, u.Target, u.Key = clean(item, 300), from.target, deferral.Key(item)
+		u.Title, u.Target, u.Key = clean(item, 300), from.Target, deferral.Key(item)
 	}
 	known := f.isOpen(u.follower()) || u.Issue != "" && !f.outlived(u.Issue)
 	if !known && f.stamp.before(u.Done) {
@@ -201,7 +212,7 @@ func (f *fold) makeFollowup(id string, u *followup, from leftover, remaining boo
 	u.Issue, u.Digest = followupIssue(f.tenant, id, u.Generation), ""
 	f.create(Issue{
 		ID: u.Issue, Kind: Followup, Status: Open, Title: u.Title,
-		Description: sentence(fmt.Sprintf("%s of run %s left this over", from.name, clean(f.event.Run, 300))) + ".",
+		Description: sentence(fmt.Sprintf("%s of run %s left this over", from.Name, clean(f.event.Run, 300))) + ".",
 	}, course{Followup: id, Out: f.out(f.event.Run)})
 	f.index(id, u)
 	f.linkToRun(u.Issue)
@@ -248,45 +259,6 @@ func (f *fold) withdraw(id string) {
 	}
 	f.say("withdrawn", "a later report no longer leaves "+u.Issue+" over")
 	f.settleFollowup(id, u)
-}
-
-// maxBundled bounds the items that a run's bundle carries.
-const maxBundled = 200
-
-// bundle notes item in the run's bundle, once.
-func (f *fold) bundle(item string) {
-	run := f.run()
-	if run.Bundle == "" && !f.makeBundle(run) {
-		return
-	}
-	f.occur(run.Bundle)
-	key := deferral.Key(item)
-	i, noted := slices.BinarySearch(run.Bundled, key)
-	if noted || len(run.Bundled) >= maxBundled {
-		return
-	}
-	run.Bundled = slices.Insert(run.Bundled, i, key)
-	f.count("bundled", len(run.Bundled), maxBundled)
-	f.note(run.Bundle, clean(item, 300))
-}
-
-// makeBundle makes the run's bundle, or lists it where there is no room.
-func (f *fold) makeBundle(run *Run) bool {
-	if f.escalated(run.ID) {
-		return false
-	}
-	title := f.runTitle(run.Type, run.ID) + ": more that was left over"
-	if !f.roomTogether() {
-		run.Bundle, _ = f.list(title)
-		return true
-	}
-	run.Bundle = ID(f.tenant, "bundle", run.ID)
-	f.create(Issue{
-		ID: run.Bundle, Kind: Followup, Status: Open, Title: title,
-		Description: "What the run left over beyond the follow-ups of its own, one comment each.",
-	}, course{Out: f.out(run.ID)})
-	f.linkToRun(run.Bundle)
-	return true
 }
 
 // maxFollowups bounds the follow-ups that wait for an issue of their lineage.

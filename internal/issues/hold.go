@@ -2,7 +2,6 @@ package issues
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -52,8 +51,7 @@ type held struct {
 	Source string      `json:"source"`
 	Event  string      `json:"event"`
 	Kind   events.Kind `json:"kind"`
-	Made   []string    `json:"made,omitempty"`   // issues, of what was left over
-	Occurs []string    `json:"occurs,omitempty"` // issues that it is an occurrence of already
+	Left   *leftover   `json:"left,omitempty"` // what the event left over
 }
 
 var helds = table[held]{kind: "held"}
@@ -74,22 +72,9 @@ func (f *fold) hold(in incident) {
 	}
 }
 
-// wait keeps what came of an event beside the failure that is held: the next
-// decision of the tenant has its effects, so that they stay in their order.
-func (p *pass) wait(f *fold) {
-	t := p.clock()
-	t.Waiting = append(t.Waiting, f.decision.Effects...)
-	h := helds.edit(p.state, p.tenant, f.held)
-	h.Made, h.Occurs = f.made, f.decision.Occurs
-}
-
 // resume begins the decision on an event that was held.
 func (p *pass) resume(h *held) *fold {
 	f := p.fold(events.Event{ID: h.Event, Source: h.Source, Type: h.Kind.Type(), Run: h.Run, Time: h.At.At}, h.At)
-	f.made, f.decision.Occurs = slices.Clone(h.Made), slices.Clone(h.Occurs)
-	for _, id := range h.Occurs {
-		f.touch(id)
-	}
 	f.say("held", fmt.Sprintf("%s failed and was held for %s", h.Name, formatDuration(p.config.Hold)))
 	return f
 }
@@ -109,6 +94,9 @@ func (p *pass) endHold(subject string) (again Timer) {
 		}
 		helds.drop(p.state, p.tenant, id)
 		first = !f.endIncident(one.incident) && first
+		if one.Left != nil {
+			f.leave(*one.Left)
+		}
 		p.give(f)
 	}
 	holds.drop(p.state, p.tenant, subject)

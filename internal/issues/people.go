@@ -1,6 +1,7 @@
 package issues
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -104,30 +105,30 @@ func (f *fold) applyEdit(id string, e edit) {
 		f.say("late edit", "a later edit of the issue is known")
 		return
 	}
-	by := e.Action + " by " + e.By
-	if e.By == "" {
-		by = e.Action + " by a person"
-	}
+	by := e.Action + " by " + cmp.Or(e.By, "a person")
 	f.say("people win", fmt.Sprintf("issue %s: %s", id, by))
-	to := issue.Status
-	switch e.Action {
-	case notPlanned, closedBy:
-		to = Closed
-	case reopened:
-		if to, _ = f.facts(c); to == Closed || to == InProgress {
-			to = Open
-		}
-	default:
+	if e.Action == assigned || e.Action == retitled {
 		return
 	}
 	c.Edit, c.Reopened = &e, nil
 	f.state.clearTimer(f.tenant, quietKind+"/"+id)
-	if to != issue.Status {
+	if to := f.wanted(e, c); to != issue.Status {
 		f.transition(id, to, sentence(by))
 	}
 	if c.Failure != "" && f.isOpen(id) {
 		f.open(c.Failure, failures.edit(f.state, f.tenant, c.Failure))
 	}
+}
+
+// wanted returns the status in which a person wants an issue.
+func (f *fold) wanted(e edit, c *course) Status {
+	if e.Action != reopened {
+		return Closed
+	}
+	if to, _ := f.facts(c); to == Blocked {
+		return Blocked
+	}
+	return Open
 }
 
 // overruled reports whether a person's edit forbids the issue to move.
@@ -145,13 +146,19 @@ func (f *fold) overruled(issue *Issue, c *course, to Status, why motive) bool {
 		return true
 	case c.Edit.Action == reopened:
 		return false
-	case issue.Status == Closed && !((why.failure || why.recurs) && why.run != nil && why.run.First.After(c.Edit.At.At)):
+	case issue.Status == Closed && !why.after(c.Edit.At):
 		f.say("people win", fmt.Sprintf("a person closed issue %s: only a failure of a later run reopens it", issue.ID))
 		f.decision.Flip = "a failure of a run that started later"
 		return true
 	}
 	c.Edit = nil // what came later is the machine's again
 	return false
+}
+
+// after reports whether the fact is a failure, or work left over, of a run that
+// started later than an edit.
+func (m motive) after(edited Stamp) bool {
+	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
 }
 
 // notPlanned reports whether a person wants no more of an issue for now.

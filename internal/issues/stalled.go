@@ -35,26 +35,30 @@ func (p *pass) alive(e events.Event) {
 	}
 }
 
-// stall labels the issue of a lineage that nothing was heard of for long although
-// its work has not ended. It looks again if something was.
-func (f *fold) stall(id string) {
-	id = f.resolve(id)
-	l := lineages.get(f.state, f.tenant, id)
+// silent reports whether nothing was heard of a lineage for long. If something was,
+// it is looked at again later.
+func (p *pass) silent(id string) bool {
+	id = p.resolve(id)
+	l := lineages.get(p.state, p.tenant, id)
 	if l == nil {
-		return
+		return false
 	}
-	lineages.edit(f.state, f.tenant, id).Watched = false
-	if !f.isOpen(l.Issue) {
-		return
+	if quiet := l.Seen.Add(p.config.Stalled); !l.Silent && quiet.After(p.now) {
+		p.state.setTimer(p.tenant, stallKind+"/"+id, quiet)
+		return false
 	}
-	if quiet := l.Seen.Add(f.config.Stalled); quiet.After(f.now) {
-		f.watch(id)
-		return
-	}
-	if l.ended() && !l.Finished.before(l.Started) {
-		return
-	}
-	if f.label(l.Issue, LabelStalled) {
+	own := lineages.edit(p.state, p.tenant, id)
+	own.Silent = own.Silent || !l.ended() || l.Finished.before(l.Started)
+	own.Watched = own.Silent
+	return own.Silent
+}
+
+// stall labels the issue of a lineage that was silent although its work has not
+// ended.
+func (f *fold) stall(id string) {
+	l := lineages.edit(f.state, f.tenant, f.resolve(id))
+	l.Silent, l.Watched = false, false
+	if f.isOpen(l.Issue) && f.label(l.Issue, LabelStalled) {
 		f.say("stalled", fmt.Sprintf("nothing was heard of issue %s for %s", l.Issue, formatDuration(f.config.Stalled)))
 	}
 }

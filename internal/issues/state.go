@@ -18,12 +18,10 @@ type Tenant struct {
 	Tracking []time.Time `json:"tracking,omitempty"`
 	Digest   string      `json:"digest,omitempty"`  // id of the latest digest
 	Digests  int         `json:"digests,omitempty"` // how many there were
-	Waiting  []Effect    `json:"waiting,omitempty"` // of time, for the next decision
 }
 
 var tenants = table[Tenant]{"tenant", func(t *Tenant) {
 	t.Created, t.Critical, t.Tracking = slices.Clone(t.Created), slices.Clone(t.Critical), slices.Clone(t.Tracking)
-	t.Waiting = slices.Clone(t.Waiting)
 }}
 
 // register is the one record that belongs to no tenant: who there is.
@@ -104,10 +102,11 @@ func (p *pass) apply(e events.Event) error {
 		t.Clock = e.Time.UTC()
 	}
 	f := p.fold(e, Stamp{At: e.Time.UTC()})
-	p.runDue(f)
+	due := p.endHolds(t.Clock)
 	p.now = t.Clock
 	p.alive(e)
 	if !considered {
+		f.runDue(due)
 		if len(f.decision.Effects) > 0 {
 			p.give(f)
 		}
@@ -121,9 +120,10 @@ func (p *pass) apply(e events.Event) error {
 		return err
 	}
 	if f.held != "" {
-		p.wait(f)
+		p.putOff(due)
 		return nil
 	}
+	f.runDue(due)
 	p.give(f)
 	return nil
 }
@@ -143,12 +143,6 @@ func (p *pass) register() {
 
 // give completes a decision and takes it among those that the pass brings.
 func (p *pass) give(f *fold) {
-	t := p.clock()
-	f.decision.Effects = append(t.Waiting, f.decision.Effects...)
-	t.Waiting = nil
-	for _, e := range f.decision.Effects {
-		f.touch(e.ID)
-	}
 	f.settleEdits()
 	p.decisions = append(p.decisions, f.finish())
 }

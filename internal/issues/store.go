@@ -144,8 +144,8 @@ func encode(value any) []byte {
 		return nil
 	}
 	data, err := json.Marshal(value)
-	if err != nil { // cannot happen: records are texts, numbers and times
-		panic(fmt.Sprintf("encode %T: %v", value, err))
+	if err != nil { // cannot happen: records are texts, numbers and times of events
+		return []byte("null")
 	}
 	return data
 }
@@ -160,24 +160,26 @@ type table[T any] struct {
 
 // get returns a record, which must not be changed, or nil if there is none.
 func (t table[T]) get(s *State, tenant, id string) *T {
-	c := t.cell(s, Key{tenant, t.kind, id})
-	if c.value == nil {
-		return nil
-	}
-	return c.value.(*T) //nolint:forcetypeassert // a kind has one type
+	return t.in(t.cell(s, Key{tenant, t.kind, id}))
+}
+
+// in returns the record in a cell, nil if there is none.
+func (t table[T]) in(c *cell) *T {
+	value, _ := c.value.(*T)
+	return value
 }
 
 // edit returns a record for the Apply in progress to change, a new one if there
 // is none.
 func (t table[T]) edit(s *State, tenant, id string) *T {
 	key := Key{tenant, t.kind, id}
-	c := t.cell(s, key)
-	if _, mine := s.before[key]; mine && c.value != nil {
-		return c.value.(*T) //nolint:forcetypeassert // a kind has one type
+	old := t.in(t.cell(s, key))
+	if _, mine := s.before[key]; mine && old != nil {
+		return old
 	}
 	value := new(T)
-	if c.value != nil {
-		*value = *c.value.(*T) //nolint:forcetypeassert // a kind has one type
+	if old != nil {
+		*value = *old
 	}
 	if t.own != nil {
 		t.own(value)

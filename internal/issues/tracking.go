@@ -55,12 +55,10 @@ func (f *fold) followOn(why cause) {
 	l := f.lineage()
 	switch {
 	case l.Issue != "" && f.holdsBack(why):
+		// The decision comes when the hold ends.
 	case l.Issue != "":
 		f.occur(l.Issue)
-		want := l.status()
-		if want == Blocked && f.isHeld(l) && !(why.bad() && (why.end || why.critical)) {
-			want = l.working()
-		}
+		want := f.wantedByFacts(l, why)
 		f.move(l.Issue, want, motive{
 			reason: f.reason(want, why), failure: why.bad(), run: f.run(),
 		})
@@ -80,12 +78,24 @@ func (f *fold) followOn(why cause) {
 	}
 }
 
+// wantedByFacts returns where the issue of the lineage is to be: not blocked yet
+// while all that would block it is held.
+func (f *fold) wantedByFacts(l *Lineage, why cause) Status {
+	want := l.status()
+	now := why.bad() && (why.end || why.critical)
+	if want == Blocked && !now && f.isHeld(l) {
+		want = l.working()
+	}
+	return want
+}
+
 // holdsBack holds a failing step that would block the issue of the lineage: it may
 // be recovered. It reports whether it did.
 func (f *fold) holdsBack(why cause) bool {
 	run, l := f.run(), f.lineage()
+	f.calm(l.Issue)
 	issue := all.get(f.state, f.tenant, l.Issue)
-	if why.end || !why.bad() || why.critical || issue.Status == Blocked || issue.Status == Flapping || l.ended() {
+	if len(f.decision.Effects) > 0 || why.end || !why.bad() || why.critical || issue.Status == Blocked || issue.Status == Flapping || l.ended() {
 		return false
 	}
 	in := incident{

@@ -98,8 +98,10 @@ func (db *DB) Commit(ctx context.Context, next Position, marks *Marks, fn func(c
 	return err
 }
 
-// Scrub empties the file's log, and returns when what was deleted or changed
-// before is in neither of the two any more. It fails while a reader keeps the log.
+// Scrub writes the file anew and empties its log, and returns when what was deleted
+// or changed before is in neither of the two any more: where rows were moved between
+// pages, SQLite leaves what was in their old place. It fails while a reader keeps the
+// log.
 func (db *DB) Scrub(ctx context.Context) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -109,14 +111,17 @@ func (db *DB) Scrub(ctx context.Context) error {
 	db.conn.SetInterrupt(ctx.Done())
 	defer db.conn.SetInterrupt(nil)
 	busy := false
-	err := sqlitex.Execute(db.conn, "PRAGMA wal_checkpoint(TRUNCATE)", &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error { busy = stmt.ColumnBool(0); return nil },
-	})
+	err := sqlitex.ExecuteTransient(db.conn, "VACUUM", nil)
+	if err == nil {
+		err = sqlitex.Execute(db.conn, "PRAGMA wal_checkpoint(TRUNCATE)", &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error { busy = stmt.ColumnBool(0); return nil },
+		})
+	}
 	if err == nil && busy {
 		err = errors.New("a reader keeps it")
 	}
 	if err != nil {
-		return fmt.Errorf("empty the log of %s: %w", db.path, err)
+		return fmt.Errorf("scrub %s: %w", db.path, err)
 	}
 	return nil
 }

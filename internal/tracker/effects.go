@@ -133,6 +133,11 @@ func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 	if err != nil {
 		return fmt.Errorf("mark effects: %w", err)
 	}
+	for _, p := range done {
+		if p.effect.Op == issues.OpErase {
+			s.scrub.Store(true)
+		}
+	}
 	s.moved(false)
 	s.stage("settled")
 	return nil

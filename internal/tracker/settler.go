@@ -129,18 +129,23 @@ func (s *settler) run(ctx context.Context) {
 // call asks the backend for something, which may take no longer than callTimeout.
 // One that does not answer in time is unavailable.
 func (s *settler) call(ctx context.Context, do func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := s.ask(limited, do)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within %v: %w", callTimeout, beads.ErrUnavailable)
+	}
+	return err
+}
+
+// ask is call of something that has deadlines of its own.
+func (s *settler) ask(ctx context.Context, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
 		s.since = time.Now()
 	}
 	s.mu.Unlock()
-	limited, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err := do(limited)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("no answer within %v: %w", callTimeout, beads.ErrUnavailable)
-	}
-	return err
+	return do(ctx)
 }
 
 // moved notes that the backend took something, and whether that was all.
@@ -150,33 +155,6 @@ func (s *settler) moved(all bool) {
 	s.since = time.Now()
 	if all {
 		s.since = time.Time{}
-	}
-}
-
-// errStuck ends a drain whose issues nobody takes.
-var errStuck = errors.New("issues are not taken")
-
-// watch calls end when the backend has taken nothing for so long, and says why.
-func (s *settler) watch(ctx context.Context, long time.Duration, end context.CancelCauseFunc) {
-	tick := time.NewTicker(max(long/20, time.Millisecond))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		s.mu.Lock()
-		since, why := s.since, s.failed
-		s.mu.Unlock()
-		if since.IsZero() || time.Since(since) < long {
-			continue
-		}
-		if why == nil {
-			why = fmt.Errorf("no answer: %w", beads.ErrUnavailable)
-		}
-		end(fmt.Errorf("%w for %v, the rest waits for the next start: %w", errStuck, long, why))
-		return
 	}
 }
 
@@ -205,7 +183,7 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	for retry := retryFirst; ; retry = min(2*retry, retryMost) {
 		_, err := s.round(ctx)
 		if err == nil {
-			err = s.call(ctx, s.backend.Export)
+			err = s.ask(ctx, s.backend.Export)
 		}
 		if err == nil {
 			s.moved(true)
@@ -238,23 +216,26 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if s.scrub.Load() {
-		if err := s.db.Scrub(ctx); err != nil {
-			return 0, fmt.Errorf("erase: %w", err)
-		}
-		s.scrub.Store(false)
-		s.exported = time.Time{} // the files of the workspaces have what was erased, too
-	}
-	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 {
+	// The workspaces have what was erased, and the database what they have.
+	scrub := s.scrub.Swap(false)
+	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 && !scrub {
 		s.moved(true)
 		return wait, nil
 	}
 	began := time.Now()
-	if err = s.call(ctx, s.backend.Export); err == nil {
+	if err = s.ask(ctx, s.backend.Export); err == nil {
 		s.moved(true)
 	}
 	s.exported = time.Now()
 	s.cost = s.exported.Sub(began)
+	if scrub && err == nil {
+		if err = s.db.Scrub(ctx); err != nil {
+			err = fmt.Errorf("erase: %w", err)
+		}
+	}
+	if scrub && err != nil {
+		s.scrub.Store(true)
+	}
 	return 0, err
 }
 

@@ -8,12 +8,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 )
 
-// The backends.
-const (
-	EmbeddedBackend = "embedded" // the tracker's own
-	BDBackend       = "bd"       // the Beads CLI
-)
-
 // Setup are the flags that say how a tracker decides and where issues are kept.
 type Setup struct {
 	config, backend, bd string

@@ -10,7 +10,6 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
@@ -54,16 +53,6 @@ type Options struct {
 
 	backend backend      // tests only: instead of the embedded store
 	stage   func(string) // tests only: called between the stages
-}
-
-// backend is what issues are kept in.
-type backend interface {
-	Workspace(tenant string) beads.Backend
-	// Flush makes durable what workspaces were asked for; only then is it
-	// settled.
-	Flush(ctx context.Context) error
-	// Export publishes the workspaces for others to read, some time later.
-	Export(ctx context.Context) error
 }
 
 // Validate reports the first option that cannot be used.
@@ -141,16 +130,6 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	return nil
-}
-
-// useBackend makes the backend of o, unless it has one.
-func (o *Options) useBackend(ctx context.Context, db *projection.DB) error {
-	if o.backend != nil {
-		return nil
-	}
-	store := beads.NewStore(db, filepath.Join(o.DataDir, "beads"))
-	o.backend = store
-	return store.Recover(ctx)
 }
 
 // openOutbox opens the outbox of what the tracker publishes.

@@ -45,7 +45,7 @@ func Normalise(text string) string {
 		if hexWord.MatchString(w) || len(w) >= 12 && mixed.MatchString(w) {
 			return "#"
 		}
-		return numbers.ReplaceAllString(w, "#")
+		return w
 	})
 	s = numbers.ReplaceAllString(s, "#")
 	return cut(strings.Join(strings.Fields(s), " "), maxNormal)

@@ -1,0 +1,101 @@
+package issues_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// traffic makes the events of agents that start, work, fail and end: n of them, a
+// second after each other, over as many runs as it takes.
+func traffic(tb testing.TB, n int, fold func(events.Event)) {
+	tb.Helper()
+	const perRun = 6
+	for i := range n {
+		run, step := i/perRun, i%perRun
+		typ := []string{"RESOLVE", "REVIEW", "TRIAGE", "PLAN"}[run%4]
+		e := events.Event{
+			ID: fmt.Sprintf("e%08d", i), Source: "/engine", Tenant: "acme", Run: fmt.Sprintf("r%07d", run), RunType: typ,
+			Time: epoch.Add(time.Duration(i) * time.Second),
+		}
+		var payload any
+		switch {
+		case step == 0:
+			e.Type, payload = events.RunStarted.Type(), events.RunStartedData{RunType: typ}
+		case step == perRun-1:
+			e.Type, payload = events.RunFinished.Type(), events.RunFinishedData{RunType: typ, Success: run%5 != 0}
+		default:
+			d := events.StepFinishedData{RunType: typ, AgentRole: "CODER", StepStatus: events.StepCompleted, OutputSummary: "ok"}
+			if run%10 == 0 {
+				d.StepStatus, d.Error = events.StepFailed, &events.Failure{Message: "cannot load module " + string(rune('g'+run%17))}
+			}
+			e.Type, e.Step, payload = events.StepFinished.Type(), fmt.Sprintf("s%d", step), d
+		}
+		if err := e.SetData(payload); err != nil {
+			tb.Fatal(err)
+		}
+		fold(e)
+	}
+}
+
+// sink is a store that keeps the records of what is open, as a database would, and
+// counts the rest: what a batch does not touch costs no memory of the fold.
+type sink struct {
+	shelf
+	records int
+}
+
+func (s *sink) keep(c issues.Changes) {
+	s.records += len(c.Records)
+	s.shelf.keep(c)
+}
+
+// BenchmarkApply folds HOOKTRAIL_ISSUES_EVENTS events in batches of 500, each by a
+// State of its own over a store, and reports what a State holds.
+func BenchmarkApply(b *testing.B) {
+	n := 20_000
+	if v, err := strconv.Atoi(os.Getenv("HOOKTRAIL_ISSUES_EVENTS")); err == nil {
+		n = v
+	}
+	c := issues.DefaultConfig()
+	b.ReportAllocs()
+	var most uint64
+	var records int
+	for b.Loop() {
+		store := &sink{shelf: make(shelf)}
+		state, batch := issues.NewState(store), 0
+		traffic(b, n, func(e events.Event) {
+			if _, err := state.Apply(e, c); err != nil {
+				b.Fatal(err)
+			}
+			if batch++; batch%500 == 0 {
+				store.keep(state.Changes())
+				if batch%(n/4/500*500) == 0 {
+					most = max(most, heldBy(&state, store))
+				}
+				state = issues.NewState(store)
+			}
+		})
+		records = store.records
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(most)/1024, "KiB/state")
+	b.ReportMetric(float64(records)/float64(n), "records/event")
+}
+
+// heldBy returns the memory that goes when a State does.
+func heldBy(state **issues.State, store issues.Store) uint64 {
+	var with, without runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&with)
+	*state = issues.NewState(store)
+	runtime.GC()
+	runtime.ReadMemStats(&without)
+	return with.HeapAlloc - min(without.HeapAlloc, with.HeapAlloc)
+}

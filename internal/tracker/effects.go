@@ -213,7 +213,7 @@ func (s *settler) publish(ctx context.Context) (int, error) {
 	var pending []issues.Decision
 	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return record(conn, func(d issues.Decision) { pending = append(pending, d) },
-			"SELECT record FROM decision WHERE published = 0 ORDER BY seq LIMIT ?", roundSize)
+			"SELECT record FROM decision WHERE published = 0 AND record IS NOT NULL ORDER BY seq LIMIT ?", roundSize)
 	})
 	if err != nil || len(pending) == 0 {
 		return 0, err

@@ -25,10 +25,10 @@ func traffic(tb testing.TB, n int, fold func(events.Event)) {
 			Time: epoch.Add(time.Duration(i) * time.Second),
 		}
 		var payload any
-		switch {
-		case step == 0:
+		switch step {
+		case 0:
 			e.Type, payload = events.RunStarted.Type(), events.RunStartedData{RunType: typ}
-		case step == perRun-1:
+		case perRun - 1:
 			e.Type, payload = events.RunFinished.Type(), events.RunFinishedData{RunType: typ, Success: run%5 != 0}
 		default:
 			d := events.StepFinishedData{RunType: typ, AgentRole: "CODER", StepStatus: events.StepCompleted, OutputSummary: "ok"}

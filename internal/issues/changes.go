@@ -153,10 +153,19 @@ func (f *fold) note(id, text string) {
 	f.effect(Effect{Op: OpNote, ID: id, At: f.stamp.At, Text: text})
 }
 
+// statusOf returns the status of the issue id, none if there is no such issue.
+func (p *pass) statusOf(id string) Status {
+	issue := all.get(p.state, p.tenant, id)
+	if issue == nil {
+		return ""
+	}
+	return issue.Status
+}
+
 // isOpen reports whether there is an issue id that is not closed.
 func (p *pass) isOpen(id string) bool {
-	issue := all.get(p.state, p.tenant, id)
-	return issue != nil && issue.Status != Closed
+	s := p.statusOf(id)
+	return s != "" && s != Closed
 }
 
 // keeps says what would have kept an issue from moving to status s.

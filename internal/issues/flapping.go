@@ -47,7 +47,7 @@ func (f *fold) calm(id string) {
 	if issue == nil || issue.Status != Flapping {
 		return
 	}
-	if quiet := courses.get(f.state, f.tenant, id).Heard.Add(f.config.Quiet); !quiet.After(f.stamp.At) {
+	if quiet := courses.edit(f.state, f.tenant, id).Heard.Add(f.config.Quiet); !quiet.After(f.stamp.At) {
 		stamp, now := f.stamp, f.now
 		f.stamp.At, f.now = quiet, quiet
 		f.endFlapping(id)

@@ -87,8 +87,12 @@ func (p *pass) endHold(subject string) (again Timer) {
 	first := true
 	for ; h.From < h.To; h.From++ {
 		id := heldID(subject, h.From)
-		one := *helds.get(p.state, p.tenant, id)
-		f := p.resume(&one)
+		kept := helds.get(p.state, p.tenant, id)
+		if kept == nil {
+			continue
+		}
+		one := *kept
+		f := p.resume(kept)
 		if due := one.At.At.Add(p.config.Hold); first && due.After(p.now) && f.stands(one.incident) {
 			return p.holdOn(h, one.incident, due)
 		}

@@ -32,7 +32,7 @@ func (f *fold) escalated(run string) bool {
 	if l.Issue == "" {
 		l.Issue = lineageIssue(f.tenant, id, l.Generation)
 		f.create(Issue{
-			ID: l.Issue, Kind: Tracking, Status: l.status(), Title: f.lineageTitle(l, runs.get(f.state, f.tenant, run)),
+			ID: l.Issue, Kind: Tracking, Status: l.status(), Title: f.lineageTitle(l, runs.edit(f.state, f.tenant, run)),
 			Description: "Made because so many issues came out of this work.",
 		}, course{Lineage: id})
 		f.watch(id)

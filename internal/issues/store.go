@@ -67,6 +67,7 @@ type State struct {
 	// Of the Apply in progress.
 	before map[Key]cell // the cells it changed, as they were
 	undo   []func()     // what puts the timers back, the last first
+	unread []Key        // the cells that the store failed to fill
 	err    error        // the first of back
 }
 
@@ -85,7 +86,7 @@ func (s *State) atomically(fn func() error) error {
 	if s.cells == nil {
 		s.cells, s.queues = make(map[Key]*cell), make(map[string]*queue)
 	}
-	s.before, s.undo, s.err = make(map[Key]cell), nil, nil
+	s.before, s.undo, s.unread, s.err = make(map[Key]cell), nil, nil, nil
 	err := fn()
 	if s.err != nil {
 		err = s.err
@@ -95,6 +96,9 @@ func (s *State) atomically(fn func() error) error {
 	}
 	for key, c := range s.before {
 		*s.cells[key] = c
+	}
+	for _, key := range s.unread {
+		delete(s.cells, key)
 	}
 	for _, undo := range slices.Backward(s.undo) {
 		undo()
@@ -210,21 +214,33 @@ func (t table[T]) cell(s *State, key Key) *cell {
 		return c
 	}
 	c := new(cell)
-	if s.back != nil {
-		data, err := s.back.Load(key)
-		if err != nil {
-			s.fail(fmt.Errorf("load %s: %w", key.Kind, err))
-			return c
-		}
-		if data != nil {
-			value := new(T)
-			if err := json.Unmarshal(data, value); err != nil {
-				s.fail(fmt.Errorf("decode %s: %w", key.Kind, err))
-				return c
-			}
-			c.value = value
-		}
-	}
 	s.cells[key] = c
+	if s.back == nil {
+		return c
+	}
+	value, err := t.load(s.back, key)
+	if err != nil {
+		s.unread = append(s.unread, key)
+		s.fail(err)
+	}
+	if value != nil {
+		c.value = value
+	}
 	return c
+}
+
+// load returns a record of the store, nil if there is none.
+func (t table[T]) load(back Store, key Key) (*T, error) {
+	data, err := back.Load(key)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", key.Kind, err)
+	}
+	if data == nil {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	value := new(T)
+	if err := json.Unmarshal(data, value); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", key.Kind, err)
+	}
+	return value, nil
 }

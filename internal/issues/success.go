@@ -118,6 +118,6 @@ func (f *fold) succeed(why cause) {
 	for _, id := range closing {
 		f.say("auto-close", "a success in the scope of a failure")
 		f.settleFailure(id, run)
-		f.progress(failures.get(f.state, f.tenant, id).Issue)
+		f.progress(failures.edit(f.state, f.tenant, id).Issue)
 	}
 }

@@ -94,8 +94,8 @@ func (f *fold) wantedByFacts(l *Lineage, why cause) Status {
 func (f *fold) holdsBack(why cause) bool {
 	run, l := f.run(), f.lineage()
 	f.calm(l.Issue)
-	issue := all.get(f.state, f.tenant, l.Issue)
-	if len(f.decision.Effects) > 0 || why.end || !why.bad() || why.critical || issue.Status == Blocked || issue.Status == Flapping || l.ended() {
+	at := f.statusOf(l.Issue)
+	if len(f.decision.Effects) > 0 || why.end || !why.bad() || why.critical || at == Blocked || at == Flapping || l.ended() {
 		return false
 	}
 	in := incident{
@@ -110,8 +110,7 @@ func (f *fold) holdsBack(why cause) bool {
 
 // isHeld reports whether all that would block the lineage's issue is held.
 func (f *fold) isHeld(l *Lineage) bool {
-	issue := all.get(f.state, f.tenant, l.Issue)
-	return issue.Status != Blocked && !l.ended() && holds.get(f.state, f.tenant, f.lineageOf(f.run())) != nil
+	return f.statusOf(l.Issue) != Blocked && !l.ended() && holds.get(f.state, f.tenant, f.lineageOf(f.run())) != nil
 }
 
 // track makes the issue that follows the lineage if it is due now, and reports

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,11 +16,13 @@ type Erasure struct {
 	Events []string        // ids of events that go
 	Issues map[string]bool // issues that lose all their texts
 	Text   string          // what stands in the place of texts
+
+	gone map[string]bool // follow-ups that lost their texts
 }
 
 // Record returns a record without the texts that go, nil if nothing is left of
-// it, and whether it changed.
-func (e Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
+// it, and whether it changed. Records are to come in the order of their keys.
+func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	ofRun := e.Run != "" && (k.ID == e.Run || strings.HasPrefix(k.ID, e.Run+"\n"))
 	switch k.Kind {
 	case IssueKind:
@@ -32,10 +35,14 @@ func (e Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) 
 		if ofRun {
 			return nil, true, nil
 		}
+	case lineages.kind:
+		return erased(data, func(l *Lineage) { e.lineage(k.ID, l) })
+	case indexes.kind:
+		return e.index(data)
 	case failures.kind:
 		return erased(data, e.failure)
 	case followups.kind:
-		return erased(data, e.followup)
+		return erased(data, func(u *followup) { e.followup(k.ID, u) })
 	case entries.kind:
 		return erased(data, e.entry)
 	case helds.kind:
@@ -44,7 +51,7 @@ func (e Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) 
 	return data, false, nil
 }
 
-func (e Erasure) issue(i *Issue) {
+func (e *Erasure) issue(i *Issue) {
 	if e.Issues[i.ID] {
 		i.Title, i.Description, i.Reason = e.Text, "", erasedIf(i.Reason, e.Text)
 	}
@@ -52,28 +59,63 @@ func (e Erasure) issue(i *Issue) {
 
 func eraseRun(r *Run) { r.Type, r.WorkItem, r.Target, r.Roles, r.Bundled = "", "", "", nil, nil }
 
-func (e Erasure) held(h *held) {
+func (e *Erasure) held(h *held) {
 	if e.Run != "" && h.Run == e.Run || slices.Contains(e.Events, h.Event) {
 		h.Name, h.Left = e.Text, nil
 	}
 }
 
 // failure takes the message out of a failure that was met in what goes.
-func (e Erasure) failure(fl *failure) {
+func (e *Erasure) failure(fl *failure) {
 	if e.Issues[fl.Issue] || e.Issues[fl.Digest] || e.Run != "" && fl.FirstRun == e.Run {
 		fl.Message, fl.Target = erasedIf(fl.Message, e.Text), ""
 	}
 }
 
-func (e Erasure) followup(u *followup) {
-	if e.Issues[u.Issue] || e.Issues[u.Digest] || e.Run != "" && u.Run == e.Run {
-		u.Title = e.Text
+// followup takes the words of an item away. One that has no issue of its own is
+// part of a bundle, of which nobody knows any more whose items it has.
+func (e *Erasure) followup(id string, u *followup) {
+	bundled := u.Issue == "" && u.Digest == ""
+	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
+		return
+	}
+	u.Title, u.Key, u.Target = e.Text, "", ""
+	if e.gone == nil {
+		e.gone = make(map[string]bool)
+	}
+	e.gone[id] = true
+}
+
+// index takes follow-ups that lost their texts from the words of these.
+func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
+	left := 0
+	data, changed, err = erased(data, func(i *index) {
+		i.Followups = slices.DeleteFunc(i.Followups, func(id string) bool { return e.gone[id] })
+		left = len(i.Followups)
+	})
+	if err == nil && left == 0 {
+		return nil, true, nil
+	}
+	return data, changed, err
+}
+
+// lineage takes the names away that a run gave to its roles and steps. They stay
+// apart from each other: what failed is still to recover.
+func (e *Erasure) lineage(id string, l *Lineage) {
+	if e.Run == "" {
+		return
+	}
+	own := runLineage(e.Run)
+	for n := range l.Roles {
+		if r := &l.Roles[n]; id == own || r.Unit == own || r.Unit == "" && l.Root == e.Run {
+			r.Name, r.Step = e.Text+" "+strconv.Itoa(n), ""
+		}
 	}
 }
 
 // entry takes the title out of an entry of a digest that loses its texts, or of
 // what only the run that goes had.
-func (e Erasure) entry(en *entry) {
+func (e *Erasure) entry(en *entry) {
 	if e.Run != "" && slices.Contains(en.Runs, e.Run) || e.Issues[en.Digest] {
 		en.Title = e.Text
 	}

@@ -86,7 +86,7 @@ func (e *eraser) records() error {
 			changes.Records = append(changes.Records, issues.Stored{Key: key, JSON: data})
 		}
 		return err
-	}, "SELECT kind, id, record FROM record WHERE tenant = ?", e.tenant)
+	}, "SELECT kind, id, record FROM record WHERE tenant = ? ORDER BY kind, id", e.tenant)
 	if err != nil {
 		return err
 	}

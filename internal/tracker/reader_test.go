@@ -64,7 +64,7 @@ func keptIn(ctx context.Context, dataDir string) (kept, error) {
 	}
 	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		return errors.Join(
-			each(conn, add, "SELECT tenant, kind, id, record FROM record WHERE tenant <> ''"), // but the configuration
+			each(conn, add, "SELECT tenant, kind, id, record FROM record WHERE kind <> 'config'"),
 			each(conn, add, "SELECT tenant, 'timer', id, at FROM timer"))
 	})
 	return k, err

@@ -127,7 +127,10 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 }
 
 // Label implements [Marker].
-func (w *workspace) Label(ctx context.Context, id, label string, at time.Time) error {
+//
+// Its time is not one of the issue's: a change of status may come later that is
+// older, as what time alone does is told by a clock that others move.
+func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)
 	}
@@ -136,29 +139,20 @@ func (w *workspace) Label(ctx context.Context, id, label string, at time.Time) e
 			return false, nil
 		}
 		r.issue.Labels = slices.Sorted(slices.Values(append(slices.Clone(r.issue.Labels), label)))
-		r.issue.touch(at)
 		return true, nil
 	})
 }
 
 // Describe implements [Marker].
-func (w *workspace) Describe(ctx context.Context, id, text string, at time.Time) error {
+func (w *workspace) Describe(ctx context.Context, id, text string, _ time.Time) error {
 	text = passage(text)
 	return w.change(ctx, id, func(r *row) (bool, error) {
 		if r.issue.Description == text || r.marks&markDescribed != 0 {
 			return false, nil
 		}
 		r.issue.Description = text
-		r.issue.touch(at)
 		return true, nil
 	})
-}
-
-// touch notes that something changed that has no order of its own.
-func (i *Issue) touch(at time.Time) {
-	if !i.isClosed() && at.After(i.UpdatedAt) {
-		i.UpdatedAt = at
-	}
 }
 
 // Erase implements [Eraser].

@@ -91,6 +91,7 @@ func Run(tb testing.TB, list []Delivery, c issues.Config, batch func() int) Outc
 	}
 	r.take(decisions)
 	r.keep(s)
+	r.reconcile()
 	r.complete(list)
 	return r.outcome()
 }
@@ -106,12 +107,13 @@ type runner struct {
 	config    issues.Config
 	store     *memory
 	issues    map[string]*issue
+	stored    map[string]stored
 	decisions []issues.Decision
 }
 
 func newRunner(tb testing.TB, c issues.Config) *runner {
 	tb.Helper()
-	return &runner{tb: tb, config: c, store: newMemory(), issues: make(map[string]*issue)}
+	return &runner{tb: tb, config: c, store: newMemory(), issues: make(map[string]*issue), stored: make(map[string]stored)}
 }
 
 func (r *runner) apply(s *issues.State, d Delivery) {
@@ -204,32 +206,49 @@ func (r *runner) effect(d issues.Decision, e issues.Effect) {
 	}
 }
 
-// keep stores what s changed, and reads from it what issues are.
+// keep stores what s changed.
 func (r *runner) keep(s *issues.State) {
 	r.tb.Helper()
 	for key, data := range r.store.apply(s.Changes()) {
-		var is struct {
-			issues.Issue
-			Labels []string `json:"labels"`
-		}
+		var is stored
 		if err := json.Unmarshal(data, &is); err != nil {
 			r.tb.Fatal(err)
 		}
-		i := r.issues[key.ID]
+		r.stored[key.ID] = is
+	}
+}
+
+// stored is what is read of the record of an issue.
+type stored struct {
+	issues.Issue
+	Labels []string `json:"labels"`
+}
+
+// reconcile compares what effects made of issues with what is stored of them. What
+// is stored may be ahead of the effects while events are held.
+func (r *runner) reconcile() {
+	r.tb.Helper()
+	for id, is := range r.stored {
+		i := r.issues[id]
 		if i == nil {
-			r.tb.Errorf("issue %s is stored, and was never made", key.ID)
+			r.tb.Errorf("issue %s is stored, and was never made", id)
 			continue
 		}
 		i.Kind, i.Title, i.Status = string(is.Kind), is.Title, string(is.Status)
-		for _, l := range is.Labels {
-			if !slices.Contains(i.Labels, l) {
-				i.Labels = append(i.Labels, l)
-			}
-		}
 		for _, l := range is.Links {
 			if !slices.Contains(i.Links, l) {
 				i.Links = append(i.Links, l)
 			}
+		}
+		for _, l := range is.Labels {
+			if !slices.Contains(i.Labels, l) {
+				r.tb.Errorf("issue %s is stored with the label %q, which no effect gave it", id, l)
+			}
+		}
+	}
+	for _, i := range r.issues {
+		if last := i.Transitions[len(i.Transitions)-1].To; last != i.Status {
+			r.tb.Errorf("issue %s is %q, and its last transition is to %s", i.ID, i.Status, last)
 		}
 	}
 }
@@ -249,11 +268,6 @@ func (r *runner) complete(list []Delivery) {
 		n := count[[2]string{d.Event.Tenant, d.Event.ID}]
 		if considered := issues.Considered(d.Event.Kind()); n > 1 || (considered && n == 0) {
 			r.tb.Errorf("event %s has %d decisions", d.Event.ID, n)
-		}
-	}
-	for _, i := range r.issues {
-		if last := i.Transitions[len(i.Transitions)-1].To; last != i.Status {
-			r.tb.Errorf("issue %s is %s, and its last transition is to %s", i.ID, i.Status, last)
 		}
 	}
 }

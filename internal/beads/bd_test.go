@@ -32,7 +32,7 @@ func openDesk(t *testing.T, options ...func(*beads.BDOptions)) desk {
 	d := desk{dir: dir, log: new(bytes.Buffer)}
 	opts := beads.BDOptions{
 		Path: os.Args[0], Dir: filepath.Join(dir, "workspaces"), DB: r.db, Pace: time.Millisecond,
-		Env: []string{ordersVariable + "=" + filepath.Join(dir, "orders")}, Logger: slog.New(slog.NewTextHandler(d.log, nil)),
+		Env: standInEnv(dir), Logger: slog.New(slog.NewTextHandler(d.log, nil)),
 	}
 	for _, set := range options {
 		set(&opts)

@@ -1,7 +1,6 @@
 package beads
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -84,7 +83,9 @@ func (c Comment) MarshalJSON() ([]byte, error) { return encode(plainComment(c), 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *Comment) UnmarshalJSON(data []byte) (err error) {
 	*c = Comment{}
-	c.Extra, err = decode(data, (*plainComment)(c), commentFields)
+	if c.Extra, err = decode(data, (*plainComment)(c), commentFields); err == nil && c.ID != nil {
+		c.ID, err = json.Marshal(c.ID)
+	}
 	return err
 }
 
@@ -122,11 +123,11 @@ func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 		if extra == nil {
 			extra = make(Extra)
 		}
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, value); err != nil {
+		same, err := json.Marshal(value) // as it will be written
+		if err != nil {
 			return nil, err
 		}
-		extra[name] = compact.Bytes()
+		extra[name] = same
 		delete(fields, name)
 	}
 	if !exact { // encoding/json takes other spellings of a name for it

@@ -183,7 +183,13 @@ func openStandIn(t *testing.T, dir string) life {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return openBD(t, dir, os.Args[0], ordersVariable+"="+filepath.Join(dir, "orders"))
+	return openBD(t, dir, os.Args[0], standInEnv(dir)...)
+}
+
+// standInEnv makes of this test's binary a stand-in with orders in dir. The race
+// detector would have each of its processes wait for a second.
+func standInEnv(dir string) []string {
+	return []string{ordersVariable + "=" + filepath.Join(dir, "orders"), "GORACE=atexit_sleep_ms=0"}
 }
 
 func openBD(t *testing.T, dir, path string, env ...string) life {

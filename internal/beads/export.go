@@ -84,7 +84,7 @@ func (s *Store) replace(ctx context.Context, tenant string, f *file) (done bool,
 	if err := scrubAside(f.path, erased); err != nil {
 		return false, err
 	}
-	if bytes.Equal(content, f.content) && f.stamp.exists {
+	if f.sum == sha256.Sum256(content) && f.stamp.exists {
 		return true, s.written(ctx, tenant)
 	}
 	next := f.path + ".tmp"
@@ -104,7 +104,7 @@ func (s *Store) replace(ctx context.Context, tenant string, f *file) (done bool,
 	if err := s.written(ctx, tenant); err != nil {
 		return false, err
 	}
-	f.resolved, f.content, f.problem = true, content, nil
+	f.resolved, f.sum, f.problem = true, sha256.Sum256(content), nil
 	f.stamp, err = stampOf(f.path)
 	return true, err
 }
@@ -181,9 +181,13 @@ func (s *Store) resolve(ctx context.Context, tenant string, f *file) error {
 
 // putAside copies a file that cannot be read.
 func (s *Store) putAside(ctx context.Context, f *file) error {
-	sum := sha256.Sum256(f.content)
+	content, err := os.ReadFile(f.path)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
 	aside := f.path + ".rejected-" + hex.EncodeToString(sum[:6])
-	if err := atomicfile.Write(aside, f.content); err != nil {
+	if err := atomicfile.Write(aside, content); err != nil {
 		return err
 	}
 	s.logger.WarnContext(ctx, "issues could not be read and were put aside", "at", f.problem.Error(), "aside", aside)

@@ -3,6 +3,7 @@ package beads
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,10 +26,10 @@ type files struct{ *Store }
 type file struct {
 	path     string
 	stamp    stamp
-	content  []byte
-	foreign  []foreign  // issues that are not the tracker's, as they are
-	problem  *FileError // the first place that cannot be read
-	resolved bool       // what an interrupted export came to is known
+	sum      [sha256.Size]byte // of its content
+	foreign  []foreign         // issues that are not the tracker's, as they are
+	problem  *FileError        // the first place that cannot be read
+	resolved bool              // what an interrupted export came to is known
 }
 
 type foreign struct {
@@ -108,7 +109,7 @@ func (s *Store) scan(ctx context.Context, tenant string) (*file, error) {
 	if err := s.takeIn(ctx, tenant, f, content, time.Unix(0, now.changed).UTC()); err != nil {
 		return nil, err
 	}
-	f.stamp, f.content = now, content
+	f.stamp, f.sum = now, sha256.Sum256(content)
 	return f, nil
 }
 

@@ -75,8 +75,24 @@ func (f *fold) hold(in incident) {
 // resume begins the decision on an event that was held.
 func (p *pass) resume(h *held) *fold {
 	f := p.fold(events.Event{ID: h.Event, Source: h.Source, Type: h.Kind.Type(), Run: h.Run, Time: h.At.At}, h.At)
-	f.say("held", fmt.Sprintf("%s failed and was held for %s", h.Name, formatDuration(p.config.Hold)))
+	rule := "run failed"
+	if h.Kind == events.StepFinished {
+		rule = "step failed"
+	}
+	f.say(rule, h.Name+" failed")
+	f.say("held", "it was held for "+formatDuration(p.config.Hold))
+	f.count("complexity", f.run().Complexity(p.config.Signs), p.config.Complexity)
 	return f
+}
+
+// isLatest reports whether no later report of the step, or end of the run, was
+// heard of while this one was held: what that left over counts.
+func (f *fold) isLatest(h held) bool {
+	if h.Left.Step == "" {
+		return f.run().Finished.N == h.At.N
+	}
+	step := steps.get(f.state, f.tenant, stepID(h.Run, h.Left.Step))
+	return step != nil && step.At.N == h.At.N
 }
 
 // endHold decides on what was held of a subject, in the order in which it came.
@@ -98,7 +114,7 @@ func (p *pass) endHold(subject string) (again Timer) {
 		}
 		helds.drop(p.state, p.tenant, id)
 		first = !f.endIncident(one.incident) && first
-		if one.Left != nil {
+		if one.Left != nil && f.isLatest(one) {
 			f.leave(*one.Left)
 		}
 		p.give(f)

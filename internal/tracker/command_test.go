@@ -38,11 +38,21 @@ func callJSON[T any](t *testing.T, dataDir string, args ...string) (v T) {
 	return v
 }
 
+// trackingOf returns the id of acme's one tracking issue.
+func trackingOf(t *testing.T, dataDir string) string {
+	t.Helper()
+	list := callJSON[[]Issue](t, dataDir, "list", "--tenant", "acme", "--kind", "tracking")
+	if len(list) != 1 {
+		t.Fatalf("got %d tracking issues, want 1", len(list))
+	}
+	return list[0].ID
+}
+
 func TestCommand_Story(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", story(t)...)
 	if status, stdout, stderr := call(t, p.dataDir, "serve", "--drain", "--nats-url", p.server.URL()); status != 0 ||
-		stdout != "6 issues: 4 open, 0 in progress, 1 blocked, 1 closed\n" {
+		stdout != "5 issues: 4 open, 0 in progress, 0 blocked, 1 closed\n" {
 		t.Fatalf("serve: exit status %d, %q, %s", status, stdout, stderr)
 	}
 
@@ -61,7 +71,7 @@ func TestCommand_Story(t *testing.T) {
 		t.Errorf("list prints\n%s", table)
 	}
 
-	own := issues.ID("acme", "run", "r1")
+	own := trackingOf(t, p.dataDir)
 	d := callJSON[Details](t, p.dataDir, "show", own, "--tenant", "acme")
 	var to []string
 	for _, tr := range d.Transitions {
@@ -86,7 +96,7 @@ func TestCommand_Why(t *testing.T) {
 	list := story(t)
 	p.publish("engine", list...)
 	p.mustDrain()
-	own := issues.ID("acme", "run", "r1")
+	own := trackingOf(t, p.dataDir)
 	for _, test := range []struct {
 		name, id string
 		parts    []string
@@ -97,8 +107,8 @@ func TestCommand_Why(t *testing.T) {
 			"more of its events changed nothing.",
 		}},
 		{"Event", list[2].ID, []string{
-			"changed an issue: step CODER failed; issue " + own + " moved from open to blocked.",
-			"Counted: complexity 1 against 3.", "Rules: step failed > blocked.", "otherwise with success.",
+			"was added to an issue: step CODER failed; it was held for 30s; recorded only: it was recovered within that time. It belongs to " + own,
+			"Counted: complexity 1 against 3.", "Rules: step failed > held > recovered.", "It would have come out otherwise with ",
 		}},
 		{"NoIssue", list[5].ID, []string{"made no issue: the run completed; no issue: complexity 1 is below 3"}},
 	} {

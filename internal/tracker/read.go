@@ -34,9 +34,10 @@ type Issue struct {
 	Closed      time.Time     `json:"closed_at,omitzero"`
 	Links       []issues.Link `json:"links"`
 
-	Occurrences int64     `json:"occurrences"`       // events that it is made of
+	Occurrences int       `json:"occurrences"`       // events that it is made of
 	First       time.Time `json:"first_at,omitzero"` // the time of the first of them
 	Last        time.Time `json:"last_at,omitzero"`
+	Runs        []string  `json:"runs"` // the first that they are of
 }
 
 // List returns the issues of tenant by the time of their making; that of nobody
@@ -46,9 +47,8 @@ func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		return eachIssue(conn, tenant, byID, func(i issues.Issue) error {
-			p := printed(i)
-			list = append(list, p)
-			return list[len(list)-1].count(conn)
+			list = append(list, printed(i))
+			return nil
 		})
 	})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -58,23 +58,6 @@ func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 	})
 	return list, nil
-}
-
-// count fills in how many events an issue is made of, and when they were.
-func (i *Issue) count(conn *sqlite.Conn) error {
-	return each(conn, func(stmt *sqlite.Stmt) (err error) {
-		if i.Occurrences = stmt.ColumnInt64(0); i.Occurrences == 0 {
-			return nil
-		}
-		if i.First, err = time.Parse(sorting, stmt.ColumnText(1)); err != nil {
-			return fmt.Errorf("read the time of an event: %w", err)
-		}
-		if i.Last, err = time.Parse(sorting, stmt.ColumnText(2)); err != nil {
-			return fmt.Errorf("read the time of an event: %w", err)
-		}
-		return nil
-	}, "SELECT count(*), min(d.time), max(d.time) FROM touched t JOIN decision d ON d.seq = t.decision "+
-		"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1", i.ID, i.Tenant)
 }
 
 // find returns an issue of tenant, or wraps [ErrNotFound].
@@ -96,21 +79,31 @@ func issueOf(conn *sqlite.Conn, tenant, id string) (Issue, error) {
 	if err != nil || found.ID == "" {
 		return Issue{}, err
 	}
-	p := printed(found)
-	return p, p.count(conn)
+	return printed(found), nil
 }
 
-// printed returns the issue as the commands print it, its events not counted.
+// printed returns the issue as the commands print it.
 func printed(i issues.Issue) Issue {
 	p := Issue{
 		ID: i.ID, Tenant: i.Tenant, Run: i.Run, Kind: i.Kind, Title: i.Title, Description: i.Description,
 		Status: i.Status, Reason: i.Reason, Labels: labels(i),
-		Created: i.Created, Updated: i.Updated, Closed: i.Closed, Links: i.Links,
+		Created: i.Created, Updated: i.Updated, Closed: i.Closed, Links: orEmpty(i.Links),
+		Occurrences: i.Count, First: i.First, Last: i.Last, Runs: orEmpty(i.Runs),
 	}
-	if p.Links == nil {
-		p.Links = []issues.Link{}
+	for _, label := range i.Labels {
+		if !slices.Contains(p.Labels, label) {
+			p.Labels = append(p.Labels, label)
+		}
 	}
 	return p
+}
+
+// orEmpty returns list, which is one in JSON even when it is empty.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 // read runs fn on a snapshot of the tracker's database.

@@ -12,12 +12,18 @@ import (
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
-// loadConfig reads a file with the limits of the heuristics, which cannot be read yet.
-func loadConfig(path string) (issues.Config, error) {
-	if _, err := os.Stat(path); err != nil {
-		return issues.Config{}, fmt.Errorf("read configuration: %w", err)
+// loadConfig reads a file with the limits of the heuristics.
+func loadConfig(path string) (c issues.Config, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return c, fmt.Errorf("read configuration: %w", err)
 	}
-	return issues.DefaultConfig(), nil
+	defer func() { err = errors.Join(err, f.Close()) }()
+	c, err = issues.ReadConfig(f)
+	if place, ok := errors.AsType[*issues.ConfigError](err); ok {
+		return c, fmt.Errorf("%s:%w", path, place)
+	}
+	return c, err
 }
 
 // The key of the record with the configuration that the tracker decides under.

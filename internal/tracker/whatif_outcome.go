@@ -22,7 +22,7 @@ type WhatifIssue struct {
 	Kind        issues.Kind        `json:"kind"`
 	Title       string             `json:"title"`
 	Status      issues.Status      `json:"status"`
-	Labels      []string           `json:"labels"`
+	Labels      []string           `json:"labels"`      // that were given to it
 	Events      []string           `json:"events"`      // ids of its occurrences, by event time
 	Transitions []WhatifTransition `json:"transitions"` // its making included
 	Links       []issues.Link      `json:"links"`
@@ -45,11 +45,7 @@ type WhatifDecision struct {
 }
 
 func whatifDecision(d issues.Decision) WhatifDecision {
-	w := WhatifDecision{Event: d.Event, Action: d.Action, Rule: d.Rule, Reason: d.Reason, Issues: d.Issues}
-	if w.Issues == nil {
-		w.Issues = []string{}
-	}
-	return w
+	return WhatifDecision{Event: d.Event, Action: d.Action, Rule: d.Rule, Reason: d.Reason, Issues: orEmpty(d.Issues)}
 }
 
 // The orders in which issues are read.
@@ -151,7 +147,7 @@ func writeIssue(w io.Writer, conn *sqlite.Conn, i issues.Issue) error {
 	j.member("kind", p.Kind)
 	j.member("title", p.Title)
 	j.member("status", p.Status)
-	j.member("labels", p.Labels)
+	j.member("labels", orEmpty(i.Labels))
 	j.raw(`,"events":`)
 	separator := "["
 	err = eachOccurrence(conn, i.Tenant, i.ID, func(event string) error {

@@ -28,9 +28,8 @@ func printOutcome(out io.Writer, f *folding, c *Comparison) error {
 		if count == 1 {
 			fmt.Fprintln(w, "ID\tTENANT\tSTATUS\tKIND\tCREATED\tEVENTS\tTITLE")
 		}
-		n, err := occurrences(f.conn, i.Tenant, i.ID)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, cell(i.Tenant), i.Status, i.Kind, clock(i.Created), n, cell(i.Title))
-		return err
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, cell(i.Tenant), i.Status, i.Kind, clock(i.Created), i.Count, cell(i.Title))
+		return nil
 	})
 	if err = errors.Join(err, w.Flush()); err != nil {
 		return err
@@ -49,11 +48,6 @@ func printOutcome(out io.Writer, f *folding, c *Comparison) error {
 		printComparison(out, *c)
 	}
 	return nil
-}
-
-func occurrences(conn *sqlite.Conn, tenant, id string) (n int64, err error) {
-	return number(conn, "SELECT count(*) FROM touched t JOIN decision d ON d.seq = t.decision "+
-		"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1", id, tenant)
 }
 
 func countActions(conn *sqlite.Conn) (map[issues.Action]int, error) {

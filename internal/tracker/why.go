@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -162,15 +163,28 @@ func (x *Explanation) addOf(d issues.Decision) {
 
 // held says of an event that came and is not decided on that it waits.
 func (x *Explanation) held(conn *sqlite.Conn, tenant string) error {
+	const until = "SELECT d.kind, d.run, d.time, (SELECT min(t.at) FROM record h JOIN timer t ON t.tenant = h.tenant " +
+		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = json_extract(h.record, '$.failure') " +
+		"WHERE h.tenant = d.tenant AND h.kind = 'held' AND json_extract(h.record, '$.event') = d.event) " +
+		"FROM decision d WHERE d.tenant = ? AND d.event = ? AND d.record IS NULL ORDER BY d.seq"
 	return each(conn, func(stmt *sqlite.Stmt) error {
-		at, err := time.Parse(sorting, stmt.ColumnText(1))
+		at, err := time.Parse(sorting, stmt.ColumnText(2))
 		if err != nil {
 			return fmt.Errorf("read the time of an event: %w", err)
 		}
-		x.Unconsidered = fmt.Sprintf("Event %s is a %s of %s and is held: it becomes an issue unless the step or the run "+
-			"recovers before the hold is over. It is decided on then, by the clock of the tenant's events.", oneLine(x.Subject), stmt.ColumnText(0), clock(at))
+		var b strings.Builder
+		fmt.Fprintf(&b, "The %s %s", stmt.ColumnText(0), oneLine(x.Subject))
+		if run := stmt.ColumnText(1); run != "" {
+			fmt.Fprintf(&b, " of run %s", oneLine(run))
+		}
+		fmt.Fprintf(&b, " at %s is held", clock(at))
+		if end, err := time.Parse(sorting, stmt.ColumnText(3)); err == nil {
+			fmt.Fprintf(&b, " until %s", clock(end))
+		}
+		b.WriteString(" by the clock of the tenant's events, and decided on then: it becomes an issue, or an occurrence of one, unless its step, its run or its scope recovers before.")
+		x.Unconsidered = b.String()
 		return nil
-	}, "SELECT kind, time FROM decision WHERE tenant = ? AND event = ? AND record IS NULL ORDER BY seq", tenant, x.Subject)
+	}, until, tenant, x.Subject)
 }
 
 // whatIsConsidered tells people which events are decided on.

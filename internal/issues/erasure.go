@@ -23,18 +23,16 @@ type Erasure struct {
 // Record returns a record without the texts that go, nil if nothing is left of
 // it, and whether it changed. Records are to come in the order of their keys.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
-	ofRun := e.Run != "" && (k.ID == e.Run || strings.HasPrefix(k.ID, e.Run+"\n"))
+	if (k.Kind == runs.kind || k.Kind == steps.kind) && !e.isOf(k) {
+		return data, false, nil
+	}
 	switch k.Kind {
 	case IssueKind:
 		return erased(data, e.issue)
 	case runs.kind:
-		if ofRun {
-			return erased(data, eraseRun)
-		}
+		return erased(data, eraseRun)
 	case steps.kind:
-		if ofRun {
-			return nil, true, nil
-		}
+		return nil, true, nil
 	case lineages.kind:
 		return erased(data, func(l *Lineage) { e.lineage(k.ID, l) })
 	case indexes.kind:
@@ -49,6 +47,11 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 		return erased(data, e.held)
 	}
 	return data, false, nil
+}
+
+// isOf reports whether a run or a step is, or is of, the run that goes.
+func (e *Erasure) isOf(k Key) bool {
+	return e.Run != "" && (k.ID == e.Run || strings.HasPrefix(k.ID, stepID(e.Run, "")))
 }
 
 func (e *Erasure) issue(i *Issue) {

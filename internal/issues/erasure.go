@@ -23,7 +23,7 @@ type Erasure struct {
 // Record returns a record without the texts that go, nil if nothing is left of
 // it, and whether it changed. Records are to come in the order of their keys.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
-	if (k.Kind == runs.kind || k.Kind == steps.kind) && !e.isOf(k) {
+	if !e.reaches(k) {
 		return data, false, nil
 	}
 	switch k.Kind {
@@ -49,8 +49,12 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	return data, false, nil
 }
 
-// isOf reports whether a run or a step is, or is of, the run that goes.
-func (e *Erasure) isOf(k Key) bool {
+// reaches reports whether a record may change: a run and its steps do only if that
+// run goes.
+func (e *Erasure) reaches(k Key) bool {
+	if k.Kind != runs.kind && k.Kind != steps.kind {
+		return true
+	}
 	return e.Run != "" && (k.ID == e.Run || strings.HasPrefix(k.ID, stepID(e.Run, "")))
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/consume"
-	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -17,12 +16,8 @@ const readRetryMost = 5 * time.Second
 
 // follow reads the stream with all that runs beside that, and settles the rest
 // when the reading has ended.
-func follow(ctx context.Context, opts Options, db *projection.DB, outbox *publish.Publisher) error {
-	s := newSettler(opts, db, outbox)
-	r, err := newReader(ctx, opts, db, s)
-	if err != nil {
-		return err
-	}
+func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
+	s, db := r.settler, r.db
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -70,6 +70,28 @@ func story(tb testing.TB) []events.Event {
 	}
 }
 
+// longStory is story with an event late enough that nothing is held any more.
+func longStory(tb testing.TB) []events.Event {
+	tb.Helper()
+	return append(story(tb), event(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
+}
+
+// titled returns the id of the issue with this title.
+func (p *pipeline) titled(title string) string {
+	p.tb.Helper()
+	list, err := List(p.tb.Context(), p.dataDir, "")
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	for _, i := range list {
+		if i.Title == title {
+			return i.ID
+		}
+	}
+	p.tb.Fatalf("there is no issue %q", title)
+	return ""
+}
+
 // want returns the issues that list comes to, folded in memory.
 func want(tb testing.TB, list []events.Event) (*issues.State, []issues.Decision) {
 	tb.Helper()

@@ -94,26 +94,30 @@ func Run(ctx context.Context, opts Options) (err error) {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	db, err := projection.Open(ctx, File(opts.DataDir), schema, opts.Logger)
-	if errors.Is(err, context.Canceled) && !opts.Drain {
-		return nil // told to stop while another process had the files
-	}
-	if err != nil {
+	// What is told to stop before it has begun ends well, unless it was to drain.
+	fail := func(err error) error {
+		if ctx.Err() != nil && !opts.Drain {
+			return nil
+		}
 		return fmt.Errorf("tracker: %w", err)
+	}
+	db, err := projection.Open(ctx, File(opts.DataDir), schema, opts.Logger)
+	if err != nil {
+		return fail(err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return errors.Join(claim(conn, opts.Tenant), keepConfig(conn, opts.Config))
 	})
-	if err != nil {
-		return fmt.Errorf("tracker: %w", err)
+	if err == nil {
+		err = opts.useBackend(ctx, db)
 	}
-	if err := opts.useBackend(ctx, db); err != nil {
-		return fmt.Errorf("tracker: %w", err)
+	if err != nil {
+		return fail(err)
 	}
 	outbox, err := openOutbox(ctx, opts)
 	if err != nil {
-		return fmt.Errorf("tracker: %w", err)
+		return fail(err)
 	}
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
@@ -126,7 +130,12 @@ func Run(ctx context.Context, opts Options) (err error) {
 			}
 		}
 	}()
-	if err := follow(ctx, opts, db, outbox); err != nil {
+	s := newSettler(opts, db, outbox)
+	r, err := newReader(ctx, opts, db, s)
+	if err != nil {
+		return fail(err)
+	}
+	if err := follow(ctx, opts, r, outbox); err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	return nil

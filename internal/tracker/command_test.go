@@ -77,7 +77,7 @@ func TestCommand_Story(t *testing.T) {
 	for _, tr := range d.Transitions {
 		to = append(to, string(tr.To))
 	}
-	if got := strings.Join(to, " "); got != "open blocked in_progress closed" {
+	if got := strings.Join(to, " "); got != "open in_progress closed" {
 		t.Errorf("transitions are %s", got)
 	}
 	if len(d.Events) < 5 {

@@ -23,12 +23,13 @@ type whatif struct {
 	config   string
 	against  string
 	examples int
+	defaults bool
 }
 
 func whatifCommand(shared *cli.Shared) *cobra.Command {
 	var w whatif
 	cmd := &cobra.Command{
-		Use:   "whatif --events FILE [--config FILE] | --config FILE",
+		Use:   "whatif --events FILE [--config FILE] | --config FILE | --defaults",
 		Short: "Fold a history as the tracker would, under another configuration",
 		Long: `Fold a history as the tracker would, and say what it comes to. Nothing is published
 and no issue is touched.
@@ -45,12 +46,16 @@ With --config the history is folded under today's configuration too: printed are
 issues gained and lost, those that come out otherwise, and the decisions that
 differ. Today's configuration is the tracker's own, or --against, or the defaults.`,
 		Example: `  tracker whatif --events history.jsonl
+  tracker whatif --defaults > new.yaml
   auditor export --format jsonl | tracker whatif --events - --json
   tracker whatif --config new.yaml
   tracker whatif --events history.jsonl --config new.yaml --against serve.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
+			case w.defaults:
+				fmt.Fprint(cmd.OutOrStdout(), issues.DefaultYAML())
+				return nil
 			case w.events == "" && w.config == "":
 				return cli.Usage("say which history, with --events, or under which configuration, with --config")
 			case w.against != "" && w.config == "":
@@ -65,6 +70,7 @@ differ. Today's configuration is the tracker's own, or --against, or the default
 	flags.StringVar(&w.events, "events", "", "`file` of CloudEvents, one per line, \"-\" for stdin; without it the stream")
 	flags.StringVar(&w.config, "config", "", "`file` with the configuration to try, in YAML")
 	flags.StringVar(&w.against, "against", "", "`file` with today's configuration; default is the tracker's own")
+	flags.BoolVar(&w.defaults, "defaults", false, "print the default configuration, with what each limit means, and do nothing")
 	flags.IntVar(&w.examples, "examples", 10, "`number` of examples of each difference")
 	return cmd
 }

@@ -115,6 +115,18 @@ func TestWhatif_TellsWhatAnotherConfigurationChanges(t *testing.T) {
 	}
 }
 
+// The defaults that are printed are the defaults.
+func TestWhatif_Defaults(t *testing.T) {
+	status, text, stderr := call(t, t.TempDir(), "whatif", "--defaults")
+	if status != cli.ExitOK {
+		t.Fatalf("exit status %d: %s", status, stderr)
+	}
+	c, err := loadConfig(file(t, "defaults.yaml", text))
+	if err != nil || c.Hash() != issues.DefaultConfig().Hash() {
+		t.Errorf("they read as %+v, %v", c, err)
+	}
+}
+
 func TestWhatif_Usage(t *testing.T) {
 	path := jsonl(t, story(t)...)
 	for _, test := range []struct {

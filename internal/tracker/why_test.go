@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,9 +53,8 @@ func TestWhy_AnswersForAll(t *testing.T) {
 		}
 	}
 	for _, e := range p.stored("") {
-		switch k := e.Kind(); {
-		case k == events.RunStarted, k == events.RunFinished, k == events.StepFinished, k == events.Error:
-			ids[[2]string{e.Tenant, e.ID}] = string(k) + " " + e.ID
+		if slices.Contains([]events.Kind{events.RunStarted, events.RunFinished, events.StepFinished, events.Error}, e.Kind()) {
+			ids[[2]string{e.Tenant, e.ID}] = string(e.Kind()) + " " + e.ID
 		}
 	}
 	for id, want := range ids {

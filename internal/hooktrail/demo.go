@@ -41,6 +41,7 @@ func demoCommand(shared *cli.Shared) *cobra.Command {
 		session   string
 		keep      bool
 		redaction publisher.Redaction
+		setup     tracker.Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -56,12 +57,17 @@ complete, else as auditor verify does.`,
   hooktrail demo --session ~/.claude/projects/my-project/SESSION.jsonl --keep
   hooktrail demo --json | jq .verified.integrity`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runDemo(cmd, shared, demo{session: session, redactor: redaction.Redactor()}, keep)
+			d := demo{session: session, redactor: redaction.Redactor()}
+			if err := setup.Apply(&d.track); err != nil {
+				return err
+			}
+			return runDemo(cmd, shared, d, keep)
 		},
 	}
 	cmd.Flags().StringVar(&session, "session", "", "`FILE` of a session in any format that publisher import reads, or a folder of them, instead of the recorded one")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory, and say where it is")
 	redaction.Register(cmd)
+	setup.RegisterAs(cmd, "tracker-")
 	return cmd
 }
 
@@ -104,6 +110,7 @@ type demo struct {
 	tenant   string
 	session  string           // empty: the recorded one
 	redactor publish.Redactor // nil: that of pkg/redact
+	track    tracker.Options  // how the tracker decides, and where issues are kept
 	progress func(done, total uint64)
 	log      *slog.Logger
 }
@@ -142,7 +149,7 @@ func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 		if len(report.Imported.Runs) == 0 {
 			return fmt.Errorf("%s holds no run: the demo takes what publisher import does", report.Session)
 		}
-		h := &house{broker: b, dataDir: d.dir, tenant: d.tenant, log: d.log}
+		h := &house{broker: b, dataDir: d.dir, tenant: d.tenant, track: d.track, log: d.log}
 		return h.drain(ctx)
 	})
 	return report, err

@@ -21,6 +21,7 @@ type house struct {
 	dataDir  string
 	tenant   string          // empty: all
 	audit    auditor.Options // where the auditor shows what it has signed; the rest is the house's
+	track    tracker.Options // how the tracker decides, and where issues are kept; the rest is the house's
 	log      *slog.Logger
 	registry *prometheus.Registry // where metrics shows its numbers; nil: nowhere
 }
@@ -68,10 +69,10 @@ func (h *house) runAuditor(ctx context.Context, m mode, progress func(consume.Pr
 }
 
 func (h *house) runTracker(ctx context.Context, m mode, progress func(consume.Progress)) error {
-	return tracker.Run(ctx, tracker.Options{
-		Broker: h.broker, DataDir: h.dataDir, Tenant: h.tenant, Drain: bool(m),
-		Progress: progress, Logger: h.log.With("part", trackerName),
-	})
+	o := h.track
+	o.Broker, o.DataDir, o.Tenant, o.Drain = h.broker, h.dataDir, h.tenant, bool(m)
+	o.Progress, o.Logger = progress, h.log.With("part", trackerName)
+	return tracker.Run(ctx, o)
 }
 
 func (h *house) runMetrics(ctx context.Context, m mode, progress func(consume.Progress)) error {

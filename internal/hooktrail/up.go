@@ -19,6 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/publisher"
 	bearer "github.com/hooktrail/hooktrail/internal/tokens"
+	"github.com/hooktrail/hooktrail/internal/tracker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -37,6 +38,7 @@ type UpOptions struct {
 	Redactor     publish.Redactor // all rules of pkg/redact when nil
 	Hooks        *hookconfig.File // what decides; nil: nothing is decided
 	Audit        auditor.Options  // where the auditor shows what it has signed; the rest is set by Up
+	Track        tracker.Options  // how the tracker decides, and where issues are kept; the rest is set by Up
 	Logger       *slog.Logger
 	Listening    func(Addresses) // called once events are taken in
 }
@@ -58,6 +60,7 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		hookFile  publisher.HookFile
 		places    auditor.Places
 		kept      auditor.Retention
+		setup     tracker.Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -82,7 +85,7 @@ was acknowledged is lost by that.`,
 			opts.Listening = func(a Addresses) { printAddresses(cmd, shared, a) }
 			opts.Audit.Tenant = opts.Tenant
 			kept.Apply(&opts.Audit)
-			if err := places.Apply(&opts.Audit); err != nil {
+			if err := errors.Join(places.Apply(&opts.Audit), setup.Apply(&opts.Track)); err != nil {
 				return err
 			}
 			if err := opts.Validate(); err != nil {
@@ -105,6 +108,7 @@ was acknowledged is lost by that.`,
 	hookFile.Register(cmd)
 	places.Register(cmd)
 	kept.Register(cmd)
+	setup.RegisterAs(cmd, "tracker-")
 	return cmd
 }
 
@@ -161,8 +165,11 @@ type up struct {
 func newUp(opts UpOptions, b *broker.Broker) *up {
 	registry := prometheus.NewRegistry()
 	u := &up{opts: opts, house: &house{
-		broker: b, dataDir: opts.DataDir, tenant: opts.Tenant, audit: opts.Audit, log: opts.Logger, registry: registry,
+		broker: b, dataDir: opts.DataDir, tenant: opts.Tenant, audit: opts.Audit, track: opts.Track, log: opts.Logger, registry: registry,
 	}}
+	if opts.DrainTimeout > 0 { // the others are to get their part of it, whoever takes no issues
+		u.house.track.SettleTimeout = opts.DrainTimeout / 3
+	}
 	u.parts = append(u.parts, newPart(publisherName, u.publish), newPart(outboxName, u.share))
 	for _, group := range u.house.consumers() {
 		for _, c := range group {

@@ -72,7 +72,9 @@ func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 // hung is a backend whose workspaces do not answer.
 type hung struct{ *beads.Store }
 
-func (h *hung) Workspace(tenant string) beads.Backend { return hungWorkspace{h.Store.Workspace(tenant)} }
+func (h *hung) Workspace(tenant string) beads.Backend {
+	return hungWorkspace{h.Store.Workspace(tenant)}
+}
 
 type hungWorkspace struct{ beads.Backend }
 

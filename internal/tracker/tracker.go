@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.SettleTimeout <= 0 {
-		o.SettleTimeout = time.Minute
+		o.SettleTimeout = defaultSettle
 	}
 	if o.Progress == nil {
 		o.Progress = func(consume.Progress) {}

@@ -27,7 +27,8 @@
 // root: its failed end blocks, it never closes; until a root is heard of, child
 // runs stand for it. A completed step never closes. The start of a re-run is an
 // occurrence, its first step reopens. A run that starts more than a week after the
-// issue was closed has a new one, linked regression-of once it fails.
+// issue was closed has a new one, linked regression-of once it fails. A run of which
+// no start came, and that only fails by its infrastructure, has none.
 //
 // A failure issue belongs to an identity: run type, role, target and normalised
 // error; where the error's class is one of infrastructure, the class alone, for

@@ -43,6 +43,7 @@ func (f *fold) started() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.seen(d.RunType, d.Metadata)
+	f.run().Begun = true
 	f.lineage().starts(f.run(), f.stamp)
 	f.say("run started", "the run started")
 	f.settle(cause{rule: "started"})
@@ -158,7 +159,7 @@ func (f *fold) runFinished() error {
 	}
 	f.lineage().ends(run, d.Success, f.stamp)
 	if late {
-		f.follow("late", "a later end of the run was heard before")
+		f.follow(cause{rule: "late"}, "a later end of the run was heard before")
 		return nil
 	}
 	rule, reason := "run failed", "the run failed"

@@ -70,7 +70,7 @@ func (f *fold) decide() error {
 		return f.errored()
 	default:
 		f.seen("", nil)
-		f.follow("run record", "a record about the run says nothing about its work")
+		f.follow(cause{rule: "run record"}, "a record about the run says nothing about its work")
 		return nil
 	}
 }
@@ -86,19 +86,21 @@ func (f *fold) ticked() {
 
 // errored records an error: whether it mattered shows in the end of its step.
 func (f *fold) errored() error {
-	if _, err := events.Payload[events.ErrorData](f.event); err != nil {
+	d, err := events.Payload[events.ErrorData](f.event)
+	if err != nil {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.seen("", nil)
-	f.follow("error", "an error alone decides nothing: its step or run has still to end")
+	f.follow(cause{rule: "error", failure: trouble{Class: d.Error.Class}},
+		"an error alone decides nothing: its step or run has still to end")
 	f.decision.Flip = "a step that ends as failed"
 	return nil
 }
 
 // follow adds the event to the issue that follows its run, if there is one.
-func (f *fold) follow(rule, reason string) {
-	f.say(rule, reason)
-	f.track(cause{rule: rule})
+func (f *fold) follow(why cause, reason string) {
+	f.say(why.rule, reason)
+	f.track(why)
 	f.occur(f.lineage().follower())
 }
 

@@ -48,6 +48,7 @@ type Run struct {
 	Files      int       `json:"files,omitempty"`
 	Tokens     int64     `json:"tokens,omitempty"`
 	Roles      []string  `json:"roles,omitempty"` // in the order in which they came
+	Begun      bool      `json:"begun,omitempty"` // its run.started came
 	Finished   Stamp     `json:"finished,omitzero"`
 	Success    bool      `json:"success,omitempty"` // of the latest run.finished
 	Settled    Stamp     `json:"settled,omitzero"`  // the latest successful end

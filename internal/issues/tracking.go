@@ -123,7 +123,7 @@ func (f *fold) track(why cause) bool {
 	if l.follower() != "" || run.Generation < l.Generation || !f.due(why) {
 		return false
 	}
-	if id := f.failureOfRun(run); id != "" {
+	if id := f.failureOfRun(run); id != "" && !f.startsInOutage(run, id) {
 		f.say("failure known", "issue "+id+" is about a failure of the run already")
 		f.occur(id)
 		return false
@@ -136,6 +136,8 @@ func (f *fold) track(why cause) bool {
 func (f *fold) due(why cause) bool {
 	run, complexity := f.run(), f.run().Complexity(f.config.Signs)
 	switch {
+	case f.outage(why):
+		return false
 	case f.config.tracks(run.Type):
 		f.say("tracked type", "run type "+run.Type+" is tracked from its start")
 		f.decision.Flip = "another run type"

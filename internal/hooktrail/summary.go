@@ -68,7 +68,7 @@ func paintStatus(s issues.Status, paint cli.Palette) string {
 		return paint.Good(text)
 	case issues.Blocked:
 		return paint.Bad(text)
-	case issues.Open, issues.InProgress:
+	case issues.Open, issues.InProgress, issues.Flapping:
 	}
 	return paint.Warn(text)
 }

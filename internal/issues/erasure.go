@@ -14,6 +14,7 @@ import (
 type Erasure struct {
 	Run    string          // all of this run goes, the names in it too; empty: of no run
 	Events []string        // ids of events that go
+	Runs   map[string]bool // that these are of
 	Issues map[string]bool // issues that lose all their texts
 	Text   string          // what stands in the place of texts
 
@@ -74,7 +75,7 @@ func (e *Erasure) held(h *held) {
 
 // failure takes the message out of a failure that was met in what goes.
 func (e *Erasure) failure(fl *failure) {
-	if e.Issues[fl.Issue] || e.Issues[fl.Digest] || e.Run != "" && fl.FirstRun == e.Run {
+	if e.Issues[fl.Issue] || e.Issues[fl.Digest] || fl.FirstRun != "" && (fl.FirstRun == e.Run || e.Runs[fl.FirstRun]) {
 		fl.Message, fl.Target = erasedIf(fl.Message, e.Text), ""
 	}
 }

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
@@ -56,6 +57,11 @@ func (b *batch) fold(m consume.Message) error {
 	if e.Kind() == events.AuditAccessed {
 		return b.obey(e)
 	}
+	return b.decide(e, m)
+}
+
+// decide folds an event, and writes what is decided on it and on what was held.
+func (b *batch) decide(e events.Event, m consume.Message) error {
 	decisions, err := b.state.Apply(e, b.config)
 	if b.back.err != nil {
 		return fmt.Errorf("load state: %w", b.back.err)
@@ -64,21 +70,18 @@ func (b *batch) fold(m consume.Message) error {
 		// The error may quote the event; the letter must not.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
-	if issues.Considered(e.Kind()) {
-		if err := b.arrive(e, m); err != nil {
-			return fmt.Errorf("save arrival: %w", err)
-		}
+	// What time does at an event that is not considered is decided on that.
+	own := func(d issues.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
+	if issues.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
+		err = b.arrive(e, m)
 	}
 	for _, d := range decisions {
-		if d.Event == e.ID && d.Source == e.Source {
-			err = b.arrive(e, m)
-		}
 		if err == nil {
 			err = b.saveDecision(d)
 		}
-		if err != nil {
-			return fmt.Errorf("save decision: %w", err)
-		}
+	}
+	if err != nil {
+		return fmt.Errorf("save decision: %w", err)
 	}
 	return nil
 }
@@ -132,7 +135,7 @@ func (b *batch) saveDecision(d issues.Decision) error {
 	for _, id := range d.Occurs {
 		occurs[id] = true
 	}
-	for _, id := range append(d.Issues[:len(d.Issues):len(d.Issues)], d.Occurs...) {
+	for _, id := range append(slices.Clip(d.Issues), d.Occurs...) {
 		err := run(b.conn, "INSERT INTO touched (issue, decision, occurs) VALUES (?1, ?2, ?3) "+
 			"ON CONFLICT (issue, decision) DO UPDATE SET occurs = max(occurs, excluded.occurs)", id, r.seq, occurs[id])
 		if err != nil {

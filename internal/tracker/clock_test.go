@@ -150,8 +150,7 @@ func (p *pipeline) serveUntil(done func() bool, change ...func(*Options)) {
 		case <-deadline:
 			p.tb.Error("nothing came of it")
 			stop()
-			<-ended
-			p.tb.FailNow()
+			p.tb.Fatalf("ended with %v", <-ended)
 		}
 	}
 	stop()

@@ -180,7 +180,7 @@ func (b *batch) erase(o order) error {
 		return nil
 	}
 	b.erased = true
-	e := eraser{batch: b, tenant: o.Tenant, issues: make(map[string]bool)}
+	e := eraser{batch: b, tenant: o.Tenant, runs: make(map[string]bool), issues: make(map[string]bool)}
 	for _, t := range targets {
 		if err := e.event(t); err != nil {
 			return fmt.Errorf("decision on %s: %w", t.event, err)

@@ -16,12 +16,14 @@ type eraser struct {
 	tenant string
 	run    string          // all of it goes; empty: of no run
 	events []string        // ids of those that it concerns
+	runs   map[string]bool // that these are of
 	issues map[string]bool // that lost their texts
 }
 
 // event takes the texts of one event away. What is decided on it later has none.
 func (e *eraser) event(t target) error {
 	e.events = append(e.events, t.event)
+	e.runs[t.run] = true
 	if err := run(e.conn, "UPDATE decision SET user = '', erased = 1 WHERE seq = ?", t.seq); err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (e *eraser) issue(seq int64, id string) error {
 
 // records takes the texts out of the records of the state.
 func (e *eraser) records() error {
-	scope := issues.Erasure{Run: e.run, Events: e.events, Issues: e.issues, Text: erasedText}
+	scope := issues.Erasure{Run: e.run, Events: e.events, Runs: e.runs, Issues: e.issues, Text: erasedText}
 	var changes issues.Changes
 	err := each(e.conn, func(stmt *sqlite.Stmt) error {
 		key := issues.Key{Tenant: e.tenant, Kind: stmt.ColumnText(0), ID: stmt.ColumnText(1)}

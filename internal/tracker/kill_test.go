@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,7 +75,7 @@ var stages = []string{"folded", "committed", "applied", "flushed", "settled", "p
 // published twice, and the issues are those of a tracker that was never killed.
 func TestRun_KilledBetweenStages(t *testing.T) {
 	p := newPipeline(t)
-	for i, stage := range append(stages[:len(stages):len(stages)], stages...) {
+	for i, stage := range append(slices.Clip(stages), stages...) {
 		p.publish(fmt.Sprintf("engine%d", i), renamed(story(t), fmt.Sprint(i))...)
 		out, err := p.child(childStage + "=" + stage).CombinedOutput()
 		if !wasKilled(err) {
@@ -102,7 +103,7 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 	p := newPipeline(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // it chooses when to kill
+	random := rand.New(rand.NewPCG(seed, 0))
 	killed, tries := 0, 0
 	for ; killed < kills && tries < 3*kills; tries++ {
 		p.publish(fmt.Sprintf("engine%d", tries), renamed(story(t), fmt.Sprint(tries))...)

@@ -105,9 +105,7 @@ func (r *rebuilding) run(ctx context.Context) (err error) {
 	if err := r.fold(ctx, db); err != nil {
 		return err
 	}
-	if r.hasOld, err = closeLog(r.old); err != nil {
-		return err
-	}
+	r.hasOld = closeLog(ctx, r.old)
 	if err := r.carry(ctx, db); err != nil {
 		return err
 	}
@@ -183,7 +181,7 @@ func (r *rebuilding) export(ctx context.Context) (err error) {
 	}()
 	err = s.settle(ctx)
 	if err == nil {
-		err = r.correct(ctx, db)
+		err = r.correct(ctx)
 	}
 	if err == nil {
 		err = s.finish(ctx, false)

@@ -20,20 +20,19 @@ import (
 
 // closeLog brings what is in the log of a file into it, and reports whether the
 // file can be read as one of this program.
-func closeLog(path string) (readable bool, err error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+func closeLog(ctx context.Context, path string) (readable bool) {
+	if _, err := os.Stat(path); err != nil {
+		return false
 	}
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenWAL)
 	if err != nil {
-		return false, nil //nolint:nilerr // it is no database: there is nothing to keep of it
+		return false
 	}
 	err = sqlitex.ExecuteTransient(conn, "PRAGMA wal_checkpoint(TRUNCATE)", nil)
-	if e := conn.Close(); err != nil || e != nil {
-		return false, nil //nolint:nilerr // as above
+	if err = errors.Join(err, conn.Close()); err != nil {
+		return false
 	}
-	err = projection.Read(context.Background(), path, schema, func(*sqlite.Conn) error { return nil })
-	return err == nil, nil
+	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
 // carry takes over what the stream does not have: what the workspaces are known to
@@ -146,7 +145,7 @@ const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
 // correct brings the workspaces to where the issues are now: what was asked of them
 // before may be later than what follows from the events.
-func (r *rebuilding) correct(ctx context.Context, db *projection.DB) error {
+func (r *rebuilding) correct(ctx context.Context) error {
 	for _, m := range r.moved {
 		w := r.backend.Workspace(m.tenant)
 		have, err := w.Get(ctx, m.id)

@@ -216,27 +216,34 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// The workspaces have what was erased, and the database what they have.
 	scrub := s.scrub.Swap(false)
 	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 && !scrub {
 		s.moved(true)
 		return wait, nil
 	}
-	began := time.Now()
-	if err = s.ask(ctx, s.backend.Export); err == nil {
-		s.moved(true)
-	}
-	s.exported = time.Now()
-	s.cost = s.exported.Sub(began)
-	if scrub && err == nil {
-		if err = s.db.Scrub(ctx); err != nil {
-			err = fmt.Errorf("erase: %w", err)
-		}
-	}
-	if scrub && err != nil {
+	if err = s.export(ctx, scrub); err != nil && scrub {
 		s.scrub.Store(true)
 	}
 	return 0, err
+}
+
+// export brings the workspaces up to date, and then scrubs the database if that is
+// asked for: it knows what they had.
+func (s *settler) export(ctx context.Context, scrub bool) error {
+	began := time.Now()
+	err := s.ask(ctx, s.backend.Export)
+	s.exported = time.Now()
+	s.cost = s.exported.Sub(began)
+	if err != nil {
+		return err
+	}
+	s.moved(true)
+	if scrub {
+		if err := s.db.Scrub(ctx); err != nil {
+			return fmt.Errorf("erase: %w", err)
+		}
+	}
+	return nil
 }
 
 // inRounds calls do until it finds less than a full round to do.

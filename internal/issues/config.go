@@ -17,8 +17,8 @@ type Config struct {
 	Complexity  int      `json:"complexity"`
 	Signs       Signs    `json:"signs"`
 
-	Hold           time.Duration `json:"hold"`
-	Infrastructure []string      `json:"infrastructure"`
+	Hold     time.Duration `json:"hold"`
+	Ordinary []string      `json:"ordinary"`
 
 	Storm    Limit `json:"storm"`
 	Budget   Limit `json:"budget"`
@@ -72,13 +72,7 @@ func DefaultConfig() Config {
 		Complexity:  3,
 		Signs:       Signs{Steps: 8, Retries: 2, Files: 8, Roles: 4, Tokens: 200_000},
 		Hold:        30 * time.Second,
-		Infrastructure: []string{
-			"provider", "outage", "down", "unavailable", "overloaded", "overload", "capacity", "infra", "infrastructure",
-			"rate", "ratelimit", "ratelimited", "limited", "requests", "quota", "throttled", "throttling",
-			"timeout", "timed", "network", "connection", "connect", "dns", "socket", "tls",
-			"econnrefused", "econnreset", "etimedout", "enotfound", "ehostunreach",
-			"server", "api", "llm", "upstream", "gateway", "service", "429", "500", "502", "503", "504", "529", "5xx",
-		},
+		Ordinary:    ordinary(),
 		Storm:      Limit{5, 10 * time.Minute},
 		Budget:     Limit{12, time.Hour},
 		Critical:   Limit{5, time.Hour},

@@ -44,7 +44,7 @@ var fields = []field{
 	{"signs.roles", "for so many agent roles,", func(c *Config) any { return &c.Signs.Roles }, 1},
 	{"signs.tokens", "and for so many tokens", func(c *Config) any { return &c.Signs.Tokens }, 1},
 	{"hold", "how long a failure waits to be recovered before it becomes an issue", func(c *Config) any { return &c.Hold }, 0},
-	{"infrastructure", "words in an error's class that make it one failure per tenant", func(c *Config) any { return &c.Infrastructure }, 0},
+	{"ordinary", "any class of an error makes it one failure per tenant, unless it has one of these words, or words in a row", func(c *Config) any { return &c.Ordinary }, 0},
 	{"storm.most", "failures and follow-ups that get an issue of their own,", func(c *Config) any { return &c.Storm.Most }, 0},
 	{"storm.within", "within this time; the rest is listed in a digest", func(c *Config) any { return &c.Storm.Within }, 1},
 	{"budget.most", "the same over a longer time:", func(c *Config) any { return &c.Budget.Most }, 0},

@@ -31,11 +31,13 @@
 // no start came, and that only fails by its infrastructure, has none.
 //
 // A failure issue belongs to an identity: run type, role, target and normalised
-// error; where the error's class is one of infrastructure, the class alone, for
-// the whole tenant. Repeats are occurrences. A later success in the same scope
-// (run type, role, target) closes it, a failure within a week after that reopens
-// it, later there is a new one, linked regression-of. A run that fails has one
-// failure: its end and its other failing steps are part of that of its first.
+// error; where the error has a class, that alone, for the whole tenant: it names what
+// the work runs on. A class that says nothing ("error"), or has a word of
+// [Config].Ordinary ("lint_failed", "KeyError"), does not count. Repeats are
+// occurrences. A later success in the same scope (run type, role, target) closes the
+// issue, a failure within a week after that reopens it, later there is a new one,
+// linked regression-of. A run that fails has one failure: its end and its other
+// failing steps are part of that of its first.
 //
 // A follow-up belongs to an item at a target: who leaves the same over adds an
 // occurrence. A summary that says "done: X" closes it, and so does a later report

@@ -1,11 +1,5 @@
 package issues
 
-import (
-	"slices"
-	"strings"
-	"unicode"
-)
-
 // identity says what makes two failures one, and where a success makes them
 // good.
 type identity struct {
@@ -29,34 +23,4 @@ func (i identity) scope(tenant string) string { return scopeKey(tenant, i.Type, 
 
 func scopeKey(tenant, runType, role, target string) string {
 	return ID(tenant, "scope", runType, role, target)
-}
-
-// infrastructure returns class as it names an infrastructure failure, "" if it
-// does not.
-func (c Config) infrastructure(class string) string {
-	words := classWords(class)
-	for _, w := range words {
-		if slices.Contains(c.Infrastructure, w) {
-			return strings.Join(words, "_")
-		}
-	}
-	return ""
-}
-
-// classWords returns the words of an error's class in lower case: "RateLimited",
-// "rate-limited" and "rate_limited" have the same two.
-func classWords(class string) []string {
-	var b strings.Builder
-	lower := false
-	for _, r := range cut(class, 100) {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			r = ' '
-		case unicode.IsUpper(r) && lower:
-			b.WriteByte(' ')
-		}
-		lower = unicode.IsLower(r)
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return strings.Fields(b.String())
 }

@@ -1,0 +1,83 @@
+package issues_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// failuresOf counts the failure issues of four runs of three roles that fail with
+// different texts by one class.
+func failuresOf(t *testing.T, class string, c issues.Config) int {
+	t.Helper()
+	var list []events.Event
+	for n := range 4 {
+		e := stepAt(t, n, time.Duration(n)*40*time.Second, events.StepFailed, distinctly(n), nil)
+		d := events.StepFinishedData{
+			StepStatus: events.StepFailed, AgentRole: fmt.Sprintf("ROLE %c", 'A'+n%3),
+			Error: &events.Failure{Message: distinctly(n), Class: class},
+		}
+		if err := e.SetData(d); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	s := new(issues.State)
+	applyWith(t, c, s, list...)
+	if _, err := s.Release(c); err != nil {
+		t.Fatal(err)
+	}
+	return kinds(s.Issues())[issues.Failure]
+}
+
+// Whatever an outage is called, it is one issue.
+func TestClass_Infrastructure(t *testing.T) {
+	for _, class := range []string{
+		"provider", "provider_outage", "infra", "infrastructure", "rate_limit", "RateLimitError", "overloaded_error", "llm_down",
+		"timeout", "timed_out", "context deadline exceeded", "DeadlineExceeded", "503", "http_503", "5xx", "ECONNREFUSED",
+		"APIConnectionError", "api_error", "server_error", "model_error", "model_not_found", "UnknownHostException",
+		"service_not_available", "billing", "authentication", "api_key_expired", "disk_full", "java.net.ConnectException",
+		"connection", "quota", "upstream", "bedrock", "unknown_provider_trouble", "runner_lost",
+	} {
+		if got := failuresOf(t, class, issues.DefaultConfig()); got != 1 {
+			t.Errorf("%s: got %d issues, want 1", class, got)
+		}
+	}
+}
+
+// A class that a tool, a language or a person gives to an ordinary failure, or that
+// says nothing, makes no outage of it.
+func TestClass_Ordinary(t *testing.T) {
+	for _, class := range []string{
+		"", " ", "error", "Exception", "_OTHER", "unknown_error", "TestFailure", "tests_failed", "lint", "compile_error", "BuildError",
+		"SyntaxError", "TypeError", "merge_conflict", "ValidationError", "AssertionError", "changes_requested_in_review",
+		"policy_violation", "denied", "permission_denied", "user_abort", "LogicError", "JSONDecodeError", "parse_error",
+		"KeyError", "ValueError", "builtins.IndexError", "FileNotFoundError", "java.lang.NullPointerException", "*errors.errorString",
+		"*fmt.wrapError", "*exec.ExitError", "*fs.PathError", "ReferenceError", "ModuleNotFoundError", "NotImplementedError",
+		"invalid_request", "404", "context_length", "context_overflow", "max_iterations", "exit_cost", "exit_context", "early_exit", "agent_error",
+		"interrupted", "cancelled", "rejected", "blocked_by_hook", "panic", "tool_error",
+	} {
+		if got := failuresOf(t, class, issues.DefaultConfig()); got != 4 {
+			t.Errorf("%q: got %d issues, want 4", class, got)
+		}
+	}
+}
+
+func TestClass_WordsAreConfigured(t *testing.T) {
+	c, err := issues.ParseConfig([]byte("ordinary: [Flux, disk_full]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int)
+	for _, class := range []string{"FluxError", "disk_full", "disk_gone", "lint"} {
+		got[class] = failuresOf(t, class, c)
+	}
+	if diff := cmp.Diff(map[string]int{"FluxError": 4, "disk_full": 4, "disk_gone": 1, "lint": 1}, got); diff != "" {
+		t.Errorf("issues by class (-want +got):\n%s", diff)
+	}
+}

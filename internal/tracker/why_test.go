@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -57,16 +59,21 @@ func TestWhy_AnswersForAll(t *testing.T) {
 			ids[[2]string{e.Tenant, e.ID}] = string(e.Kind()) + " " + e.ID
 		}
 	}
-	for id, want := range ids {
-		x, err := Why(t.Context(), p.dataDir, id[0], id[1])
-		if err != nil {
-			t.Errorf("why %s: %v", id, err)
-			continue
+	err := read(t.Context(), p.dataDir, func(conn *sqlite.Conn) error {
+		for id, want := range ids {
+			x, err := explain(conn, id[0], id[1])
+			if err != nil {
+				return err
+			}
+			text := x.Paragraph()
+			if !strings.Contains(text, want) || strings.Contains(text, "\n") || x.Unconsidered == "" && !strings.Contains(text, "(Configuration ") {
+				t.Errorf("why %s: %q", id, text)
+			}
 		}
-		text := x.Paragraph()
-		if !strings.Contains(text, want) || strings.Contains(text, "\n") || x.Unconsidered == "" && !strings.Contains(text, "(Configuration ") {
-			t.Errorf("why %s: %q", id, text)
-		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	t.Logf("%d events and issues", len(ids))
 }

@@ -46,6 +46,10 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 		return erased(data, e.entry)
 	case helds.kind:
 		return erased(data, e.held)
+	case marks.kind:
+		if bytes.Contains(data, []byte(`"edits":`)) { // few have
+			return erased(data, e.mark)
+		}
 	}
 	return data, false, nil
 }
@@ -70,6 +74,15 @@ func eraseRun(r *Run) { r.Type, r.WorkItem, r.Target, r.Roles, r.Bundled = "", "
 func (e *Erasure) held(h *held) {
 	if e.Run != "" && h.Run == e.Run || slices.Contains(e.Events, h.Event) {
 		h.Name, h.Left = e.Text, nil
+	}
+}
+
+// mark takes out what people said in edits that wait for an event.
+func (e *Erasure) mark(m *mark) {
+	for n := range m.Edits {
+		if own := &m.Edits[n]; slices.Contains(e.Events, own.Event) {
+			own.Title, own.Why = erasedIf(own.Title, e.Text), erasedIf(own.Why, e.Text)
+		}
 	}
 }
 

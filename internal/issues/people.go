@@ -21,8 +21,10 @@ const (
 type edit struct {
 	Action string `json:"action"`
 	Title  string `json:"title,omitempty"` // retitled: the new one
+	Why    string `json:"why,omitempty"`   // closed: what the person says
 	By     string `json:"by,omitempty"`
 	At     Stamp  `json:"at"`
+	Event  string `json:"event,omitempty"` // that says it, while it waits
 }
 
 // maxEdits bounds the edits that wait for one event.
@@ -36,8 +38,11 @@ func (f *fold) edited() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	e := edit{Action: d.Action, By: clean(d.By, 100), At: f.stamp}
-	if e.Action == retitled {
+	switch e.Action {
+	case retitled:
 		e.Title = clean(d.Value, maxTitle)
+	case closedBy, notPlanned:
+		e.Why = clean(d.Value, maxTitle)
 	}
 	switch e.Action {
 	case notPlanned, closedBy, reopened, assigned, retitled:
@@ -56,6 +61,7 @@ func (f *fold) edited() error {
 	}
 	f.say("edit waits", "a person's edit waits for what the event comes to")
 	if own := marks.edit(f.state, f.tenant, d.Event); len(own.Edits) < maxEdits {
+		e.Event = f.event.ID
 		own.Edits = append(own.Edits, e)
 	}
 	return nil
@@ -105,11 +111,12 @@ func (f *fold) applyEdit(id string, e edit) {
 		f.say("late edit", "a later edit of the issue is known")
 		return
 	}
-	by := e.Action + " by " + cmp.Or(e.By, "a person")
+	by := e.told()
 	f.say("people win", fmt.Sprintf("issue %s: %s", id, by))
 	if e.Action == assigned || e.Action == retitled {
 		return
 	}
+	e.Why, e.Event = "", "" // the issue has it
 	c.Edit, c.Reopened = &e, nil
 	f.state.clearTimer(f.tenant, quietKind+"/"+id)
 	if to := f.wanted(e, c); to != issue.Status {
@@ -118,6 +125,19 @@ func (f *fold) applyEdit(id string, e edit) {
 	if c.Failure != "" && f.isOpen(id) {
 		f.open(c.Failure, failures.edit(f.state, f.tenant, c.Failure))
 	}
+}
+
+// told says what was done, by whom, and why.
+func (e edit) told() string {
+	what := e.Action
+	if what == notPlanned {
+		what = "closed as not planned"
+	}
+	what += " by " + cmp.Or(e.By, "a person")
+	if e.Why != "" {
+		what += ": " + e.Why
+	}
+	return what
 }
 
 // wanted returns the status in which a person wants an issue.

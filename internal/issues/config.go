@@ -34,6 +34,7 @@ type Config struct {
 	Flapping   Limit         `json:"flapping"`
 	Quiet      time.Duration `json:"quiet"`
 	Stalled    time.Duration `json:"stalled"`
+	Leap       time.Duration `json:"leap"`
 	NotPlanned time.Duration `json:"not_planned"`
 
 	Digest DigestConfig `json:"digest"`
@@ -85,6 +86,7 @@ func DefaultConfig() Config {
 		Flapping:    Limit{2, 2 * time.Hour},
 		Quiet:       day,
 		Stalled:     2 * time.Hour,
+		Leap:        7 * day,
 		NotPlanned:  30 * day,
 		Digest:      DigestConfig{Age: day, Entries: 50, Pause: time.Minute},
 	}

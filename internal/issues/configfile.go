@@ -62,6 +62,7 @@ var fields = []field{
 	{"flapping.within", "within this time make an issue flapping:", func(c *Config) any { return &c.Flapping.Within }, 1},
 	{"quiet", "it moves no more until nothing was heard of it for this long", func(c *Config) any { return &c.Quiet }, 1},
 	{"stalled", "a run without any event for this long is labelled, once", func(c *Config) any { return &c.Stalled }, 1},
+	{"leap", "an event further ahead than this moves no clock, until a second one is there", func(c *Config) any { return &c.Leap }, 1},
 	{"not_planned", "how long an issue stays closed that a person closed as not planned", func(c *Config) any { return &c.NotPlanned }, 0},
 	{"digest.age", "a digest takes entries for this long after its first", func(c *Config) any { return &c.Digest.Age }, 1},
 	{"digest.entries", "entries that its description lists", func(c *Config) any { return &c.Digest.Entries }, 1},

@@ -14,6 +14,7 @@ type listing struct {
 	Count   int       `json:"count"` // occurrences of all entries
 	First   time.Time `json:"first"`
 	Last    time.Time `json:"last"`
+	Made    time.Time `json:"made"`
 	Pending bool      `json:"pending,omitempty"` // its description is to be made anew
 }
 
@@ -44,7 +45,7 @@ func (f *fold) list(title string) (digest string, n int) {
 	if !f.lists(t.Digest) {
 		t.Digests++
 		t.Digest = ID(f.tenant, "digest", fmt.Sprint(t.Digests))
-		*listings.edit(f.state, f.tenant, t.Digest) = listing{First: f.stamp.At, Last: f.stamp.At}
+		*listings.edit(f.state, f.tenant, t.Digest) = listing{First: f.stamp.At, Last: f.stamp.At, Made: f.now}
 		f.create(Issue{
 			ID: t.Digest, Kind: Digest, Status: Open,
 			Title:       f.title(fmt.Sprintf("digest %d of what got no issue of its own", t.Digests), ""),
@@ -62,7 +63,7 @@ func (f *fold) list(title string) (digest string, n int) {
 // lists reports whether the digest id takes new entries.
 func (f *fold) lists(id string) bool {
 	l := listings.get(f.state, f.tenant, id)
-	return id != "" && l != nil && f.isOpen(id) && f.now.Sub(l.First) <= f.config.Digest.Age
+	return id != "" && l != nil && f.isOpen(id) && f.now.Sub(l.Made).Abs() <= f.config.Digest.Age
 }
 
 // listAgain counts the event at an entry of a digest.
@@ -88,7 +89,7 @@ func (f *fold) listAgain(digest string, n int) {
 	}
 	if !l.Pending {
 		l.Pending = true
-		f.state.setTimer(f.tenant, digestKind+"/"+digest, f.now.Add(f.config.Digest.Pause))
+		f.state.setTimer(f.tenant, digestKind+"/"+digest, after(earlier(f.now, f.clock().Clock), f.config.Digest.Pause))
 	}
 }
 

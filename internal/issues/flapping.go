@@ -17,7 +17,7 @@ func (f *fold) flaps(issue *Issue, c *course) bool {
 	}
 	f.transition(issue.ID, Flapping, fmt.Sprintf("Reopened %d times within %s", len(c.Reopened), formatDuration(limit.Within)))
 	f.label(issue.ID, LabelFlapping)
-	f.state.setTimer(f.tenant, quietKind+"/"+issue.ID, f.stamp.At.Add(f.config.Quiet))
+	f.state.setTimer(f.tenant, quietKind+"/"+issue.ID, after(f.stamp.At, f.config.Quiet))
 	return true
 }
 
@@ -28,7 +28,7 @@ func (f *fold) endFlapping(id string) {
 	if issue == nil || c == nil || issue.Status != Flapping {
 		return
 	}
-	if quiet := c.Heard.Add(f.config.Quiet); quiet.After(f.now) {
+	if quiet := after(c.Heard, f.config.Quiet); quiet.After(f.now) {
 		f.state.setTimer(f.tenant, quietKind+"/"+id, quiet)
 		return
 	}
@@ -47,7 +47,7 @@ func (f *fold) calm(id string) {
 	if issue == nil || issue.Status != Flapping {
 		return
 	}
-	if quiet := courses.edit(f.state, f.tenant, id).Heard.Add(f.config.Quiet); !quiet.After(f.stamp.At) {
+	if quiet := after(courses.edit(f.state, f.tenant, id).Heard, f.config.Quiet); !quiet.After(f.stamp.At) {
 		stamp, now := f.stamp, f.now
 		f.stamp.At, f.now = quiet, quiet
 		f.endFlapping(id)

@@ -68,7 +68,8 @@ func (f *fold) hold(in incident) {
 	}
 	if h.Timer == "" {
 		h.Timer = in.timer()
-		f.state.setTimer(f.tenant, h.Timer, in.At.At.Add(f.config.Hold))
+		_, look := f.holdUntil(in.At.At)
+		f.state.setTimer(f.tenant, h.Timer, look)
 	}
 }
 
@@ -109,7 +110,7 @@ func (p *pass) endHold(subject string) (again Timer) {
 		}
 		one := *kept
 		f := p.resume(kept)
-		if due := one.At.At.Add(p.config.Hold); first && due.After(p.now) && f.stands(one.incident) {
+		if due, _ := p.holdUntil(one.At.At); first && due.After(p.now) && p.reaches(due) && f.stands(one.incident) {
 			return p.holdOn(h, one.incident, due)
 		}
 		helds.drop(p.state, p.tenant, id)

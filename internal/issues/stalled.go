@@ -2,6 +2,7 @@ package issues
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -16,12 +17,12 @@ func (f *fold) watch(lineage string) {
 		return
 	}
 	l.Watched = true
-	f.state.setTimer(f.tenant, stallKind+"/"+lineage, l.Seen.Add(f.config.Stalled))
+	f.state.setTimer(f.tenant, stallKind+"/"+lineage, after(l.Seen, f.config.Stalled))
 }
 
 // alive notes that something was heard of the lineage of an event's run, if the
 // run is known.
-func (p *pass) alive(e events.Event) {
+func (p *pass) alive(e events.Event, at time.Time) {
 	if kind := e.Kind(); e.Run == "" || kind == events.Custom || kind == events.ClockTicked {
 		return
 	}
@@ -30,8 +31,8 @@ func (p *pass) alive(e events.Event) {
 		return
 	}
 	id := p.lineageOf(run)
-	if l := lineages.get(p.state, p.tenant, id); l != nil && e.Time.After(l.Seen) {
-		lineages.edit(p.state, p.tenant, id).Seen = e.Time.UTC()
+	if l := lineages.get(p.state, p.tenant, id); l != nil && at.After(l.Seen) {
+		lineages.edit(p.state, p.tenant, id).Seen = at
 	}
 }
 
@@ -43,7 +44,7 @@ func (p *pass) silent(id string) bool {
 	if l == nil {
 		return false
 	}
-	if quiet := l.Seen.Add(p.config.Stalled); !l.Silent && quiet.After(p.now) {
+	if quiet := after(l.Seen, p.config.Stalled); !l.Silent && quiet.After(p.now) {
 		p.state.setTimer(p.tenant, stallKind+"/"+id, quiet)
 		return false
 	}

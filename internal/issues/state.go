@@ -11,8 +11,10 @@ import (
 
 // Tenant is what is kept per tenant.
 type Tenant struct {
-	Clock    time.Time   `json:"clock,omitzero"` // the latest event time
-	Count    uint64      `json:"count"`          // considered events
+	Clock    time.Time   `json:"clock,omitzero"` // the latest event time that is no mistake
+	Far      far         `json:"far,omitzero"`
+	Behind   int         `json:"behind,omitempty"` // events in a row that were far behind the clock
+	Count    uint64      `json:"count"`            // considered events
 	Created  []time.Time `json:"created,omitempty"`
 	Critical []time.Time `json:"critical,omitempty"`
 	Tracking []time.Time `json:"tracking,omitempty"`
@@ -66,7 +68,7 @@ func (s *State) Release(c Config) (decisions []Decision, err error) {
 			return nil
 		}
 		for _, tenant := range r.Tenants {
-			p := &pass{state: s, config: c, hash: c.Hash(), tenant: tenant, decisions: decisions}
+			p := &pass{state: s, config: c, hash: c.Hash(), tenant: tenant, ending: true, decisions: decisions}
 			p.release()
 			decisions = p.decisions
 		}
@@ -85,6 +87,7 @@ type pass struct {
 	hash      string // of config
 	tenant    string
 	now       time.Time // the tenant's clock; of what time does, when it was due
+	ending    bool      // there will be no more events
 	decisions []Decision
 }
 
@@ -98,13 +101,11 @@ func (p *pass) apply(e events.Event) error {
 	}
 	p.register()
 	t := p.clock()
-	if e.Time.After(t.Clock) {
-		t.Clock = e.Time.UTC()
-	}
-	f := p.fold(e, Stamp{At: e.Time.UTC()})
+	t.move(e, p.config.Leap)
+	f := p.fold(e, Stamp{At: t.take(e)})
 	due := p.endHolds(t.Clock)
-	p.now = t.Clock
-	p.alive(e)
+	p.now = latest(t.Clock, f.stamp.At)
+	p.alive(e, f.stamp.At)
 	if !considered {
 		f.runDue(due)
 		if len(f.decision.Effects) > 0 {

@@ -55,18 +55,19 @@ func (f *fold) slot(taken *[]time.Time, name string, limit Limit) bool {
 	return true
 }
 
-// within returns the times that are less than window before now, without order.
+// within returns the times that are less than window from now, without order: later
+// ones were counted before the clock was brought back.
 func within(times []time.Time, now time.Time, window time.Duration) []time.Time {
 	var kept []time.Time
 	for _, t := range times {
-		if now.Sub(t) < window {
+		if now.Sub(t).Abs() < window {
 			kept = append(kept, t)
 		}
 	}
 	return kept
 }
 
-// recent counts the times that are less than window before now.
+// recent counts the times that are less than window from now.
 func recent(times []time.Time, now time.Time, window time.Duration) int {
 	return len(within(times, now, window))
 }

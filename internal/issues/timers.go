@@ -18,8 +18,8 @@ type queue struct {
 	whole   bool                 // the store has no more than it was asked for
 }
 
-// forever is later than all timers.
-var forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+// forever is the latest time of events and timers.
+var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
 // readAhead is how many timers are asked of the store beyond those that are
 // known to have changed.
@@ -36,7 +36,11 @@ func (s *State) queue(tenant string) *queue {
 
 // setTimer sets the timer id, in the place of what was set under it.
 func (s *State) setTimer(tenant, id string, at time.Time) {
-	s.changeTimer(tenant, id, at.UTC())
+	at = at.UTC()
+	if at.IsZero() { // that would clear it
+		at = at.Add(1)
+	}
+	s.changeTimer(tenant, id, at)
 }
 
 // clearTimer clears the timer id, if it is set.

@@ -6,12 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // Command returns the tracker command.
@@ -26,9 +24,8 @@ func Command() *cobra.Command {
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		opts     Options
-		setup    Setup
-		orderKey string
+		opts  Options
+		setup Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -56,26 +53,10 @@ for --settle-timeout, and then ends with the reason.`,
   tracker serve --config tracker.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			var err error
-			if opts.OrderKey, err = readKey(orderKey); err != nil {
-				return err
-			}
-			if err := setup.Apply(&opts); err != nil {
-				return err
-			}
-			return broker.Use(cmd.Context(), broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
-				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
-			}, func(b *broker.Broker) error {
-				opts.Broker = b
-				return serve(cmd, shared, opts)
-			})
+			return setup.connected(cmd, shared, &opts, func() error { return serve(cmd, shared, opts) })
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
-	cmd.Flags().StringVar(&orderKey, "order-key", "", "verifier `key` that orders to erase are signed with, or a file with it; "+
-		"default is keys/ledger.pub in the data directory")
 	setup.Register(cmd)
 	return cmd
 }

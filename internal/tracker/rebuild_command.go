@@ -5,17 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 func rebuildCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		opts     RebuildOptions
-		setup    Setup
-		orderKey string
+		opts  RebuildOptions
+		setup Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "rebuild",
@@ -36,26 +33,10 @@ decided on, nothing is changed: issues that only those events made would be lost
   tracker rebuild --config tracker.yaml --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			if err := setup.Apply(&opts.Options); err != nil {
-				return err
-			}
-			var err error
-			if opts.OrderKey, err = readKey(orderKey); err != nil {
-				return err
-			}
-			return broker.Use(cmd.Context(), broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: opts.Logger,
-				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
-			}, func(b *broker.Broker) error {
-				opts.Broker = b
-				return rebuild(cmd, shared, opts)
-			})
+			return setup.connected(cmd, shared, &opts.Options, func() error { return rebuild(cmd, shared, opts) })
 		},
 	}
 	cmd.Flags().BoolVar(&opts.Partial, "partial", false, "rebuild from what the stream has, also where that is not all")
-	cmd.Flags().StringVar(&orderKey, "order-key", "", "verifier `key` that orders to erase are signed with, or a file with it; "+
-		"default is keys/ledger.pub in the data directory")
 	setup.Register(cmd)
 	return cmd
 }

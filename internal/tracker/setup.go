@@ -5,7 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // defaultSettle is how long a drain goes on while the backend takes nothing.
@@ -14,6 +16,7 @@ const defaultSettle = time.Minute
 // Setup are the flags that say how a tracker decides and where issues are kept.
 type Setup struct {
 	config, backend, bd string
+	orderKey            string
 	timeout             time.Duration
 	prefix              string // of the flags
 }
@@ -21,6 +24,8 @@ type Setup struct {
 // Register adds the flags of a command that is a tracker.
 func (s *Setup) Register(cmd *cobra.Command) {
 	s.RegisterAs(cmd, "")
+	cmd.Flags().StringVar(&s.orderKey, "order-key", "", "verifier `key` that orders to erase are signed with, or a file with it; "+
+		"default is keys/ledger.pub in the data directory")
 	cmd.Flags().DurationVar(&s.timeout, "settle-timeout", defaultSettle, "how long a drain goes on while the backend takes nothing")
 }
 
@@ -51,6 +56,31 @@ func (s *Setup) Apply(o *Options) error {
 	case s.timeout <= 0:
 		return cli.Usage("%ssettle-timeout %v: it has to be more than nothing", s.prefix, s.timeout)
 	}
-	o.Backend, o.BD, o.SettleTimeout = s.backend, s.bd, s.timeout
+	key, err := readKey(s.orderKey)
+	if err != nil {
+		return err
+	}
+	o.OrderKey, o.Backend, o.BD, o.SettleTimeout = key, s.backend, s.bd, s.timeout
 	return nil
+}
+
+// connected fills in o for a command that is a tracker, its broker last, and
+// calls do.
+func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *Options, do func() error) error {
+	o.DataDir, o.Tenant, o.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+	if err := s.Apply(o); err != nil {
+		return err
+	}
+	return dial(cmd, shared, func(b *broker.Broker) error {
+		o.Broker = b
+		return do()
+	})
+}
+
+// dial calls do with a connection that has a tracker's rights.
+func dial(cmd *cobra.Command, shared *cli.Shared, do func(*broker.Broker) error) error {
+	return broker.Use(cmd.Context(), broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: shared.Logger(cmd),
+		Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
+	}, do)
 }

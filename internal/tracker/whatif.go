@@ -11,7 +11,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issues"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // inputTenant is that of events which do not name one.
@@ -174,10 +173,7 @@ func (w *whatif) ofStream(cmd *cobra.Command, shared *cli.Shared, base, changed 
 	}
 	result := StreamComparison{}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "whatif")
-	err = broker.Use(cmd.Context(), broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: shared.Logger(cmd),
-		Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
-	}, func(b *broker.Broker) error {
+	err = dial(cmd, shared, func(b *broker.Broker) error {
 		s, err := openStream(cmd.Context(), b, now.position)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"zombiezen.com/go/sqlite"
@@ -22,6 +23,12 @@ import (
 const (
 	editClosed     = "closed"
 	editNotPlanned = "not_planned"
+)
+
+// How long the reason and the name are at most, in characters.
+const (
+	mostReason = 500
+	mostBy     = 100
 )
 
 const (
@@ -58,13 +65,14 @@ events do, and the tracker takes it in where it comes by. Close waits for that
 while a tracker runs on the data directory; else the next one sends it.
 
 What people decide wins. A failure of a run that began later opens a closed issue
-again; with --not-planned it does not, until that expires: recurrences are counted.`,
+again; with --not-planned it does not, until that expires: recurrences are counted.
+Secrets and personal data in the reason are redacted, as everywhere.`,
 		Example: `  tracker close ht-0c3k9w1x2y4z5 --reason "fixed in 4.2" --by jdoe
   tracker close ht-0c3k9w1x2y4z5 --not-planned --reason "the mirror is retired" --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.reason == "" {
-				return cli.Usage("say why: --reason")
+			if err := c.check(); err != nil {
+				return err
 			}
 			done, err := c.close(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
 			if err != nil {
@@ -83,6 +91,19 @@ again; with --not-planned it does not, until that expires: recurrences are count
 	flags.BoolVar(&c.notPlanned, "not-planned", false, "close it as not planned: it stays closed when the same happens again")
 	flags.DurationVar(&c.wait, "wait", closeWait, "how long to wait for a running tracker")
 	return cmd
+}
+
+// check refuses what would not be kept whole.
+func (c closing) check() error {
+	switch {
+	case oneLine(c.reason) == "":
+		return cli.Usage("say why: --reason")
+	case utf8.RuneCountInString(c.reason) > mostReason:
+		return cli.Usage("--reason: %d characters, want %d at most", utf8.RuneCountInString(c.reason), mostReason)
+	case utf8.RuneCountInString(c.by) > mostBy:
+		return cli.Usage("--by: %d characters, want %d at most", utf8.RuneCountInString(c.by), mostBy)
+	}
+	return nil
 }
 
 // close puts on record that somebody closes an issue, and waits for a tracker
@@ -107,6 +128,9 @@ func (c closing) close(ctx context.Context, dataDir, tenant, id string) (Closing
 		return Closing{}, err
 	}
 	done.Event = e.ID
+	if said, err := events.Payload[events.IssueEditedData](e); err == nil {
+		done.Reason = said.Value // without secrets
+	}
 	if runs, err := isRunning(dataDir); err != nil || !runs {
 		return done, err
 	}

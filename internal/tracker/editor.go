@@ -135,7 +135,7 @@ func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) er
 		ID:     events.DeriveID(string(events.IssueEdited), tenant, edit.ID),
 		Source: editSource, Type: events.IssueEdited.Type(), Time: at.UTC(), Tenant: tenant,
 	}
-	err := event.SetData(events.IssueEditedData{Issue: edit.Issue, Action: string(edit.Action), By: by, Value: edit.Value})
+	err := setEdit(&event, events.IssueEditedData{Issue: edit.Issue, Action: string(edit.Action), By: by, Value: edit.Value})
 	if err == nil {
 		_, err = e.outbox.Append(ctx, event)
 	}

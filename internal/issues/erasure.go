@@ -73,7 +73,7 @@ func eraseRun(r *Run) { r.Type, r.WorkItem, r.Target, r.Roles, r.Bundled = "", "
 
 func (e *Erasure) held(h *held) {
 	if e.Run != "" && h.Run == e.Run || slices.Contains(e.Events, h.Event) {
-		h.Name, h.Left = e.Text, nil
+		h.Name, h.Role, h.Step, h.Left = e.Text, "", "", nil
 	}
 }
 

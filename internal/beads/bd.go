@@ -73,7 +73,12 @@ type space struct {
 	last        time.Time          // when the latest round of calls ended
 	failed      map[string]refusal // what bd did not take, by issue
 	refused     map[string]bool    // the issues that bd would not have in this round
+
+	down bool // it could not be reached the last time; guarded by spaceMu
 }
+
+// errWorkspace is wrapped where it is the workspace that cannot be used, not bd.
+var errWorkspace = errors.New("workspace cannot be used")
 
 // NewBD returns the backend that calls bd. Close opts.DB after its last use.
 func NewBD(opts BDOptions) (*BD, error) {
@@ -132,20 +137,32 @@ func (b *BD) Export(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	hung := 0
-	for _, err := range errs {
-		if errors.Is(err, errHung) {
-			hung++
-		}
-	}
 	err := errors.Join(errs...)
-	if hung > 0 && hung == len(errs) {
+	if b.unreachable(tenants, errs) {
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if err != nil {
 		return fmt.Errorf("export issues: %w", err)
 	}
 	return nil
+}
+
+// unreachable takes in what came of an export to tenants, and reports whether
+// there is no workspace left that can be reached.
+func (b *BD) unreachable(tenants []string, errs []error) bool {
+	b.spaceMu.Lock()
+	defer b.spaceMu.Unlock()
+	for n, tenant := range tenants {
+		if sp := b.spaces[tenant]; sp != nil {
+			sp.down = errors.Is(errs[n], errHung) || errors.Is(errs[n], errWorkspace)
+		}
+	}
+	for _, sp := range b.spaces {
+		if !sp.down {
+			return false
+		}
+	}
+	return len(tenants) > 0
 }
 
 // bring brings the workspace of tenant up to date.
@@ -206,7 +223,7 @@ func (b *BD) inTurn(ctx context.Context, sp *space, do func() error) error {
 // through this package.
 func (b *BD) inside(ctx context.Context, sp *space, do func() error) (err error) {
 	if err := makeFolder(sp.dir); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, b.opts.Deadline)
 	defer cancel()
@@ -253,7 +270,7 @@ func (b *BD) prepare(ctx context.Context, sp *space) error {
 			return err
 		}
 		if a.code != 0 {
-			return fmt.Errorf("bd init ended with %d in %s: %w", a.code, sp.dir, ErrUnavailable)
+			return fmt.Errorf("bd init ended with %d in %s: %w: %w", a.code, sp.dir, errWorkspace, ErrTransient)
 		}
 	}
 	leftovers, err := filepath.Glob(globEscape(sp.dir) + "/" + tempPattern) // of a process that was killed
@@ -261,7 +278,7 @@ func (b *BD) prepare(ctx context.Context, sp *space) error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
 	}
 	sp.ready = true
 	return nil
@@ -269,7 +286,11 @@ func (b *BD) prepare(ctx context.Context, sp *space) error {
 
 // probe implements place.
 func (b *BD) probe(ctx context.Context, tenant string) error {
-	return b.inSpace(ctx, tenant, func(sp *space) error {
+	err := b.inSpace(ctx, tenant, func(sp *space) error {
 		return b.checkVersion(ctx, sp.dir)
 	})
+	if errors.Is(err, errWorkspace) {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
 }

@@ -307,6 +307,32 @@ func TestBD_OneHungWorkspaceKeepsNoOtherBack(t *testing.T) {
 	if len(d.seen(t, "beta")) != 1 {
 		t.Error("the other workspace was kept back")
 	}
+	// Now that only the hung one has changes: who hears that nothing can be reached stops for all.
+	if err := d.backend.Export(t.Context()); !errors.Is(err, beads.ErrTransient) || errors.Is(err, beads.ErrUnavailable) {
+		t.Errorf("alone: got %v", err)
+	}
+}
+
+// A workspace that cannot be made is one tenant's trouble too.
+func TestBD_OneWorkspaceThatCannotBeKeepsNoOtherBack(t *testing.T) {
+	d := openDesk(t, hurried)
+	for _, tenant := range []string{"acme", "beta"} {
+		if err := d.backend.Workspace(tenant).Ensure(t.Context(), task("ht-1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.MkdirAll(filepath.Join(d.dir, "workspaces"), 0o700),
+		os.WriteFile(filepath.Join(d.dir, "workspaces", "acme"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := d.backend.Export(t.Context()); err == nil || errors.Is(err, beads.ErrUnavailable) || !strings.Contains(err.Error(), "acme") {
+			t.Errorf("got %v", err)
+		}
+	}
+	if len(d.seen(t, "beta")) != 1 {
+		t.Error("the other workspace was kept back")
+	}
 }
 
 func TestBD_StopsWhenToldTo(t *testing.T) {

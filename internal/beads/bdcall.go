@@ -216,12 +216,12 @@ func (a answer) isBusy() bool {
 func (b *BD) withFile(sp *space, content []byte, do func(path string) (answer, error)) (a answer, err error) {
 	f, err := os.CreateTemp(sp.dir, tempPattern)
 	if err != nil {
-		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return answer{}, fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
 	}
 	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return answer{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return answer{}, fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
 	}
 	return do(f.Name())
 }

@@ -24,7 +24,7 @@ type Erasure struct {
 // Record returns a record without the texts that go, nil if nothing is left of
 // it, and whether it changed. Records are to come in the order of their keys.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
-	if !e.reaches(k) {
+	if !e.reaches(k, data) {
 		return data, false, nil
 	}
 	switch k.Kind {
@@ -47,16 +47,17 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 	case helds.kind:
 		return erased(data, e.held)
 	case marks.kind:
-		if bytes.Contains(data, []byte(`"edits":`)) { // few have
-			return erased(data, e.mark)
-		}
+		return erased(data, e.mark)
 	}
 	return data, false, nil
 }
 
 // reaches reports whether a record may change: a run and its steps do only if that
-// run goes.
-func (e *Erasure) reaches(k Key) bool {
+// run goes, an event only if edits wait for it.
+func (e *Erasure) reaches(k Key, data []byte) bool {
+	if k.Kind == marks.kind {
+		return bytes.Contains(data, []byte(`"edits":`))
+	}
 	if k.Kind != runs.kind && k.Kind != steps.kind {
 		return true
 	}
@@ -69,7 +70,13 @@ func (e *Erasure) issue(i *Issue) {
 	}
 }
 
-func eraseRun(r *Run) { r.Type, r.WorkItem, r.Target, r.Roles, r.Bundled = "", "", "", nil, nil }
+func eraseRun(r *Run) {
+	r.Type, r.WorkItem, r.Target, r.Roles, r.Bundled = "", "", "", nil, nil
+	r.Whole.Step = ""
+	for n := range r.Failing {
+		r.Failing[n].Step = ""
+	}
+}
 
 func (e *Erasure) held(h *held) {
 	if e.Run != "" && h.Run == e.Run || slices.Contains(e.Events, h.Event) {
@@ -89,7 +96,8 @@ func (e *Erasure) mark(m *mark) {
 // failure takes the message out of a failure that was met in what goes.
 func (e *Erasure) failure(fl *failure) {
 	if e.Issues[fl.Issue] || e.Issues[fl.Digest] || fl.FirstRun != "" && (fl.FirstRun == e.Run || e.Runs[fl.FirstRun]) {
-		fl.Message, fl.Target = erasedIf(fl.Message, e.Text), ""
+		fl.Message, fl.Target, fl.Class = erasedIf(fl.Message, e.Text), "", erasedIf(fl.Class, e.Text)
+		fl.Type, fl.Role = "", erasedIf(fl.Role, e.Text)
 	}
 }
 

@@ -67,7 +67,7 @@ func TestPeople_ErasedWhileTheEditWaits(t *testing.T) {
 					t.Fatal(err)
 				}
 				if strings.Contains(string(data), "MARKER") {
-					t.Errorf("%s %s keeps %s", r.Key.Kind, r.Key.ID, data)
+					t.Errorf("%s %s keeps %s", r.Kind, r.ID, data)
 				}
 			}
 			if !found {

@@ -54,6 +54,10 @@ func (f *fold) edited() error {
 		f.applyEdit(clean(d.Issue, 64), e) // no id is longer
 		return nil
 	}
+	if len(d.Event) > events.MaxAttributeBytes {
+		f.say("edited", "a person's edit is recorded; it names no event that there can be")
+		return nil
+	}
 	m := marks.get(f.state, f.tenant, d.Event)
 	if d.Event == "" || m != nil && m.Given {
 		f.applyEdit(m.subject(), e)

@@ -36,6 +36,7 @@ func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamed, 
 	if err != nil {
 		return nil, fmt.Errorf("look at the stream: %w", err)
 	}
+	stream.CachedInfo().Config.AllowDirect = false // a tracker may ask the stream's leader, and nobody else
 	state := stream.CachedInfo().State
 	if last == 0 || last > state.LastSeq {
 		last = state.LastSeq

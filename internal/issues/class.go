@@ -37,6 +37,11 @@ func (c Config) infrastructure(class string) string {
 	if !says || slices.ContainsFunc(c.Ordinary, func(o string) bool { return inRow(words, classWords(o)) }) {
 		return ""
 	}
+	for i, w := range words {
+		if hexWord.MatchString(w) && strings.ContainsAny(w, "0123456789") || len(w) >= 12 && mixed.MatchString(w) {
+			words[i] = "#" // an id
+		}
+	}
 	return strings.Join(words, "_")
 }
 

@@ -50,6 +50,21 @@ func TestClass_Infrastructure(t *testing.T) {
 	}
 }
 
+// An id in a class tells no two outages apart; a status code does.
+func TestClass_Ids(t *testing.T) {
+	for class, want := range map[string]int{"provider_8f3a2b%dc": 1, "overloaded: req 10000%d": 1, "http_50%d": 4} {
+		s := new(issues.State)
+		for n := range 4 {
+			at := time.Duration(n) * 40 * time.Second
+			apply(t, s, stepAt(t, n, at, events.StepFailed, "boom", map[string]any{"error_class": fmt.Sprintf(class, n)}))
+		}
+		release(t, s)
+		if got := kinds(s.Issues())[issues.Failure]; got != want {
+			t.Errorf("%s: got %d issues, want %d", class, got, want)
+		}
+	}
+}
+
 // A class that a tool, a language or a person gives to an ordinary failure, or that
 // says nothing, makes no outage of it.
 func TestClass_Ordinary(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +26,8 @@ import (
 const restless = 2 * time.Second
 
 // Export brings the files of all workspaces up to what was flushed. A crash
-// leaves each as it was or as it is to be.
+// leaves each as it was or as it is to be. One that cannot be written keeps no
+// other from it.
 //
 // What people changed in a file is taken in before, and is in the new one; issues
 // that are not the tracker's stay as they are. A file with a line that cannot be
@@ -34,14 +36,21 @@ const restless = 2 * time.Second
 func (s *Store) Export(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for tenant := range s.stale {
+	var errs []error
+	for _, tenant := range slices.Sorted(maps.Keys(s.stale)) {
+		if err := ctx.Err(); err != nil {
+			errs = append(errs, err)
+			break
+		}
 		done, err := s.export(ctx, tenant)
 		if err != nil {
-			return fmt.Errorf("export issues: %w: %w", ErrTransient, err)
-		}
-		if done {
+			errs = append(errs, err)
+		} else if done {
 			delete(s.stale, tenant)
 		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("export issues: %w: %w", ErrTransient, errors.Join(errs...))
 	}
 	return nil
 }
@@ -97,6 +106,12 @@ func (s *Store) replace(ctx context.Context, tenant string, f *file) (done bool,
 		}
 		return false, os.Remove(next) // not before: what it says must be true
 	}
+	// What the file is like is asked before others can reach it: what they do to it
+	// from then on is theirs.
+	ours, err := stampOf(next)
+	if err != nil {
+		return false, err
+	}
 	f.resolved = false
 	if err := errors.Join(os.Rename(next, f.path), atomicfile.SyncDir(filepath.Dir(f.path))); err != nil {
 		return false, err
@@ -104,9 +119,8 @@ func (s *Store) replace(ctx context.Context, tenant string, f *file) (done bool,
 	if err := s.written(ctx, tenant); err != nil {
 		return false, err
 	}
-	f.resolved, f.sum, f.problem = true, sha256.Sum256(content), nil
-	f.stamp, err = stampOf(f.path)
-	return true, err
+	f.resolved, f.sum, f.problem, f.stamp = true, sha256.Sum256(content), nil, ours
+	return true, nil
 }
 
 // announce writes the file that is to replace that of tenant, and notes what is

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -182,5 +183,54 @@ func TestStore_EraseReachesWhatWasPutAside(t *testing.T) {
 		if bytes.Contains(data, []byte("hunter2")) || !bytes.Contains(data, []byte("ht-2")) {
 			t.Errorf("%s: %s", name, data)
 		}
+	}
+}
+
+// A workspace that cannot be written keeps no other from it, whatever stands in
+// the place of its file.
+func TestStore_OneBadWorkspaceKeepsNoOtherBack(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"Folder":   func(path string) error { return os.MkdirAll(path, 0o700) },
+		"NoFolder": func(path string) error { return os.WriteFile(filepath.Dir(path), nil, 0o600) },
+		"Pipe":     func(path string) error { return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := open(t, t.TempDir())
+			bad, err := beads.File(r.dir, "bad")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Dir(bad)), 0o700), spoil(bad)); err != nil {
+				t.Fatal(err)
+			}
+			tenants := []string{"acme", "bad", "beta", "gamma", "delta", "epsilon"}
+			for _, tenant := range tenants {
+				if err := r.Workspace(tenant).Ensure(t.Context(), task("ht-1")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			done := make(chan error, 1)
+			go func() { done <- errors.Join(r.Flush(t.Context()), r.Export(t.Context())) }()
+			select {
+			case err = <-done:
+			case <-time.After(20 * time.Second):
+				t.Fatal("export waits for ever")
+			}
+			if !errors.Is(err, beads.ErrTransient) {
+				t.Errorf("got %v, want %v", err, beads.ErrTransient)
+			}
+			for _, tenant := range tenants {
+				if tenant == "bad" {
+					continue
+				}
+				path, err := beads.File(r.dir, tenant)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := os.Stat(path); err != nil {
+					t.Errorf("%s was kept back: %v", tenant, err)
+				}
+			}
+		})
 	}
 }

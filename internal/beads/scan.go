@@ -52,6 +52,9 @@ func stampOf(path string) (stamp, error) {
 	if err != nil {
 		return stamp{}, err
 	}
+	if !info.Mode().IsRegular() { // a pipe would be read for ever
+		return stamp{}, fmt.Errorf("%s is no regular file", path)
+	}
 	return stamp{size: info.Size(), changed: info.ModTime().UnixNano(), exists: true}, nil
 }
 

@@ -192,7 +192,9 @@ func TestStore_OneBadWorkspaceKeepsNoOtherBack(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"Folder":   func(path string) error { return os.MkdirAll(path, 0o700) },
 		"NoFolder": func(path string) error { return os.WriteFile(filepath.Dir(path), nil, 0o600) },
-		"Pipe":     func(path string) error { return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)) },
+		"Pipe": func(path string) error {
+			return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, t.TempDir())

@@ -36,7 +36,7 @@ func Nothing(item string) bool {
 	if !strings.ContainsFunc(item, unicode.IsLetter) {
 		return true
 	}
-	words := wordsOf(clean(item, maxItem))
+	words := wordsOf(Clean(item, maxItem))
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
@@ -89,7 +89,7 @@ func stem(w string) string {
 // appendItem appends item, cleaned, unless it says that there is none, has no
 // key, or has that of an earlier one.
 func appendItem(items []string, item string) []string {
-	item = trimItem(clean(item, maxItem))
+	item = trimItem(Clean(item, maxItem))
 	key := Key(item)
 	if len(items) >= maxItems || key == "" || utf8.RuneCountInString(item) < 3 || Nothing(item) {
 		return items
@@ -109,8 +109,11 @@ func trimItem(item string) string {
 	return strings.TrimSpace(item)
 }
 
-// clean returns s on one line without control characters, at most limit runes.
-func clean(s string, limit int) string {
+// Clean returns s on one line: its words with one space between them, without
+// control characters and what is not UTF-8. Of a longer text the first limit
+// runes are left, the last of them an ellipsis; of any with a limit below one,
+// nothing.
+func Clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {
 			return ' '
@@ -118,8 +121,11 @@ func clean(s string, limit int) string {
 		return r
 	}, strings.ToValidUTF8(s, ""))
 	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) <= limit {
+	switch {
+	case utf8.RuneCountInString(s) <= limit:
 		return s
+	case limit < 1:
+		return ""
 	}
 	return strings.TrimSpace(string([]rune(s)[:limit-1])) + "…"
 }

@@ -49,6 +49,27 @@ func TestItems(t *testing.T) {
 	}
 }
 
+func TestClean(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		limit int
+		want  string
+	}{
+		{" add\tdocs\r\n\x00for\xff it ", 20, "add docs for it"},
+		{"grün", 4, "grün"},
+		{"grüner", 4, "grü…"},
+		{"an item", 4, "an…"},
+		{"an item", 1, "…"},
+		{"an item", 0, ""},
+		{"an item", -1, ""},
+		{"", 0, ""},
+	} {
+		if got := deferral.Clean(test.text, test.limit); got != test.want {
+			t.Errorf("Clean(%q, %d) = %q, want %q", test.text, test.limit, got, test.want)
+		}
+	}
+}
+
 func TestDone(t *testing.T) {
 	for _, test := range []struct {
 		name, text string

@@ -120,20 +120,8 @@ func distinct(items []string) []string {
 	return out
 }
 
-// clean returns s on one line without control characters, at most limit runes.
-func clean(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, ""))
-	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return strings.TrimSpace(string([]rune(s)[:limit-1])) + "…"
-}
+// clean is [deferral.Clean]: what issues say is cut as the items they are made of.
+func clean(s string, limit int) string { return deferral.Clean(s, limit) }
 
 // sentence returns s with an upper-case first letter.
 func sentence(s string) string {

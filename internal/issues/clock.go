@@ -30,7 +30,7 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	at := e.Time.UTC()
 	ahead := at.Sub(t.Clock)
 	switch {
-	case t.Clock.IsZero() || ahead.Abs() <= leap || ahead > 0 && e.Kind() == events.ClockTicked:
+	case t.Clock.IsZero() || ahead.Abs() <= leap || ahead > 0 && passes(e, ahead):
 		t.Clock, t.Behind = latest(t.Clock, at), 0
 	case ahead < 0:
 		if !Considered(e.Kind()) { // that may come twice
@@ -44,6 +44,12 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	default:
 		t.Far = far{e.Source, e.ID, at}
 	}
+}
+
+// passes reports whether an event says that time has passed: a clock.ticked, which is
+// published for what is due, or one that is about no run.
+func passes(e events.Event, ahead time.Duration) bool {
+	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
 
 // confirmed reports whether e is another event of about that time.

@@ -176,12 +176,25 @@ func TestClock_LongGaps(t *testing.T) {
 	}
 }
 
-// A clock.ticked says that so much time has passed: nothing need confirm it.
-func TestClock_TickedMovesIt(t *testing.T) {
-	list := append(failAt(t, nil, 0, "boom", nil), astray(t, "clock", events.ClockTicked, epoch.AddDate(0, 0, 20)))
-	list[1].Run, list[1].RunType = "", ""
-	if got := decided(apply(t, new(issues.State), list...)); len(got) != 2 {
-		t.Errorf("got decisions on %v, want both", got)
+// What says that time has passed need not be confirmed: a clock.ticked, or a custom
+// event about no run, if it is not absurd.
+func TestClock_TimePasses(t *testing.T) {
+	for _, tt := range []struct {
+		kind events.Kind
+		days int
+		want bool
+	}{
+		{events.ClockTicked, 20, true},
+		{events.ClockTicked, 5000, true},
+		{events.Custom, 20, true},
+		{events.Custom, 5000, false},
+		{events.ToolBefore, 20, false},
+	} {
+		list := append(failAt(t, nil, 0, "boom", nil), astray(t, "clock", tt.kind, epoch.AddDate(0, 0, tt.days)))
+		list[1].Run, list[1].RunType = "", ""
+		if got := decided(apply(t, new(issues.State), list...))["e0"]; got != tt.want {
+			t.Errorf("%s after %d days: decided on what was held: %v, want %v", tt.kind, tt.days, got, tt.want)
+		}
 	}
 }
 

@@ -55,10 +55,12 @@
 //
 // A clock may be wrong: an event more than a week ahead of the tenant's moves that
 // only once another event is there too, of whichever run; what is more than two years
-// ahead counts as of now until then. Where 20 events in a row are more than a week
-// behind, the clock goes back to them. A hold ends at the latest when the clock has
-// moved by so much since the failure came. So one mistaken time stops nobody's holds
-// and windows, and the gaps of imported histories are as long as they were.
+// ahead counts as of now until then. A clock.ticked, or a custom event about no run,
+// says that time has passed, and needs no other. Where 20 events in a row are more
+// than a week behind, the clock goes back to them. A hold ends at the latest when the
+// clock has moved by so much since the failure came. So one mistaken time stops
+// nobody's holds and windows, and the gaps of imported histories are as long as they
+// were.
 //
 // An issue that failures reopen twice within 2 h flaps: it moves no more until nothing
 // was heard of it for 24 h, and then to where the facts say; the label stays, to tell

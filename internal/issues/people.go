@@ -116,32 +116,32 @@ func (f *fold) applyEdit(id string, e edit) {
 		return
 	}
 	by := e.told()
-	f.say("people win", fmt.Sprintf("issue %s: %s", id, by))
+	f.say("people win", fmt.Sprintf("issue %s: %s", id, by)) // not why: decisions quote nothing
 	if e.Action == assigned || e.Action == retitled {
 		return
+	}
+	if e.Why != "" {
+		by += ": " + e.Why
 	}
 	e.Why, e.Event = "", "" // the issue has it
 	c.Edit, c.Reopened = &e, nil
 	f.state.clearTimer(f.tenant, quietKind+"/"+id)
 	if to := f.wanted(e, c); to != issue.Status {
 		f.transition(id, to, sentence(by))
+		f.decision.Flip = "no such edit"
 	}
 	if c.Failure != "" && f.isOpen(id) {
 		f.open(c.Failure, failures.edit(f.state, f.tenant, c.Failure))
 	}
 }
 
-// told says what was done, by whom, and why.
+// told says what was done, and by whom.
 func (e edit) told() string {
 	what := e.Action
 	if what == notPlanned {
 		what = "closed as not planned"
 	}
-	what += " by " + cmp.Or(e.By, "a person")
-	if e.Why != "" {
-		what += ": " + e.Why
-	}
-	return what
+	return what + " by " + cmp.Or(e.By, "a person")
 }
 
 // wanted returns the status in which a person wants an issue.

@@ -1,7 +1,6 @@
 package tracker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,13 +39,13 @@ type Issue struct {
 	Runs        []string  `json:"runs"` // the first that they are of
 }
 
-// List returns the issues of tenant by the time of their making; that of nobody
-// means everybody's. It only reads the files in dataDir, and finds nothing where
+// List returns the issues of tenant in the order in which they were made; that of
+// nobody means everybody's. It only reads the files in dataDir, and finds nothing where
 // no tracker was.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
-		return eachIssue(conn, tenant, byID, func(i issues.Issue) error {
+		return eachIssue(conn, tenant, byMaking, func(i issues.Issue) error {
 			list = append(list, printed(i))
 			return nil
 		})
@@ -54,9 +53,6 @@ func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	slices.SortFunc(list, func(a, b Issue) int {
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
-	})
 	return list, nil
 }
 

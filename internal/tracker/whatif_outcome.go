@@ -50,8 +50,10 @@ func whatifDecision(d issues.Decision) WhatifDecision {
 
 // The orders in which issues are read.
 const (
-	byID   = "tenant, id"
-	byTime = "tenant, julianday(json_extract(record, '$.created')), id"
+	byID = "tenant, id"
+	// byMaking is by time, and then by what was made first: an id, and the name of a
+	// tenant, say nothing of that.
+	byMaking = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
 // eachIssue calls do for the issues in a database, those of nobody meaning
@@ -169,8 +171,8 @@ func writeIssue(w io.Writer, conn *sqlite.Conn, i issues.Issue) error {
 	return j.err
 }
 
-// writeOutcome writes what a fold came to, as JSON: its issues by tenant and the
-// time of their making, and its decisions in the order in which the events came.
+// writeOutcome writes what a fold came to, as JSON: its issues in the order in which
+// they were made, and its decisions in that in which the events came.
 // Members of more, if it is not nil, follow.
 func writeOutcome(out io.Writer, f *folding, more func(*jsonWriter)) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
@@ -178,7 +180,7 @@ func writeOutcome(out io.Writer, f *folding, more func(*jsonWriter)) error {
 	j := &jsonWriter{w: safe}
 	separator := "\n"
 	j.raw(`{"issues":[`)
-	err := eachIssue(f.conn, "", byTime, func(i issues.Issue) error {
+	err := eachIssue(f.conn, "", byMaking, func(i issues.Issue) error {
 		j.raw(separator)
 		separator = ",\n"
 		if j.err != nil {

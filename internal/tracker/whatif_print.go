@@ -20,7 +20,7 @@ const mostListed = 50
 func printOutcome(out io.Writer, f *folding, c *Comparison) error {
 	byStatus, count := map[issues.Status]int{}, 0
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	err := eachIssue(f.conn, "", byTime, func(i issues.Issue) error {
+	err := eachIssue(f.conn, "", byMaking, func(i issues.Issue) error {
 		byStatus[i.Status]++
 		if count++; count > mostListed {
 			return nil

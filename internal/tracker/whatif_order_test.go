@@ -1,0 +1,45 @@
+package tracker
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Issues come in the order in which they were made, those of one event in that of
+// its text, whatever their ids are and the tenant is called.
+func TestWhatif_OrderOfTheMaking(t *testing.T) {
+	const left = "Follow-up: add retry to the webhook client. Out of scope: migrate the billing schema. TODO: tidy the fixtures."
+	want := []string{"add retry to the webhook client", "migrate the billing schema", "tidy the fixtures"}
+	tenants := []string{"acme", "beta", "zz-acme", "a"}
+	var all []events.Event
+	for _, tenant := range tenants {
+		done := step(t, tenant, "p1", 1, "PLANNER", events.StepCompleted, left)
+		done.RunType = "PLAN"
+		all = append(all, done)
+	}
+	p := newPipeline(t)
+	p.publish("orders", all...)
+	p.mustDrain()
+	var mixed, whatif []string
+	for _, tenant := range tenants {
+		var list []string
+		for _, i := range callJSON[[]Issue](t, p.dataDir, "list", "--tenant", tenant) {
+			list = append(list, i.Title)
+		}
+		if diff := cmp.Diff(want, list); diff != "" {
+			t.Errorf("list of %s (-want +got):\n%s", tenant, diff)
+		}
+		for _, title := range want {
+			mixed = append(mixed, tenant+" "+title)
+		}
+	}
+	for _, i := range callJSON[outcome](t, t.TempDir(), "whatif", "--events", jsonl(t, all...)).Issues {
+		whatif = append(whatif, i.Tenant+" "+i.Title)
+	}
+	if diff := cmp.Diff(mixed, whatif); diff != "" {
+		t.Errorf("whatif (-want +got):\n%s", diff)
+	}
+}

@@ -106,6 +106,34 @@ func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	p.check()
 }
 
+// A tenant whose issues are never taken keeps no other's from where people look.
+func TestRun_OneTenantWaitsAlone(t *testing.T) {
+	p := newPipeline(t)
+	list := longStory(t)
+	state, _ := want(t, list)
+	others := make(map[string]bool)
+	for _, i := range state.Issues() {
+		others[i.ID] = i.Tenant == "beta"
+	}
+	p.publish("engine", list...)
+	err := p.drain(p.withBackend(func(_ int, id string) error {
+		if others[id] {
+			return nil
+		}
+		return beads.ErrTransient
+	}), func(o *Options) { o.SettleTimeout = 2 * time.Second })
+	if !errors.Is(err, errStuck) || !errors.Is(err, beads.ErrTransient) {
+		t.Errorf("got %v, want %v", err, errStuck)
+	}
+	path, err := beads.File(filepath.Join(p.dataDir, "beads"), "beta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readBeads(t, path); len(got) != 1 {
+		t.Errorf("beta has %d issues, want 1", len(got))
+	}
+}
+
 // What a person does to a workspace is an event, once, and is what the issue is
 // like from then on.
 func TestRun_PeoplesEditsAreEvents(t *testing.T) {

@@ -39,6 +39,7 @@ type settler struct {
 	wake   chan struct{} // holds one call for a round
 	caught atomic.Bool   // the stream was read up to where it was at the start
 	scrub  atomic.Bool   // something was erased: the log of the database may still have it
+	owed   bool          // so it is again once all workspaces are up to date
 
 	exported time.Time     // when, by this machine's clock
 	cost     time.Duration // of the latest export
@@ -201,49 +202,53 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	}
 }
 
-// round settles effects and publishes decisions: what keeps it from the one keeps
-// it not from the other. It exports too, unless exports take too much of the time:
-// then it returns how long that has to wait.
+// round settles effects, publishes decisions and exports: what keeps it from one of
+// these keeps it not from the others, as it may be one tenant's. It exports unless
+// exports take too much of the time: then it returns how long that has to wait.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
-	if err = s.settle(ctx); err != nil {
-		err = fmt.Errorf("settle: %w", err)
+	settled := s.settle(ctx)
+	if settled != nil {
+		err = fmt.Errorf("settle: %w", settled)
 	}
 	if s.caught.Load() && ctx.Err() == nil {
 		if e := inRounds(ctx, s.publish); e != nil {
 			err = errors.Join(err, fmt.Errorf("publish: %w", e))
 		}
 	}
-	if err != nil {
-		return 0, err
+	if ctx.Err() != nil {
+		return 0, errors.Join(err, ctx.Err())
 	}
-	scrub := s.scrub.Swap(false)
-	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 && !scrub {
+	erased := s.scrub.Swap(false)
+	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 && !erased && !s.owed {
+		if settled == nil {
+			s.moved(true)
+		}
+		return wait, err
+	}
+	e := s.export(ctx, erased)
+	if e == nil && settled == nil {
 		s.moved(true)
-		return wait, nil
 	}
-	if err = s.export(ctx, scrub); err != nil && scrub {
-		s.scrub.Store(true)
-	}
-	return 0, err
+	return 0, errors.Join(err, e)
 }
 
 // export brings the workspaces up to date, and then scrubs the database if that is
-// asked for: it knows what they had.
-func (s *settler) export(ctx context.Context, scrub bool) error {
+// asked for: it knows what they had. Where one cannot be brought up to date, that is
+// done at once for what the others had, and again later.
+func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
 	err := s.ask(ctx, s.backend.Export)
 	s.exported = time.Now()
 	s.cost = s.exported.Sub(began)
-	if err != nil {
+	if !erased && (!s.owed || err != nil) {
 		return err
 	}
-	s.moved(true)
-	if scrub {
-		if err := s.db.Scrub(ctx); err != nil {
-			return fmt.Errorf("erase: %w", err)
-		}
+	s.owed = err != nil
+	if e := s.db.Scrub(ctx); e != nil {
+		s.scrub.Store(true)
+		err = errors.Join(err, fmt.Errorf("erase: %w", e))
 	}
-	return nil
+	return err
 }
 
 // inRounds calls do until it finds less than a full round to do.

@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func newFoldings(config issues.Config) ([]*folding, error) {
 // ofInput folds a file, prints what it comes to, and fails if some of its lines
 // were no events.
 func (w *whatif) ofInput(cmd *cobra.Command, shared *cli.Shared, folds []*folding) error {
-	bad, err := foldInput(cmd.Context(), w.events, cmd.InOrStdin(), shared.Tenant, cli.NewProgress(cmd.ErrOrStderr(), "whatif"), folds...)
+	bad, err := foldInput(cmd.Context(), w.events, cmd.InOrStdin(), cmp.Or(shared.Tenant, inputTenant), shared.Tenant, cli.NewProgress(cmd.ErrOrStderr(), "whatif"), folds...)
 	if err != nil {
 		return err
 	}
@@ -123,18 +124,15 @@ func (w *whatif) ofInput(cmd *cobra.Command, shared *cli.Shared, folds []*foldin
 	return bad.err()
 }
 
-// foldInput folds the file at path, or stdin.
-func foldInput(ctx context.Context, path string, stdin io.Reader, tenant string, bar *cli.Progress, folds ...*folding) (bad faults, err error) {
+// foldInput folds the file at path, or stdin: the events of tenant, of all if that
+// is empty. Those without a tenant are of the one named.
+func foldInput(ctx context.Context, path string, stdin io.Reader, named, tenant string, bar *cli.Progress, folds ...*folding) (bad faults, err error) {
 	in, err := openInput(ctx, path, stdin)
 	if err != nil {
 		return bad, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	defer bar.Finish()
-	named := tenant
-	if named == "" {
-		named = inputTenant
-	}
 	return fold(in.events(ctx, named, bar).ofTenant(tenant), true, in.name, folds...)
 }
 

@@ -28,6 +28,9 @@ type folding struct {
 	batch
 	pending int // events since the last flush
 	events  int // in all
+
+	asked string      // an event's id
+	kind  events.Kind // of that event, once it came
 }
 
 // newFolding returns a fold of nothing yet. The caller closes it.
@@ -67,7 +70,9 @@ func (f *folding) close() error { return f.conn.Close() }
 // take folds one event. The tracker's own decisions, and orders about evidence,
 // say nothing of work.
 func (f *folding) take(e events.Event) error {
-	f.events++
+	if f.events++; e.ID == f.asked {
+		f.kind = e.Kind()
+	}
 	if k := e.Kind(); k == events.IssueDecided || k == events.AuditAccessed {
 		return nil
 	}

@@ -47,7 +47,7 @@ decided, the numbers against their limits, and what would have made it come out
 otherwise. With --json it is the whole record.
 
 With --events it is asked of what whatif makes of a file, with --config under other
-limits.`,
+limits. Without --tenant all tenants of the file are looked through.`,
 		Example: `  tracker why ht-0c3k9w1x2y4z5
   tracker why 0198c0de-0000-7000-8000-000000000001 --tenant acme
   tracker why e-17 --events history.jsonl`,
@@ -56,23 +56,14 @@ limits.`,
 			if config != "" && input == "" {
 				return cli.Usage("--config: it is for what --events names")
 			}
-			var (
-				x   Explanation
-				err error
-			)
 			if input != "" {
-				x, err = whyOfInput(cmd, shared, input, config, args[0])
-			} else {
-				x, err = Why(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
+				return whyOfInput(cmd, shared, input, config, args[0])
 			}
+			x, err := Why(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
 			if err != nil {
 				return err
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, x)
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), cli.Printable(x.Paragraph()))
-			return nil
+			return x.print(cmd, shared)
 		},
 	}
 	cmd.Flags().StringVar(&input, "events", "", "`file` of CloudEvents to fold, one per line, \"-\" for stdin")
@@ -101,28 +92,12 @@ func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err er
 	return x, nil
 }
 
-// whyOfInput explains an issue or an event of what a file comes to.
-func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string) (x Explanation, err error) {
-	c := issues.DefaultConfig()
-	if config != "" {
-		if c, err = loadConfig(config); err != nil {
-			return x, err
-		}
+func (x Explanation) print(cmd *cobra.Command, shared *cli.Shared) error {
+	if shared.JSON {
+		return cli.PrintJSON(cmd, x)
 	}
-	f, err := newFolding(c)
-	if err != nil {
-		return x, err
-	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	bad, err := foldInput(cmd.Context(), path, cmd.InOrStdin(), shared.Tenant, cli.NewProgress(cmd.ErrOrStderr(), "why"), f)
-	if err = errors.Join(err, bad.err()); err != nil {
-		return x, err
-	}
-	if x, err = explain(f.conn, shared.TenantOrDefault(), id); err == nil && x.empty() {
-		err = fmt.Errorf("%w: %s in tenant %s, nor an event of that id that is decided on; %s",
-			ErrNotFound, id, shared.TenantOrDefault(), whatIsConsidered)
-	}
-	return x, err
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), cli.Printable(x.Paragraph()))
+	return err
 }
 
 func (x *Explanation) empty() bool {
@@ -213,10 +188,16 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	switch {
 	case !found:
 		return "", none
-	case entry.Kind == events.IssueDecided:
-		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id)), nil
 	case !issues.Considered(entry.Kind):
-		return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", oneLine(id), entry.Kind, whatIsConsidered), nil
+		return notConsidered(id, entry.Kind), nil
 	}
 	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
+}
+
+// notConsidered says that events of a kind are not.
+func notConsidered(id string, kind events.Kind) string {
+	if kind == events.IssueDecided {
+		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id))
+	}
+	return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", oneLine(id), kind, whatIsConsidered)
 }

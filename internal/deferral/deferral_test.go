@@ -22,6 +22,11 @@ func TestItems(t *testing.T) {
 		{"TwoLabels", "Out of scope: migrate the billing schema. TODO: add docs", []string{"migrate the billing schema", "add docs"}},
 		{"SeveralUnderOneLabel", "Remaining: merge a.go; merge b.go", []string{"merge a.go", "merge b.go"}},
 		{"NumberedInline", "Remaining leaks: (1) the pool, (2) the cache.", []string{"the pool", "the cache"}},
+		{"NumbersAndStops", "Next steps: 1. add docs. 2. add tests, and 3. ship. All green.", []string{"add docs", "add tests", "ship"}},
+		{"ShortParts", "Resolved 3 of 5 conflicts; remaining: a.go, b.go, and c.go.", []string{"a.go", "b.go", "c.go"}},
+		{"ShortPartsInBrackets", "Deferred the lexer (remaining files: a.go, b.go).", []string{"the lexer", "a.go", "b.go"}},
+		{"PartsOfASentence", "Remaining: the parser is slow, and nobody knows why.", []string{"the parser is slow, and nobody knows why"}},
+		{"PartsBehindAnotherLabel", "Follow-up: add docs, tests", []string{"add docs, tests"}},
 		{"SentenceThatListsThem", "The remaining tasks are:\n- one thing\n- another", []string{"one thing", "another"}},
 		{"TickedBoxesAreDone", "## Remaining\n- [x] parser\n- [ ] printer\n- ~~docs~~", []string{"printer"}},
 		{"DetailsBelowAnItem", "Next steps:\n- wire the flag\n  - in both mains\n- write docs", []string{"wire the flag", "write docs"}},
@@ -128,6 +133,7 @@ func TestNothing(t *testing.T) {
 func TestHostile(t *testing.T) {
 	for _, piece := range []string{
 		"todo ", "todo todo: ", "'a ", "`", "\"x ", "(", "- ", "TODO: x\n", "not not ", "left ", "if ", "I we ", "# ", "will be ", ". ", "~~~\n", "**", "é", "\x00", "\xff",
+		"a and ", "; remaining: ", "(remaining: a, ", "1) ", "follow up on ",
 	} {
 		text := strings.Repeat(piece, 10<<20/len(piece))
 		start := time.Now()
@@ -151,6 +157,7 @@ func FuzzItems(f *testing.F) {
 	f.Add("Remaining:\n\n- \xff\n* [x] ok …\n- Don’t **bold** (a; b)")
 	f.Add("I did not get to it, but it was left for later. Die Änderung is TBD")
 	f.Add("As a follow-up, the ’ones’ will be handled in a separate PR: all\n")
+	f.Add("All but two; remaining: a.go, b.go and c.go. Next: (1) x, 2) y. 3. z (remaining: 2, 1,000)")
 	f.Fuzz(func(t *testing.T, text string) {
 		items := deferral.Items(text)
 		checkItems(t, text, items)

@@ -4,13 +4,15 @@
 //
 // It reads line by line and sentence by sentence. A label ("Follow-up: …",
 // "Next steps:" and the list below it, a heading "Remaining") makes an item of
-// what it names, a clause ("deferred the lexer", "the lexer is out of scope", "I
-// did not add tests") one of what it says. Neither counts when it is denied ("no
-// follow-up needed"), undone ("removed all TODO comments"), a condition, a
-// question or an offer, nor where it is shown and not said: code, quotations,
-// quoted lines, tables. What only looks like a cue is none: a "todo list" is a
-// product, "3 skipped" the outcome of a test run. In doubt an item is missed
-// rather than invented.
+// what it names, and several of what it numbers or parts by semicolons; behind
+// one for what remains, short names between commas are several as well. A clause
+// ("deferred the lexer", "the lexer is out of scope", "I did not add tests") makes
+// one of what it says. Neither counts when it is denied ("no follow-up needed"),
+// undone ("removed all TODO comments"), a condition, a question or an offer, nor
+// where it is shown and not said: code, quotations, quoted lines, tables. What
+// only looks like a cue is none: a "todo list" is a product, "3 skipped" the
+// outcome of a test run, "2 convoys remain open" a status. In doubt an item is
+// missed rather than invented.
 //
 // The words of an item stand in the text in this order; nothing is added but an
 // ellipsis where one is cut. All functions are pure, give the same answer for

@@ -4,11 +4,21 @@ package deferral
 type label struct {
 	// counted: a number behind it is a count of things and no item.
 	counted bool
-	say     []phrase
+	// short: a list of short parts behind it is several items.
+	short bool
+	say   []phrase
 }
+
+// remaining are the labels of what a step left over.
+var remaining = phrases(`
+	remaining work|items|tasks|steps|todos|issues|pieces|gaps …
+	remaining <any>? <any>? <any>?
+	still remaining
+	what|work remains|remaining`)
 
 // deferredLabels name work that was put off.
 var deferredLabels = []label{
+	{short: true, say: remaining},
 	{say: phrases(`
 		follow up|ups work|items|tasks|needed|required|suggestions?
 		follow up|ups for|in …
@@ -32,16 +42,13 @@ var deferredLabels = []label{
 		in a|an? <later> <change>
 		as a|an? follow up
 		as a|an? followup
-		remaining work|items|tasks|steps|todos|issues|pieces|gaps …
-		remaining <any>? <any>? <any>?
-		what|work remains|remaining
 		what|what's|work is? left|missing|next|open …
 		what|work is? not done|finished|implemented …
 		what i|we did not do|finish|get|change to?
 		what|things i|we have|did not done|do|finished|finish|implemented|implement yet?
 		did|have not|yet not? do|done|finish|finished|implement|implemented|complete
 		not yet? done|finished|implemented|migrated|merged|covered|complete|completed|tested|addressed|handled|supported|included yet?
-		still open|missing|outstanding|pending|remaining|needed
+		still open|missing|outstanding|pending|needed
 		still need|needs|needed to?
 		missing
 		need|needs|requires a|some? follow up|ups

@@ -17,6 +17,7 @@ type reader struct {
 	open   *label
 	listed bool // it has had a bullet
 	indent int  // of its bullets
+	given  bool // a number or an address stands behind it: a list may follow, no prose
 	asked  bool // a question was put: the list below has the options
 }
 
@@ -77,9 +78,9 @@ func (r *reader) relabels(l line, p part) bool {
 // paragraph takes a line below an open label that is no list: its first sentence
 // is the item.
 func (r *reader) paragraph(l line, p part) {
-	open := r.open
+	open, given := r.open, r.given
 	r.sentences(l)
-	if s := sentences(p); len(s) > 0 && r.open == nil && len(r.clausesOf(s[0], nil)) == 0 && !offers(s[0]) {
+	if s := sentences(p); len(s) > 0 && !given && r.open == nil && len(r.clausesOf(s[0], nil)) == 0 && !offers(s[0]) {
 		r.add(open, s[0])
 	}
 }
@@ -87,12 +88,14 @@ func (r *reader) paragraph(l line, p part) {
 // sentences takes a line as what it says.
 func (r *reader) sentences(l line) {
 	r.open = nil
-	for _, s := range sentences(part{l.text, l.mask}) {
-		r.open = nil
-		if label, rest, ok := r.label(l, s); ok {
-			r.labelled(label, rest)
-		} else if !offers(s) {
-			r.said(s)
+	for _, whole := range sentences(part{l.text, l.mask}) {
+		for _, s := range asides(whole) {
+			r.open = nil
+			if label, rest, ok := r.label(l, s); ok {
+				r.labelled(label, rest)
+			} else if !offers(s) {
+				r.said(s)
+			}
 		}
 	}
 }
@@ -101,12 +104,18 @@ func (r *reader) sentences(l line) {
 // or an address, a list may follow.
 func (r *reader) labelled(l *label, rest part) {
 	if !says(rest) && (rest.text == "" || !l.counted) {
-		r.open, r.listed = l, false
+		r.open, r.listed, r.given = l, false, strings.TrimSpace(rest.text) != ""
 		return
 	}
 	for _, item := range listed(rest) {
-		if says(item) {
-			r.add(l, item)
+		items := []part{item}
+		if l.short {
+			items = short(item)
+		}
+		for _, item := range items {
+			if says(item) {
+				r.add(l, item)
+			}
 		}
 	}
 }
@@ -116,11 +125,18 @@ func (r *reader) labelled(l *label, rest part) {
 func (r *reader) said(s part) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
-		r.open, r.listed = &r.labels[0], false
+		r.open, r.listed, r.given = &r.labels[0], false, false
 		return
 	}
 	for _, item := range items {
-		r.items = appendItem(r.items, item)
+		p := part{item, item}
+		parts := numbered(p)
+		if parts == nil || numbers(item)[0].start > 0 {
+			parts = []part{p}
+		}
+		for _, p := range parts {
+			r.items = appendItem(r.items, p.text)
+		}
 	}
 }
 
@@ -155,10 +171,7 @@ func (r *reader) label(l line, s part) (found *label, rest part, ok bool) {
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
 		return nil, rest, false
 	}
-	words := wordsOf(name)
-	for len(words) > 0 && modifiers[words[0].text] {
-		words = words[1:]
-	}
+	words := labelWords(name)
 	if !isName(words, sep) {
 		return nil, rest, false
 	}
@@ -167,6 +180,15 @@ func (r *reader) label(l line, s part) (found *label, rest part, ok bool) {
 		return nil, rest, false
 	}
 	return &r.labels[i], rest, true
+}
+
+// labelWords returns the words of a label's name without its modifiers.
+func labelWords(name string) []word {
+	words := wordsOf(name)
+	for len(words) > 0 && modifiers[words[0].text] {
+		words = words[1:]
+	}
+	return words
 }
 
 // isName reports whether words may name what follows sep.
@@ -224,24 +246,4 @@ func withoutBrackets(s string) string {
 func says(p part) bool {
 	text := strings.TrimSpace(p.text)
 	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.HasPrefix(text, "http")
-}
-
-// listed splits what stands behind a label: at semicolons, and at "(1) … (2) …".
-func listed(p part) []part {
-	var items []part
-	start := 0
-	for i := range len(p.mask) {
-		switch {
-		case p.mask[i] == ';':
-		case p.mask[i] == '(' && i+2 < len(p.mask) && unicode.IsDigit(rune(p.mask[i+1])) && p.mask[i+2] == ')':
-		default:
-			continue
-		}
-		items = append(items, p.cut(start, i))
-		start = i + 1
-		if p.mask[i] == '(' {
-			start = i + 3
-		}
-	}
-	return append(items, p.cut(start, len(p.mask)))
 }

@@ -121,6 +121,7 @@ func lineOf(body string, indent int) line {
 	l.ticked = l.ticked || strings.HasPrefix(body, "~~") || strings.ContainsAny(body[:len(body)-len(rest)], "✅✔☑✓")
 	l.heading = l.heading || !l.bullet && isBold(rest)
 	l.text, l.mask = masked(rest)
+	l.mask = joined(l.mask)
 	return l
 }
 

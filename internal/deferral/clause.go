@@ -1,9 +1,6 @@
 package deferral
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // clause is words[from:to] of a sentence.
 type clause struct {
@@ -61,7 +58,7 @@ func (r *reader) clausesOf(s part, items []string) []string {
 	for i, c := range all {
 		for _, cue := range r.clauses {
 			at, ok := cue.in(words[c.from:c.to])
-			if !ok {
+			if !ok || cue.told && done(words, all[i+1:]) {
 				continue
 			}
 			at = span{at.start + c.from, at.end + c.from, at.from + c.from, at.to + c.from}
@@ -115,66 +112,6 @@ func speaker(words []word) (lead map[int]bool) {
 		}
 	}
 	return lead
-}
-
-// takenBack reports whether the words around s deny it, say that it is done, or
-// are no work.
-func (c cue) takenBack(words []word, s span) bool {
-	before := words[:s.start]
-	if denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {
-		return true
-	}
-	if !c.first && slices.ContainsFunc(before[lastAnd(before):], func(w word) bool { return sets["gone"][w.text] && !w.glued }) {
-		return true
-	}
-	if c.plain && !isObject(words[s.end:]) || isScope(words[s.start:]) {
-		return true
-	}
-	after := words[s.end-1:] // the verb may be the end of the cue
-	return found(finished, after[:untilReason(after)])
-}
-
-// isScope reports whether words only say how far the work went: "did not add any
-// dependency". To add no test is another matter.
-func isScope(words []word) bool {
-	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
-	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
-}
-
-// denied reports whether words deny what follows them.
-func denied(words []word) bool {
-	for i, w := range words {
-		if denials[w.text] && (i+1 == len(words) || words[i+1].text != "only") {
-			return true
-		}
-	}
-	return false
-}
-
-// isObject reports whether words can be what was put off: "deferred tax assets
-// are computed" puts nothing off.
-func isObject(words []word) bool {
-	return (len(words) == 0 || !prepositions[words[0].text]) &&
-		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
-}
-
-// untilReason returns how many words there are before another matter begins.
-func untilReason(words []word) int {
-	if i := slices.IndexFunc(words, func(w word) bool { return until[w.text] }); i >= 0 {
-		return i
-	}
-	return len(words)
-}
-
-// lastAnd returns where words go on behind the last "and": in "fixed a and
-// deferred b", what was done is another thing.
-func lastAnd(words []word) int {
-	for i, w := range slices.Backward(words) {
-		if w.text == "and" {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // item returns the words of the item that the cue at s has in clause i of all.

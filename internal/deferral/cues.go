@@ -19,11 +19,18 @@ type cue struct {
 	plain bool
 	// counted: with a number before it, it is the outcome of a test run.
 	counted bool
-	say     []phrase
+	// told: it is a sentence of its own, and no name of something that the rest of
+	// the sentence is about.
+	told bool
+	say  []phrase
 }
 
 // putOff are the cues of work that was put off.
 var putOff = []cue{
+	{take: object, first: true, told: true, say: phrases(`
+		^ follow up with|on|about|regarding <any>
+		still|also? need|needs|have|has|remember|plan|planning|intend|going to ^ follow up with|on|about|regarding <any>
+		will|should|must|shall also|still? ^ follow up with|on|about|regarding <any>`)},
 	{take: object, first: true, say: phrases(`
 		<aux>? also|therefore? deferring|postponing|punting|parking|shelving|skipping on?
 		have|had? punted on?

@@ -27,6 +27,8 @@ func TestItems(t *testing.T) {
 		{"ShortPartsInBrackets", "Deferred the lexer (remaining files: a.go, b.go).", []string{"the lexer", "a.go", "b.go"}},
 		{"PartsOfASentence", "Remaining: the parser is slow, and nobody knows why.", []string{"the parser is slow, and nobody knows why"}},
 		{"PartsBehindAnotherLabel", "Follow-up: add docs, tests", []string{"add docs, tests"}},
+		{"StatusOfANumber", "Patrol: 2 convoys remain open. 3 questions remain open.", []string{"3 questions remain open"}},
+		{"ToFollowUp", "Will follow up with a fix. The follow up was done.", []string{"follow up with a fix"}},
 		{"SentenceThatListsThem", "The remaining tasks are:\n- one thing\n- another", []string{"one thing", "another"}},
 		{"TickedBoxesAreDone", "## Remaining\n- [x] parser\n- [ ] printer\n- ~~docs~~", []string{"printer"}},
 		{"DetailsBelowAnItem", "Next steps:\n- wire the flag\n  - in both mains\n- write docs", []string{"wire the flag", "write docs"}},

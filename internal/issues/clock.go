@@ -25,8 +25,11 @@ type far struct {
 // move moves the clock to the time of an event, if that is not far from it. One
 // that is far ahead moves it only where another is there already; what is far
 // behind brings it back when nothing else comes any more. A clock.ticked is as late
-// as it says: it is published for what is due.
+// as it says: it is published for what is due. A service's record moves nothing.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
+	if isRecord(e.Kind()) {
+		return
+	}
 	at := e.Time.UTC()
 	ahead := at.Sub(t.Clock)
 	switch {
@@ -46,6 +49,13 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
+// isRecord reports whether events of a kind are what a service notes about events:
+// their time is that of the noting. Where old sessions are imported that is another
+// one than that of the work, and far behind it the next session begins.
+func isRecord(k events.Kind) bool {
+	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
+}
+
 // passes reports whether an event says that time has passed: a clock.ticked, which is
 // published for what is due, or one that is about no run.
 func passes(e events.Event, ahead time.Duration) bool {
@@ -58,12 +68,14 @@ func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time at which an event is taken: its own, unless that is absurd.
+// take returns the time at which an event is taken: its own, unless that is absurd, or
+// only that of a record.
 func (t *Tenant) take(e events.Event) time.Time {
-	if at := e.Time.UTC(); at.Sub(t.Clock) <= maxAhead {
-		return at
+	at := e.Time.UTC()
+	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
+		return t.Clock
 	}
-	return t.Clock
+	return at
 }
 
 // after returns the time that is d after at, or forever.

@@ -23,7 +23,7 @@ func (f *fold) watch(lineage string) {
 // alive notes that something was heard of the lineage of an event's run, if the
 // run is known.
 func (p *pass) alive(e events.Event, at time.Time) {
-	if kind := e.Kind(); e.Run == "" || kind == events.Custom || kind == events.ClockTicked {
+	if kind := e.Kind(); e.Run == "" || kind == events.Custom || kind == events.ClockTicked || isRecord(kind) {
 		return
 	}
 	run := runs.get(p.state, p.tenant, e.Run)

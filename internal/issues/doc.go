@@ -37,7 +37,8 @@
 // occurrences. A later success in the same scope (run type, role, target) closes the
 // issue, a failure within a week after that reopens it, later there is a new one,
 // linked regression-of. A run that fails has one failure: its end and its other
-// failing steps are part of that of its first.
+// failing steps are part of that of its first, and the successful end of another run
+// of its type and target closes it too.
 //
 // A follow-up belongs to an item at a target: who leaves the same over adds an
 // occurrence. A summary that says "done: X" closes it, and so does a later report
@@ -78,10 +79,13 @@
 // # People
 //
 // A person's edit names an issue, or any event of it; then it may come before the
-// event is decided on, and waits. Closed as not planned stays closed for 30 days,
+// event is decided on, and waits. Of an event that made a follow-up it means that,
+// whatever else the event made. Closed as not planned stays closed for 30 days,
 // recurrences are counted. Closed by a person is reopened by nothing but a failure,
-// or work left over, of a run that started later. Reopened by a person is closed by
-// a person alone. A title that a person gave stays.
+// or work left over, of a run that started later. Reopened by a person is open, or
+// blocked where something blocks it; what came later moves it as ever, but for what a
+// run did that had ended by then and did not start again. A title that a person gave
+// stays.
 //
 // # Order
 //

@@ -74,12 +74,12 @@ func (f *fold) done(summary, target string) {
 			if u.Key == "" { // it may be heard of later
 				u.Title, u.Target, u.Key = clean(item, 300), at, key
 			}
-			u.Done = u.Done.later(f.stamp)
+			u.Done = u.Done.latest(fact{f.stamp, f.event.Run})
 			found = f.finished(id, u) || found
 		}
 		if id := f.alike(key, target); !found && id != "" {
 			u := followups.edit(f.state, f.tenant, id)
-			u.Done = u.Done.later(f.stamp)
+			u.Done = u.Done.latest(fact{f.stamp, f.event.Run})
 			f.finished(id, u)
 		}
 	}

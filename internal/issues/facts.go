@@ -43,7 +43,7 @@ func (f *fold) started() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.seen(d.RunType, d.Metadata)
-	f.run().Begun = true
+	f.run().Begun, f.run().Started = true, f.run().Started.later(f.stamp)
 	f.lineage().starts(f.run(), f.stamp)
 	f.say("run started", "the run started")
 	f.settle(cause{rule: "started"})
@@ -152,6 +152,9 @@ func (f *fold) runFinished() error {
 	run := f.run()
 	if d.Success {
 		run.Settled = run.Settled.later(f.stamp)
+	}
+	if run.Ended.isZero() || f.stamp.before(run.Ended) {
+		run.Ended = f.stamp
 	}
 	late := f.stamp.before(run.Finished)
 	if !late {

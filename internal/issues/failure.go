@@ -19,7 +19,7 @@ type failure struct {
 	Last       Stamp    `json:"last,omitzero"`       // the latest that counts
 	FirstRun   string   `json:"first_run,omitempty"` // that Message is of
 	LastRun    string   `json:"last_run,omitempty"`
-	Good       Stamp    `json:"good,omitzero"`    // the latest success of the run or step that failed last
+	Good       fact     `json:"good,omitzero"`    // the latest success of the run or step that failed last
 	Scopes     []string `json:"scopes,omitempty"` // where it happened
 }
 
@@ -54,6 +54,7 @@ func (f *fold) fail(why cause) {
 		Failure: who.key(f.tenant), Scope: who.scope(f.tenant), Run: run.ID, Step: why.step, Name: why.name, At: f.stamp,
 	}
 	if why.end {
+		run.Scope = in.Scope
 		if first, found := f.firstFailing(run); found {
 			f.say("inhibited", "the run's end is part of the failure of its step")
 			in = in.partOf(first)
@@ -153,7 +154,7 @@ func (f *fold) raise(in incident, critical bool) {
 		fl.Generation++
 		fl.Issue = ""
 	}
-	fl.take(in)
+	f.take(fl, in)
 	if f.escalated(in.Run) {
 		return
 	}
@@ -174,7 +175,7 @@ func (f *fold) raise(in incident, critical bool) {
 // recur adds an incident to what follows its failure.
 func (f *fold) recur(in incident) {
 	fl := failures.edit(f.state, f.tenant, in.Failure)
-	fl.take(in)
+	f.take(fl, in)
 	if fl.Issue == "" {
 		f.listAgain(fl.Digest, fl.Entry)
 		return
@@ -184,13 +185,16 @@ func (f *fold) recur(in incident) {
 	f.settleFailure(in.Failure, runs.get(f.state, f.tenant, in.Run))
 }
 
-// take notes where and when the failure happened.
-func (fl *failure) take(in incident) {
+// take notes where and when the failure happened: where the end of its run failed
+// too, a success of that makes it good.
+func (f *fold) take(fl *failure, in incident) {
 	if fl.Last.before(in.At) {
 		fl.Last, fl.LastRun = in.At, in.Run
 	}
-	if !slices.Contains(fl.Scopes, in.Scope) && len(fl.Scopes) < maxScopes {
-		fl.Scopes = append(fl.Scopes, in.Scope)
+	for _, s := range [...]string{in.Scope, f.scopeOfEnd(in.Run)} {
+		if s != "" && !slices.Contains(fl.Scopes, s) && len(fl.Scopes) < maxScopes {
+			fl.Scopes = append(fl.Scopes, s)
+		}
 	}
 }
 

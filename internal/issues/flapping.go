@@ -35,7 +35,7 @@ func (f *fold) endFlapping(id string) {
 	courses.edit(f.state, f.tenant, id).Reopened = nil
 	f.say("quiet", fmt.Sprintf("nothing was heard of issue %s for %s", id, formatDuration(f.config.Quiet)))
 	to, reason := f.facts(c)
-	if to == Closed && c.Edit != nil && c.Edit.Action == reopened {
+	if to == Closed && c.Edit != nil && c.Edit.Action == reopened && !f.outranks(c, to) {
 		to, reason = Open, "A person keeps it open"
 	}
 	f.transition(id, to, reason)

@@ -18,9 +18,10 @@ type followup struct {
 	Entry      int    `json:"entry,omitempty"`  // of the digest
 	Run        string `json:"run,omitempty"`    // that it was made for
 	Remaining  bool   `json:"remaining,omitempty"`
-	Sources    int    `json:"sources,omitempty"` // steps and ends of runs that leave it over
-	Last       Stamp  `json:"last,omitzero"`     // the latest that did
-	Done       Stamp  `json:"done,omitzero"`     // when it was said to be done
+	Sources    int    `json:"sources,omitempty"`  // steps and ends of runs that leave it over
+	Last       Stamp  `json:"last,omitzero"`      // the latest that did
+	Done       fact   `json:"done,omitzero"`      // when it was said to be done
+	Withdrawn  fact   `json:"withdrawn,omitzero"` // when nothing left it over any more
 }
 
 var followups = table[followup]{kind: "followup"}
@@ -39,7 +40,7 @@ func (u *followup) status() (Status, string) {
 	switch {
 	case u.Sources == 0:
 		return Closed, "Withdrawn: a later report no longer leaves this over"
-	case u.Last.before(u.Done):
+	case u.Last.before(u.Done.Stamp):
 		return Closed, "A later summary says that it is done"
 	}
 	return Open, "Left over again"
@@ -151,7 +152,7 @@ func (f *fold) leaveItem(from leftover, item string, remaining bool, had, kept [
 		u.Title, u.Target, u.Key = clean(item, 300), from.Target, deferral.Key(item)
 	}
 	known := f.isOpen(u.follower()) || u.Issue != "" && !f.outlived(u.Issue)
-	if !known && f.stamp.before(u.Done) {
+	if !known && f.stamp.before(u.Done.Stamp) {
 		f.say("done before", "a later summary says that it is done")
 		return kept
 	}
@@ -250,6 +251,9 @@ func (f *fold) settleFollowup(id string, u *followup) {
 func (f *fold) withdraw(id string) {
 	u := followups.edit(f.state, f.tenant, id)
 	u.Sources = max(u.Sources-1, 0)
+	if u.Sources == 0 {
+		u.Withdrawn = u.Withdrawn.latest(fact{f.stamp, f.event.Run})
+	}
 	if u.Sources > 0 || u.Issue == "" {
 		return
 	}

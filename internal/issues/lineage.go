@@ -22,7 +22,7 @@ type Lineage struct {
 	Started    Stamp     `json:"started,omitzero"`  // the latest start of a root
 	Worked     Stamp     `json:"worked,omitzero"`   // the latest step of a root
 	Progress   Stamp     `json:"progress,omitzero"` // the latest step that did not fail
-	Finished   Stamp     `json:"finished,omitzero"` // the latest end of a root
+	Finished   fact      `json:"finished,omitzero"` // the latest end of a root
 	Success    bool      `json:"success,omitempty"` // of that end
 	Settled    Stamp     `json:"settled,omitzero"`  // the latest successful end of a root
 	Seen       time.Time `json:"seen,omitzero"`     // the latest event of any kind
@@ -95,7 +95,7 @@ func (f *fold) place(run *Run) {
 // runs stand for it.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
-		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, Stamp{}, Stamp{}, false
+		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
 	}
 	l.Root, l.Type = run.ID, run.Type
 }
@@ -138,7 +138,7 @@ func (f *fold) join(from, home string) {
 		}
 		into.Done = into.Done.later(r.Done)
 	}
-	if !a.Finished.before(b.Finished) && !a.Finished.isZero() {
+	if !a.Finished.before(b.Finished.Stamp) && !a.Finished.isZero() {
 		b.Finished, b.Success = a.Finished, a.Success
 	}
 	b.Started, b.Worked = b.Started.later(a.Started), b.Worked.later(a.Worked)
@@ -181,8 +181,8 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	if success {
 		l.Settled = l.Settled.later(stamp)
 	}
-	if !stamp.before(l.Finished) {
-		l.Finished, l.Success = stamp, success
+	if !stamp.before(l.Finished.Stamp) {
+		l.Finished, l.Success = fact{stamp, run.ID}, success
 	}
 }
 

@@ -12,7 +12,7 @@ type mark struct {
 	Source string   `json:"source,omitempty"`
 	Seen   bool     `json:"seen,omitempty"`   // it came
 	Given  bool     `json:"given,omitempty"`  // it is decided on
-	Issues []string `json:"issues,omitempty"` // those it made come first
+	Issues []string `json:"issues,omitempty"` // those it made come first, follow-ups before others
 	Edits  []edit   `json:"edits,omitempty"`
 }
 

@@ -87,7 +87,8 @@ func (f *fold) settleEdits() {
 	}
 	m := marks.edit(f.state, f.tenant, f.markID(f.event.ID, f.event.Source))
 	m.Given = true
-	for _, id := range append(f.made, f.decision.Occurs...) {
+	named := append(f.madeOf(true), f.madeOf(false)...)
+	for _, id := range append(named, f.decision.Occurs...) {
 		if len(m.Issues) < maxItems && !slices.Contains(m.Issues, id) {
 			m.Issues = append(m.Issues, id)
 		}
@@ -97,6 +98,16 @@ func (f *fold) settleEdits() {
 	for _, e := range waiting {
 		f.applyEdit(m.subject(), e)
 	}
+}
+
+// madeOf returns the issues that the event made: the follow-ups, or the others.
+func (f *fold) madeOf(followups bool) (list []string) {
+	for _, id := range f.made {
+		if issue := all.get(f.state, f.tenant, id); issue != nil && (issue.Kind == Followup) == followups {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // applyEdit takes in a person's edit of the issue id.
@@ -126,12 +137,22 @@ func (f *fold) applyEdit(id string, e edit) {
 	e.Why, e.Event = "", "" // the issue has it
 	c.Edit, c.Reopened = &e, nil
 	f.state.clearTimer(f.tenant, quietKind+"/"+id)
-	if to := f.wanted(e, c); to != issue.Status {
+	if to := f.wanted(c); to != issue.Status {
 		f.transition(id, to, sentence(by))
 		f.decision.Flip = "no such edit"
 	}
-	if c.Failure != "" && f.isOpen(id) {
+	if f.isOpen(id) {
+		f.expose(c)
+	}
+}
+
+// expose makes an issue known where a success would look for it.
+func (f *fold) expose(c *course) {
+	if c.Failure != "" {
 		f.open(c.Failure, failures.edit(f.state, f.tenant, c.Failure))
+	}
+	if c.Followup != "" {
+		f.index(c.Followup, followups.edit(f.state, f.tenant, c.Followup))
 	}
 }
 
@@ -144,15 +165,56 @@ func (e edit) told() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status in which a person wants an issue.
-func (f *fold) wanted(e edit, c *course) Status {
-	if e.Action != reopened {
+// wanted returns the status that an issue has by the latest edit of a person: facts
+// that are later may be known already.
+func (f *fold) wanted(c *course) Status {
+	if c.Edit.Action != reopened {
 		return Closed
 	}
-	if to, _ := f.facts(c); to == Blocked {
-		return Blocked
+	if to, _ := f.facts(c); f.outranks(c, to) {
+		return to
 	}
 	return Open
+}
+
+// outranks reports whether an issue that a person reopened is to have a status that
+// the facts say: by one that is later than the edit, and not of a run that had ended
+// by then. What blocks it does so whenever it was.
+func (f *fold) outranks(c *course, to Status) bool {
+	if to == Blocked {
+		return true
+	}
+	why := f.since(c, to)
+	if !c.Edit.At.before(why.Stamp) {
+		return false
+	}
+	run := runs.get(f.state, f.tenant, why.Run)
+	return run == nil || run.Ended.isZero() || !run.Ended.before(c.Edit.At) || c.Edit.At.before(run.Started)
+}
+
+// since returns the fact by which an issue has a status.
+func (f *fold) since(c *course, to Status) fact {
+	switch {
+	case c.Failure != "":
+		fl := failures.edit(f.state, f.tenant, c.Failure)
+		if to == Closed {
+			return f.goodFor(fl)
+		}
+		return fact{Stamp: fl.Last}
+	case c.Followup != "":
+		u := followups.edit(f.state, f.tenant, c.Followup)
+		if to == Closed {
+			return u.Done.latest(u.Withdrawn)
+		}
+		return fact{Stamp: u.Last}
+	case c.Lineage != "":
+		l := lineages.edit(f.state, f.tenant, f.resolve(c.Lineage))
+		if to == Closed {
+			return l.Finished
+		}
+		return fact{Stamp: l.Progress.later(l.Worked).later(f.stamp)}
+	}
+	return fact{Stamp: f.stamp}
 }
 
 // overruled reports whether a person's edit forbids the issue to move.
@@ -164,9 +226,9 @@ func (f *fold) overruled(issue *Issue, c *course, to Status, why motive) bool {
 		f.say("people win", fmt.Sprintf("issue %s was closed as not planned: counted only", issue.ID))
 		f.decision.Flip = fmt.Sprintf("%s since then", formatDuration(f.config.NotPlanned))
 		return true
-	case c.Edit.Action == reopened && to == Closed:
-		f.say("people win", fmt.Sprintf("a person reopened issue %s: it is theirs to close", issue.ID))
-		f.decision.Flip = "nobody who reopened it"
+	case c.Edit.Action == reopened && !f.outranks(c, to):
+		f.say("people win", fmt.Sprintf("a person reopened issue %s: only what came later moves it", issue.ID))
+		f.decision.Flip = "a success later than that, of a run that had not ended by then"
 		return true
 	case c.Edit.Action == reopened:
 		return false

@@ -32,6 +32,19 @@ func (s Stamp) later(t Stamp) Stamp {
 	return s
 }
 
+// fact is a stamp of something that a run did.
+type fact struct {
+	Stamp
+	Run string `json:"run,omitempty"`
+}
+
+func (a fact) latest(b fact) fact {
+	if a.before(b.Stamp) {
+		return b
+	}
+	return a
+}
+
 // Run is what is known of a run.
 type Run struct {
 	ID         string    `json:"id"`
@@ -47,13 +60,16 @@ type Run struct {
 	Retries    int       `json:"retries,omitempty"` // steps that were run again after they failed
 	Files      int       `json:"files,omitempty"`
 	Tokens     int64     `json:"tokens,omitempty"`
-	Roles      []string  `json:"roles,omitempty"` // in the order in which they came
-	Begun      bool      `json:"begun,omitempty"` // its run.started came
+	Roles      []string  `json:"roles,omitempty"`  // in the order in which they came
+	Begun      bool      `json:"begun,omitempty"`  // its run.started came
+	Started    Stamp     `json:"started,omitzero"` // the latest run.started
+	Ended      Stamp     `json:"ended,omitzero"`   // the earliest run.finished
 	Finished   Stamp     `json:"finished,omitzero"`
 	Success    bool      `json:"success,omitempty"` // of the latest run.finished
 	Settled    Stamp     `json:"settled,omitzero"`  // the latest successful end
 	Failing    []Failing `json:"failing,omitempty"` // steps that failed while no issue followed the run
 	Whole      Failing   `json:"whole,omitzero"`    // its end, if that has a failure of its own
+	Scope      string    `json:"scope,omitempty"`   // where its end failed, alone or with its steps
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
 	Bundle     string    `json:"bundle,omitempty"`  // the follow-up for what is beyond the limits

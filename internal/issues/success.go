@@ -5,23 +5,32 @@ import "slices"
 // scope is where failures happen and successes make them good: a role of a run
 // type at a target.
 type scope struct {
-	Good     Stamp    `json:"good,omitzero"`      // the latest success
+	Good     fact     `json:"good,omitzero"`      // the latest success
 	Failures []string `json:"failures,omitempty"` // with an issue that is not closed
 }
 
 var scopes = table[scope]{"scope", func(s *scope) { s.Failures = slices.Clone(s.Failures) }}
 
 // recovered reports whether something made an incident good: a success in its
-// scope, its step, or the end of its run.
+// scope, or in that of its run's end, its step, or the end of its run.
 func (f *fold) recovered(in incident) bool {
-	return in.At.before(f.goodIn(in.Scope)) || in.At.before(f.goodOf(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
+	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.scopeOfEnd(in.Run)).Stamp) ||
+		in.At.before(f.goodOf(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
 }
 
-func (f *fold) goodIn(id string) Stamp {
-	if s := scopes.get(f.state, f.tenant, id); s != nil {
+func (f *fold) goodIn(id string) fact {
+	if s := scopes.get(f.state, f.tenant, id); id != "" && s != nil {
 		return s.Good
 	}
-	return Stamp{}
+	return fact{}
+}
+
+// scopeOfEnd returns where the end of a run failed, "" if it did not.
+func (f *fold) scopeOfEnd(run string) string {
+	if r := runs.get(f.state, f.tenant, run); r != nil {
+		return r.Scope
+	}
+	return ""
 }
 
 func (f *fold) goodOf(run string) Stamp {
@@ -72,12 +81,17 @@ func (f *fold) settleFailure(id string, run *Run) {
 	}
 }
 
-func (f *fold) failureStatus(fl *failure) (Status, string) {
+// goodFor returns the latest success that makes a failure good.
+func (f *fold) goodFor(fl *failure) fact {
 	good := fl.Good
 	for _, s := range fl.Scopes {
-		good = good.later(f.goodIn(s))
+		good = good.latest(f.goodIn(s))
 	}
-	if fl.Last.before(good) {
+	return good
+}
+
+func (f *fold) failureStatus(fl *failure) (Status, string) {
+	if fl.Last.before(f.goodFor(fl).Stamp) {
 		return Closed, "A later success in the same scope"
 	}
 	return Open, "It failed again"
@@ -103,14 +117,14 @@ func (f *fold) succeed(why cause) {
 	run := f.run()
 	who := f.identity(why)
 	own := scopes.edit(f.state, f.tenant, who.scope(f.tenant))
-	own.Good = own.Good.later(f.stamp)
+	own.Good = own.Good.latest(fact{f.stamp, run.ID})
 	closing := slices.Clone(own.Failures)
 	for _, s := range run.Failing {
 		fl := failures.edit(f.state, f.tenant, s.Failure)
 		if !f.recovered(incident{Scope: s.Scope, Run: run.ID, Step: s.Step, At: s.At}) || fl.LastRun != run.ID {
 			continue
 		}
-		fl.Good = fl.Good.later(f.stamp)
+		fl.Good = fl.Good.latest(fact{f.stamp, run.ID})
 		if fl.Issue != "" && !slices.Contains(closing, s.Failure) {
 			closing = append(closing, s.Failure)
 		}

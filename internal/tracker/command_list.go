@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,11 @@ func listCommand(shared *cli.Shared) *cobra.Command {
 				return cli.PrintJSON(cmd, kept)
 			}
 			if len(kept) == 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s\n", cell(shared.TenantOrDefault()), f.told())
+				others := ""
+				if shared.Tenant == "" && len(list) == 0 {
+					others = elsewhere(cmd.Context(), shared.DataDir)
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s%s\n", cell(shared.TenantOrDefault()), f.told(), others)
 				return nil
 			}
 			return printList(cmd, kept)
@@ -63,6 +68,22 @@ func listCommand(shared *cli.Shared) *cobra.Command {
 	flags.StringVar(&f.kind, "kind", "", "only issues of this `kind`: "+anyOf(kinds))
 	flags.StringArrayVar(&f.labels, "label", nil, "only issues with this `label`; again for those with another one too")
 	return cmd
+}
+
+// elsewhere says which tenants have issues, to somebody who named none.
+func elsewhere(ctx context.Context, dataDir string) string {
+	list, err := List(ctx, dataDir, "")
+	if err != nil || len(list) == 0 {
+		return "" // it is a hint, and no more
+	}
+	var tenants []string
+	for _, i := range list {
+		if !slices.Contains(tenants, i.Tenant) {
+			tenants = append(tenants, i.Tenant)
+		}
+	}
+	slices.Sort(tenants)
+	return "; --tenant names another: " + names(tenants)
 }
 
 // anyOf lists names for people: "a, b or c".

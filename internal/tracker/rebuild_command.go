@@ -61,7 +61,7 @@ func (r Rebuilt) String() string {
 	s := fmt.Sprintf("%d issues from %d messages", r.Issues, r.Events)
 	switch {
 	case r.Gone < 0:
-		return s + "; what was there before cannot be read, and was not compared"
+		return s + "; compared with nothing: there is no file from before that can be read"
 	case len(r.Gained)+len(r.Lost) == 0:
 		s += ", the same as before"
 	default:

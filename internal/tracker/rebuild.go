@@ -42,6 +42,7 @@ type Rebuilt struct {
 // complete. A crash leaves the old or the new one.
 //
 // Nothing is published: what was decided differs only if the configuration does.
+// Decisions on events that nobody had decided on are published by the next tracker.
 // What people did comes from the stream like everything else; what they wrote into
 // issues stays. The backend is asked only for what it was not asked for before.
 //
@@ -143,20 +144,13 @@ func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 	if err != nil {
 		return err
 	}
-	err = consume.Run(ctx, r.Broker.JetStream(), consume.Options{
+	return consume.Run(ctx, r.Broker.JetStream(), consume.Options{
 		Durable: Name, Space: r.Broker.Space(), Tenant: r.Tenant, Drain: true, Logger: r.Logger, RetryMax: readRetryMost,
 		Progress: func(p consume.Progress) {
 			r.done.Events = p.Done
 			r.Progress(p)
 		},
 	}, reader)
-	if err != nil {
-		return err
-	}
-	// What was decided was published before, or would be under another configuration.
-	return db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return run(conn, "UPDATE decision SET published = 1 WHERE record IS NOT NULL")
-	})
 }
 
 // export settles what the backend was not asked for before, and writes the files

@@ -38,8 +38,10 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 // carry takes over what the stream does not have: what the workspaces are known to
 // hold, people's part among it, and what the backend was asked for.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
+	// What was decided was published before, or would be under another configuration.
+	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
-		return nil
+		return db.Tx(ctx, func(conn *sqlite.Conn) error { return run(conn, published) })
 	}
 	return r.withOld(ctx, db, func(conn *sqlite.Conn) error {
 		tables, err := texts(conn, `SELECT n.name FROM main.sqlite_schema AS n JOIN old.sqlite_schema AS o ON o.name = n.name AND o.sql = n.sql
@@ -53,6 +55,10 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 			err = run(conn, `UPDATE effect SET settled = 1, outcome = o.outcome FROM (
 				SELECT issue, record, min(outcome) AS outcome FROM old.effect WHERE settled = 1 GROUP BY issue, record) AS o
 				WHERE effect.issue = o.issue AND effect.record = o.record`)
+		}
+		if err == nil {
+			err = run(conn, published+` AND EXISTS (SELECT 1 FROM old.decision AS o WHERE o.tenant = decision.tenant
+				AND o.event = decision.event AND o.source = decision.source AND o.published = 1)`)
 		}
 		if err != nil {
 			return fmt.Errorf("take over: %w", err)

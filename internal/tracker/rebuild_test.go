@@ -188,3 +188,15 @@ func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 		t.Errorf("%d decisions are published, %d were before", got, published)
 	}
 }
+
+// What was in the stream and nobody had decided on before a rebuild is published by
+// the next tracker.
+func TestRebuild_WhatNobodyDecidedOnIsPublishedLater(t *testing.T) {
+	p := newPipeline(t)
+	p.publish("engine", longStory(t)...)
+	p.mustDrain()
+	p.publish("later", session(t, "r9", 7200)...)
+	p.mustRebuild()
+	p.mustDrain()
+	p.check()
+}

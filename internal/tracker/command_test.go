@@ -93,7 +93,7 @@ func TestCommand_Story(t *testing.T) {
 
 func TestCommand_Why(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := append(story(t), event(t, "acme", "r1", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
 	p.publish("engine", list...)
 	p.mustDrain()
 	own := trackingOf(t, p.dataDir)

@@ -236,3 +236,34 @@ func TestStore_OneBadWorkspaceKeepsNoOtherBack(t *testing.T) {
 		})
 	}
 }
+
+// What a person's clock says is in the far future is of now: it does not keep the
+// tracker from the issue for ever.
+func TestStore_EditsOfTheFutureAreOfNow(t *testing.T) {
+	r := open(t, t.TempDir())
+	w := r.Workspace("acme")
+	if err := w.Ensure(t.Context(), task("ht-1")); err != nil {
+		t.Fatal(err)
+	}
+	r.write(t)
+	i, err := beads.ParseLine(bytes.TrimSuffix(r.file(t, "acme"), []byte("\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Status, i.UpdatedAt = beads.InProgress, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	line, err := i.AppendLine(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, r, line)
+	if _, err := w.Edits(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err = w.Transition(t.Context(), beads.Transition{Issue: "ht-1", To: beads.Closed, At: time.Now().Add(time.Minute), Reason: "done"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.Get(t.Context(), "ht-1"); err != nil || got.Status != beads.Closed {
+		t.Errorf("the issue is %s, error %v, want closed", got.Status, err)
+	}
+}

@@ -32,6 +32,9 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	if !theirs.UpdatedAt.Equal(bases[0].UpdatedAt) && !theirs.UpdatedAt.IsZero() {
 		at = theirs.UpdatedAt
 	}
+	if now := time.Now().UTC(); at.After(now) {
+		at = now // nobody has changed anything in the future, and what is older than the latest change is not done
+	}
 	changed := func(field func(Issue) string) bool {
 		return !slices.ContainsFunc(bases, func(b Issue) bool { return field(b) == field(theirs) })
 	}

@@ -14,6 +14,9 @@ const (
 	digestKind = "digest" // describes a digest anew
 )
 
+// HoldTimers is what the ids of the timers that end holds begin with.
+const HoldTimers = holdKind + "/"
+
 // endHolds ends what is held until clock, in the order in which that was due, and
 // returns the other timers that were.
 func (p *pass) endHolds(clock time.Time) (due []Timer) {

@@ -84,24 +84,44 @@ func (t *ticker) tick(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now()
-	due, err := t.due(ctx, now.Add(-clockGrace))
+	due, err := t.due(ctx, now.Add(-clockGrace), "")
 	if err != nil {
-		return fmt.Errorf("look what is due: %w", err)
+		return err
 	}
 	for _, d := range due {
 		if !t.quiet(d.Tenant, now) || t.sent[d.Tenant] == d.id {
 			continue
 		}
-		e := events.Event{
-			ID: d.id, Source: "/tracker", Type: events.ClockTicked.Type(), Time: d.At, Tenant: d.Tenant,
-		}
-		if err := e.SetData(events.ClockTickedData{At: d.At}); err != nil {
-			return fmt.Errorf("tick: %w", err)
-		}
-		if _, err := t.outbox.Append(ctx, e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
-			return fmt.Errorf("tick: %w", err)
+		if err := t.publish(ctx, d); err != nil {
+			return err
 		}
 		t.sent[d.Tenant] = d.id
+	}
+	return nil
+}
+
+// endHolds publishes a clock.ticked for each tenant whose holds have ended, and
+// returns how many those are.
+func (t *ticker) endHolds(ctx context.Context) (int, error) {
+	due, err := t.due(ctx, time.Now().Add(-clockGrace), issues.HoldTimers)
+	for _, d := range due {
+		if err := t.publish(ctx, d); err != nil {
+			return 0, err
+		}
+	}
+	return len(due), err
+}
+
+// publish says that time has come to what is due.
+func (t *ticker) publish(ctx context.Context, d dueTimer) error {
+	e := events.Event{
+		ID: d.id, Source: "/tracker", Type: events.ClockTicked.Type(), Time: d.At, Tenant: d.Tenant,
+	}
+	if err := e.SetData(events.ClockTickedData{At: d.At}); err != nil {
+		return fmt.Errorf("tick: %w", err)
+	}
+	if _, err := t.outbox.Append(ctx, e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
+		return fmt.Errorf("tick: %w", err)
 	}
 	return nil
 }
@@ -119,8 +139,9 @@ type dueTimer struct {
 	id string
 }
 
-// due returns for each tenant the latest timer that is due at a time.
-func (t *ticker) due(ctx context.Context, at time.Time) (list []dueTimer, err error) {
+// due returns for each tenant the latest timer that is due at a time, of those whose
+// ids begin with prefix.
+func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {
 	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		err := each(conn, func(stmt *sqlite.Stmt) error {
 			at, id := stmt.ColumnText(1)[:len(sorting)], stmt.ColumnText(1)[len(sorting):]
@@ -129,7 +150,8 @@ func (t *ticker) due(ctx context.Context, at time.Time) (list []dueTimer, err er
 			d.At, err = time.Parse(sorting, at)
 			list = append(list, d)
 			return err
-		}, "SELECT tenant, max(at || id) FROM timer WHERE at <= ? GROUP BY tenant ORDER BY tenant", sortable(at))
+		}, "SELECT tenant, max(at || id) FROM timer WHERE at <= ? AND substr(id, 1, ?) = ? GROUP BY tenant ORDER BY tenant",
+			sortable(at), len(prefix), prefix)
 		for i, d := range list {
 			if err != nil {
 				return err
@@ -141,5 +163,8 @@ func (t *ticker) due(ctx context.Context, at time.Time) (list []dueTimer, err er
 		}
 		return err
 	})
-	return list, err
+	if err != nil {
+		return nil, fmt.Errorf("look what is due: %w", err)
+	}
+	return list, nil
 }

@@ -52,7 +52,7 @@ func TestCommand_Story(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", story(t)...)
 	if status, stdout, stderr := call(t, p.dataDir, "serve", "--drain", "--nats-url", p.server.URL()); status != 0 ||
-		stdout != "5 issues: 4 open, 0 in progress, 0 blocked, 1 closed\n" {
+		stdout != "6 issues: 5 open, 0 in progress, 0 blocked, 1 closed\n" {
 		t.Fatalf("serve: exit status %d, %q, %s", status, stdout, stderr)
 	}
 

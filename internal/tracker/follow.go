@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -38,7 +39,27 @@ func follow(ctx context.Context, opts Options, r *reader, outbox *publish.Publis
 	if err := readStream(reading, opts, r); err != nil {
 		return because(reading, err)
 	}
+	if opts.Drain {
+		if err := endHolds(reading, opts, r, outbox); err != nil {
+			return because(reading, err)
+		}
+	}
 	return settleRest(reading, opts, s)
+}
+
+// endHolds has the stream say that holds have ended, and reads that, where they have
+// by the clock of this machine: who drains does not wait for an event that would say
+// so. Nothing else that time does is hurried.
+func endHolds(ctx context.Context, opts Options, r *reader, outbox *publish.Publisher) error {
+	t := newTicker(r.db, outbox, opts.Logger, nil)
+	n, err := t.endHolds(ctx)
+	if err != nil || n == 0 {
+		return err
+	}
+	if err := outbox.Flush(ctx); err != nil {
+		return fmt.Errorf("publish that holds have ended: %w", err)
+	}
+	return readStream(ctx, opts, r)
 }
 
 // readStream reads the stream beside the settler.

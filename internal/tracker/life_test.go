@@ -12,7 +12,7 @@ import (
 
 func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := longStory(t)
 	p.publish("engine", list[:4]...)
 	p.mustDrain()
 	// The broker's store is lost; its producers go on, and repeat an event.

@@ -241,3 +241,17 @@ func TestClock_Extremes(t *testing.T) {
 		t.Errorf("got %d digests", got)
 	}
 }
+
+// A seal is no part of the work: whoever sends a run's events again seals it again,
+// at that time.
+func TestClock_ASealIsNoOccurrence(t *testing.T) {
+	h := newHistory(t, "RESOLVE").start(nil).end(true, nil)
+	want, _ := fold(t, h.list)
+	got, decisions := fold(t, h.add(events.RunSealed, "", events.RunSealedData{}).list)
+	if diff := cmp.Diff(want.Issues(), got.Issues()); diff != "" {
+		t.Errorf("issues (-without +with):\n%s", diff)
+	}
+	if d := decisions[len(decisions)-1]; d.Kind != events.RunSealed || d.Action != issues.None || len(d.Issues) > 0 {
+		t.Errorf("decided %+v", d)
+	}
+}

@@ -68,6 +68,9 @@ func (f *fold) decide() error {
 		return f.runFinished()
 	case kind == events.Error:
 		return f.errored()
+	case kind == events.RunSealed:
+		f.say("seal", "a seal says which events of the run there are, nothing about its work")
+		return nil
 	default:
 		f.seen("", nil)
 		f.follow(cause{rule: "run record"}, "a record about the run says nothing about its work")

@@ -6,14 +6,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// serve runs a tracker until the function that it returns is called.
+// serve runs a tracker, which is at work when serve returns, until the function that it returns is called.
 func (p *pipeline) serve() (stop func()) {
 	p.tb.Helper()
 	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
@@ -21,12 +23,20 @@ func (p *pipeline) serve() (stop func()) {
 		p.tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(p.tb.Context())
+	works := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(works) })
+	opts := Options{Broker: b, DataDir: p.dataDir, Progress: func(consume.Progress) { begun() }}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := Run(ctx, Options{Broker: b, DataDir: p.dataDir}); err != nil {
+		if err := Run(ctx, opts); err != nil {
 			p.tb.Errorf("serve: %v", err)
 		}
 	})
+	select {
+	case <-works:
+	case <-time.After(time.Minute):
+		p.tb.Error("the tracker does not get to work")
+	}
 	return sync.OnceFunc(func() {
 		cancel()
 		wg.Wait()

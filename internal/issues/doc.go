@@ -61,7 +61,8 @@
 // than a week behind, the clock goes back to them. A hold ends at the latest when the
 // clock has moved by so much since the failure came. So one mistaken time stops
 // nobody's holds and windows, and the gaps of imported histories are as long as they
-// were.
+// were. A note about events, such as a run.sealed, has the time of the noting: it moves
+// no clock, and is an occurrence of nothing.
 //
 // An issue that failures reopen twice within 2 h flaps: it moves no more until nothing
 // was heard of it for 24 h, and then to where the facts say; the label stays, to tell

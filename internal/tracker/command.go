@@ -31,8 +31,8 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 		Use:   "serve",
 		Short: "Read the stream and keep the issues that follow from it",
 		Long: `Read the stream and keep the issues that follow from it, until a signal ends it.
-With --drain handle everything that is in the stream now, print how many issues
-there are and end.
+With --drain handle everything that is in the stream now, end the holds that are over
+by this machine's clock, print how many issues there are and end.
 
 Issues are written to beads/TENANT/.beads/issues.jsonl in the data directory,
 where "bd import" reads them.

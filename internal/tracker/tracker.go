@@ -87,8 +87,9 @@ func (o Options) withDefaults() Options {
 
 // Run reads the stream and keeps issues until ctx ends; then it settles what it
 // has decided, for a while, and returns nil. With Drain it returns nil once all
-// is done that follows from what was in the stream at the start. It waits for
-// another process that has the tracker's files.
+// is done that follows from what was in the stream at the start, and from the holds
+// of failures being over that are by this machine's clock. It waits for another
+// process that has the tracker's files.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)

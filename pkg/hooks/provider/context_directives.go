@@ -38,7 +38,7 @@ func Directives(prompt string) []string {
 	var found []string
 	code := false
 	for line := range strings.Lines(prompt) {
-		line = strings.TrimSpace(line)
+		line = plain(line)
 		if strings.HasPrefix(line, "```") {
 			code = !code
 			continue
@@ -47,7 +47,7 @@ func Directives(prompt string) []string {
 			continue
 		}
 		for _, sentence := range sentenceEnd.Split(line, -1) {
-			sentence = plain(sentence)
+			sentence = unmarked(sentence)
 			if standing.MatchString(sentence) && len(strings.Fields(sentence)) > 2 &&
 				len([]rune(sentence)) <= maxDirectiveRunes && !slices.Contains(found, sentence) {
 				found = append(found, sentence)
@@ -60,16 +60,21 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain returns a sentence as one line without what marks it up.
-func plain(sentence string) string {
-	sentence = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+// plain returns a line without what is not seen, and with one space between words. It
+// comes before the cutting into sentences: what is not seen must not hide their ends.
+func plain(line string) string {
+	line = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
 			return -1
 		}
 		return r
-	}, sentence)
-	sentence = strings.TrimLeft(strings.Join(strings.Fields(sentence), " "), "-*#0123456789.) ")
-	return strings.TrimRight(sentence, ".!?; ")
+	}, line)
+	return strings.Join(strings.Fields(line), " ")
+}
+
+// unmarked returns a sentence without what marks it up.
+func unmarked(sentence string) string {
+	return strings.TrimRight(strings.TrimLeft(sentence, "-*#0123456789.) "), ".!?; ")
 }
 
 // PromptSubmitted keeps the standing orders of a prompt as decisions.

@@ -142,7 +142,7 @@ func TestEnsureStreams_OwnSpace(t *testing.T) {
 			t.Fatalf("drift %q, error %v", drift, err)
 		}
 	}
-	_, err := broker.EnsureStreams(t.Context(), js, subjects.Space{StreamPrefix: "C_"}, broker.StreamOptions{})
+	_, err := broker.EnsureStreams(t.Context(), js, subjects.Space{StreamPrefix: "C_"}, broker.StreamOptions{DefaultBytes: mib})
 	if err == nil || !strings.Contains(err.Error(), "another subject prefix") {
 		t.Errorf("got %v, want an error that names the fix", err)
 	}

@@ -13,7 +13,7 @@ func TestNATSInit(t *testing.T) {
 	if status, _, stderr := execute(Command(), append(at, "--replicas", "0")...); status != 2 || !strings.Contains(stderr, "--replicas") {
 		t.Errorf("no replicas: status %d, %s", status, stderr)
 	}
-	if status, _, stderr := execute(Command(), append(at, "--replicas", "3")...); status != 1 || !strings.Contains(stderr, "replicas") {
+	if status, _, stderr := execute(Command(), append(at, "--replicas", "3", "--max-bytes", "67108864")...); status != 1 || !strings.Contains(stderr, "replicas") {
 		t.Errorf("replicas without a cluster: status %d, %s", status, stderr)
 	}
 	for range 2 { // what is there is left as it is

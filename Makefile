@@ -31,7 +31,7 @@ race: ## the tests under the race detector, in random order
 
 # At its deadline the fuzzing engine sometimes fails with nothing but "context
 # deadline exceeded". That is no finding, so such a target is fuzzed again.
-fuzz: ## each fuzz target for FUZZTIME (5s)
+fuzz: ## search for inputs that break a property, FUZZTIME (5s) per target
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	{ grep -rEo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . || true; } | sort | \
 	while IFS=: read -r file target; do \
@@ -65,7 +65,7 @@ vuln: $(BIN)/govulncheck-$(GOVULNCHECK) ## known vulnerabilities; needs the data
 		[ $$status -eq 3 ] || echo 'vuln: nothing was checked. Point GOVULNDB at a copy of the vulnerability database (file:///…) where the network has none.' >&2; \
 		exit $$status; }
 
-check: vet lint fmt-check race fuzz ## what has to pass: vet, lint, format, race tests, fuzzing
+check: vet lint fmt-check race ## what has to pass: vet, lint, format, race tests
 
 up: ## NATS and the four services in containers
 	docker compose up --build --detach --wait

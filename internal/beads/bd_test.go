@@ -21,7 +21,6 @@ import (
 // desk is a bd backend with a stand-in that takes orders.
 type desk struct {
 	life
-	dir string
 	log *bytes.Buffer
 }
 
@@ -29,7 +28,7 @@ func openDesk(t *testing.T, options ...func(*beads.BDOptions)) desk {
 	t.Helper()
 	dir := t.TempDir()
 	r := open(t, dir)
-	d := desk{dir: dir, log: new(bytes.Buffer)}
+	d := desk{log: new(bytes.Buffer)}
 	opts := beads.BDOptions{
 		Path: os.Args[0], Dir: filepath.Join(dir, "workspaces"), DB: r.db, Pace: time.Millisecond,
 		Env: standInEnv(dir), Logger: slog.New(slog.NewTextHandler(d.log, nil)),

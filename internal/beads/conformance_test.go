@@ -17,6 +17,7 @@ import (
 
 // life is a backend between two starts.
 type life struct {
+	dir     string
 	backend interface {
 		Workspace(tenant string) beads.Backend
 		Flush(ctx context.Context) error
@@ -38,6 +39,13 @@ func (l life) write(t *testing.T) {
 
 // opener opens the backend that is in a folder.
 type opener func(t *testing.T, dir string) life
+
+// begin opens a backend in a new folder, for what it does in the workspace acme.
+func begin(t *testing.T, open opener) (life, beads.Backend) {
+	t.Helper()
+	l := open(t, t.TempDir())
+	return l, l.backend.Workspace("acme")
+}
 
 // TestBackends holds every backend to the same contract.
 func TestBackends(t *testing.T) {
@@ -82,6 +90,7 @@ func openEmbedded(t *testing.T, dir string) life {
 		return path
 	}
 	return life{
+		dir:     dir,
 		backend: r.Store,
 		close: func(t *testing.T) {
 			t.Helper()
@@ -214,7 +223,7 @@ func openBD(t *testing.T, dir, path string, env ...string) life {
 
 // lifeOf is how people use the workspaces of b: by calls of bd.
 func lifeOf(b *beads.BD, dir, path string, env ...string) life {
-	l := life{backend: b}
+	l := life{dir: dir, backend: b}
 	l.run = func(t *testing.T, tenant string, args ...string) []byte {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, args...)

@@ -32,9 +32,7 @@ var sameEdits = cmp.Options{
 
 func checkEdits(t *testing.T, open opener) {
 	t.Helper()
-	dir := t.TempDir()
-	l := open(t, dir)
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	for _, id := range []string{"ht-1", "ht-2", "ht-3", "ht-4", "ht-5", "ht-6"} {
 		if err := w.Ensure(t.Context(), task(id)); err != nil {
 			t.Fatal(err)
@@ -63,7 +61,7 @@ func checkEdits(t *testing.T, open opener) {
 	}
 	l.write(t)
 	l.close(t)
-	l = open(t, dir)
+	l = open(t, l.dir)
 	w = l.backend.Workspace("acme")
 	if diff := cmp.Diff(first, mustEdits(t, w)); diff != "" {
 		t.Errorf("in the next life (-first +now):\n%s", diff)
@@ -101,9 +99,7 @@ func checkOwnWrites(t *testing.T, open opener) {
 func checkPeopleWin(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()
-	dir := t.TempDir()
-	l := open(t, dir)
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	if err := errors.Join(w.Ensure(ctx, task("ht-1")), w.Ensure(ctx, task("ht-2"))); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +130,7 @@ func checkPeopleWin(t *testing.T, open opener) {
 func checkDescriptions(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()
-	l := open(t, t.TempDir())
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	if err := errors.Join(w.Ensure(ctx, task("ht-1")), w.Ensure(ctx, task("ht-2")), w.Describe(ctx, "ht-1", "one", at(1))); err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +152,7 @@ func checkDescriptions(t *testing.T, open opener) {
 
 func checkForeignIssues(t *testing.T, open opener) {
 	t.Helper()
-	l := open(t, t.TempDir())
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	if err := w.Ensure(t.Context(), task("ht-1")); err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +181,7 @@ func checkForeignIssues(t *testing.T, open opener) {
 func checkErase(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()
-	dir := t.TempDir()
-	l := open(t, dir)
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	secret := task("ht-1")
 	secret.Title, secret.Description = "hunter2 in the title", "hunter2 in the text"
 	linked := task("ht-2")
@@ -225,7 +217,7 @@ func checkErase(t *testing.T, open opener) {
 		return // the database of the real one has a history
 	}
 	l.close(t)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(l.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -244,14 +236,12 @@ func checkErase(t *testing.T, open opener) {
 func checkLostInBetween(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()
-	dir := t.TempDir()
-	l := open(t, dir)
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	if err := errors.Join(w.Ensure(ctx, task("ht-1")), l.backend.Flush(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	l.close(t)
-	l = open(t, dir)
+	l = open(t, l.dir)
 	if r, ok := l.backend.(interface {
 		Recover(ctx context.Context) error
 	}); ok {

@@ -29,8 +29,7 @@ var sameIssues = cmp.Options{
 
 func checkStory(t *testing.T, open opener) {
 	t.Helper()
-	l := open(t, t.TempDir())
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	if err := errors.Join(append(story(t.Context(), w),
 		w.Label(t.Context(), "ht-2", "flapping", at(5)),
 		w.Describe(t.Context(), "ht-0", "Two runs failed.\n\n- r1\n- r2", at(6)))...); err != nil {
@@ -86,8 +85,7 @@ func checkRepeats(t *testing.T, open opener) {
 func checkFates(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()
-	l := open(t, t.TempDir())
-	w := l.backend.Workspace("acme")
+	l, w := begin(t, open)
 	closed := beads.Transition{Issue: "ht-1", To: beads.Closed, At: at(1)}
 	if err := errors.Join(w.Ensure(ctx, task("ht-1")), w.Transition(ctx, closed), w.Probe(ctx)); err != nil {
 		t.Fatal(err)
@@ -123,10 +121,8 @@ func checkFates(t *testing.T, open opener) {
 // checkHostileTexts holds that no text is a command, a flag or a line end.
 func checkHostileTexts(t *testing.T, open opener) {
 	t.Helper()
-	dir := t.TempDir()
-	l := open(t, dir)
-	w := l.backend.Workspace("acme")
-	trap := filepath.Join(dir, "trap")
+	l, w := begin(t, open)
+	trap := filepath.Join(l.dir, "trap")
 	titles := []string{
 		"-", "--", "--title=other", "-rf /", "--status=closed", "@" + trap, "$(touch " + trap + ")", "`touch " + trap + "`",
 		"; touch " + trap, "first\nclose ht-00 done", "tab\tand\x00zero", "\x1b[31mred\x1b[0m", "\u202eright to left\u202c", "bad \xff\xfe bytes",

@@ -28,8 +28,14 @@ var (
 	errTooLong = errors.New("answer is too long")
 )
 
-// oldest is the first version of Beads that answers in an envelope.
-var oldest = [3]int{1, 0, 3}
+// Versions of Beads.
+var (
+	oldest  = release{1, 0, 3} // the first that answers in an envelope
+	counted = release{1, 0, 5} // the first whose show has comments only when it is asked for them
+)
+
+// release is a version without what comes behind its numbers.
+type release [3]int
 
 // answer is what bd said.
 type answer struct {
@@ -178,7 +184,7 @@ func (b *BD) checkVersion(ctx context.Context, dir string) error {
 		return fmt.Errorf("%s is another program than the Beads CLI (it does not answer to bd version --json): name that with --bd: %w",
 			b.opts.Path, ErrUnavailable)
 	}
-	if !newEnough(v.Version) {
+	if oldest.isAfter(v.Version) {
 		return fmt.Errorf("%s is Beads %.20q, %d.%d.%d or later is needed: name one with --bd: %w",
 			b.opts.Path, v.Version, oldest[0], oldest[1], oldest[2], ErrUnavailable)
 	}
@@ -188,19 +194,20 @@ func (b *BD) checkVersion(ctx context.Context, dir string) error {
 	return nil
 }
 
-func newEnough(version string) bool {
+// isAfter reports whether version comes before r.
+func (r release) isAfter(version string) bool {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	parts := strings.Split(version, ".")
-	for n, least := range oldest {
+	for n, number := range r {
 		have := 0
 		if n < len(parts) {
 			have, _ = strconv.Atoi(parts[n])
 		}
-		if have != least {
-			return have > least
+		if have != number {
+			return have < number
 		}
 	}
-	return true
+	return false
 }
 
 // fine reports whether bd did what it was to do. That there was nothing to do is

@@ -65,6 +65,11 @@ type shown struct {
 // not.
 func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]shown, error) {
 	args := []string{"show", "--json"}
+	b.spaceMu.Lock()
+	if !counted.isAfter(b.version) {
+		args = append(args, "--include-comments")
+	}
+	b.spaceMu.Unlock()
 	for _, id := range ids {
 		args = append(args, "--id="+id)
 	}

@@ -32,7 +32,7 @@ func TestNewEnough(t *testing.T) {
 		"1.0.3": true, "1.0.5": true, "v1.1.0": true, "2": true, "1.0.3-dev": true, "10.0.0": true,
 		"1.0.2": false, "0.49.6": false, "": false, "x": false,
 	} {
-		if got := newEnough(version); got != want {
+		if got := !oldest.isAfter(version); got != want {
 			t.Errorf("%q: got %v, want %v", version, got, want)
 		}
 	}

@@ -41,6 +41,7 @@ const (
 	orderForget   = "forget"          // answer as if there were no issues, but do not say so
 	orderOther    = "other"           // be another program
 	orderOld      = "old"             // be an old version
+	orderFirst    = "first"           // be the first version that is taken: show has comments unasked
 	orderSubstr   = "substring"       // match ids by a part even if there is one of that name
 	orderNothing  = "nothing"         // do it, and end with 1: nothing to commit
 	orderFail     = "fail"            // refuse every change
@@ -100,6 +101,11 @@ func (c *cli) run() int {
 	case c.args[0] == "version" && c.is(orderOld):
 		fmt.Println(`{"version":"0.49.6","build":"dev"}`)
 		return 0
+	case c.args[0] == "version" && c.is(orderFirst):
+		return c.answer(map[string]any{"version": "1.0.3", "build": "stand-in"})
+	case c.flags["include-comments"] != nil && c.is(orderFirst):
+		fmt.Fprintln(os.Stderr, "Error: unknown flag: --include-comments")
+		return 1
 	case c.args[0] == "version":
 		return c.answer(map[string]any{"version": "1.0.5", "build": "stand-in"})
 	case c.is(orderDeaf), c.is(orderHang):
@@ -260,6 +266,9 @@ func (c *cli) show() int {
 			issue["dependencies"] = depends
 		}
 		issue["dependent_count"] = 0
+		if c.flags["include-comments"] == nil && !c.is(orderFirst) {
+			delete(issue, "comments")
+		}
 		list = append(list, issue)
 	}
 	if list == nil && !c.is(orderForget) {

@@ -64,16 +64,7 @@ type shown struct {
 // answer accounts for each of them: one that is there, or one that bd says is
 // not.
 func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]shown, error) {
-	args := []string{"show", "--json"}
-	b.spaceMu.Lock()
-	if !counted.isAfter(b.version) {
-		args = append(args, "--include-comments")
-	}
-	b.spaceMu.Unlock()
-	for _, id := range ids {
-		args = append(args, "--id="+id)
-	}
-	a, err := b.call(ctx, sp.dir, args...)
+	a, err := b.call(ctx, sp.dir, b.toShow(ids)...)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +97,20 @@ func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]show
 		}
 	}
 	return found, nil
+}
+
+// toShow returns the arguments that have bd show all of some issues.
+func (b *BD) toShow(ids []string) []string {
+	b.spaceMu.Lock()
+	defer b.spaceMu.Unlock()
+	args := []string{"show", "--json"}
+	if !counted.isAfter(b.version) {
+		args = append(args, "--include-comments")
+	}
+	for _, id := range ids {
+		args = append(args, "--id="+id)
+	}
+	return args
 }
 
 // accountsFor reports whether an answer that does not have an issue says so: in

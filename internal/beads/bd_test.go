@@ -258,17 +258,27 @@ func TestBD_PaceIsKept(t *testing.T) {
 	}
 }
 
+// TestBD_IDsThatMatchByAPartAreNotTaken holds that neither one other issue nor
+// several in the place of one that does not exist keep it from being made.
 func TestBD_IDsThatMatchByAPartAreNotTaken(t *testing.T) {
 	d := openDesk(t)
 	d.ensure(t, "ht-1")
 	d.write(t)
-	d.edit(t, "acme", "zz-951", beads.Edit{Action: "created", Value: "a person's own"})
-	before := d.seen(t, "acme")["zz-951"]
-	d.ensure(t, "ht-5")
+	others := []string{"zz-951", "zz-837", "zz-873"}
+	for _, id := range others {
+		d.edit(t, "acme", id, beads.Edit{Action: "created", Value: "a person's own"})
+	}
+	before := d.seen(t, "acme")
+	d.ensure(t, "ht-5", "ht-7")
 	d.write(t)
 	seen := d.seen(t, "acme")
-	if seen["ht-5"].Title == "" || seen["zz-951"].Title != before.Title {
-		t.Errorf("got %q and %q", seen["ht-5"].Title, seen["zz-951"].Title)
+	for _, id := range others {
+		if seen[id].Title != before[id].Title {
+			t.Errorf("%s: got %q", id, seen[id].Title)
+		}
+	}
+	if seen["ht-5"].Title == "" || seen["ht-7"].Title == "" {
+		t.Errorf("got %q and %q", seen["ht-5"].Title, seen["ht-7"].Title)
 	}
 }
 

@@ -120,9 +120,14 @@ func (a answer) accountsFor(id string, others []string) bool {
 	return a.denies(id) || slices.ContainsFunc(others, func(o string) bool { return strings.Contains(o, digits) })
 }
 
-// denies reports whether bd said that there is no issue with this id.
+// denies reports whether bd said that there is no issue with this id. That it is
+// ambiguous says so too: only what does not exist is looked for by a part of it.
 func (a answer) denies(id string) bool {
+	ambiguous := fmt.Appendf(nil, "ambiguous ID %q", id)
 	for text := range bytes.Lines(a.stderr) {
+		if bytes.Contains(text, ambiguous) {
+			return true
+		}
 		if bytes.Contains(text, []byte(id)) && (bytes.Contains(text, []byte("no issue found")) || bytes.Contains(text, []byte("not found"))) {
 			return true
 		}

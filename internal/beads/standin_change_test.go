@@ -42,7 +42,7 @@ func (c *cli) apply() (any, error) {
 	case "comments":
 		return c.comment()
 	case "delete":
-		id, err := c.issue(c.args[1])
+		id, err := c.resolve(c.args[1])
 		delete(c.state, id)
 		for _, other := range c.state {
 			other["dependencies"] = slices.DeleteFunc(anyList(other["dependencies"]), func(d any) bool {
@@ -56,13 +56,6 @@ func (c *cli) apply() (any, error) {
 }
 
 func anyList(v any) []any { list, _ := v.([]any); return list }
-
-func (c *cli) issue(id string) (string, error) {
-	if found := c.resolve(id); found != "" {
-		return found, nil
-	}
-	return "", fmt.Errorf("no issue found matching %q", id)
-}
 
 // importFile writes over what is there, as the real one does: all of an issue but
 // labels and comments.
@@ -169,7 +162,7 @@ func split(text string) (words []string) {
 }
 
 func (c *cli) update() (any, error) {
-	id, err := c.issue(c.args[1])
+	id, err := c.resolve(c.args[1])
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +200,7 @@ func asAny(list []string) (out []any) {
 }
 
 func (c *cli) comment() (any, error) {
-	id, err := c.issue(c.args[2])
+	id, err := c.resolve(c.args[2])
 	if err != nil {
 		return nil, err
 	}

@@ -230,17 +230,24 @@ func (c *cli) answer(v any) int {
 }
 
 // resolve finds an issue by its id or by a part of that.
-func (c *cli) resolve(id string) string {
+func (c *cli) resolve(id string) (string, error) {
 	if _, ok := c.state[id]; ok && !c.is(orderSubstr) {
-		return id
+		return id, nil
 	}
 	_, digits, _ := strings.Cut(id, "-")
+	var matches []string
 	for _, other := range slices.Sorted(maps.Keys(c.state)) {
 		if strings.Contains(other, digits) && (other != id || !c.is(orderSubstr)) {
-			return other
+			matches = append(matches, other)
 		}
 	}
-	return ""
+	switch len(matches) {
+	case 0:
+		return "", fmt.Errorf("no issue found matching %q", id)
+	case 1:
+		return matches[0], nil
+	}
+	return "", fmt.Errorf("ambiguous ID %q matches %d issues: %v\nUse more characters to disambiguate", id, len(matches), matches)
 }
 
 func (c *cli) show() int {
@@ -249,9 +256,9 @@ func (c *cli) show() int {
 		if c.is(orderForget) {
 			continue
 		}
-		found := c.resolve(id)
-		if found == "" {
-			fmt.Fprintf(os.Stderr, "Error fetching %s: no issue found matching %q\n", id, id)
+		found, err := c.resolve(id)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "Error fetching %s: %v\n", id, err)
 			continue
 		}
 		issue := maps.Clone(c.state[found])

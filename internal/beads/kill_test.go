@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -155,6 +157,62 @@ func TestBD_StoppedAtRandomPoints(t *testing.T) {
 	}
 	l.write(t)
 	m.check(t, l)
+}
+
+// hungVariable names the folder in which a process of this test waits for a bd
+// that hangs.
+const hungVariable = "HOOKTRAIL_TEST_HUNG"
+
+// TestBD_EndsWithTheTracker kills a process that waits for bd: what bd would do
+// later comes on top of what the next process did meanwhile.
+func TestBD_EndsWithTheTracker(t *testing.T) {
+	if dir := os.Getenv(hungVariable); dir != "" {
+		_ = openStandIn(t, dir).backend.Export(t.Context())
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a child with its parent")
+	}
+	dir := t.TempDir()
+	l := openStandIn(t, dir)
+	w := l.backend.Workspace("acme")
+	if err := w.Ensure(t.Context(), task("ht-1")); err != nil {
+		t.Fatal(err)
+	}
+	l.write(t)
+	if err := errors.Join(w.Ensure(t.Context(), task("ht-2")), l.backend.Flush(t.Context()),
+		os.WriteFile(filepath.Join(dir, "orders"), []byte(orderHang), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	l.close(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBD_EndsWithTheTracker$")
+	cmd.Env = append(os.Environ(), hungVariable+"="+dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	self := filepath.Join(dir, "workspaces", "acme", ".beads", "self")
+	awaitFile(t, self)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	checkNoChild(t, self)
+}
+
+// awaitFile waits until a file has something in it.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	for tick := time.Tick(10 * time.Millisecond); ; {
+		if data, err := os.ReadFile(path); err == nil && len(data) > 0 {
+			return
+		}
+		select {
+		case <-tick:
+		case <-deadline:
+			t.Fatalf("%s is not there", filepath.Base(path))
+		}
+	}
 }
 
 // killedVariable names the folder that a process of this test works in until it

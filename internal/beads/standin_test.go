@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -109,6 +110,7 @@ func (c *cli) run() int {
 	case c.args[0] == "version":
 		return c.answer(map[string]any{"version": "1.0.5", "build": "stand-in"})
 	case c.is(orderDeaf), c.is(orderHang):
+		_ = os.WriteFile(filepath.Join(c.dir, "self"), []byte(strconv.Itoa(os.Getpid())), 0o600)
 		if c.is(orderDeaf) {
 			ignoreTerm()
 			startChild(c.dir)

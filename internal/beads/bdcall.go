@@ -107,7 +107,8 @@ func (b *BD) environment(dir string) []string {
 			env = append(env, v)
 		}
 	}
-	env = append(env, "BD_JSON_ENVELOPE=1", "BD_DISABLE_METRICS=1", "DO_NOT_TRACK=1", "BD_NON_INTERACTIVE=1",
+	env = append(env, "BD_JSON_ENVELOPE=1", "BD_NON_INTERACTIVE=1",
+		"BD_DISABLE_METRICS=1", "DO_NOT_TRACK=1", "DOLT_METRICS_DISABLED=1", "DOLT_DISABLE_EVENT_FLUSH=1",
 		"BD_NO_PAGER=1", "NO_COLOR=1", "BEADS_ACTOR="+actor, "BD_ACTOR="+actor,
 		"BEADS_DIR="+filepath.Join(dir, ".beads"), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 	return append(env, b.opts.Env...)

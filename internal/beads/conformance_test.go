@@ -228,7 +228,7 @@ func lifeOf(b *beads.BD, dir, path string, env ...string) life {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, args...)
 		cmd.Dir = filepath.Join(dir, "workspaces", tenant)
-		cmd.Env = append(append(os.Environ(), env...), "BD_JSON_ENVELOPE=1", "BD_DISABLE_METRICS=1", "BEADS_DIR="+filepath.Join(cmd.Dir, ".beads"))
+		cmd.Env = append(append(os.Environ(), env...), "BD_JSON_ENVELOPE=1", "DOLT_METRICS_DISABLED=1", "BEADS_DIR="+filepath.Join(cmd.Dir, ".beads"))
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("bd %s: %v", strings.Join(args, " "), err)

@@ -1,6 +1,7 @@
 package deferral
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -91,7 +92,7 @@ func stem(w string) string {
 func appendItem(items []string, item string) []string {
 	item = trimItem(Clean(item, maxItem))
 	key := Key(item)
-	if len(items) >= maxItems || key == "" || utf8.RuneCountInString(item) < 3 || Nothing(item) {
+	if len(items) >= maxItems || key == "" || utf8.RuneCountInString(item) < 3 || Nothing(item) || isTally(item) {
 		return items
 	}
 	if slices.ContainsFunc(items, func(other string) bool { return Key(other) == key }) {
@@ -99,6 +100,12 @@ func appendItem(items []string, item string) []string {
 	}
 	return append(items, item)
 }
+
+// isTally reports whether item is of a report's numbers alone, some with their names:
+// "Skipped: 0, flaky: 2".
+func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
+
+var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)*$`)
 
 // trimItem cuts what stands around a title: signs, and brackets that are open.
 func trimItem(item string) string {

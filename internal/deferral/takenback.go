@@ -9,7 +9,7 @@ import (
 // are no work.
 func (c cue) takenBack(words []word, s span) bool {
 	before := words[:s.start]
-	if denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {
+	if c.denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {
 		return true
 	}
 	if !c.first && slices.ContainsFunc(before[lastAnd(before):], func(w word) bool { return sets["gone"][w.text] && !w.glued }) {
@@ -34,10 +34,14 @@ func isScope(words []word) bool {
 	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
 }
 
-// denied reports whether words deny what follows them.
-func denied(words []word) bool {
+// denied reports whether words deny the cue that follows them. What is put off may
+// lack something: "the reports without a trace were left for later".
+func (c cue) denied(words []word) bool {
 	for i, w := range words {
-		if denials[w.text] && (i+1 == len(words) || words[i+1].text != "only") {
+		switch {
+		case !denials[w.text], i+1 < len(words) && words[i+1].text == "only":
+		case w.text == "without" && c.take == subject && i > 0 && i+1 < len(words):
+		default:
 			return true
 		}
 	}

@@ -48,6 +48,8 @@ var floors = map[string]int{
 	"internal/keep":          3,
 	"internal/tiles":         3,
 	"internal/beads":         3,
+	"internal/issuedb":       3,
+	"internal/whatif":        4,
 	"internal/hookcall":      4,
 
 	"internal/ingest/claude":     3,

@@ -10,6 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -143,23 +144,23 @@ type dueTimer struct {
 // ids begin with prefix.
 func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {
 	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		err := each(conn, func(stmt *sqlite.Stmt) error {
-			at, id := stmt.ColumnText(1)[:len(sorting)], stmt.ColumnText(1)[len(sorting):]
+		err := issuedb.Each(conn, func(stmt *sqlite.Stmt) error {
+			at, id := stmt.ColumnText(1)[:len(issuedb.Sorting)], stmt.ColumnText(1)[len(issuedb.Sorting):]
 			d := dueTimer{Timer: issues.Timer{Tenant: stmt.ColumnText(0), ID: id}}
 			var err error
-			d.At, err = time.Parse(sorting, at)
+			d.At, err = time.Parse(issuedb.Sorting, at)
 			list = append(list, d)
 			return err
 		}, "SELECT tenant, max(at || id) FROM timer WHERE at <= ? AND substr(id, 1, ?) = ? GROUP BY tenant ORDER BY tenant",
-			sortable(at), len(prefix), prefix)
+			issuedb.Sortable(at), len(prefix), prefix)
 		for i, d := range list {
 			if err != nil {
 				return err
 			}
 			var last string
-			err = each(conn, func(stmt *sqlite.Stmt) error { last = stmt.ColumnText(0); return nil },
+			err = issuedb.Each(conn, func(stmt *sqlite.Stmt) error { last = stmt.ColumnText(0); return nil },
 				"SELECT event FROM decision WHERE tenant = ? ORDER BY seq DESC LIMIT 1", d.Tenant)
-			list[i].id = events.DeriveID(string(events.ClockTicked), d.Tenant, d.ID, sortable(d.At), last)
+			list[i].id = events.DeriveID(string(events.ClockTicked), d.Tenant, d.ID, issuedb.Sortable(d.At), last)
 		}
 		return err
 	})

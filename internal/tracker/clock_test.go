@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -54,7 +55,7 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 		began := time.Now()
 		set := func(tenant, id string, in time.Duration) {
 			err := db.Tx(t.Context(), func(conn *sqlite.Conn) error {
-				return run(conn, "INSERT INTO timer (tenant, id, at) VALUES (?, ?, ?)", tenant, id, sortable(began.Add(in)))
+				return issuedb.Run(conn, "INSERT INTO timer (tenant, id, at) VALUES (?, ?, ?)", tenant, id, issuedb.Sortable(began.Add(in)))
 			})
 			if err != nil {
 				t.Fatal(err)

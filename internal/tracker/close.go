@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -96,7 +97,7 @@ Secrets and personal data in the reason are redacted, as everywhere.`,
 // check refuses what would not be kept whole.
 func (c closing) check() error {
 	switch {
-	case oneLine(c.reason) == "":
+	case cli.OneLine(c.reason) == "":
 		return cli.Usage("say why: --reason")
 	case utf8.RuneCountInString(c.reason) > mostReason:
 		return cli.Usage("--reason: %d characters, want %d at most", utf8.RuneCountInString(c.reason), mostReason)
@@ -114,7 +115,7 @@ func (c closing) close(ctx context.Context, dataDir, tenant, id string) (Closing
 		return Closing{}, err
 	}
 	if issue.Status == issues.Closed {
-		return Closing{}, fmt.Errorf("issue %s is closed already, since %s: %s", id, clock(issue.Closed), oneLine(issue.Reason))
+		return Closing{}, fmt.Errorf("issue %s is closed already, since %s: %s", id, cli.Time(issue.Closed), cli.OneLine(issue.Reason))
 	}
 	done := Closing{Issue: id, Tenant: tenant, Action: editClosed, By: c.by, Reason: c.reason, Status: issue.Status}
 	if c.notPlanned {
@@ -147,8 +148,8 @@ func (d *Closing) await(ctx context.Context, dataDir string, e events.Event, mos
 	tick := time.NewTicker(closePoll)
 	defer tick.Stop()
 	for {
-		err := read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {
-			d.Taken, err = exists(conn, "SELECT 1 FROM decision WHERE tenant = ? AND event = ? AND source = ? AND record IS NOT NULL",
+		err := issuedb.Read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {
+			d.Taken, err = issuedb.Exists(conn, "SELECT 1 FROM decision WHERE tenant = ? AND event = ? AND source = ? AND record IS NOT NULL",
 				e.Tenant, e.ID, e.Source)
 			return err
 		})
@@ -177,16 +178,16 @@ func (d Closing) String() string {
 	switch {
 	case !d.Taken:
 		return fmt.Sprintf("%s will be %s: %s (by %s)\n  no tracker runs on this data directory; the next tracker serve takes it in, event %s",
-			d.Issue, how, oneLine(d.Reason), oneLine(d.By), d.Event)
+			d.Issue, how, cli.OneLine(d.Reason), cli.OneLine(d.By), d.Event)
 	case d.Status != issues.Closed:
 		return fmt.Sprintf("%s is %s, not %s: tracker why %s tells", d.Issue, d.Status, how, d.Event)
 	}
-	return fmt.Sprintf("%s %s: %s (by %s)", how, d.Issue, oneLine(d.Reason), oneLine(d.By))
+	return fmt.Sprintf("%s %s: %s (by %s)", how, d.Issue, cli.OneLine(d.Reason), cli.OneLine(d.By))
 }
 
 // isRunning reports whether a process has the tracker's files.
 func isRunning(dataDir string) (bool, error) {
-	lock, err := filelock.Try(File(dataDir) + ".lock")
+	lock, err := filelock.Try(issuedb.File(dataDir) + ".lock")
 	if errors.Is(err, filelock.ErrHeld) {
 		return true, nil
 	}

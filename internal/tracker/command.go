@@ -10,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/whatif"
 )
 
 // Command returns the tracker command.
@@ -17,7 +18,7 @@ func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("tracker", "Keep issues for the work that outlives a run, and say why",
 		serveCommand(shared), listCommand(shared), showCommand(shared), whyCommand(shared),
-		whatifCommand(shared), closeCommand(shared), rebuildCommand(shared))
+		whatif.Command(shared, dial(shared)), closeCommand(shared), rebuildCommand(shared))
 	shared.Register(cmd)
 	return cmd
 }

@@ -57,7 +57,7 @@ func listCommand(shared *cli.Shared) *cobra.Command {
 				if shared.Tenant == "" && len(list) == 0 {
 					others = elsewhere(cmd.Context(), shared.DataDir)
 				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s%s\n", cell(shared.TenantOrDefault()), f.told(), others)
+				fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s%s\n", cli.Cell(shared.TenantOrDefault()), f.told(), others)
 				return nil
 			}
 			return printList(cmd, kept)
@@ -125,24 +125,7 @@ func printList(cmd *cobra.Command, list []Issue) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tKIND\tUPDATED\tEVENTS\tTITLE")
 	for _, i := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, i.Status, i.Kind, clock(i.Updated), i.Occurrences, cell(i.Title))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, i.Status, i.Kind, cli.Time(i.Updated), i.Occurrences, cli.Cell(i.Title))
 	}
 	return w.Flush()
 }
-
-// mostCell is how many characters of a text stand in a table.
-const mostCell = 80
-
-// cell returns s for a table: short, on one line, and nothing that a terminal
-// obeys.
-func cell(s string) string {
-	s = oneLine(s)
-	if runes := []rune(s); len(runes) > mostCell {
-		s = string(runes[:mostCell-1]) + "…"
-	}
-	return cli.Printable(s)
-}
-
-// oneLine keeps a text, which may have any character, from making lines of its
-// own.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -5,7 +5,8 @@
 //
 //  1. Fold. A batch of events is folded by package issues; the new state, the
 //     decisions, their effects and the position in the stream are committed in
-//     one transaction of tracker/tracker.db.
+//     one transaction of tracker/tracker.db, whose tables are those of package
+//     issuedb.
 //  2. Settle. Effects that are not settled yet are applied to the backend, in
 //     order, and then marked. What a crash makes happen twice changes nothing
 //     the second time.
@@ -19,5 +20,7 @@
 // lost, and [Options.Progress] says why it waits.
 //
 // [Command] has serve, and commands that only read the files: they work while
-// serve runs, and while it does not.
+// serve runs, and while it does not. What another configuration would make of a
+// history is asked of package whatif, which knows the tracker's file and nothing of
+// its stages.
 package tracker

@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -91,7 +92,7 @@ func (e *editor) drain(ctx context.Context) error {
 func (e *editor) poll(ctx context.Context) error {
 	var tenants []string
 	err := e.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return each(conn, func(stmt *sqlite.Stmt) error {
+		return issuedb.Each(conn, func(stmt *sqlite.Stmt) error {
 			tenants = append(tenants, stmt.ColumnText(0))
 			return nil
 		}, "SELECT DISTINCT tenant FROM record WHERE kind = 'issue' ORDER BY tenant")

@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -124,7 +125,7 @@ func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 	s.stage("flushed")
 	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, p := range done {
-			if err := run(conn, "UPDATE effect SET settled = 1, outcome = ? WHERE seq = ?", p.outcome, p.seq); err != nil {
+			if err := issuedb.Run(conn, "UPDATE effect SET settled = 1, outcome = ? WHERE seq = ?", p.outcome, p.seq); err != nil {
 				return err
 			}
 		}
@@ -145,7 +146,7 @@ func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 
 func (s *settler) unsettled(ctx context.Context, after int64) (pending []pendingEffect, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return each(conn, func(stmt *sqlite.Stmt) error {
+		return issuedb.Each(conn, func(stmt *sqlite.Stmt) error {
 			p := pendingEffect{seq: stmt.ColumnInt64(0), tenant: stmt.ColumnText(1)}
 			if err := json.Unmarshal([]byte(stmt.ColumnText(2)), &p.effect); err != nil {
 				return fmt.Errorf("decode effect %d: %w", p.seq, err)
@@ -212,7 +213,7 @@ func labels(i issues.Issue) []string { return []string{author, string(i.Kind)} }
 func (s *settler) publish(ctx context.Context) (int, error) {
 	var pending []issues.Decision
 	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return record(conn, func(d issues.Decision) { pending = append(pending, d) },
+		return issuedb.Records(conn, func(d issues.Decision) error { pending = append(pending, d); return nil },
 			"SELECT record FROM decision WHERE published = 0 AND record IS NOT NULL ORDER BY seq LIMIT ?", roundSize)
 	})
 	if err != nil || len(pending) == 0 {
@@ -233,7 +234,7 @@ func (s *settler) publish(ctx context.Context) (int, error) {
 	s.stage("published")
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, d := range pending {
-			if err := run(conn, "UPDATE decision SET published = 1 WHERE id = ?", d.ID()); err != nil {
+			if err := issuedb.Run(conn, "UPDATE decision SET published = 1 WHERE id = ?", d.ID()); err != nil {
 				return err
 			}
 		}

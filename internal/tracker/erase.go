@@ -10,13 +10,11 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-// erasedText stands in the place of a text that was erased.
-const erasedText = "erased"
 
 // Issues quote what events say. When the ledger's key orders that events are
 // erased or pruned, what was decided on them loses its texts, and so do the issues
@@ -39,8 +37,7 @@ func (b *batch) obey(e events.Event) error {
 	if err := b.save(); err != nil {
 		return err
 	}
-	b.begin()
-	upto, err := number(b.conn, "SELECT coalesce(max(seq), 0) FROM decision")
+	upto, err := issuedb.Number(b.conn, "SELECT coalesce(max(seq), 0) FROM decision")
 	if err != nil {
 		return err
 	}
@@ -55,7 +52,7 @@ func (b *batch) obey(e events.Event) error {
 		b.unchecked = true
 		return b.keep(e.Tenant, e.ID, d.Order, "unchecked", upto)
 	}
-	next, err := number(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
+	next, err := issuedb.Number(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
 	if err != nil {
 		return err
 	}
@@ -73,7 +70,7 @@ func (b *batch) check(tenant, signed string, upto int64, known note.Verifiers) (
 	if err != nil || o.Tenant != tenant {
 		return false, nil //nolint:nilerr // anybody may publish what somebody else signed
 	}
-	if had, err := exists(b.conn, "SELECT 1 FROM demand WHERE tenant = ? AND id = ?", tenant, o.ID); had || err != nil {
+	if had, err := issuedb.Exists(b.conn, "SELECT 1 FROM demand WHERE tenant = ? AND id = ?", tenant, o.ID); had || err != nil {
 		return true, err
 	}
 	state, kept := "done", ""
@@ -85,7 +82,7 @@ func (b *batch) check(tenant, signed string, upto int64, known note.Verifiers) (
 		}
 		state, kept = "hold", string(text)
 	case events.AuditLift:
-		if err := run(b.conn, "UPDATE demand SET state = 'done', note = '' WHERE tenant = ? AND id = ? AND state = 'hold'", tenant, o.Hold); err != nil {
+		if err := issuedb.Run(b.conn, "UPDATE demand SET state = 'done', note = '' WHERE tenant = ? AND id = ? AND state = 'hold'", tenant, o.Hold); err != nil {
 			return true, err
 		}
 	case events.AuditErase, events.AuditPrune:
@@ -93,7 +90,7 @@ func (b *batch) check(tenant, signed string, upto int64, known note.Verifiers) (
 			return true, fmt.Errorf("order %s: %w", o.ID, err)
 		}
 	}
-	return true, run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, kept)
+	return true, issuedb.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, kept)
 }
 
 // checkKept takes in the orders that no key was there for, as far as one is now.
@@ -103,7 +100,7 @@ func (b *batch) checkKept() error {
 		upto, seq          int64
 	}
 	var list []kept
-	err := each(b.conn, func(stmt *sqlite.Stmt) error {
+	err := issuedb.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		list = append(list, kept{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2), stmt.ColumnInt64(3), stmt.ColumnInt64(4)})
 		return nil
 	}, "SELECT tenant, id, note, upto, seq FROM demand WHERE state = 'unchecked' ORDER BY seq")
@@ -124,7 +121,7 @@ func (b *batch) checkKept() error {
 		}
 		var counts bool
 		if counts, err = b.check(k.tenant, k.signed, k.upto, keys.At(k.seq)); err == nil && counts {
-			err = run(b.conn, "DELETE FROM demand WHERE tenant = ? AND id = ?", k.tenant, k.id)
+			err = issuedb.Run(b.conn, "DELETE FROM demand WHERE tenant = ? AND id = ?", k.tenant, k.id)
 		}
 	}
 	return err
@@ -193,13 +190,13 @@ func (b *batch) erase(o order) error {
 }
 
 func (b *batch) targets(o order) (list []target, err error) {
-	err = each(b.conn, func(stmt *sqlite.Stmt) error {
+	err = issuedb.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		t := target{
 			seq: stmt.ColumnInt64(0), event: stmt.ColumnText(1), source: stmt.ColumnText(2), kind: stmt.ColumnText(3),
 			run: stmt.ColumnText(4), user: stmt.ColumnText(5), stored: time.Unix(0, stmt.ColumnInt64(7)),
 		}
 		var err error
-		if t.time, err = time.Parse(sorting, stmt.ColumnText(6)); err != nil {
+		if t.time, err = time.Parse(issuedb.Sorting, stmt.ColumnText(6)); err != nil {
 			return fmt.Errorf("time of decision %d: %w", t.seq, err)
 		}
 		if text := stmt.ColumnText(8); text != "" {
@@ -222,7 +219,7 @@ func (b *batch) targets(o order) (list []target, err error) {
 
 // holds returns what the holds in force keep.
 func (b *batch) holds(tenant string) (list []ledger.OrderSelection, err error) {
-	err = each(b.conn, func(stmt *sqlite.Stmt) error {
+	err = issuedb.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		var s ledger.OrderSelection
 		err := json.Unmarshal([]byte(stmt.ColumnText(0)), &s)
 		list = append(list, s)

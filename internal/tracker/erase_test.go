@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -119,7 +120,7 @@ func TestErase_TextsAreNowhere(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, i := range list {
-					if (i.Title == erasedText) != (i.Run == "r1") {
+					if (i.Title == issuedb.Erased) != (i.Run == "r1") {
 						t.Errorf("issue %s of %s is called %q", i.ID, i.Run, i.Title)
 					}
 				}

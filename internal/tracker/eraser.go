@@ -6,6 +6,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
@@ -24,14 +25,14 @@ type eraser struct {
 func (e *eraser) event(t target) error {
 	e.events = append(e.events, t.event)
 	e.runs[t.run] = true
-	if err := run(e.conn, "UPDATE decision SET user = '', erased = 1 WHERE seq = ?", t.seq); err != nil {
+	if err := issuedb.Run(e.conn, "UPDATE decision SET user = '', erased = 1 WHERE seq = ?", t.seq); err != nil {
 		return err
 	}
 	if t.record == nil {
 		return nil
 	}
-	eraseReasons(t.record)
-	if err := save(e.conn, t.record, "UPDATE decision SET record = ?2 WHERE seq = ?1", t.seq); err != nil {
+	issuedb.EraseReasons(t.record)
+	if err := issuedb.Save(e.conn, t.record, "UPDATE decision SET record = ?2 WHERE seq = ?1", t.seq); err != nil {
 		return err
 	}
 	for _, id := range t.record.Issues {
@@ -49,13 +50,12 @@ func (e *eraser) issue(seq int64, id string) error {
 		return nil
 	}
 	e.issues[id] = true
-	var issue issues.Issue
-	err := one(e.conn, &issue, "SELECT record FROM record WHERE tenant = ? AND kind = ? AND id = ?", e.tenant, issues.IssueKind, id)
+	issue, err := issuedb.Find(e.conn, e.tenant, id)
 	if err != nil || issue.ID == "" {
 		return err
 	}
 	effects := make(map[int64]issues.Effect)
-	err = each(e.conn, func(stmt *sqlite.Stmt) error {
+	err = issuedb.Each(e.conn, func(stmt *sqlite.Stmt) error {
 		var f issues.Effect
 		if err := json.Unmarshal([]byte(stmt.ColumnText(1)), &f); err != nil {
 			return err
@@ -67,21 +67,21 @@ func (e *eraser) issue(seq int64, id string) error {
 		if err != nil {
 			return err
 		}
-		eraseEffect(&f)
-		err = save(e.conn, f, "UPDATE effect SET outcome = '', record = ?2 WHERE seq = ?1", seq)
+		issuedb.EraseEffect(&f)
+		err = issuedb.Save(e.conn, f, "UPDATE effect SET outcome = '', record = ?2 WHERE seq = ?1", seq)
 	}
 	if err != nil {
 		return err
 	}
-	return save(e.conn, issues.Effect{Op: issues.OpErase, ID: id, At: issue.Updated, Text: erasedText},
+	return issuedb.Save(e.conn, issues.Effect{Op: issues.OpErase, ID: id, At: issue.Updated, Text: issuedb.Erased},
 		"INSERT INTO effect (decision, tenant, issue, record) VALUES (?, ?, ?, ?)", seq, e.tenant, id)
 }
 
 // records takes the texts out of the records of the state.
 func (e *eraser) records() error {
-	scope := issues.Erasure{Run: e.run, Events: e.events, Runs: e.runs, Issues: e.issues, Text: erasedText}
+	scope := issues.Erasure{Run: e.run, Events: e.events, Runs: e.runs, Issues: e.issues, Text: issuedb.Erased}
 	var changes issues.Changes
-	err := each(e.conn, func(stmt *sqlite.Stmt) error {
+	err := issuedb.Each(e.conn, func(stmt *sqlite.Stmt) error {
 		key := issues.Key{Tenant: e.tenant, Kind: stmt.ColumnText(0), ID: stmt.ColumnText(1)}
 		data, changed, err := scope.Record(key, []byte(stmt.ColumnText(2)))
 		if changed {
@@ -92,29 +92,5 @@ func (e *eraser) records() error {
 	if err != nil {
 		return err
 	}
-	return saveChanges(e.conn, changes)
-}
-
-// eraseReasons takes the texts out of a decision.
-func eraseReasons(d *issues.Decision) { d.Reason, d.Flip = erasedText, "" }
-
-// eraseEffect takes the texts out of an effect.
-func eraseEffect(f *issues.Effect) {
-	if f.Issue != nil {
-		made := *f.Issue
-		eraseTexts(&made)
-		f.Issue = &made
-	}
-	f.Reason, f.Text = erasedIf(f.Reason), erasedIf(f.Text)
-}
-
-func eraseTexts(i *issues.Issue) {
-	i.Title, i.Description, i.Reason = erasedText, "", erasedIf(i.Reason)
-}
-
-func erasedIf(text string) string {
-	if text == "" {
-		return ""
-	}
-	return erasedText
+	return issuedb.SaveChanges(e.conn, changes)
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 )
 
@@ -49,7 +50,7 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 		return nil, err //nolint:nilnil // no key is no error
 	}
 	var orders []ledger.KeyOrder
-	err = each(b.conn, func(stmt *sqlite.Stmt) error {
+	err = issuedb.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		orders = append(orders, ledger.KeyOrder{Leaf: stmt.ColumnInt64(0), Signed: stmt.ColumnText(1)})
 		return nil
 	}, "SELECT seq, note FROM demand WHERE tenant = ? AND state = 'key' ORDER BY seq", tenant)
@@ -77,13 +78,13 @@ func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
 
 // keep keeps an order as it came.
 func (b *batch) keep(tenant, event, signed, state string, upto int64) error {
-	return run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)",
+	return issuedb.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)",
 		tenant, "event "+event, state, upto, signed)
 }
 
 // refuse keeps an order that no key which counts has signed.
 func (b *batch) refuse(tenant, event, signed string, upto int64) error {
-	n, err := number(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
+	n, err := issuedb.Number(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
 	if err != nil || n >= maxRefused {
 		return err
 	}

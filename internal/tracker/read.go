@@ -10,8 +10,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
-	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
 // ErrNotFound is returned for an issue that the tracker does not have.
@@ -44,8 +44,8 @@ type Issue struct {
 // no tracker was.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
-	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
-		return eachIssue(conn, tenant, byMaking, func(i issues.Issue) error {
+	err := issuedb.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
+		return issuedb.EachIssue(conn, tenant, issuedb.ByMaking, func(i issues.Issue) error {
 			list = append(list, printed(i))
 			return nil
 		})
@@ -58,7 +58,7 @@ func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 
 // find returns an issue of tenant, or wraps [ErrNotFound].
 func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err error) {
-	err = read(ctx, dataDir, func(conn *sqlite.Conn) error {
+	err = issuedb.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		issue, err = issueOf(conn, tenant, id)
 		return err
 	})
@@ -70,8 +70,7 @@ func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err err
 
 // issueOf returns an issue, the zero Issue if there is none.
 func issueOf(conn *sqlite.Conn, tenant, id string) (Issue, error) {
-	var found issues.Issue
-	err := one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
+	found, err := issuedb.Find(conn, tenant, id)
 	if err != nil || found.ID == "" {
 		return Issue{}, err
 	}
@@ -100,9 +99,4 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-// read runs fn on a snapshot of the tracker's database.
-func read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
-	return projection.Read(ctx, File(dataDir), schema, fn)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
@@ -72,12 +73,10 @@ func (r *reader) progress(p consume.Progress) {
 func (r *reader) current() bool { return r.settler.caught.Load() && r.lag.Load() == 0 }
 
 func (r *reader) batch(conn *sqlite.Conn) *batch {
-	b := &batch{
-		conn: conn, config: r.opts.Config, marks: r.marks, tenants: make(map[string]bool),
+	return &batch{
+		conn: conn, marks: r.marks, state: issuedb.NewFold(conn, r.opts.Config), tenants: make(map[string]bool),
 		orderKey: r.opts.orderKey, keyOrders: r.opts.keyOrders,
 	}
-	b.begin()
-	return b
 }
 
 // checkKept carries out what was ordered while no key was there, if one is.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -50,7 +51,7 @@ func keptBy(s *issues.State) kept {
 		}
 	}
 	for _, t := range c.Set {
-		k[t.Tenant+"/timer/"+t.ID] = sortable(t.At)
+		k[t.Tenant+"/timer/"+t.ID] = issuedb.Sortable(t.At)
 	}
 	return k
 }
@@ -62,10 +63,10 @@ func keptIn(ctx context.Context, dataDir string) (kept, error) {
 		k[strings.Join([]string{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)}, "/")] = stmt.ColumnText(3)
 		return nil
 	}
-	err := read(ctx, dataDir, func(conn *sqlite.Conn) error {
+	err := issuedb.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		return errors.Join(
-			each(conn, add, "SELECT tenant, kind, id, record FROM record WHERE kind <> 'config'"),
-			each(conn, add, "SELECT tenant, 'timer', id, at FROM timer"))
+			issuedb.Each(conn, add, "SELECT tenant, kind, id, record FROM record WHERE kind <> 'config'"),
+			issuedb.Each(conn, add, "SELECT tenant, 'timer', id, at FROM timer"))
 	})
 	return k, err
 }

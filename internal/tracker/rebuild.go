@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
@@ -55,18 +56,18 @@ func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	}
 	opts.Options = opts.withDefaults()
 	opts.Drain = true
-	dir := filepath.Dir(File(opts.DataDir))
+	dir := filepath.Dir(issuedb.File(opts.DataDir))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
 	}
-	lock, err := filelock.Try(File(opts.DataDir) + ".lock")
+	lock, err := filelock.Try(issuedb.File(opts.DataDir) + ".lock")
 	if errors.Is(err, filelock.ErrHeld) {
 		return Rebuilt{}, errors.New("rebuild: a tracker is at work on this data directory: stop it first")
 	}
 	if err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
 	}
-	r := rebuilding{RebuildOptions: opts, old: File(opts.DataDir), fresh: filepath.Join(dir, "rebuild", filepath.Base(File("")))}
+	r := rebuilding{RebuildOptions: opts, old: issuedb.File(opts.DataDir), fresh: filepath.Join(dir, "rebuild", filepath.Base(issuedb.File("")))}
 	err = errors.Join(r.run(ctx), lock.Unlock())
 	if err == nil {
 		err = r.export(ctx)
@@ -120,7 +121,7 @@ func (r *rebuilding) run(ctx context.Context) (err error) {
 }
 
 func (r *rebuilding) begin(conn *sqlite.Conn) error {
-	return errors.Join(claim(conn, r.Tenant), keepConfig(conn, r.Config))
+	return errors.Join(claim(conn, r.Tenant), issuedb.KeepConfig(conn, r.Config))
 }
 
 // checkBeginning looks whether the stream has its first message.

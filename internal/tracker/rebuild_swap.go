@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/beads"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
@@ -41,23 +42,23 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 	// What was decided was published before, or would be under another configuration.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
-		return db.Tx(ctx, func(conn *sqlite.Conn) error { return run(conn, published) })
+		return db.Tx(ctx, func(conn *sqlite.Conn) error { return issuedb.Run(conn, published) })
 	}
 	return r.withOld(ctx, db, func(conn *sqlite.Conn) error {
 		tables, err := texts(conn, `SELECT n.name FROM main.sqlite_schema AS n JOIN old.sqlite_schema AS o ON o.name = n.name AND o.sql = n.sql
 			WHERE n.type = 'table' AND n.name GLOB 'bead*' ORDER BY n.name`)
 		for _, table := range tables {
 			if err == nil {
-				err = run(conn, "INSERT INTO main."+table+" SELECT * FROM old."+table)
+				err = issuedb.Run(conn, "INSERT INTO main."+table+" SELECT * FROM old."+table)
 			}
 		}
 		if err == nil {
-			err = run(conn, `UPDATE effect SET settled = 1, outcome = o.outcome FROM (
+			err = issuedb.Run(conn, `UPDATE effect SET settled = 1, outcome = o.outcome FROM (
 				SELECT issue, record, min(outcome) AS outcome FROM old.effect WHERE settled = 1 GROUP BY issue, record) AS o
 				WHERE effect.issue = o.issue AND effect.record = o.record`)
 		}
 		if err == nil {
-			err = run(conn, published+` AND EXISTS (SELECT 1 FROM old.decision AS o WHERE o.tenant = decision.tenant
+			err = issuedb.Run(conn, published+` AND EXISTS (SELECT 1 FROM old.decision AS o WHERE o.tenant = decision.tenant
 				AND o.event = decision.event AND o.source = decision.source AND o.published = 1)`)
 		}
 		if err != nil {
@@ -72,7 +73,7 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
-		n, err := number(conn, "SELECT count(*) FROM main.record WHERE kind = 'issue'")
+		n, err := issuedb.Number(conn, "SELECT count(*) FROM main.record WHERE kind = 'issue'")
 		r.done.Issues = int(n)
 		return err
 	}
@@ -95,7 +96,7 @@ func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 		if err != nil {
 			return err
 		}
-		r.done.Gone, err = number(conn, `SELECT count(*) FROM old.decision AS o WHERE o.stored <> 0 AND NOT EXISTS (
+		r.done.Gone, err = issuedb.Number(conn, `SELECT count(*) FROM old.decision AS o WHERE o.stored <> 0 AND NOT EXISTS (
 			SELECT 1 FROM main.decision AS n WHERE n.tenant = o.tenant AND n.event = o.event AND n.source = o.source)`)
 		return err
 	})
@@ -114,7 +115,7 @@ func (r *rebuilding) withOld(ctx context.Context, db *projection.DB, fn func(*sq
 // texts returns the first column of a query's rows.
 func texts(conn *sqlite.Conn, query string, args ...any) (list []string, err error) {
 	list = []string{}
-	err = each(conn, func(stmt *sqlite.Stmt) error {
+	err = issuedb.Each(conn, func(stmt *sqlite.Stmt) error {
 		list = append(list, stmt.ColumnText(0))
 		return nil
 	}, query, args...)
@@ -129,7 +130,7 @@ type movedIssue struct {
 
 // moved returns the issues of before about which something else was decided.
 func moved(conn *sqlite.Conn) (list []movedIssue, err error) {
-	err = each(conn, func(stmt *sqlite.Stmt) error {
+	err = issuedb.Each(conn, func(stmt *sqlite.Stmt) error {
 		m := movedIssue{tenant: stmt.ColumnText(0), id: stmt.ColumnText(1)}
 		if text := stmt.ColumnText(2); text != "" {
 			if err := json.Unmarshal([]byte(text), &m.now); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -66,13 +67,13 @@ func TestRebuild_MakesTheSameAndPublishesNothing(t *testing.T) {
 		{"Whole", func(*testing.T, *pipeline) {}, 0},
 		{"WithoutADatabase", func(t *testing.T, p *pipeline) {
 			t.Helper()
-			if err := os.RemoveAll(filepath.Dir(File(p.dataDir))); err != nil {
+			if err := os.RemoveAll(filepath.Dir(issuedb.File(p.dataDir))); err != nil {
 				t.Fatal(err)
 			}
 		}, -1},
 		{"DamagedDatabase", func(t *testing.T, p *pipeline) {
 			t.Helper()
-			if err := os.WriteFile(File(p.dataDir), []byte("no database"), 0o600); err != nil {
+			if err := os.WriteFile(issuedb.File(p.dataDir), []byte("no database"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}, -1},

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/projection"
@@ -278,7 +279,7 @@ func writeBeads(tb testing.TB, path string, all map[string]beads.Issue) {
 // openDB opens the tracker's database of a data directory.
 func openDB(tb testing.TB, dataDir string) *projection.DB {
 	tb.Helper()
-	db, err := projection.Open(tb.Context(), File(dataDir), schema, slog.New(slog.DiscardHandler))
+	db, err := projection.Open(tb.Context(), issuedb.File(dataDir), schema, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatal(err)
 	}

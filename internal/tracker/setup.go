@@ -7,7 +7,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/whatif"
 )
 
 // defaultSettle is how long a drain goes on while the backend takes nothing.
@@ -42,7 +44,7 @@ func (s *Setup) RegisterAs(cmd *cobra.Command, prefix string) {
 // Apply puts what the flags say into o.
 func (s *Setup) Apply(o *Options) error {
 	if s.config != "" {
-		c, err := loadConfig(s.config)
+		c, err := issuedb.LoadConfig(s.config)
 		if err != nil {
 			return err
 		}
@@ -71,16 +73,18 @@ func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *Options, do
 	if err := s.Apply(o); err != nil {
 		return err
 	}
-	return dial(cmd, shared, func(b *broker.Broker) error {
+	return dial(shared)(cmd, func(b *broker.Broker) error {
 		o.Broker = b
 		return do()
 	})
 }
 
-// dial calls do with a connection that has a tracker's rights.
-func dial(cmd *cobra.Command, shared *cli.Shared, do func(*broker.Broker) error) error {
-	return broker.Use(cmd.Context(), broker.Options{
-		DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: shared.Logger(cmd),
-		Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
-	}, do)
+// dial connects with a tracker's rights.
+func dial(shared *cli.Shared) whatif.Dial {
+	return func(cmd *cobra.Command, do func(*broker.Broker) error) error {
+		return broker.Use(cmd.Context(), broker.Options{
+			DataDir: shared.DataDir, URL: shared.NATSURL, Name: Name, Logger: shared.Logger(cmd),
+			Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.TrackerRole, Tenant: shared.Tenant,
+		}, do)
+	}
 }

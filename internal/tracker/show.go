@@ -2,7 +2,6 @@ package tracker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -56,24 +56,23 @@ type Refusal struct {
 // there is none.
 func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
 	d := Details{Events: []string{}, Transitions: []Transition{}, Edits: []PersonEdit{}}
-	err := read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {
+	err := issuedb.Read(ctx, dataDir, func(conn *sqlite.Conn) (err error) {
 		if d.Issue, err = issueOf(conn, tenant, id); err != nil || d.ID == "" {
 			return err
 		}
-		err = eachOccurrence(conn, tenant, id, func(event string) error {
+		err = issuedb.EachOccurrence(conn, tenant, id, func(event string) error {
 			d.Events = append(d.Events, event)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		err = record(conn, d.addEdit, "SELECT d.record FROM touched t JOIN decision d ON d.seq = t.decision "+
+		err = issuedb.Records(conn, d.addEdit, "SELECT d.record FROM touched t JOIN decision d ON d.seq = t.decision "+
 			"WHERE t.issue = ? AND d.tenant = ? AND d.kind = ? AND d.record IS NOT NULL ORDER BY d.seq", id, tenant, string(events.IssueEdited))
 		if err != nil {
 			return err
 		}
-		return each(conn, d.addEffect, "SELECT e.record, d.event, e.outcome FROM effect e JOIN decision d ON d.seq = e.decision "+
-			"WHERE e.issue = ? AND e.tenant = ? ORDER BY e.seq", id, tenant)
+		return issuedb.EachEffect(conn, tenant, id, d.addEffect)
 	})
 	if errors.Is(err, fs.ErrNotExist) || err == nil && d.ID == "" {
 		return Details{}, fmt.Errorf("%w: %s in tenant %s", ErrNotFound, id, tenant)
@@ -81,27 +80,21 @@ func Show(ctx context.Context, dataDir, tenant, id string) (Details, error) {
 	return d, err
 }
 
-func (d *Details) addEdit(made issues.Decision) {
+func (d *Details) addEdit(made issues.Decision) error {
 	d.Edits = append(d.Edits, PersonEdit{Event: made.Event, At: made.Time, Reason: made.Reason})
+	return nil
 }
 
-// addEffect takes in an effect on the issue, the event it comes from, and why it
-// was refused.
-func (d *Details) addEffect(stmt *sqlite.Stmt) error {
-	var e issues.Effect
-	if err := json.Unmarshal([]byte(stmt.ColumnText(0)), &e); err != nil {
-		return fmt.Errorf("decode effect: %w", err)
-	}
-	event, refused := stmt.ColumnText(1), stmt.ColumnText(2)
+func (d *Details) addEffect(e issuedb.Effect) error {
 	switch e.Op {
 	case issues.OpCreate, issues.OpTransition:
-		d.Transitions = append(d.Transitions, Transition{To: e.To, At: e.At, Event: event, Reason: e.Reason, Refused: refused})
+		d.Transitions = append(d.Transitions, Transition{To: e.To, At: e.At, Event: e.Event, Reason: e.Reason, Refused: e.Refused})
 	case issues.OpNote:
 		d.Notes = append(d.Notes, e.Text)
 	case issues.OpLink, issues.OpLabel, issues.OpDescribe, issues.OpErase:
 	}
-	if refused != "" {
-		d.Refused = append(d.Refused, Refusal{Op: e.Op, At: e.At, Event: event, Reason: refused})
+	if e.Refused != "" {
+		d.Refused = append(d.Refused, Refusal{Op: e.Op, At: e.At, Event: e.Event, Reason: e.Refused})
 	}
 	return nil
 }
@@ -133,39 +126,39 @@ it shows what was folded in.`,
 // that begin with a bar.
 func (d Details) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", d.ID, oneLine(d.Title))
-	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, oneLine(d.Run), oneLine(d.Tenant))
-	fmt.Fprintf(&b, "  labels %s\n", oneLine(strings.Join(d.Labels, ", ")))
+	fmt.Fprintf(&b, "%s  %s\n", d.ID, cli.OneLine(d.Title))
+	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, cli.OneLine(d.Run), cli.OneLine(d.Tenant))
+	fmt.Fprintf(&b, "  labels %s\n", cli.OneLine(strings.Join(d.Labels, ", ")))
 	switch {
 	case d.Occurrences == 1:
-		fmt.Fprintf(&b, "  1 event, %s\n", clock(d.First))
+		fmt.Fprintf(&b, "  1 event, %s\n", cli.Time(d.First))
 	case d.Occurrences > 1:
-		fmt.Fprintf(&b, "  %d events, the first %s, the last %s\n", d.Occurrences, clock(d.First), clock(d.Last))
+		fmt.Fprintf(&b, "  %d events, the first %s, the last %s\n", d.Occurrences, cli.Time(d.First), cli.Time(d.Last))
 	}
 	for line := range strings.Lines(d.Description) {
 		fmt.Fprintf(&b, "  | %s\n", strings.TrimRight(line, "\n"))
 	}
 	for _, l := range d.Links {
-		fmt.Fprintf(&b, "  %s %s\n", oneLine(l.Type), l.ID)
+		fmt.Fprintf(&b, "  %s %s\n", cli.OneLine(l.Type), l.ID)
 	}
 	for _, n := range d.Notes {
-		fmt.Fprintf(&b, "  - %s\n", oneLine(n))
+		fmt.Fprintf(&b, "  - %s\n", cli.OneLine(n))
 	}
 	fmt.Fprintln(&b, "changes")
 	for _, t := range d.Transitions {
-		fmt.Fprintf(&b, "  %s  %-11s  %s\n", clock(t.At), t.To, oneLine(t.Reason+" (event "+t.Event+")"))
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", cli.Time(t.At), t.To, cli.OneLine(t.Reason+" (event "+t.Event+")"))
 	}
 	if len(d.Edits) > 0 {
 		fmt.Fprintln(&b, "edits by people")
 	}
 	for _, e := range d.Edits {
-		fmt.Fprintf(&b, "  %s  %s\n", clock(e.At), oneLine(e.Reason+" (event "+e.Event+")"))
+		fmt.Fprintf(&b, "  %s  %s\n", cli.Time(e.At), cli.OneLine(e.Reason+" (event "+e.Event+")"))
 	}
 	if len(d.Refused) > 0 {
 		fmt.Fprintln(&b, "refused by the backend")
 	}
 	for _, r := range d.Refused {
-		fmt.Fprintf(&b, "  %s  %-11s  %s\n", clock(r.At), r.Op, oneLine(r.Reason+" (event "+r.Event+")"))
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", cli.Time(r.At), r.Op, cli.OneLine(r.Reason+" (event "+r.Event+")"))
 	}
 	return b.String()
 }

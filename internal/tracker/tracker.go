@@ -10,8 +10,10 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -19,6 +21,10 @@ import (
 
 // Name is that of the tracker's consumer, of its outbox, and of what it makes.
 const Name = "tracker"
+
+// schema is that of the tracker's file: what was decided, and what the workspaces
+// are known to hold.
+var schema = issuedb.Schema(beads.Schema)
 
 // stopTimeout is how long a tracker that was told to stop settles what it has
 // decided.
@@ -102,13 +108,13 @@ func Run(ctx context.Context, opts Options) (err error) {
 		}
 		return fmt.Errorf("tracker: %w", err)
 	}
-	db, err := projection.Open(ctx, File(opts.DataDir), schema, opts.Logger)
+	db, err := projection.Open(ctx, issuedb.File(opts.DataDir), schema, opts.Logger)
 	if err != nil {
 		return fail(err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return errors.Join(claim(conn, opts.Tenant), keepConfig(conn, opts.Config))
+		return errors.Join(claim(conn, opts.Tenant), issuedb.KeepConfig(conn, opts.Config))
 	})
 	if err == nil {
 		err = opts.useBackend(ctx, db)

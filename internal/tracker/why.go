@@ -14,6 +14,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -75,7 +76,7 @@ limits. Without --tenant all tenants of the file are looked through.`,
 // It only reads the files in dataDir, and wraps [ErrNotFound] where they have
 // neither.
 func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
-	err = read(ctx, dataDir, func(conn *sqlite.Conn) error {
+	err = issuedb.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		x, err = explain(conn, tenant, id)
 		return err
 	})
@@ -113,27 +114,28 @@ func explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	}
 	if found.ID != "" {
 		x.Issue = &found
-		return x, record(conn, x.addOf, "SELECT d.record FROM touched t JOIN decision d ON d.seq = t.decision "+
+		return x, issuedb.Records(conn, x.addOf, "SELECT d.record FROM touched t JOIN decision d ON d.seq = t.decision "+
 			"WHERE t.issue = ? AND d.tenant = ? AND d.record IS NOT NULL ORDER BY d.seq", id, tenant)
 	}
-	err = record(conn, x.add, "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq", tenant, id)
+	err = issuedb.Records(conn, x.add, "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq", tenant, id)
 	if err != nil || len(x.Decisions) > 0 {
 		return x, err
 	}
 	return x, x.held(conn, tenant)
 }
 
-func (x *Explanation) add(d issues.Decision) {
+func (x *Explanation) add(d issues.Decision) error {
 	x.Decisions = append(x.Decisions, Reasoning{ID: d.ID(), Decision: d})
+	return nil
 }
 
 // addOf adds a decision on the issue, or counts it if it changed nothing.
-func (x *Explanation) addOf(d issues.Decision) {
+func (x *Explanation) addOf(d issues.Decision) error {
 	if d.Action == issues.Record {
 		x.Others++
-		return
+		return nil
 	}
-	x.add(d)
+	return x.add(d)
 }
 
 // held says of an event that came and is not decided on that it waits.
@@ -142,19 +144,19 @@ func (x *Explanation) held(conn *sqlite.Conn, tenant string) error {
 		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = json_extract(h.record, '$.failure') " +
 		"WHERE h.tenant = d.tenant AND h.kind = 'held' AND json_extract(h.record, '$.event') = d.event) " +
 		"FROM decision d WHERE d.tenant = ? AND d.event = ? AND d.record IS NULL ORDER BY d.seq"
-	return each(conn, func(stmt *sqlite.Stmt) error {
-		at, err := time.Parse(sorting, stmt.ColumnText(2))
+	return issuedb.Each(conn, func(stmt *sqlite.Stmt) error {
+		at, err := time.Parse(issuedb.Sorting, stmt.ColumnText(2))
 		if err != nil {
 			return fmt.Errorf("read the time of an event: %w", err)
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "The %s %s", stmt.ColumnText(0), oneLine(x.Subject))
+		fmt.Fprintf(&b, "The %s %s", stmt.ColumnText(0), cli.OneLine(x.Subject))
 		if run := stmt.ColumnText(1); run != "" {
-			fmt.Fprintf(&b, " of run %s", oneLine(run))
+			fmt.Fprintf(&b, " of run %s", cli.OneLine(run))
 		}
-		fmt.Fprintf(&b, " at %s is held", clock(at))
-		if end, err := time.Parse(sorting, stmt.ColumnText(3)); err == nil {
-			fmt.Fprintf(&b, " until %s", clock(end))
+		fmt.Fprintf(&b, " at %s is held", cli.Time(at))
+		if end, err := time.Parse(issuedb.Sorting, stmt.ColumnText(3)); err == nil {
+			fmt.Fprintf(&b, " until %s", cli.Time(end))
 		}
 		b.WriteString(" by the clock of the tenant's events, and decided on then: it becomes an issue, or an occurrence of one, unless its step, its run or its scope recovers before.")
 		x.Unconsidered = b.String()
@@ -191,13 +193,13 @@ func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, erro
 	case !issues.Considered(entry.Kind):
 		return notConsidered(id, entry.Kind), nil
 	}
-	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
+	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", cli.OneLine(id), entry.Kind), nil
 }
 
 // notConsidered says that events of a kind are not.
 func notConsidered(id string, kind events.Kind) string {
 	if kind == events.IssueDecided {
-		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id))
+		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", cli.OneLine(id))
 	}
-	return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", oneLine(id), kind, whatIsConsidered)
+	return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", cli.OneLine(id), kind, whatIsConsidered)
 }

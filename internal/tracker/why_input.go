@@ -1,7 +1,6 @@
 package tracker
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,7 +9,10 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/whatif"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // whyOfInput explains an issue or an event of what a file comes to. Like whatif
@@ -18,35 +20,43 @@ import (
 func whyOfInput(cmd *cobra.Command, shared *cli.Shared, path, config, id string) (err error) {
 	c := issues.DefaultConfig()
 	if config != "" {
-		if c, err = loadConfig(config); err != nil {
+		if c, err = issuedb.LoadConfig(config); err != nil {
 			return err
 		}
 	}
-	f, err := newFolding(c)
+	replay, err := whatif.New(c)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
-	f.asked = id
-	named := cmp.Or(shared.Tenant, inputTenant)
-	bad, err := foldInput(cmd.Context(), path, cmd.InOrStdin(), named, "", cli.NewProgress(cmd.ErrOrStderr(), "why"), f)
+	defer func() { err = errors.Join(err, replay.Close()) }()
+	var kind events.Kind // of the event, once it came
+	input := whatif.Input{
+		Path: path, Stdin: cmd.InOrStdin(), Tenant: shared.TenantOrDefault(), Bar: cli.NewProgress(cmd.ErrOrStderr(), "why"),
+		Seen: func(e events.Event) {
+			if e.ID == id {
+				kind = e.Kind()
+			}
+		},
+	}
+	bad, err := input.Fold(cmd.Context(), replay)
 	if err != nil {
 		return err
 	}
-	x, err := explainInput(f.conn, shared.Tenant, id)
-	if errors.Is(err, ErrNotFound) && f.kind != "" && !issues.Considered(f.kind) {
-		x, err = Explanation{Subject: id, Decisions: []Reasoning{}, Unconsidered: notConsidered(id, f.kind)}, nil
+	x, err := explainInput(replay.Conn(), shared, id)
+	if errors.Is(err, ErrNotFound) && kind != "" && !issues.Considered(kind) {
+		x, err = Explanation{Subject: id, Decisions: []Reasoning{}, Unconsidered: notConsidered(id, kind)}, nil
 	}
 	if err == nil {
 		err = x.print(cmd, shared)
 	}
-	return errors.Join(err, bad.err())
+	return errors.Join(err, bad.Err())
 }
 
 // explainInput explains an issue or an event of tenant, or of the one that has it
 // if none is named.
-func explainInput(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
-	tenants, err := tenantsOf(conn)
+func explainInput(conn *sqlite.Conn, shared *cli.Shared, id string) (Explanation, error) {
+	tenant := shared.Tenant
+	tenants, err := issuedb.Tenants(conn)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -62,7 +72,7 @@ func explainInput(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 		if x.empty() {
 			continue
 		}
-		if have = append(have, name); name == cmp.Or(tenant, inputTenant) {
+		if have = append(have, name); name == shared.TenantOrDefault() {
 			return x, nil
 		}
 		found = x
@@ -71,23 +81,14 @@ func explainInput(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
 	case tenant == "" && len(have) == 1:
 		return found, nil
 	case tenant == "" && len(have) > 1:
-		return found, cli.Usage("%s is in several tenants, say which with --tenant: %s", oneLine(id), names(have))
+		return found, cli.Usage("%s is in several tenants, say which with --tenant: %s", cli.OneLine(id), names(have))
 	case len(have) > 0:
-		return found, fmt.Errorf("%w: %s in tenant %s, but in %s", ErrNotFound, oneLine(id), oneLine(tenant), names(have))
+		return found, fmt.Errorf("%w: %s in tenant %s, but in %s", ErrNotFound, cli.OneLine(id), cli.OneLine(tenant), names(have))
 	case len(tenants) == 0:
-		return found, fmt.Errorf("%w: %s: no event of the input is decided on; %s", ErrNotFound, oneLine(id), whatIsConsidered)
+		return found, fmt.Errorf("%w: %s: no event of the input is decided on; %s", ErrNotFound, cli.OneLine(id), whatIsConsidered)
 	}
 	return found, fmt.Errorf("%w: %s, nor an event of that id that is decided on, in any tenant of the input: %s; %s",
-		ErrNotFound, oneLine(id), names(tenants), whatIsConsidered)
-}
-
-// tenantsOf returns the tenants that anything was decided of.
-func tenantsOf(conn *sqlite.Conn) (list []string, err error) {
-	err = each(conn, func(stmt *sqlite.Stmt) error {
-		list = append(list, stmt.ColumnText(0))
-		return nil
-	}, "SELECT DISTINCT tenant FROM decision ORDER BY tenant")
-	return list, err
+		ErrNotFound, cli.OneLine(id), names(tenants), whatIsConsidered)
 }
 
 // mostNames is how many names are told.
@@ -97,7 +98,7 @@ const mostNames = 10
 func names(list []string) string {
 	told := make([]string, 0, mostNames)
 	for _, name := range list[:min(len(list), mostNames)] {
-		told = append(told, cell(name))
+		told = append(told, cli.Cell(name))
 	}
 	text := strings.Join(told, ", ")
 	if more := len(list) - len(told); more > 0 {

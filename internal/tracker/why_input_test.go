@@ -8,6 +8,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 )
 
+func TestWhy_OfAnInput(t *testing.T) {
+	list := story(t)
+	path := jsonl(t, list...)
+	status, stdout, stderr := call(t, t.TempDir(), "why", list[0].ID, "--events", path, "--tenant", "acme")
+	if status != cli.ExitOK || !strings.Contains(stdout, "made an issue") {
+		t.Errorf("exit status %d, %q, %q", status, stdout, stderr)
+	}
+	if status, _, stderr := call(t, t.TempDir(), "why", "nothing", "--events", path, "--tenant", "acme"); status != cli.ExitError ||
+		!strings.Contains(stderr, "nothing") {
+		t.Errorf("exit status %d, %q", status, stderr)
+	}
+}
+
 // Without --tenant an event of any tenant of the file is found; where it is not,
 // the answer says which tenants there are.
 func TestWhy_TenantsOfAnInput(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
@@ -49,17 +50,17 @@ func times(n int) string {
 func (x Explanation) head() string {
 	i := x.Issue
 	var b strings.Builder
-	fmt.Fprintf(&b, "Issue %s, %q, is a %s issue", i.ID, oneLine(i.Title), i.Kind)
+	fmt.Fprintf(&b, "Issue %s, %q, is a %s issue", i.ID, cli.OneLine(i.Title), i.Kind)
 	if i.Run != "" {
-		fmt.Fprintf(&b, " of run %s", oneLine(i.Run))
+		fmt.Fprintf(&b, " of run %s", cli.OneLine(i.Run))
 	}
-	fmt.Fprintf(&b, " and %s since %s", strings.ReplaceAll(string(i.Status), "_", " "), clock(i.Updated))
+	fmt.Fprintf(&b, " and %s since %s", strings.ReplaceAll(string(i.Status), "_", " "), cli.Time(i.Updated))
 	if i.Reason != "" {
-		fmt.Fprintf(&b, ": %s", strings.TrimSuffix(oneLine(i.Reason), "."))
+		fmt.Fprintf(&b, ": %s", strings.TrimSuffix(cli.OneLine(i.Reason), "."))
 	}
 	b.WriteByte('.')
 	if i.Occurrences > 1 {
-		fmt.Fprintf(&b, " It is made of %d events, from %s to %s.", i.Occurrences, clock(i.First), clock(i.Last))
+		fmt.Fprintf(&b, " It is made of %d events, from %s to %s.", i.Occurrences, cli.Time(i.First), cli.Time(i.Last))
 	}
 	return b.String()
 }
@@ -75,35 +76,32 @@ var verbs = map[issues.Action]string{
 // sentences say a decision for people.
 func (r Reasoning) sentences() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The %s %s", r.Kind, oneLine(r.Event))
+	fmt.Fprintf(&b, "The %s %s", r.Kind, cli.OneLine(r.Event))
 	if r.Run != "" {
-		fmt.Fprintf(&b, " of run %s", oneLine(r.Run))
+		fmt.Fprintf(&b, " of run %s", cli.OneLine(r.Run))
 	}
-	reason := strings.TrimSuffix(oneLine(r.Reason), ".")
-	if r.Reason == erasedText {
+	reason := strings.TrimSuffix(cli.OneLine(r.Reason), ".")
+	if r.Reason == issuedb.Erased {
 		reason = "why was erased, by an order about its evidence"
 	}
-	fmt.Fprintf(&b, " at %s %s: %s.", clock(r.Time), verbs[r.Action], reason)
+	fmt.Fprintf(&b, " at %s %s: %s.", cli.Time(r.Time), verbs[r.Action], reason)
 	if len(r.Issues) > 0 {
-		fmt.Fprintf(&b, " It belongs to %s.", oneLine(strings.Join(r.Issues, ", ")))
+		fmt.Fprintf(&b, " It belongs to %s.", cli.OneLine(strings.Join(r.Issues, ", ")))
 	}
 	for i, name := range slices.Sorted(maps.Keys(r.Counters)) {
 		lead := ","
 		if i == 0 {
 			lead = " Counted:"
 		}
-		fmt.Fprintf(&b, "%s %s %d against %d", lead, oneLine(name), r.Counters[name][0], r.Counters[name][1])
+		fmt.Fprintf(&b, "%s %s %d against %d", lead, cli.OneLine(name), r.Counters[name][0], r.Counters[name][1])
 	}
 	if len(r.Counters) > 0 {
 		b.WriteByte('.')
 	}
-	fmt.Fprintf(&b, " Rules: %s.", oneLine(r.Rule))
+	fmt.Fprintf(&b, " Rules: %s.", cli.OneLine(r.Rule))
 	if r.Flip != "" {
-		fmt.Fprintf(&b, " It would have come out otherwise with %s.", strings.TrimSuffix(oneLine(r.Flip), "."))
+		fmt.Fprintf(&b, " It would have come out otherwise with %s.", strings.TrimSuffix(cli.OneLine(r.Flip), "."))
 	}
 	fmt.Fprintf(&b, " (Configuration %.12s.)", r.Config)
 	return b.String()
 }
-
-// clock returns t as people read it.
-func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }

@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -20,7 +21,7 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p.publish("engine", failed)
 	p.mustDrain()
 	status, stdout, stderr := call(t, p.dataDir, "why", failed.ID, "--tenant", "acme")
-	want := "is held until " + clock(failed.Time.Add(30*time.Second))
+	want := "is held until " + cli.Time(failed.Time.Add(30*time.Second))
 	if status != cli.ExitOK || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("exit status %d, %q does not say %q, %s", status, stdout, want, stderr)
 	}
@@ -59,7 +60,7 @@ func TestWhy_AnswersForAll(t *testing.T) {
 			ids[[2]string{e.Tenant, e.ID}] = string(e.Kind()) + " " + e.ID
 		}
 	}
-	err := read(t.Context(), p.dataDir, func(conn *sqlite.Conn) error {
+	err := issuedb.Read(t.Context(), p.dataDir, func(conn *sqlite.Conn) error {
 		for id, want := range ids {
 			x, err := explain(conn, id[0], id[1])
 			if err != nil {

@@ -1,4 +1,4 @@
-package tracker
+package whatif
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
@@ -17,10 +18,10 @@ import (
 const mostListed = 50
 
 // printOutcome prints for people what a fold came to, and how that compares.
-func printOutcome(out io.Writer, f *folding, c *Comparison) error {
+func printOutcome(out io.Writer, f *Replay, c *Comparison) error {
 	byStatus, count := map[issues.Status]int{}, 0
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	err := eachIssue(f.conn, "", byMaking, func(i issues.Issue) error {
+	err := issuedb.EachIssue(f.conn, "", issuedb.ByMaking, func(i issues.Issue) error {
 		byStatus[i.Status]++
 		if count++; count > mostListed {
 			return nil
@@ -28,7 +29,7 @@ func printOutcome(out io.Writer, f *folding, c *Comparison) error {
 		if count == 1 {
 			fmt.Fprintln(w, "ID\tTENANT\tSTATUS\tKIND\tCREATED\tEVENTS\tTITLE")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, cell(i.Tenant), i.Status, i.Kind, clock(i.Created), i.Count, cell(i.Title))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, cli.Cell(i.Tenant), i.Status, i.Kind, cli.Time(i.Created), i.Count, cli.Cell(i.Title))
 		return nil
 	})
 	if err = errors.Join(err, w.Flush()); err != nil {
@@ -52,7 +53,7 @@ func printOutcome(out io.Writer, f *folding, c *Comparison) error {
 
 func countActions(conn *sqlite.Conn) (map[issues.Action]int, error) {
 	actions := map[issues.Action]int{}
-	err := eachDecision(conn, "seq", func(d issues.Decision) error { actions[d.Action]++; return nil })
+	err := eachDecision(conn, asTheyCame, func(d issues.Decision) error { actions[d.Action]++; return nil })
 	return actions, err
 }
 
@@ -108,7 +109,7 @@ func printComparison(out io.Writer, c Comparison) {
 	printDifferences(out, "lost", c.Lost, printIssueDifference)
 	printDifferences(out, "changed", c.Changed, printIssueDifference)
 	printDifferences(out, "decisions that differ", c.Decisions, func(out io.Writer, d DecisionDifference) {
-		fmt.Fprintf(out, "  %s\n", cell(d.Event))
+		fmt.Fprintf(out, "  %s\n", cli.Cell(d.Event))
 		printDecisions(out, d.Pair)
 	})
 }
@@ -127,7 +128,7 @@ func printDifferences[T any](out io.Writer, what string, d Differences[T], one f
 }
 
 func printIssueDifference(out io.Writer, d IssueDifference) {
-	fmt.Fprintf(out, "  %s  %s  %s\n", d.ID, d.Kind, cell(d.Title))
+	fmt.Fprintf(out, "  %s  %s  %s\n", d.ID, d.Kind, cli.Cell(d.Title))
 	if d.Decision != nil {
 		printDecisions(out, *d.Decision)
 		return
@@ -138,15 +139,15 @@ func printIssueDifference(out io.Writer, d IssueDifference) {
 }
 
 // printDecisions prints what two configurations decided on one event.
-func printDecisions(out io.Writer, p Pair[WhatifDecision]) {
+func printDecisions(out io.Writer, p Pair[Decision]) {
 	for _, side := range []struct {
 		name string
-		d    WhatifDecision
+		d    Decision
 	}{{"today", p.Base}, {"new", p.New}} {
 		if side.d.Event == "" {
 			fmt.Fprintf(out, "    %-5s  no decision\n", side.name)
 			continue
 		}
-		fmt.Fprintf(out, "    %-5s  %s: %s\n", side.name, side.d.Action, cli.Printable(oneLine(side.d.Reason)))
+		fmt.Fprintf(out, "    %-5s  %s: %s\n", side.name, side.d.Action, cli.Printable(cli.OneLine(side.d.Reason)))
 	}
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/whatif"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Issues come in the order in which they were made, those of one event in that of
 // its text, whatever their ids are and the tenant is called.
-func TestWhatif_OrderOfTheMaking(t *testing.T) {
+func TestCommands_OrderOfTheMaking(t *testing.T) {
 	const left = "Follow-up: add retry to the webhook client. Out of scope: migrate the billing schema. TODO: tidy the fixtures."
 	want := []string{"add retry to the webhook client", "migrate the billing schema", "tidy the fixtures"}
 	tenants := []string{"acme", "beta", "zz-acme", "a"}
@@ -23,7 +24,7 @@ func TestWhatif_OrderOfTheMaking(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("orders", all...)
 	p.mustDrain()
-	var mixed, whatif []string
+	var mixed, again []string
 	for _, tenant := range tenants {
 		var list []string
 		for _, i := range callJSON[[]Issue](t, p.dataDir, "list", "--tenant", tenant) {
@@ -36,10 +37,11 @@ func TestWhatif_OrderOfTheMaking(t *testing.T) {
 			mixed = append(mixed, tenant+" "+title)
 		}
 	}
-	for _, i := range callJSON[outcome](t, t.TempDir(), "whatif", "--events", jsonl(t, all...)).Issues {
-		whatif = append(whatif, i.Tenant+" "+i.Title)
+	folded := callJSON[struct{ Issues []whatif.Issue }](t, t.TempDir(), "whatif", "--events", jsonl(t, all...))
+	for _, i := range folded.Issues {
+		again = append(again, i.Tenant+" "+i.Title)
 	}
-	if diff := cmp.Diff(mixed, whatif); diff != "" {
+	if diff := cmp.Diff(mixed, again); diff != "" {
 		t.Errorf("whatif (-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package tracker
+package whatif
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
@@ -58,14 +59,14 @@ type IssueDifference struct {
 	Events      Pair[int]           `json:"events"`
 	Transitions Pair[int]           `json:"transitions"`
 	// Decision is that on the event that made the issue, where only one has it.
-	Decision *Pair[WhatifDecision] `json:"decision,omitempty"`
+	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 
 // DecisionDifference is an event that is decided on otherwise.
 type DecisionDifference struct {
 	Event  string `json:"event"`
 	Tenant string `json:"tenant"`
-	Pair[WhatifDecision]
+	Pair[Decision]
 }
 
 // imprint is what issues of two databases are compared by.
@@ -81,13 +82,13 @@ func (a imprint) compare(b imprint) int {
 // same reports whether two issues are the same. A title that was erased by order
 // may have been any.
 func (a imprint) same(b imprint) bool {
-	return a.digest == b.digest && (a.Title == b.Title || a.Title == erasedText || b.Title == erasedText)
+	return a.digest == b.digest && (a.Title == b.Title || a.Title == issuedb.Erased || b.Title == issuedb.Erased)
 }
 
 // imprints yields those of the issues in a database, by tenant and id.
 func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
-	return rows(func(do func(imprint) error) error {
-		return eachIssue(conn, tenant, byID, func(i issues.Issue) error {
+	return sequence(func(do func(imprint) error) error {
+		return issuedb.EachIssue(conn, tenant, issuedb.ByID, func(i issues.Issue) error {
 			p := imprint{Issue: i}
 			i.Title = ""
 			var err error
@@ -102,8 +103,8 @@ func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
 // errEnough ends a query whose other rows nobody wants.
 var errEnough = errors.New("enough rows")
 
-// rows makes a sequence of what each calls do with.
-func rows[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
+// sequence makes one of what each calls do with.
+func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := each(func(v T) error {
 			if !yield(v, nil) {
@@ -160,9 +161,9 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// compareFolds compares what two configurations come to, with as many examples
-// of each difference.
-func compareFolds(base, changed *folding, examples int) (Comparison, error) {
+// compare compares what two configurations come to, with as many examples of each
+// difference.
+func compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},
 		Gained: none[IssueDifference](), Lost: none[IssueDifference](), Changed: none[IssueDifference](),
@@ -182,10 +183,10 @@ func compareFolds(base, changed *folding, examples int) (Comparison, error) {
 		return c.Decisions.add(examples, func() (DecisionDifference, error) {
 			d := DecisionDifference{Event: cmp.Or(a, b).Event, Tenant: cmp.Or(a, b).Tenant}
 			if a != nil {
-				d.Base = whatifDecision(*a)
+				d.Base = decisionOf(*a)
 			}
 			if b != nil {
-				d.New = whatifDecision(*b)
+				d.New = decisionOf(*b)
 			}
 			return d, nil
 		})
@@ -196,7 +197,7 @@ func compareFolds(base, changed *folding, examples int) (Comparison, error) {
 func none[T any]() Differences[T] { return Differences[T]{Examples: []T{}} }
 
 func decisions(conn *sqlite.Conn) iter.Seq2[issues.Decision, error] {
-	return rows(func(do func(issues.Decision) error) error { return eachDecision(conn, "tenant, event, source", do) })
+	return sequence(func(do func(issues.Decision) error) error { return eachDecision(conn, byEvent, do) })
 }
 
 func compareDecisions(a, b issues.Decision) int {
@@ -261,11 +262,11 @@ func (both comparing) example(a, b *imprint) (IssueDifference, error) {
 }
 
 // decision returns what both decided on an event.
-func (both comparing) decision(tenant, event string) (*Pair[WhatifDecision], error) {
-	var p Pair[WhatifDecision]
+func (both comparing) decision(tenant, event string) (*Pair[Decision], error) {
+	var p Pair[Decision]
 	const query = "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq DESC"
 	err := errors.Join(
-		record(both.base, func(d issues.Decision) { p.Base = whatifDecision(d) }, query, tenant, event),
-		record(both.changed, func(d issues.Decision) { p.New = whatifDecision(d) }, query, tenant, event))
+		issuedb.Records(both.base, func(d issues.Decision) error { p.Base = decisionOf(d); return nil }, query, tenant, event),
+		issuedb.Records(both.changed, func(d issues.Decision) error { p.New = decisionOf(d); return nil }, query, tenant, event))
 	return &p, err
 }

@@ -1,4 +1,4 @@
-package tracker
+package issuedb
 
 import (
 	"fmt"
@@ -9,11 +9,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
-// sorting is the layout of times in the database: their order as texts is that of
+// Sorting is the layout of times in the database: their order as texts is that of
 // the times.
-const sorting = "2006-01-02T15:04:05.000000000Z"
+const Sorting = "2006-01-02T15:04:05.000000000Z"
 
-func sortable(t time.Time) string { return t.UTC().Format(sorting) }
+// Sortable returns t as the database has it.
+func Sortable(t time.Time) string { return t.UTC().Format(Sorting) }
 
 // stored is the [issues.Store] of a transaction.
 type stored struct {
@@ -23,7 +24,7 @@ type stored struct {
 
 // Load implements [issues.Store].
 func (s *stored) Load(k issues.Key) (data []byte, err error) {
-	err = each(s.conn, func(stmt *sqlite.Stmt) error {
+	err = Each(s.conn, func(stmt *sqlite.Stmt) error {
 		data = []byte(stmt.ColumnText(0))
 		return nil
 	}, "SELECT record FROM record WHERE tenant = ? AND kind = ? AND id = ?", k.Tenant, k.Kind, k.ID)
@@ -32,11 +33,11 @@ func (s *stored) Load(k issues.Key) (data []byte, err error) {
 
 // Timers implements [issues.Store].
 func (s *stored) Timers(tenant string, at time.Time, limit int) (list []issues.Timer, err error) {
-	err = each(s.conn, func(stmt *sqlite.Stmt) error {
-		t, err := time.Parse(sorting, stmt.ColumnText(1))
+	err = Each(s.conn, func(stmt *sqlite.Stmt) error {
+		t, err := time.Parse(Sorting, stmt.ColumnText(1))
 		list = append(list, issues.Timer{Tenant: tenant, ID: stmt.ColumnText(0), At: t})
 		return err
-	}, "SELECT id, at FROM timer WHERE tenant = ? AND at <= ? ORDER BY at, id LIMIT ?", tenant, sortable(at), limit)
+	}, "SELECT id, at FROM timer WHERE tenant = ? AND at <= ? ORDER BY at, id LIMIT ?", tenant, Sortable(at), limit)
 	return list, s.note(err)
 }
 
@@ -47,24 +48,24 @@ func (s *stored) note(err error) error {
 	return err
 }
 
-// saveChanges writes what a state has changed.
-func saveChanges(conn *sqlite.Conn, c issues.Changes) error {
+// SaveChanges writes what a state has changed.
+func SaveChanges(conn *sqlite.Conn, c issues.Changes) error {
 	for _, r := range c.Records {
 		query, args := "DELETE FROM record WHERE tenant = ? AND kind = ? AND id = ?", []any{r.Tenant, r.Kind, r.ID}
 		if r.JSON != nil {
 			query, args = "INSERT OR REPLACE INTO record (tenant, kind, id, record) VALUES (?, ?, ?, ?)", append(args, string(r.JSON))
 		}
-		if err := run(conn, query, args...); err != nil {
+		if err := Run(conn, query, args...); err != nil {
 			return fmt.Errorf("%s: %w", r.Kind, err)
 		}
 	}
 	for _, t := range c.Set {
-		if err := run(conn, "INSERT OR REPLACE INTO timer (tenant, id, at) VALUES (?, ?, ?)", t.Tenant, t.ID, sortable(t.At)); err != nil {
+		if err := Run(conn, "INSERT OR REPLACE INTO timer (tenant, id, at) VALUES (?, ?, ?)", t.Tenant, t.ID, Sortable(t.At)); err != nil {
 			return fmt.Errorf("timer: %w", err)
 		}
 	}
 	for _, t := range c.Cleared {
-		if err := run(conn, "DELETE FROM timer WHERE tenant = ? AND id = ?", t.Tenant, t.ID); err != nil {
+		if err := Run(conn, "DELETE FROM timer WHERE tenant = ? AND id = ?", t.Tenant, t.ID); err != nil {
 			return fmt.Errorf("timer: %w", err)
 		}
 	}

@@ -1,9 +1,7 @@
-package tracker
+package whatif
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +12,7 @@ import (
 
 // The command comes to the issues that a person would have filed, and to those of
 // the fold, from a file alone.
-func TestWhatif_Scenarios(t *testing.T) {
+func TestCommand_Scenarios(t *testing.T) {
 	config := issues.DefaultConfig()
 	sums := make(map[string]issuestest.Verdict)
 	for _, sc := range issuestest.Load(t) {
@@ -24,12 +22,7 @@ func TestWhatif_Scenarios(t *testing.T) {
 			for _, e := range issuestest.Events(t, list, config) {
 				lines.Write(append(e.Encode(), '\n'))
 			}
-			dir := t.TempDir()
-			file := filepath.Join(dir, "history.jsonl")
-			if err := os.WriteFile(file, lines.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			got := callJSON[issuestest.Outcome](t, dir, "whatif", "--events", file)
+			got := callJSON[issuestest.Outcome](t, "--events", file(t, "history.jsonl", lines.String()))
 			like := issuestest.Likeness{Titles: true, Transitions: true}
 			want := issuestest.Run(t, list, config, nil)
 			if diff := cmp.Diff(issuestest.Canon(want, like), issuestest.Canon(got, like)); diff != "" {

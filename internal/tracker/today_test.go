@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/whatif"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -131,14 +132,14 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 			today := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", list[0].Tenant)
 			t.Logf("%d events; %d issues of %s", len(list), len(today), list[0].Tenant)
 
-			same := callJSON[StreamComparison](t, p.dataDir, "whatif", "--config", file(t, "same.yaml", ""), "--nats-url", p.server.URL())
+			same := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--config", file(t, "same.yaml", ""), "--nats-url", p.server.URL())
 			if !same.Reproduced.Exact || same.Reproduced.Reason != "" {
 				t.Errorf("today is not reproduced: %+v", same.Reproduced)
 			}
 			if n := same.Gained.Count + same.Lost.Count + same.Changed.Count + same.Decisions.Count; n != 0 || same.Issues.Base != same.Issues.New {
 				t.Errorf("the same configuration makes %d differences: %+v", n, same.Comparison)
 			}
-			other := callJSON[StreamComparison](t, p.dataDir, "whatif", "--config", file(t, "new.yaml", test.new), "--nats-url", p.server.URL())
+			other := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--config", file(t, "new.yaml", test.new), "--nats-url", p.server.URL())
 			if !other.Reproduced.Exact || other.Config.New == other.Config.Base {
 				t.Errorf("under another configuration: %+v, %+v", other.Reproduced, other.Config)
 			}
@@ -161,11 +162,11 @@ func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 		o.Config.Followups = 1
 	})
 	args := []string{"whatif", "--nats-url", p.server.URL(), "--config", file(t, "new.yaml", "")}
-	got := callJSON[StreamComparison](t, p.dataDir, append(args, "--against", file(t, "other.yaml", "followups: 2\n"))...)
+	got := callJSON[whatif.StreamComparison](t, p.dataDir, append(args, "--against", file(t, "other.yaml", "followups: 2\n"))...)
 	if r := got.Reproduced; r.Exact || r.Extra == 0 || len(r.Examples) == 0 {
 		t.Errorf("reproduction is %+v", r)
 	}
-	if got := callJSON[StreamComparison](t, p.dataDir, args...); !got.Reproduced.Exact {
+	if got := callJSON[whatif.StreamComparison](t, p.dataDir, args...); !got.Reproduced.Exact {
 		t.Errorf("under the tracker's own configuration: %+v", got.Reproduced)
 	}
 	_, text, _ := call(t, p.dataDir, args...)
@@ -179,7 +180,7 @@ func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 func TestWhatif_WithoutATracker(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", story(t)...)
-	got := callJSON[StreamComparison](t, p.dataDir, "whatif", "--nats-url", p.server.URL(), "--config", file(t, "new.yaml", "followups: 1\n"))
+	got := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--nats-url", p.server.URL(), "--config", file(t, "new.yaml", "followups: 1\n"))
 	if got.Reproduced.Exact || got.Reproduced.Reason == "" || got.Lost.Count == 0 {
 		t.Errorf("got %+v", got)
 	}

@@ -1,7 +1,6 @@
-package tracker
+package whatif
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +10,16 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 )
 
-// inputTenant is that of events which do not name one.
-const inputTenant = "default"
+// Dial calls do with a connection that has a tracker's rights.
+type Dial func(cmd *cobra.Command, do func(*broker.Broker) error) error
 
-// whatif are the flags of whatif.
+// whatif are the flags of the command, and how it connects.
 type whatif struct {
+	dial     Dial
 	events   string
 	config   string
 	against  string
@@ -26,8 +27,9 @@ type whatif struct {
 	defaults bool
 }
 
-func whatifCommand(shared *cli.Shared) *cobra.Command {
-	var w whatif
+// Command returns the command whatif. Without --events it connects with dial.
+func Command(shared *cli.Shared, dial Dial) *cobra.Command {
+	w := whatif{dial: dial}
 	cmd := &cobra.Command{
 		Use:   "whatif --events FILE [--config FILE] | --config FILE | --defaults",
 		Short: "Fold a history as the tracker would, under another configuration",
@@ -76,71 +78,61 @@ differ. Today's configuration is the tracker's own, or --against, or the default
 }
 
 func (w *whatif) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
-	base, err := w.todaysConfig(cmd.Context(), shared.DataDir)
+	configs, err := w.configs(cmd.Context(), shared.DataDir)
 	if err != nil {
 		return err
 	}
-	folds, err := newFoldings(base)
-	if err == nil && w.config != "" {
-		var config issues.Config
-		if config, err = loadConfig(w.config); err == nil {
-			var more []*folding
-			more, err = newFoldings(config)
-			folds = append(folds, more...)
-		}
-	}
+	var replays []*Replay
 	defer func() {
-		for _, f := range folds {
-			err = errors.Join(err, f.close())
+		for _, r := range replays {
+			err = errors.Join(err, r.Close())
 		}
 	}()
-	if err != nil {
-		return err
+	for _, c := range configs {
+		r, err := New(c)
+		if err != nil {
+			return err
+		}
+		replays = append(replays, r)
 	}
 	if w.events == "" {
-		return w.ofStream(cmd, shared, folds[0], folds[1])
+		return w.ofStream(cmd, shared, replays[0], replays[1])
 	}
-	return w.ofInput(cmd, shared, folds)
+	return w.ofInput(cmd, shared, replays)
 }
 
-func newFoldings(config issues.Config) ([]*folding, error) {
-	f, err := newFolding(config)
-	if err != nil {
-		return nil, err
+// configs returns today's configuration and, if there is one, that to try.
+func (w *whatif) configs(ctx context.Context, dataDir string) ([]issues.Config, error) {
+	base, err := w.todaysConfig(ctx, dataDir)
+	if err != nil || w.config == "" {
+		return []issues.Config{base}, err
 	}
-	return []*folding{f}, nil
+	changed, err := issuedb.LoadConfig(w.config)
+	return []issues.Config{base, changed}, err
 }
 
 // ofInput folds a file, prints what it comes to, and fails if some of its lines
 // were no events.
-func (w *whatif) ofInput(cmd *cobra.Command, shared *cli.Shared, folds []*folding) error {
-	bad, err := foldInput(cmd.Context(), w.events, cmd.InOrStdin(), cmp.Or(shared.Tenant, inputTenant), shared.Tenant, cli.NewProgress(cmd.ErrOrStderr(), "whatif"), folds...)
+func (w *whatif) ofInput(cmd *cobra.Command, shared *cli.Shared, replays []*Replay) error {
+	input := Input{
+		Path: w.events, Stdin: cmd.InOrStdin(), Tenant: shared.TenantOrDefault(), Only: shared.Tenant,
+		Bar: cli.NewProgress(cmd.ErrOrStderr(), "whatif"),
+	}
+	bad, err := input.Fold(cmd.Context(), replays...)
 	if err != nil {
 		return err
 	}
-	if err := w.printInput(cmd.OutOrStdout(), shared.JSON, folds); err != nil {
+	if err := w.printInput(cmd.OutOrStdout(), shared.JSON, replays); err != nil {
 		return err
 	}
-	return bad.err()
+	return bad.Err()
 }
 
-// foldInput folds the file at path, or stdin: the events of tenant, of all if that
-// is empty. Those without a tenant are of the one named.
-func foldInput(ctx context.Context, path string, stdin io.Reader, named, tenant string, bar *cli.Progress, folds ...*folding) (bad faults, err error) {
-	in, err := openInput(ctx, path, stdin)
-	if err != nil {
-		return bad, err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	defer bar.Finish()
-	return fold(in.events(ctx, named, bar).ofTenant(tenant), true, in.name, folds...)
-}
-
-func (w *whatif) printInput(out io.Writer, asJSON bool, folds []*folding) error {
-	last := folds[len(folds)-1]
+func (w *whatif) printInput(out io.Writer, asJSON bool, replays []*Replay) error {
+	last := replays[len(replays)-1]
 	var c *Comparison
-	if len(folds) > 1 {
-		compared, err := compareFolds(folds[0], last, w.examples)
+	if len(replays) > 1 {
+		compared, err := compare(replays[0], last, w.examples)
 		if err != nil {
 			return err
 		}
@@ -164,14 +156,14 @@ type StreamComparison struct {
 }
 
 // ofStream folds the stream under today's configuration and the new one.
-func (w *whatif) ofStream(cmd *cobra.Command, shared *cli.Shared, base, changed *folding) error {
+func (w *whatif) ofStream(cmd *cobra.Command, shared *cli.Shared, base, changed *Replay) error {
 	now, err := takeToday(cmd.Context(), shared.DataDir, shared.Tenant, base.conn)
 	if err != nil {
 		return err
 	}
 	result := StreamComparison{}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "whatif")
-	err = dial(cmd, shared, func(b *broker.Broker) error {
+	err = w.dial(cmd, func(b *broker.Broker) error {
 		s, err := openStream(cmd.Context(), b, now.position)
 		if err != nil {
 			return err
@@ -193,7 +185,7 @@ func (w *whatif) ofStream(cmd *cobra.Command, shared *cli.Shared, base, changed 
 	if result.Reproduced.Reason = why; !now.found {
 		result.Reproduced.Reason = "no tracker was at work in this data directory"
 	}
-	if result.Comparison, err = compareFolds(base, changed, w.examples); err != nil {
+	if result.Comparison, err = compare(base, changed, w.examples); err != nil {
 		return err
 	}
 	if shared.JSON {
@@ -207,10 +199,10 @@ func (w *whatif) ofStream(cmd *cobra.Command, shared *cli.Shared, base, changed 
 // todaysConfig returns the configuration that the new one is compared with.
 func (w *whatif) todaysConfig(ctx context.Context, dataDir string) (issues.Config, error) {
 	if w.against != "" {
-		return loadConfig(w.against)
+		return issuedb.LoadConfig(w.against)
 	}
 	if w.events != "" && w.config == "" {
 		return issues.DefaultConfig(), nil
 	}
-	return currentConfig(ctx, dataDir)
+	return issuedb.CurrentConfig(ctx, dataDir)
 }

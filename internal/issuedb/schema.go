@@ -1,14 +1,28 @@
-package tracker
+package issuedb
 
 import (
+	"context"
 	"path/filepath"
 
-	"github.com/hooktrail/hooktrail/internal/beads"
+	"zombiezen.com/go/sqlite"
+
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
-// schema is that of the tracker's file; its version is that of the records too.
-var schema = projection.Schema{Name: "tracker", Version: 4, Tables: tables}
+// File returns the path of the tracker's database in a data directory.
+func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
+
+// Schema returns that of the file, with tables of others beside those of this
+// package. Its version is that of the records too, and of what is beside.
+func Schema(beside string) projection.Schema {
+	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + beside}
+}
+
+// Read runs fn on a snapshot of the database in dataDir, which a tracker may be
+// writing. It wraps [fs.ErrNotExist] where no tracker was, and never makes a file.
+func Read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
+	return projection.Read(ctx, File(dataDir), Schema(""), fn)
+}
 
 // The state of package issues is in record and timer; those of kind "issue" are
 // [issues.Issue]. A decision has its row from the moment its event is folded:
@@ -79,7 +93,4 @@ CREATE TABLE effect (
 ) STRICT;
 CREATE INDEX effect_unsettled ON effect (seq) WHERE settled = 0;
 CREATE INDEX effect_of_issue ON effect (issue, seq);
-` + beads.Schema
-
-// File returns the path of the tracker's database in a data directory.
-func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
+`

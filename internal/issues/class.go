@@ -1,6 +1,7 @@
 package issues
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -43,6 +44,27 @@ func (c Config) infrastructure(class string) string {
 		}
 	}
 	return strings.Join(words, "_")
+}
+
+// toldClass returns the class that the text of an error without one tells: that of
+// a model provider's API, in the words of Claude Code and of the providers' own
+// libraries; "" where it tells none. Any other text may be about the work itself:
+// "expected 200, got 503".
+func toldClass(text string) string {
+	text = cut(text, 1000)
+	for _, form := range providerErrors {
+		if m := form.FindStringSubmatch(text); m != nil {
+			return "api_error_" + strings.ToLower(m[1])
+		}
+	}
+	return ""
+}
+
+var providerErrors = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)^\W{0,3}api error\W{1,4}(429|5\d\d)\b`),
+	regexp.MustCompile(`(?i)^\W{0,3}api error\W{1,4}(connection error|request timed out|overloaded|rate limit)`),
+	regexp.MustCompile(`^(?:openai|anthropic|litellm)(?:\.\w+)*\.(RateLimitError|APIConnectionError|APITimeoutError|Timeout|InternalServerError|ServiceUnavailableError|OverloadedError)\b`),
+	regexp.MustCompile(`"type" ?: ?"(overloaded_error|rate_limit_error)"`),
 }
 
 // inRow reports whether words has those of part, one after the other.

@@ -50,6 +50,34 @@ func TestClass_Infrastructure(t *testing.T) {
 	}
 }
 
+// What a provider's API says is an outage without a class too; what only looks like
+// it is about the work.
+func TestClass_ToldByTheText(t *testing.T) {
+	for text, want := range map[string]int{
+		"API Error: 503 Service Unavailable from the provider (%s)":                               1,
+		`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"%s"}}`:      1,
+		"API Error: Connection error. %s":                                                         1,
+		"[API Error: Rate limit reached, %s]":                                                     1,
+		`{"type":"error","error":{"type":"rate_limit_error","message":"%s"}}`:                     1,
+		"litellm.exceptions.RateLimitError: %s":                                                   1,
+		"openai.APIConnectionError: %s":                                                           1,
+		`API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"%s"}}`: 4,
+		"expected 200, got 503: %s":                                                               4,
+		"TestUpload fails with API Error: 503, %s":                                                4,
+		"openai.BadRequestError: %s":                                                              4,
+		"InternalServerError: %s":                                                                 4,
+	} {
+		s := new(issues.State)
+		for n := range 4 {
+			apply(t, s, stepAt(t, n, time.Duration(n)*40*time.Second, events.StepFailed, fmt.Sprintf(text, distinctly(n)), nil))
+		}
+		release(t, s)
+		if got := kinds(s.Issues())[issues.Failure]; got != want {
+			t.Errorf("%s: got %d issues, want %d", text, got, want)
+		}
+	}
+}
+
 // An id in a class tells no two outages apart; a status code does.
 func TestClass_Ids(t *testing.T) {
 	for class, want := range map[string]int{"provider_8f3a2b%dc": 1, "overloaded: req 10000%d": 1, "http_50%d": 4} {

@@ -32,7 +32,8 @@
 //
 // A failure issue belongs to an identity: run type, role, target and normalised
 // error; where the error has a class, that alone, for the whole tenant: it names what
-// the work runs on. A class that says nothing ("error"), or has a word of
+// the work runs on. Where none is given, the words of a model provider's API tell
+// it ("API Error: 503 …"). A class that says nothing ("error"), or has a word of
 // [Config].Ordinary ("lint_failed", "KeyError"), does not count. Repeats are
 // occurrences. A later success in the same scope (run type, role, target) closes the
 // issue, a failure within a week after that reopens it, later there is a new one,

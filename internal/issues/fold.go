@@ -94,7 +94,7 @@ func (f *fold) errored() error {
 		return fmt.Errorf("read data: %w", err)
 	}
 	f.seen("", nil)
-	f.follow(cause{rule: "error", failure: trouble{Class: d.Error.Class}},
+	f.follow(cause{rule: "error", failure: trouble{Class: failureOf(&d.Error, "", nil).Class}},
 		"an error alone decides nothing: its step or run has still to end")
 	f.decision.Flip = "a step that ends as failed"
 	return nil

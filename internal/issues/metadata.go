@@ -159,7 +159,7 @@ type trouble struct {
 }
 
 // failureOf returns what went wrong by the error that is told; without one, by
-// the first line of the summary.
+// the first line of the summary. A class that nobody gave may stand in the text.
 func failureOf(err *events.Failure, summary string, metadata map[string]any) trouble {
 	t := trouble{Class: name(metadata["error_class"])}
 	if err != nil {
@@ -170,6 +170,9 @@ func failureOf(err *events.Failure, summary string, metadata map[string]any) tro
 	}
 	if strings.TrimSpace(t.Text) == "" {
 		t.Text, _, _ = strings.Cut(strings.TrimSpace(summary), "\n")
+	}
+	if t.Class == "" {
+		t.Class = toldClass(t.Text)
 	}
 	return t
 }

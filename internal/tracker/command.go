@@ -10,6 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/whatif"
 )
 
@@ -20,7 +21,22 @@ func Command() *cobra.Command {
 		serveCommand(shared), listCommand(shared), showCommand(shared), whyCommand(shared),
 		whatif.Command(shared, dial(shared)), closeCommand(shared), rebuildCommand(shared))
 	shared.Register(cmd)
+	cmd.PersistentPreRunE = checkTenant(shared, cmd.PersistentPreRunE)
 	return cmd
+}
+
+// checkTenant refuses, once prepare has read the flags, a name that no tenant can
+// have: else it would be one that has no issues, as many have none.
+func checkTenant(shared *cli.Shared, prepare func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := prepare(cmd, args); err != nil {
+			return err
+		}
+		if _, err := subjects.Token(shared.Tenant); err != nil {
+			return cli.Usage("--tenant: %w", err)
+		}
+		return nil
+	}
 }
 
 func serveCommand(shared *cli.Shared) *cobra.Command {

@@ -65,21 +65,3 @@ func TestWhy_AnswersBesideABadLine(t *testing.T) {
 		t.Errorf("exit status %d, %q, %q", status, stdout, stderr)
 	}
 }
-
-// Who names no tenant where the default one has no issues is told which have.
-func TestList_SaysWhoseIssuesThereAre(t *testing.T) {
-	p := newPipeline(t)
-	p.publish("engine", longStory(t)...)
-	p.mustDrain()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{nil, "no issues in tenant default; --tenant names another: acme, beta\n"},
-		{[]string{"--tenant", "default"}, "no issues in tenant default\n"},
-	} {
-		if status, stdout, stderr := call(t, p.dataDir, append([]string{"list"}, test.args...)...); status != cli.ExitOK || stdout != "" || stderr != test.want {
-			t.Errorf("list %v: exit status %d, %q, %q", test.args, status, stdout, stderr)
-		}
-	}
-}

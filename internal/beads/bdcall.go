@@ -157,9 +157,11 @@ func (a answer) data(v any) error {
 	return nil
 }
 
-// says reports whether bd said one of these.
+// says reports whether bd said one of these. How it is used, which it tells when it
+// refuses something, is not meant: there it speaks of locks, for one.
 func (a answer) says(texts ...string) bool {
 	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
+	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
@@ -216,7 +218,19 @@ func (r release) isAfter(version string) bool {
 func (a answer) fine() bool { return a.code == 0 || a.says("nothing to commit") }
 
 func (a answer) isBusy() bool {
-	return a.says("lock", "failed to open database", "connection refused", "database is")
+	return a.says("failed to open database", "connection refused", "database is locked", "database is read only",
+		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
+}
+
+// without returns the answer without commands that bd repeats in it: what they say
+// comes from agents.
+func (a answer) without(commands []command) answer {
+	for _, c := range commands {
+		if text, err := json.Marshal(c.text); err == nil {
+			a.stderr = bytes.ReplaceAll(a.stderr, text[1:len(text)-1], nil)
+		}
+	}
+	return a
 }
 
 // withFile has do read content from a file that nobody else can read, and that is

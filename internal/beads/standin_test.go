@@ -169,6 +169,10 @@ func (c *cli) change() int {
 		return 1
 	}
 	did, err := c.apply()
+	if err != nil && c.args[0] == "import" { // it ends with how it is used
+		fmt.Fprintf(os.Stderr, "Error: %v\nUsage:\n  bd import [file|-] [flags]\n\n      --readonly   Read-only mode: block write operations\n", err)
+		return 1
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "{\"schema_version\":1,\"data\":{\"error\":%q}}\n", err.Error())
 		return 1

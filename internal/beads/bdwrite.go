@@ -145,6 +145,10 @@ func (b *BD) create(ctx context.Context, sp *space, fresh []Issue) error {
 	var content []byte
 	for _, i := range fresh {
 		var err error
+		i.Comments = slices.Clone(i.Comments)
+		for n := range i.Comments {
+			i.Comments[n].ID = nil // bd has its own, and takes none twice
+		}
 		if content, err = i.AppendLine(content); err != nil {
 			return err
 		}
@@ -183,7 +187,7 @@ func (b *BD) batch(ctx context.Context, sp *space, commands []command) error {
 	a, err := b.withFile(sp, content, func(path string) (answer, error) {
 		return b.call(ctx, sp.dir, "batch", "--json", "--file="+path)
 	})
-	if err != nil || a.fine() {
+	if a = a.without(commands); err != nil || a.fine() {
 		return err
 	}
 	if a.isBusy() {

@@ -62,6 +62,7 @@ func TestBackends(t *testing.T) {
 				"Story":          checkStory,
 				"Repeats":        checkRepeats,
 				"Fates":          checkFates,
+				"Comments":       checkComments,
 				"HostileTexts":   checkHostileTexts,
 				"Edits":          checkEdits,
 				"OwnWrites":      checkOwnWrites,

@@ -118,6 +118,36 @@ func checkFates(t *testing.T, open opener) {
 	}
 }
 
+// checkComments holds that new issues may have any number of comments, each with
+// an id of its own in the workspace: bd imports no two of one id.
+func checkComments(t *testing.T, open opener) {
+	t.Helper()
+	l, w := begin(t, open)
+	for round, ids := range [][]string{{"ht-1", "ht-2"}, {"ht-3"}} {
+		for n, id := range ids {
+			note := beads.Comment{Issue: id, Author: "hooktrail", Text: "one more", CreatedAt: at(10*round + n)}
+			again := note
+			again.CreatedAt = at(100)
+			if err := errors.Join(w.Ensure(t.Context(), task(id)), w.Note(t.Context(), note), w.Note(t.Context(), again)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.write(t)
+	}
+	ids := make(map[string]bool)
+	for id, issue := range l.seen(t, "acme") {
+		if len(issue.Comments) != 2 {
+			t.Errorf("%s has %d comments, want 2", id, len(issue.Comments))
+		}
+		for _, c := range issue.Comments {
+			ids[string(c.ID)] = true
+		}
+	}
+	if len(ids) != 6 {
+		t.Errorf("got %d ids of comments, want 6: %v", len(ids), ids)
+	}
+}
+
 // checkHostileTexts holds that no text is a command, a flag or a line end.
 func checkHostileTexts(t *testing.T, open opener) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -71,9 +72,18 @@ func (c *cli) importFile() (any, error) {
 		}
 		title := fmt.Sprint(record["title"])
 		if len(title) == 0 || len(title) > 500 || c.is(orderReject) && strings.Contains(title, "poison") {
-			return nil, fmt.Errorf("validation failed: title must be 500 characters or less (got %d)", len(title))
+			return nil, fmt.Errorf("import failed: validation failed: title must be 500 characters or less (got %d)", len(title))
 		}
-		c.state[fmt.Sprint(record["id"])] = record
+		id := fmt.Sprint(record["id"])
+		for _, comment := range asList(record["comments"]) {
+			key := comment["id"]
+			if key == nil {
+				comment["id"] = commentID()
+			} else if c.hasComment(fmt.Sprint(key)) {
+				return nil, fmt.Errorf("import failed: failed to insert comment for %s: Error 1062: duplicate primary key given: [%v]", id, key)
+			}
+		}
+		c.state[id] = record
 	}
 	for _, text := range lines { // a link to nothing is left out
 		var record map[string]any
@@ -87,6 +97,20 @@ func (c *cli) importFile() (any, error) {
 		c.state[fmt.Sprint(record["id"])]["dependencies"] = list
 	}
 	return map[string]any{"created": len(lines)}, nil
+}
+
+func commentID() string { return fmt.Sprintf("c-%d", rand.Uint64()) }
+
+// hasComment reports whether a comment of any issue has this id.
+func (c *cli) hasComment(id string) bool {
+	for _, issue := range c.state {
+		for _, comment := range asList(issue["comments"]) {
+			if fmt.Sprint(comment["id"]) == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *cli) setStatus(id, status, reason string) {
@@ -104,6 +128,9 @@ func (c *cli) batch() (any, error) {
 	lines, err := c.file()
 	if err != nil {
 		return nil, err
+	}
+	if len(lines) > atOnce {
+		time.Sleep(time.Hour)
 	}
 	for n, text := range lines {
 		words := split(text)
@@ -211,7 +238,7 @@ func (c *cli) comment() (any, error) {
 	issue := c.state[id]
 	list := anyList(issue["comments"])
 	comment := map[string]any{
-		"id": fmt.Sprintf("c-%d", len(list)+1), "issue_id": id, "author": c.flags["author"][0], "text": string(text), "created_at": now(),
+		"id": commentID(), "issue_id": id, "author": c.flags["author"][0], "text": string(text), "created_at": now(),
 	}
 	issue["comments"] = append(list, comment)
 	return comment, nil

@@ -2,6 +2,8 @@ package beads
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,10 +122,18 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 		if slices.ContainsFunc(r.issue.Comments, same) {
 			return false, nil
 		}
-		c.ID = json.RawMessage(strconv.Itoa(len(r.issue.Comments) + 1))
+		c.ID = c.number(len(r.issue.Comments))
 		r.issue.Comments = append(r.issue.Comments, c)
 		return true, nil
 	})
+}
+
+// number returns an id for the comment that comes after others of its issue. It is
+// one that no other comment of a workspace has: bd takes none twice. It is a number,
+// which all versions of Beads read, and says nothing of the text.
+func (c Comment) number(others int) json.RawMessage {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
+	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // as far as a JSON number is exact everywhere
 }
 
 // Label implements [Marker].

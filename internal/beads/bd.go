@@ -21,9 +21,11 @@ const (
 	initDeadline = 60 * time.Second
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
-	syncSize     = 100 // issues in one round of calls
-	patience     = 3   // failures of an issue before it is left alone
-	atOnce       = 4   // workspaces that calls run for at a time
+	// Issues in one round of calls. On a busy machine bd takes half a second for each:
+	// to show a hundred takes longer than a call may.
+	syncSize = 10
+	patience = 3 // failures of an issue before it is left alone
+	atOnce   = 4 // workspaces that calls run for at a time
 )
 
 // BDOptions configures a [BD].

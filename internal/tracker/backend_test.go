@@ -141,7 +141,7 @@ func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 	p.publish("engine", story(t)...)
 	p.mustDrain()
 	id := p.titled("write docs")
-	p.edit(id, func(i *beads.Issue) {
+	p.edit("acme", id, func(i *beads.Issue) {
 		i.Status, i.ClosedAt, i.CloseReason = beads.Closed, epoch.Add(time.Hour), "wontfix"
 		i.UpdatedAt = i.ClosedAt
 	})
@@ -169,21 +169,4 @@ func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 			t.Errorf("%s is another one after a rebuild:\n%s\nbefore:\n%s", path, text, before[path])
 		}
 	}
-}
-
-// edit changes an issue of acme in its workspace, as a person does.
-func (p *pipeline) edit(id string, change func(*beads.Issue)) {
-	p.tb.Helper()
-	path, err := beads.File(filepath.Join(p.dataDir, "beads"), "acme")
-	if err != nil {
-		p.tb.Fatal(err)
-	}
-	all := readBeads(p.tb, path)
-	i, ok := all[id]
-	if !ok {
-		p.tb.Fatalf("issue %s is not in %s", id, path)
-	}
-	change(&i)
-	all[id] = i
-	writeBeads(p.tb, path, all)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -259,21 +258,6 @@ func readBeads(tb testing.TB, path string) map[string]beads.Issue {
 		list[i.ID] = i
 	}
 	return list
-}
-
-// writeBeads writes a file of issues.
-func writeBeads(tb testing.TB, path string, all map[string]beads.Issue) {
-	tb.Helper()
-	var text []byte
-	for _, id := range slices.Sorted(maps.Keys(all)) {
-		var err error
-		if text, err = all[id].AppendLine(text); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		tb.Fatal(err)
-	}
 }
 
 // openDB opens the tracker's database of a data directory.

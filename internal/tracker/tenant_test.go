@@ -13,8 +13,16 @@ import (
 func TestCommands_RefuseWhatIsNoTenant(t *testing.T) {
 	path := jsonl(t, story(t)...)
 	commands := [][]string{
-		{"serve"}, {"serve", "--drain"}, {"list"}, {"show", "x"}, {"why", "x"}, {"why", "x", "--events", path},
-		{"close", "x", "--reason", "y"}, {"whatif", "--events", path}, {"whatif", "--config", path}, {"rebuild"},
+		{"serve"},
+		{"serve", "--drain"},
+		{"list"},
+		{"show", "x"},
+		{"why", "x"},
+		{"why", "x", "--events", path},
+		{"close", "x", "--reason", "y"},
+		{"whatif", "--events", path},
+		{"whatif", "--config", path},
+		{"rebuild"},
 	}
 	for _, tenant := range []string{strings.Repeat("a", subjects.MaxID+1), "a\xff"} {
 		for _, args := range commands {

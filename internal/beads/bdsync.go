@@ -9,6 +9,9 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
+// errPartly is a round after which the workspace lacks something.
+var errPartly = errors.New("bd did not store all")
+
 // refusal is what bd does not take.
 type refusal struct {
 	record string
@@ -18,24 +21,31 @@ type refusal struct {
 // sync brings a workspace up to what is wanted. Whatever happens on the way, the
 // next sync begins by looking at what was stored.
 func (b *BD) sync(ctx context.Context, sp *space) error {
-	for range 2 { // what is made anew has others linked to it again
+	var partly error
+	for range 2 { // what is made anew has others linked to it again, and what comes later those before it
 		ids, err := b.dirty(ctx, sp)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		var errs []error
+		partly = nil
 		for chunk := range slices.Chunk(ids, syncSize) {
-			if err := b.round(ctx, sp, chunk); err != nil {
-				if errs = append(errs, err); errors.Is(err, errHung) || ctx.Err() != nil {
-					break
-				}
+			err := b.round(ctx, sp, chunk)
+			switch {
+			case errors.Is(err, errPartly):
+				partly = errors.Join(partly, err)
+			case err != nil:
+				errs = append(errs, err)
+			}
+			if errors.Is(err, errHung) || ctx.Err() != nil {
+				break
 			}
 		}
 		if len(errs) > 0 {
-			return errors.Join(errs...)
+			return errors.Join(append(errs, partly)...)
 		}
 	}
-	return nil
+	return partly
 }
 
 // dirty returns the issues that a workspace does not have all of, but for those
@@ -208,7 +218,7 @@ func (b *BD) judge(ctx context.Context, sp *space, todo, rest []row) error {
 			b.logger.WarnContext(ctx, "bd does not take an issue as it is", "issue", id, "tries", f.times)
 			continue
 		}
-		err = fmt.Errorf("bd did not store all of issue %s: %w", id, ErrTransient)
+		err = fmt.Errorf("%w of issue %s: %w", errPartly, id, ErrTransient)
 	}
 	return err
 }

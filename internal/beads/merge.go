@@ -148,6 +148,9 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 			ours.setExtra(name, theirs.Extra[name])
 		}
 	}
+	if r.written == "" { // what was on its way may not have got there: bd leaves out links to what does not exist
+		bases = append([]Issue{{}}, bases...)
+	}
 	key := func(s string) string { return s }
 	ours.Labels = slices.Sorted(slices.Values(mergeList(lists(bases, func(i Issue) []string { return i.Labels }), theirs.Labels, ours.Labels, key)))
 	ours.Dependencies = mergeList(lists(bases, func(i Issue) []Dependency { return i.Dependencies }),

@@ -139,7 +139,7 @@ func (c *covering) runs(ctx context.Context, report ledger.Report) error {
 
 func (c *covering) gaps(ctx context.Context, report ledger.Report) error {
 	for _, g := range report.Gaps {
-		noticed, err := c.r.Noticed(ctx, g)
+		noticed, err := c.r.Noticed(ctx, g.Producer, g.Last)
 		if err != nil {
 			return err
 		}

@@ -86,6 +86,12 @@ func openKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	return o, before, after, nil
 }
 
+// isKeyChange reports whether a signed order says that it changes the key.
+func isKeyChange(signed string) bool {
+	o, err := readSignedOrder([]byte(signed))
+	return err == nil && o.Action == events.AuditKey
+}
+
 // keyChange is an order that changes the key, where it came.
 type keyChange struct {
 	leaf          int64

@@ -31,6 +31,11 @@ type Position struct {
 	Hash     events.Hash // of that message
 }
 
+// behind reports whether p comes later than q.
+func (p Position) behind(q Position) bool {
+	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
+}
+
 // Checkpoint is the signed statement about a ledger. Its text is a C2SP
 // tlog-checkpoint: origin, size and root, and behind them extension lines:
 //

@@ -6,9 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 )
+
+// busyTimeout is how long somebody waits for another one who is at the file.
+const busyTimeout = 10 * time.Second
 
 // errNotFile is returned for a path at which there is something else.
 var errNotFile = errors.New("it is not a file")

@@ -167,14 +167,14 @@ func (r *Reader) RunEnds(ctx context.Context) (runs []Ended, err error) {
 	return runs, err
 }
 
-// Noticed returns when a gap in a producer's numbers showed: when its first record
+// Noticed returns when a gap in a producer's numbers, up to last, showed: when its first record
 // behind the gap came, else its last one. The zero time is that of a producer of
 // which nothing came.
-func (r *Reader) Noticed(ctx context.Context, g Gap) (t time.Time, err error) {
+func (r *Reader) Noticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
 		stored, err := queryInt(conn, `SELECT coalesce(
 			(SELECT min(stored) FROM leaves WHERE producer = p.producer AND sequence > ?2),
-			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, g.Producer, int64(g.Last))
+			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, producer, int64(last))
 		if err == nil && stored > 0 {
 			t = time.Unix(0, stored).UTC()
 		}

@@ -77,9 +77,9 @@ func (j *Judge) order(index int64, signed string) error {
 		return nil //nolint:nilerr // it orders nothing; what names it stays open
 	}
 	r.ids[o.ID] = true
-	at := o.at(index, "")
+	at := inReport(o, index, "")
 	if c != nil {
-		if !o.accountsFor(index, c) {
+		if !c.accountedFor(o, index) {
 			return fmt.Errorf("its order does not concern all of the %d records that were destroyed in its name", c.leaves.Count())
 		}
 		at.Effect, at.Records = EffectDone, c.leaves.Count()
@@ -105,8 +105,8 @@ func (r *judged) changeKey(index int64, signed string) {
 	}
 	if effect, counts := r.keys.effect(index, before); counts {
 		r.ids[o.ID] = true
-		r.changes = append(r.changes, o.changed(index, before, after, effect))
-		r.report.Orders = append(r.report.Orders, o.at(index, effect))
+		r.changes = append(r.changes, changeAt(o, index, before, after, effect))
+		r.report.Orders = append(r.report.Orders, inReport(o, index, effect))
 	}
 }
 
@@ -124,10 +124,10 @@ func (r *judged) hold(o Order) Effect {
 	return EffectDone
 }
 
-// accountsFor reports whether an order that comes at a leaf is about all that was
+// accountedFor reports whether an order that comes at a leaf is about all that was
 // destroyed in its name. One that means a larger tree than there was when it came
 // was given for another ledger of the same stream: there its words count.
-func (o Order) accountsFor(index int64, c *judgedClaim) bool {
+func (c *judgedClaim) accountedFor(o Order, index int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || wordOf(o.Action) != c.word {
 		return false
 	}

@@ -19,10 +19,7 @@ import (
 // keyName is the name of the keys that sign checkpoints.
 const keyName = "hooktrail"
 
-const (
-	privateFile = "ledger.key"
-	publicFile  = "ledger.pub"
-)
+const privateFile = "ledger.key"
 
 // Key is the signing key of a data directory.
 type Key struct {
@@ -108,30 +105,11 @@ func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) 
 // ID names the key in reports; see [KeyID].
 func (k *Key) ID() string { return KeyID(k.verifier) }
 
+// Sign signs o with the key.
+func (k *Key) Sign(o Order) ([]byte, error) { return o.Sign(k.signer) }
+
 // Made reports whether this call of [OpenKey] made the key.
 func (k *Key) Made() bool { return k.made }
-
-// ReadVerifier returns the verifier key in dir, and its text.
-func ReadVerifier(dir string) (note.Verifier, string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, publicFile))
-	if err != nil {
-		return nil, "", fmt.Errorf("verifier key: %w", err)
-	}
-	return ParseVerifier(string(text))
-}
-
-// ParseVerifier reads a verifier key as [Key.Public] returns it.
-func ParseVerifier(text string) (note.Verifier, string, error) {
-	text = strings.TrimSpace(text)
-	v, err := note.NewVerifier(text)
-	if err != nil {
-		return nil, "", fmt.Errorf("verifier key: %w", err)
-	}
-	return v, text, nil
-}
-
-// KeyID names a key in reports: "hooktrail+8f3c1a2b".
-func KeyID(v note.Verifier) string { return fmt.Sprintf("%s+%08x", v.Name(), v.KeyHash()) }
 
 func writeTemporary(path, text string, mode fs.FileMode) (name string, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")

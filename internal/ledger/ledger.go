@@ -9,22 +9,11 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/atomicfile"
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// FileName is the name of a ledger's file in the folder of its tenant.
-const FileName = "ledger.db"
-
-// ErrDamaged is wrapped by every refusal to read, or to write to, a ledger that
-// is not what its newest checkpoint says. No retry mends it; [Verify] tells what
-// is wrong with it.
-var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
-
 const (
-	busyTimeout   = 10 * time.Second
 	pageBytes     = 8192
 	defaultCache  = 16 << 20
 	maxKnownRuns  = 4096
@@ -84,15 +73,6 @@ type producer struct {
 	high   int64 // its highest sequence so far
 }
 
-// Path returns the file of a tenant's ledger, dir being the folder of all ledgers.
-func Path(dir, tenant string) (string, error) {
-	name, err := subjects.FileName(tenant)
-	if err != nil {
-		return "", fmt.Errorf("tenant id: %w", err)
-	}
-	return filepath.Join(dir, name, FileName), nil
-}
-
 // Open opens the ledger of tenant below dir for writing, and makes it when there
 // is none: with a first, signed checkpoint of nothing, so that an emptied ledger
 // is not taken for a new one. It returns an error that wraps [ErrDamaged] if the
@@ -114,22 +94,6 @@ func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error
 		return nil, fmt.Errorf("open ledger %s: %w", path, refusal(err))
 	}
 	return l, nil
-}
-
-// refusal adds [ErrDamaged] to the errors that tell of it in other words. All
-// others, such as a full disk, may pass.
-func refusal(err error) error {
-	if err == nil || errors.Is(err, ErrDamaged) {
-		return err
-	}
-	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
-	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultFormat:
-	default:
-		if !errors.Is(err, errSchema) && !errors.Is(err, errCheckpoint) && !errors.Is(err, errNoPayload) {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 func (l *Ledger) open(ctx context.Context) (err error) {
@@ -220,9 +184,8 @@ func (l *Ledger) create(ctx context.Context) error {
 		if fresh, err := checkFormat(l.conn); err != nil || !fresh {
 			return err
 		}
-		script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
-		if err := sqlitex.ExecuteScript(l.conn, script, nil); err != nil {
-			return fmt.Errorf("make tables: %w", err)
+		if err := makeTables(l.conn); err != nil {
+			return err
 		}
 		l.state = state{keys: l.opts.Key.first(l.tenant)}
 		_, err := l.seal(Position{})

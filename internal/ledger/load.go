@@ -97,14 +97,6 @@ func (l *Ledger) storedHash(index int64) (tlog.Hash, error) {
 	return hashes[0], nil
 }
 
-func hashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
-	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
-		Args:       []any{chunk},
-		ResultFunc: func(stmt *sqlite.Stmt) error { row = columnBytes(stmt, 0); return nil },
-	})
-	return row, err
-}
-
 func (l *Ledger) loadProducers(s *state) error {
 	return sqlitex.Execute(l.conn, `SELECT name, producer, max(
 		coalesce((SELECT max(sequence) FROM leaves l WHERE l.producer = p.producer), 0),
@@ -113,43 +105,4 @@ func (l *Ledger) loadProducers(s *state) error {
 			s.producers[stmt.ColumnText(0)] = &producer{number: stmt.ColumnInt64(1), high: stmt.ColumnInt64(2)}
 			return nil
 		}})
-}
-
-// loadHolds returns the holds that are in force, in the order in which they came.
-func loadHolds(conn *sqlite.Conn) (holds []Order, err error) {
-	var leaves []int64
-	err = sqlitex.Execute(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
-		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`,
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			leaves = append(leaves, stmt.ColumnInt64(0))
-			return nil
-		}})
-	for _, leaf := range leaves {
-		if err != nil {
-			break
-		}
-		var o Order
-		o, err = readOrder(conn, leaf)
-		holds = append(holds, o)
-	}
-	return holds, err
-}
-
-// readOrder returns the order that the event at leaf brought, whoever signed it.
-func readOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
-	data, err := readPayload(conn, leaf)
-	if err != nil {
-		return Order{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
-	}
-	o, err := orderOf(data)
-	if err != nil {
-		return Order{}, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
-	}
-	return o, nil
-}
-
-// columnBytes returns a copy of a column.
-func columnBytes(stmt *sqlite.Stmt, column int) []byte {
-	b := make([]byte, stmt.ColumnLen(column))
-	return b[:stmt.ColumnBytes(column, b)]
 }

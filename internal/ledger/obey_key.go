@@ -8,8 +8,6 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
-
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // obeyKey puts another key in charge of the ledger, if one that is in charge, or
@@ -51,13 +49,7 @@ func givenAway(o Order, leaf int64) error {
 	}
 	return fmt.Errorf("%w: leaf %d, ordered by %s on %s, puts %s in charge: if it was you, copy the keys folder of the "+
 		"auditor that has it here and start again; if it was not, the key was stolen: auditor key rotate, and start again",
-		ErrKey, leaf, o.By, o.Time.Format(timeLayout), id)
-}
-
-// isKeyChange reports whether a signed order says that it changes the key.
-func isKeyChange(signed string) bool {
-	o, err := readSignedOrder([]byte(signed))
-	return err == nil && o.Action == events.AuditKey
+		ErrKey, leaf, o.By, formatTime(o.Time), id)
 }
 
 // loadKeys finds out how many keys of the ring the ledger has behind it.

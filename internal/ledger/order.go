@@ -102,9 +102,6 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// Sign signs o with the key.
-func (k *Key) Sign(o Order) ([]byte, error) { return o.Sign(k.signer) }
-
 // OpenOrder reads a signed note and returns its order, if exactly one of known
 // and nobody else has signed it, in exactly the form that [Order.Sign] gives it.
 func OpenOrder(signed []byte, known note.Verifiers) (Order, error) {

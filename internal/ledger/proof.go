@@ -133,6 +133,9 @@ func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int6
 		})
 }
 
+// hashesPerRow is how many of the tree's hashes one row holds.
+const hashesPerRow = 256
+
 // storedTree reads the tree's hashes where they are stored.
 type storedTree struct{ conn *sqlite.Conn }
 
@@ -156,6 +159,14 @@ func (t storedTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 		copy(hashes[i][:], row[at:])
 	}
 	return hashes, nil
+}
+
+func hashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
+	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
+		Args:       []any{chunk},
+		ResultFunc: func(stmt *sqlite.Stmt) error { row = columnBytes(stmt, 0); return nil },
+	})
+	return row, err
 }
 
 // isTreeOf reports whether an order means the tree whose hashes are stored.

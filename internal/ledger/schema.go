@@ -82,6 +82,15 @@ CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL,
 // errSchema is returned for a file that is no ledger of this version.
 var errSchema = errors.New("not a ledger of this version")
 
+// makeTables makes the tables of a ledger in a file that holds nothing yet.
+func makeTables(conn *sqlite.Conn) error {
+	script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
+	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
+		return fmt.Errorf("make tables: %w", err)
+	}
+	return nil
+}
+
 // checkFormat tells whether the file behind conn is a ledger that this version
 // can read. It reports fresh for a file that holds nothing yet.
 func checkFormat(conn *sqlite.Conn) (fresh bool, err error) {
@@ -158,14 +167,4 @@ func schemaOf(conn *sqlite.Conn) (map[string]string, error) {
 
 func pragma(conn *sqlite.Conn, name string) (int64, error) {
 	return queryInt(conn, "PRAGMA "+name)
-}
-
-// queryInt returns the first column of the first row, 0 when it is NULL or
-// there is none.
-func queryInt(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
-	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
-		Args:       args,
-		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
-	})
-	return n, err
 }

@@ -4,15 +4,9 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"math/bits"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"syscall"
-
-	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 // maxOpen is how many ledgers a [Set] keeps open where the process may have files
@@ -116,36 +110,4 @@ func (s *Set) Close() error {
 		errs = errors.Join(errs, s.close(e))
 	}
 	return errs
-}
-
-// Tenants lists the tenants whose ledgers lie below dir, sorted. A folder whose
-// ledger cannot be read is left out and named in the error.
-func Tenants(dir string) (tenants []string, err error) {
-	folders, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list ledgers: %w", err)
-	}
-	for _, f := range folders {
-		path := filepath.Join(dir, f.Name(), FileName)
-		if _, err := os.Stat(path); !f.IsDir() || err != nil {
-			continue
-		}
-		// A short id can be told from the name, a long one only from the ledger.
-		if tenant, err := subjects.ParseToken(f.Name()); err == nil {
-			tenants = append(tenants, tenant)
-			continue
-		}
-		r, openErr := OpenReader(path)
-		if openErr != nil {
-			err = errors.Join(err, openErr)
-			continue
-		}
-		tenants = append(tenants, r.Tenant())
-		err = errors.Join(err, r.Close())
-	}
-	slices.Sort(tenants)
-	return tenants, err
 }

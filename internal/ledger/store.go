@@ -2,12 +2,10 @@ package ledger
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
-	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -145,12 +143,6 @@ func (w *writing) storeHashes() error {
 		row++
 	}
 	return nil
-}
-
-// run steps a statement that returns no rows and makes it ready for the next time.
-func run(stmt *sqlite.Stmt) error {
-	_, err := stmt.Step()
-	return errors.Join(err, stmt.Reset())
 }
 
 // unixNano returns the nanoseconds since 1970, 0 for the zero time.

@@ -48,7 +48,29 @@ func rollBack(conn *sqlite.Conn) error {
 	return nil
 }
 
+// columnBytes returns a copy of a column.
+func columnBytes(stmt *sqlite.Stmt, column int) []byte {
+	b := make([]byte, stmt.ColumnLen(column))
+	return b[:stmt.ColumnBytes(column, b)]
+}
+
+// run steps a statement that returns no rows and makes it ready for the next time.
+func run(stmt *sqlite.Stmt) error {
+	_, err := stmt.Step()
+	return errors.Join(err, stmt.Reset())
+}
+
 // exec runs one statement that is not worth keeping.
 func exec(conn *sqlite.Conn, statement string) error {
 	return sqlitex.ExecuteTransient(conn, statement, nil)
+}
+
+// queryInt returns the first column of the first row, 0 when it is NULL or
+// there is none.
+func queryInt(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
+	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
+		Args:       args,
+		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
+	})
+	return n, err
 }

@@ -6,9 +6,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// hashesPerRow is how many of the tree's hashes one row holds.
-const hashesPerRow = 256
-
 // tree is the right edge of the Merkle tree: all that is needed to append to it
 // and to know its root.
 type tree struct {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -258,22 +257,6 @@ func openSigned(signed []byte, known note.Verifiers) (Checkpoint, error) {
 		return Checkpoint{}, errors.New("it has something besides one signature")
 	}
 	return ParseCheckpoint(n.Text)
-}
-
-// isOnlySigned reports whether a note that was opened has one signature, of a key
-// that is known, and is in exactly the form in which notes are written.
-func isOnlySigned(signed []byte, n *note.Note) bool {
-	return len(n.Sigs) == 1 && isAsWritten(signed, n)
-}
-
-// isAsWritten reports whether a note that was opened is in exactly the form in
-// which notes are written, all of its signatures being of keys that are known.
-func isAsWritten(signed []byte, n *note.Note) bool {
-	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
-		return false
-	}
-	want, err := note.Sign(&note.Note{Text: n.Text, Sigs: n.Sigs})
-	return err == nil && bytes.Equal(want, signed)
 }
 
 // compareSides compares the indexes with the tables.

@@ -24,8 +24,8 @@ type KeyChange struct {
 	Effect Effect    `json:"effect"` // void: another key had taken that place
 }
 
-// changed returns what a report says of an order that changes the key.
-func (o Order) changed(leaf int64, before, after note.Verifier, effect Effect) KeyChange {
+// changeAt returns what a report says of an order that changes the key.
+func changeAt(o Order, leaf int64, before, after note.Verifier, effect Effect) KeyChange {
 	return KeyChange{
 		Leaf: leaf, From: KeyID(before), To: KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
 	}
@@ -53,7 +53,7 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 			tenant = c.Tenant
 		}
 	}
-	leaves, err := keyLeaves(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
+	leaves, err := orderLeaves(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
 	if err != nil {
 		return err
 	}
@@ -86,6 +86,14 @@ func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 	return signedOrder(e), nil
 }
 
+func orderLeaves(conn *sqlite.Conn, query string) (leaves []int64, err error) {
+	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		leaves = append(leaves, stmt.ColumnInt64(0))
+		return nil
+	}})
+	return leaves, err
+}
+
 func firstNote(conn *sqlite.Conn) (signed []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint LIMIT 1",
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = columnBytes(stmt, 0); return nil }})
@@ -108,9 +116,9 @@ func (s *orders) changeKey(leaf int64, signed string) {
 	}
 	s.ids[o.ID] = true
 	if len(w.report.Keys) < maxOrders {
-		w.report.Keys = append(w.report.Keys, o.changed(leaf, before, after, effect))
+		w.report.Keys = append(w.report.Keys, changeAt(o, leaf, before, after, effect))
 	}
-	s.all = append(s.all, o.at(leaf, effect))
+	s.all = append(s.all, inReport(o, leaf, effect))
 }
 
 // tooLate notes an order that a key has signed which had been replaced.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/base64"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
@@ -88,9 +87,4 @@ func (n *names) unused(v *verifier) {
 			}
 		}
 	}
-}
-
-func isCanonical(b64 string) bool {
-	b, err := base64.StdEncoding.DecodeString(b64)
-	return err == nil && base64.StdEncoding.EncodeToString(b) == b64
 }

@@ -19,8 +19,8 @@ type orders struct {
 	holds []Order // in force
 }
 
-// at returns what a report says of an order that comes at a leaf.
-func (o Order) at(leaf int64, effect Effect) OrderAt {
+// inReport returns what a report says of an order that comes at a leaf.
+func inReport(o Order, leaf int64, effect Effect) OrderAt {
 	return OrderAt{
 		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
 		Selection: o.Selection, Hold: o.Hold, Effect: effect,
@@ -42,7 +42,7 @@ func (s *orders) order(leaf int64, signed string) error {
 		return nil //nolint:nilerr // a mere record
 	}
 	s.ids[o.ID] = true
-	at := o.at(leaf, EffectDone)
+	at := inReport(o, leaf, EffectDone)
 	switch o.Action { //nolint:exhaustive // those of orders among all there are
 	case events.AuditHold:
 		s.holds = append(s.holds, o)

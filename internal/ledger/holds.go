@@ -1,0 +1,41 @@
+package ledger
+
+import (
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// loadHolds returns the holds that are in force, in the order in which they came.
+func loadHolds(conn *sqlite.Conn) (holds []Order, err error) {
+	var leaves []int64
+	err = sqlitex.Execute(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
+		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`,
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			leaves = append(leaves, stmt.ColumnInt64(0))
+			return nil
+		}})
+	for _, leaf := range leaves {
+		if err != nil {
+			break
+		}
+		var o Order
+		o, err = readOrder(conn, leaf)
+		holds = append(holds, o)
+	}
+	return holds, err
+}
+
+// readOrder returns the order that the event at leaf brought, whoever signed it.
+func readOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
+	data, err := readPayload(conn, leaf)
+	if err != nil {
+		return Order{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
+	}
+	o, err := orderOf(data)
+	if err != nil {
+		return Order{}, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
+	}
+	return o, nil
+}

@@ -37,7 +37,7 @@ func TestLedger_Break(t *testing.T) {
 	if err := l.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r := verify(t, l.path, key, VerifyOptions{})
+	r := verify(t, l.Path(), key, VerifyOptions{})
 	wantVerdicts(t, r, Verified, Unproven)
 	want := []Break{{Epoch: 1, After: last, Until: last + 10, Leaves: r.Leaves, Noticed: r.Breaks[0].Noticed}}
 	if diff := cmp.Diff(want, r.Breaks); diff != "" {
@@ -52,11 +52,11 @@ func TestLedger_Break(t *testing.T) {
 	}
 	half := slices.IndexFunc(rest, func(m Message) bool { return m.Address.Producer == "tester" })
 	appendAll(t, l, stream, rest[:half])
-	if r := verify(t, l.path, key, VerifyOptions{}); r.Completeness != Unproven || r.Producers[0].Unheard || !r.Producers[1].Unheard {
+	if r := verify(t, l.Path(), key, VerifyOptions{}); r.Completeness != Unproven || r.Producers[0].Unheard || !r.Producers[1].Unheard {
 		t.Errorf("one was heard of: got %s, %+v", r.Completeness, r.Producers)
 	}
 	appendAll(t, l, stream, rest[half:])
-	r = verify(t, l.path, key, VerifyOptions{})
+	r = verify(t, l.Path(), key, VerifyOptions{})
 	wantVerdicts(t, r, Verified, Complete)
 	if len(r.Breaks) != 1 {
 		t.Errorf("breaks: got %+v", r.Breaks)
@@ -86,14 +86,14 @@ func TestLedger_BreakInCommon(t *testing.T) {
 	if after := l.Newest(); after.Arrivals != before.Arrivals || after.Root != before.Root {
 		t.Errorf("got %+v, want what was there before, %+v", after, before)
 	}
-	r := verify(t, l.path, key, VerifyOptions{})
+	r := verify(t, l.Path(), key, VerifyOptions{})
 	if r.Integrity != Verified || len(r.Breaks) != 1 || !r.Breaks[0].Replaced || len(r.Streams) != 2 {
 		t.Errorf("got %+v", r)
 	}
 	f.now = f.now.Add(time.Minute)
 	f.run("coder", "r3", 5)
 	appendAll(t, l, next, f.messages)
-	wantVerdicts(t, verify(t, l.path, key, VerifyOptions{}), Verified, Complete)
+	wantVerdicts(t, verify(t, l.Path(), key, VerifyOptions{}), Verified, Complete)
 }
 
 // What is in quarantine comes again with a stream that was restored and is read from
@@ -118,14 +118,7 @@ func TestLedger_QuarantineComesAgain(t *testing.T) {
 	if after := l.Newest(); after.Size != before.Size || after.Root != before.Root {
 		t.Errorf("got %d leaves, want %d", after.Size, before.Size)
 	}
-	if r := verify(t, l.path, key, VerifyOptions{}); r.Integrity != Verified || r.SetApart != 2 {
+	if r := verify(t, l.Path(), key, VerifyOptions{}); r.Integrity != Verified || r.SetApart != 2 {
 		t.Errorf("got %+v", r)
-	}
-}
-
-func appendAll(tb testing.TB, l *Ledger, s Stream, messages []Message) {
-	tb.Helper()
-	if _, err := l.Append(tb.Context(), s, messages); err != nil {
-		tb.Fatal(err)
 	}
 }

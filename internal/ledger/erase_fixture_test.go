@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,9 +89,29 @@ func remains(tb testing.TB, dir string, texts ...[]byte) (found []string) {
 // checked verifies the ledger at path.
 func checked(tb testing.TB, path string, key *Key) Report {
 	tb.Helper()
-	report, err := Verify(tb.Context(), path, VerifyOptions{Key: key.verifier})
+	report, err := Verify(tb.Context(), path, VerifyOptions{Key: verifierOf(key)})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return report
+}
+
+// changes publishes the orders that put key in charge, from a position on.
+func (f *feed) changes(key *Key, position int) {
+	for _, signed := range key.Changes(f.tenant, position) {
+		f.signed(signed)
+	}
+}
+
+// signed publishes a signed order.
+func (f *feed) signed(signed string) {
+	f.event("auditor/e1", "", events.AuditAccessed, events.AuditAccessedData{
+		Action: events.AuditKey, By: "jdoe", Reason: "every year", Order: signed,
+	})
+}
+
+// say publishes a call of a tool, whose command is text, and its result.
+func (f *feed) say(run, text string) {
+	f.event("p", run, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: fmt.Appendf(nil, `{"command":%q}`, text)})
+	f.event("p", run, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, Result: []byte(`"ok"`)})
 }

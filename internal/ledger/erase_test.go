@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,25 +15,6 @@ import (
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-// secret is what the payloads of a run say and nothing else does.
-func secret(run string) []byte { return []byte("the secret of " + run + ";") }
-
-// secretive publishes a sealed run whose payloads have its secret.
-func (f *feed) secretive(producer, run, user string, n int) {
-	for i := range n {
-		e, err := events.New(events.PromptSubmit, "/test", events.PromptSubmitData{
-			Prompt: fmt.Sprintf("%s%s", secret(run), strings.Repeat("x", i*997%9000)),
-		})
-		if err != nil {
-			panic(err)
-		}
-		e.ID, e.Run, e.Subject, e.User = events.DeriveID(producer, run, fmt.Sprint(i)), run, run, user
-		f.publish(producer, e)
-	}
-	f.seal(producer, run)
-	f.manifest(producer)
-}
 
 func TestErase(t *testing.T) {
 	dir, key, f := t.TempDir(), testKey(t), newFeed("acme")
@@ -319,7 +299,7 @@ func TestErase_ScrubbedAfterCrash(t *testing.T) {
 		t.Errorf("unclean: %v, %v", unclean, err)
 	}
 	// What SQLite needs room for meanwhile lies on the disk of the ledger.
-	if err := sqlitex.ExecuteTransient(l.conn, "PRAGMA temp_store_directory", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+	if err := sqlitex.ExecuteTransient(l.Conn(), "PRAGMA temp_store_directory", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		if got := stmt.ColumnText(0); got != filepath.Dir(path) {
 			t.Errorf("written anew in %s, want %s", got, filepath.Dir(path))
 		}

@@ -10,56 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
-
-	"github.com/hooktrail/hooktrail/internal/subjects"
-	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-// gauntletFeed puts something into every table.
-func gauntletFeed() *feed {
-	f := bigFeed()
-	// Another content under an id, and under a number, that is taken.
-	e, err := events.Decode(f.messages[1].Data)
-	if err != nil {
-		panic(err)
-	}
-	e.Data = []byte(`{"tool":"Forged"}`)
-	f.publish("import", e)
-	e.Producer, e.Sequence = "coder/e4", 2
-	f.add(f.messages[1].Address, e.Encode())
-	// Neither an event nor a manifest.
-	f.add(subjects.Address{Tenant: f.tenant, Producer: "coder/e4", Run: "r1", Kind: events.ToolBefore}, []byte("{"))
-	f.manifest("import")
-	return f
-}
-
-// attack opens a copy of a ledger and changes it. It returns the copy, or false
-// if SQLite did not allow the change.
-func attack(tb testing.TB, path string, statements ...string) (string, bool) {
-	tb.Helper()
-	to := copyLedger(tb, path)
-	conn, err := sqlite.OpenConn(to, sqlite.OpenReadWrite)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	var failed error
-	for _, s := range statements {
-		if failed = sqlitex.ExecuteScript(conn, s, nil); failed != nil {
-			break
-		}
-	}
-	if err := conn.Close(); err != nil {
-		tb.Fatal(err)
-	}
-	return to, failed == nil
-}
-
-func wantInvalid(tb testing.TB, path string, key *Key, what string) {
-	tb.Helper()
-	if r := verify(tb, path, key, VerifyOptions{Tenant: "acme"}); r.Integrity != Invalid || r.Exit != ExitInvalid || len(r.Problems) == 0 {
-		tb.Errorf("%s: got %s, exit %d, want %s", what, r.Integrity, r.Exit, Invalid)
-	}
-}
 
 // tables are what a ledger consists of, each with its key.
 var tables = map[string]string{
@@ -179,31 +130,6 @@ func selection(columns []column, id string) string {
 	return strings.Join(list, ", ")
 }
 
-// dump is all that a ledger's tables hold, as text.
-func dump(path string) (string, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.close() }() // it was read only
-	var b strings.Builder
-	for _, table := range []string{"producers", "runs", "leaves", "payloads", "blobs", "chunks", "hashes", "seen", "checkpoints"} {
-		err := sqlitex.Execute(f.conn, "SELECT * FROM "+table+" NOT INDEXED ORDER BY 1, 2", &sqlitex.ExecOptions{
-			ResultFunc: func(stmt *sqlite.Stmt) error {
-				for i := range stmt.ColumnCount() {
-					fmt.Fprintf(&b, "%s|", columnBytes(stmt, i))
-				}
-				b.WriteByte('\n')
-				return nil
-			},
-		})
-		if err != nil {
-			return "", err
-		}
-	}
-	return b.String(), nil
-}
-
 func TestGauntlet_BitFlips(t *testing.T) {
 	f, key := gauntletFeed(), testKey(t)
 	path := write(t, t.TempDir(), key, f, 100)
@@ -240,8 +166,11 @@ func TestGauntlet_BitFlips(t *testing.T) {
 		harmless++
 		if got, err := dump(to); err != nil || got != want {
 			t.Errorf("bit %d of byte %d (page %d, offset %d): %s, and the content differs (%v)",
-				bit, at, at/pageBytes+1, at%pageBytes, r.Integrity, err)
+				bit, at, at/pageSize+1, at%pageSize, r.Integrity, err)
 		}
 	}
 	t.Logf("%d flips, %d of them in unused space", flips, harmless)
 }
+
+// pageSize is that of a ledger's file.
+const pageSize = 8192

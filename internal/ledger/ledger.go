@@ -193,6 +193,9 @@ func (l *Ledger) create(ctx context.Context) error {
 	})
 }
 
+// Path returns its file.
+func (l *Ledger) Path() string { return l.path }
+
 // Tenant returns whose ledger it is.
 func (l *Ledger) Tenant() string { return l.tenant }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/note"
@@ -14,16 +15,16 @@ import (
 
 func sampleOrder() Order {
 	return Order{
-		Tenant: "acme", Action: events.AuditErase, ID: "01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01", Time: began, By: "jdoe",
+		Tenant: "acme", Action: events.AuditErase, ID: "01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01", Time: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), By: "jdoe",
 		Reason: "subject request\nof 100%", Ticket: "DSR-88", Selection: OrderSelection{Run: "r-42"},
 		Size: 100, Leaves: LeafRanges{{3, 17}, {20, 20}, {25, 30}},
 	}
 }
 
 func TestOrder(t *testing.T) {
-	key := testKey(t)
+	signer, known := signing(t)
 	o := sampleOrder()
-	signed, err := key.Sign(o)
+	signed, err := o.Sign(signer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,24 +43,25 @@ leaves 3-17 20 25-30`
 	if diff := cmp.Diff(want, text); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
-	got, err := OpenOrder(signed, key.verifiers())
+	got, err := OpenOrder(signed, known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(o, got); diff != "" {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
-	if _, err := OpenOrder(signed, testKey(t).verifiers()); err == nil {
+	stranger, unknown := signing(t)
+	if _, err := OpenOrder(signed, unknown); err == nil {
 		t.Error("an order opened with a key that did not sign it")
 	}
-	twice, err := note.Sign(&note.Note{Text: text + "\n"}, key.signer, testKey(t).signer)
+	twice, err := note.Sign(&note.Note{Text: text + "\n"}, signer, stranger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenOrder(twice, key.verifiers()); err == nil {
+	if _, err := OpenOrder(twice, known); err == nil {
 		t.Error("an order opened that two have signed")
 	}
-	if _, err := OpenCheckpoint(signed, key.verifiers()); err == nil {
+	if _, err := OpenCheckpoint(signed, known); err == nil {
 		t.Error("an order is taken for a checkpoint")
 	}
 }

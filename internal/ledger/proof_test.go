@@ -34,7 +34,7 @@ func TestReader_Prove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := note.Open(p.Checkpoint, note.VerifierList(key.verifier))
+		n, err := note.Open(p.Checkpoint, note.VerifierList(verifierOf(key)))
 		if err != nil {
 			t.Fatal(err)
 		}

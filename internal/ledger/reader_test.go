@@ -3,14 +3,11 @@ package ledger
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -120,9 +117,9 @@ func TestReader_BesideAWriter(t *testing.T) {
 			}
 		}
 	})
-	r := openReader(t, l.path)
+	r := openReader(t, l.Path())
 	for n := 0; ; n++ {
-		report := verify(t, l.path, key, VerifyOptions{})
+		report := verify(t, l.Path(), key, VerifyOptions{})
 		// A batch of the producer may be there in part: that is no fault.
 		if report.Integrity != Verified || len(report.Gaps) > 0 {
 			t.Errorf("verdict beside a writer: %s, %q, %+v", report.Integrity, report.Problems, report.Gaps)
@@ -141,128 +138,10 @@ func TestReader_BesideAWriter(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
-			wantVerdicts(t, verify(t, l.path, key, VerifyOptions{}), Verified, Complete)
+			wantVerdicts(t, verify(t, l.Path(), key, VerifyOptions{}), Verified, Complete)
 			return
 		default:
 		}
-	}
-}
-
-// TestReader_CopyWithItsLog reads a copy of a ledger that was in use, in a
-// folder that cannot be written to.
-func TestReader_CopyWithItsLog(t *testing.T) {
-	f, key, dir := bigFeed(), testKey(t), t.TempDir()
-	l, err := Open(t.Context(), dir, "acme", Options{Key: key, Now: f.at})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if _, err := l.Append(t.Context(), stream, f.messages); err != nil {
-		t.Fatal(err)
-	}
-	to := filepath.Join(t.TempDir(), FileName)
-	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(to+suffix, l.path+suffix); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c, err := openCopy(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := queryInt(c.conn, "SELECT count(*) FROM leaves")
-	if err != nil || n != l.Newest().Size {
-		t.Errorf("got %d leaves, %v, want %d", n, err, l.Newest().Size)
-	}
-	if err := c.close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(c.copy); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the copy is still there: %v", err)
-	}
-	wantVerdicts(t, verify(t, to, key, VerifyOptions{}), Verified, Complete)
-}
-
-func TestSet_KeepsFewOpen(t *testing.T) {
-	key, dir := testKey(t), t.TempDir()
-	s := OpenSet(dir, Options{Key: key})
-	s.limit = 4
-	var want []string
-	for round := range 2 {
-		for i := range 20 {
-			tenant := string(rune('a'+i)) + " ü.*>"
-			l, err := s.Ledger(t.Context(), tenant)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := newFeed(tenant)
-			for range round + 1 {
-				f.run("p", "r", 1)
-			}
-			if _, err := l.Append(t.Context(), stream, f.messages); err != nil {
-				t.Fatal(err)
-			}
-			if round == 0 {
-				want = append(want, tenant)
-			}
-			if s.recent.Len() > 4 || len(s.open) > 4 {
-				t.Fatalf("%d ledgers are open", s.recent.Len())
-			}
-		}
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Tenants(dir)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("tenants, %v (-want +got):\n%s", err, diff)
-	}
-}
-
-func TestOpenKey_MadeOnce(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "keys")
-	var keys [8]*Key
-	var wg sync.WaitGroup
-	for i := range keys {
-		wg.Go(func() {
-			k, err := OpenKey(dir)
-			if err != nil {
-				t.Error(err)
-			}
-			keys[i] = k
-		})
-	}
-	wg.Wait()
-	made := 0
-	for _, k := range keys {
-		if k.Made() {
-			made++
-		}
-		if k.Public() != keys[0].Public() {
-			t.Errorf("got %s and %s", k.Public(), keys[0].Public())
-		}
-	}
-	if made != 1 {
-		t.Errorf("made %d times, want once", made)
-	}
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 2 {
-		t.Errorf("got %v, %v, want two files", files, err)
-	}
-	info, err := os.Stat(filepath.Join(dir, privateFile))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode: got %v, %v, want 0600", info.Mode(), err)
-	}
-	// The public half is written again from the private one.
-	if err := os.WriteFile(filepath.Join(dir, publicFile), []byte("another"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenKey(dir); err != nil {
-		t.Fatal(err)
-	}
-	v, text, err := ReadVerifier(dir)
-	if err != nil || text != keys[0].Public() || KeyID(v) != keys[0].ID() {
-		t.Errorf("got %s, %v", text, err)
 	}
 }
 

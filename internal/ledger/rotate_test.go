@@ -34,32 +34,12 @@ func opened(tb testing.TB, dir string) *Key {
 	return key
 }
 
-// changes publishes the orders that put key in charge, from a position on.
-func (f *feed) changes(key *Key, position int) {
-	for _, signed := range key.Changes(f.tenant, position) {
-		f.signed(signed)
-	}
-}
-
-// signed publishes a signed order.
-func (f *feed) signed(signed string) {
-	f.event("auditor/e1", "", events.AuditAccessed, events.AuditAccessedData{
-		Action: events.AuditKey, By: "jdoe", Reason: "every year", Order: signed,
-	})
-}
-
-// say publishes a call of a tool, whose command is text, and its result.
-func (f *feed) say(run, text string) {
-	f.event("p", run, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: fmt.Appendf(nil, `{"command":%q}`, text)})
-	f.event("p", run, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, Result: []byte(`"ok"`)})
-}
-
 // changeTo returns the order that puts a key in the place of another, signed by both.
 func changeTo(tb testing.TB, id string, before, after *Key) string {
 	tb.Helper()
 	signed, err := signKeyChange(Order{
-		Tenant: "acme", Action: events.AuditKey, ID: id, Time: began, By: "thief", Reason: "mine", Old: before.public, Key: after.public,
-	}, before.signer, after.signer)
+		Tenant: "acme", Action: events.AuditKey, ID: id, Time: began, By: "thief", Reason: "mine", Old: before.Public(), Key: after.Public(),
+	}, before.Signer(), after.Signer())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -98,7 +78,7 @@ func rotate(tb testing.TB, n int) *rotation {
 		f.order(tb, key, resolved(tb, r.path, eraseRun(run)))
 		f.say("kept", "ls")
 		r.path = write(tb, r.ledgers, key, f, 3)
-		r.kept = append(r.kept, []byte(verifiedBy(tb, r.path, key.verifier).Checkpoint.Note))
+		r.kept = append(r.kept, []byte(verifiedBy(tb, r.path, verifierOf(key)).Checkpoint.Note))
 		if i == n {
 			return r
 		}
@@ -117,7 +97,7 @@ func TestRotate(t *testing.T) {
 			for _, signed := range r.kept {
 				kept = append(kept, Kept{From: "file", Note: signed})
 			}
-			report := verifiedBy(t, r.path, key.verifier, kept...)
+			report := verifiedBy(t, r.path, verifierOf(key), kept...)
 			if report.Integrity != Verified || report.Redacted.Erased != int64(2*(n+1)) || len(report.Keys) != n {
 				t.Fatalf("%d changes, key %d: %s, %d erased, keys %+v: %v", n, i, report.Integrity, report.Redacted.Erased, report.Keys, report.Problems)
 			}
@@ -135,7 +115,7 @@ func TestRotate(t *testing.T) {
 				}
 			}
 		}
-		if stranger := verifiedBy(t, r.path, testKey(t).verifier); stranger.Integrity != Invalid {
+		if stranger := verifiedBy(t, r.path, verifierOf(testKey(t))); stranger.Integrity != Invalid {
 			t.Errorf("%d changes: a stranger's key verified it", n)
 		}
 	}
@@ -145,11 +125,11 @@ func TestRotate(t *testing.T) {
 // checkpoint on, and obeys what the older ones ordered.
 func TestRotate_BuiltAgain(t *testing.T) {
 	r := rotate(t, 3)
-	want := verifiedBy(t, r.path, r.keys[3].verifier)
+	want := verifiedBy(t, r.path, verifierOf(r.keys[3]))
 	dir := t.TempDir()
 	path := write(t, dir, r.keys[3], r.feed, 5)
 	for i, key := range r.keys {
-		got := verifiedBy(t, path, key.verifier)
+		got := verifiedBy(t, path, verifierOf(key))
 		if got.Integrity != Verified || got.Checkpoint.Root != want.Checkpoint.Root || got.Redacted.Erased != want.Redacted.Erased {
 			t.Errorf("key %d: %s, root %s, %d erased, want %s, %d: %v", i, got.Integrity, got.Checkpoint.Root, got.Redacted.Erased,
 				want.Checkpoint.Root, want.Redacted.Erased, got.Problems)
@@ -175,7 +155,7 @@ func TestRotate_StolenOldKey(t *testing.T) {
 	r.feed.say("kept", "ls")
 	path = write(t, r.ledgers, key, r.feed, 3)
 	for i, k := range r.keys {
-		got := verifiedBy(t, path, k.verifier)
+		got := verifiedBy(t, path, verifierOf(k))
 		if got.Integrity != Verified || got.Redacted.Erased != 4 || got.PowerlessCount != 2 || len(got.Keys) != 1 {
 			t.Errorf("key %d: %s, %d erased, %d powerless: %v", i, got.Integrity, got.Redacted.Erased, got.PowerlessCount, got.Problems)
 		}
@@ -185,17 +165,17 @@ func TestRotate_StolenOldKey(t *testing.T) {
 	}
 	all := notes(t, path)
 	for name, who := range map[string]*Key{"old key": old, "thief's": thief} {
-		signed, err := root(t, path).Sign(who.signer)
+		signed, err := root(t, path).Sign(who.Signer())
 		if err != nil {
 			t.Fatal(err)
 		}
 		forged := putNotes(t, path, append(slices.Clone(all[:len(all)-1]), string(signed)))
 		for i, k := range r.keys {
-			if got := verifiedBy(t, forged, k.verifier); got.Integrity != Invalid {
+			if got := verifiedBy(t, forged, verifierOf(k)); got.Integrity != Invalid {
 				t.Errorf("%s: key %d: a checkpoint that it signed counts", name, i)
 			}
 		}
-		late := verifiedBy(t, path, key.verifier, Kept{From: "bucket", Note: signed})
+		late := verifiedBy(t, path, verifierOf(key), Kept{From: "bucket", Note: signed})
 		if !late.Kept[0].Unusable {
 			t.Errorf("%s: a checkpoint that it signed is taken for kept: %+v", name, late.Kept[0])
 		}
@@ -221,11 +201,11 @@ func TestRotate_GivenAway(t *testing.T) {
 	key := rotated(t, r.dir, "acme")
 	r.feed.changes(key, 0)
 	path := write(t, r.ledgers, key, r.feed, 3)
-	got := verifiedBy(t, path, key.verifier)
+	got := verifiedBy(t, path, verifierOf(key))
 	if got.Integrity != Verified || len(got.Keys) != 2 || got.Keys[0].Effect != EffectVoid || got.Keys[1].Effect != EffectDone {
 		t.Errorf("%s, keys %+v: %v", got.Integrity, got.Keys, got.Problems)
 	}
-	if got := verifiedBy(t, path, thief.verifier); got.Integrity != Invalid {
+	if got := verifiedBy(t, path, verifierOf(thief)); got.Integrity != Invalid {
 		t.Error("the thief's key verified it")
 	}
 }
@@ -238,7 +218,7 @@ func TestRotate_WithoutName(t *testing.T) {
 	write(t, dir, opened(t, keys), f, 2)
 	key := rotated(t, keys, "")
 	f.say("r", "ls")
-	if got := verifiedBy(t, write(t, dir, key, f, 2), key.verifier); got.Integrity != Verified {
+	if got := verifiedBy(t, write(t, dir, key, f, 2), verifierOf(key)); got.Integrity != Verified {
 		t.Errorf("%s: %v", got.Integrity, got.Problems)
 	}
 }
@@ -253,34 +233,34 @@ func TestRotate_Crash(t *testing.T) {
 			f.say("r", "ls")
 			write(t, ledgers, first, f, 2)
 			r := Rotation{Dir: keys, Tenants: []string{"acme"}, Order: Order{Time: began, By: "jdoe", Reason: "every year"}}
-			r.step = func(name string) error {
+			step := func(name string) error {
 				if name == at {
 					return stop
 				}
 				return nil
 			}
-			if _, err := Rotate(r); !errors.Is(err, stop) {
+			if _, err := Rotate(r.WithStep(step)); !errors.Is(err, stop) {
 				t.Fatal(err)
 			}
 			between := opened(t, keys)
 			f.changes(between, 0)
 			f.say("r", "ls")
-			if got := verifiedBy(t, write(t, ledgers, between, f, 2), between.verifier); got.Integrity != Verified {
+			if got := verifiedBy(t, write(t, ledgers, between, f, 2), verifierOf(between)); got.Integrity != Verified {
 				t.Fatalf("%s: %v", got.Integrity, got.Problems)
 			}
 			key := rotated(t, keys, "acme", "later")
-			f.changes(key, len(between.changes))
+			f.changes(key, between.Changed())
 			f.say("r", "ls")
 			for _, k := range []*Key{first, key} {
-				if got := verifiedBy(t, write(t, ledgers, key, f, 2), k.verifier); got.Integrity != Verified {
+				if got := verifiedBy(t, write(t, ledgers, key, f, 2), verifierOf(k)); got.Integrity != Verified {
 					t.Errorf("%s: %v", got.Integrity, got.Problems)
 				}
 			}
-			if info, err := os.Stat(filepath.Join(keys, retiredFolder, first.ID()[len(keyName)+1:]+".key")); err != nil || info.Mode().Perm() != 0o600 {
+			if info, err := os.Stat(filepath.Join(keys, "retired", first.ID()[len("hooktrail+"):]+".key")); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("the old key: %v, %v", info, err)
 			}
-			if _, err := os.Stat(filepath.Join(keys, nextFile)); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s is left", nextFile)
+			if _, err := os.Stat(filepath.Join(keys, "next.key")); !errors.Is(err, os.ErrNotExist) {
+				t.Error("next.key is left")
 			}
 		})
 	}
@@ -307,7 +287,7 @@ func TestRotate_Tampered(t *testing.T) {
 	all := notes(t, r.path)
 	signed := func(c Checkpoint, key *Key) string {
 		t.Helper()
-		text, err := c.Sign(key.signer)
+		text, err := c.Sign(key.Signer())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +308,7 @@ func TestRotate_Tampered(t *testing.T) {
 			t.Fatalf("%s: the attack did not work", name)
 		}
 		for i, key := range r.keys {
-			if got := verifiedBy(t, path, key.verifier); got.Integrity != Invalid {
+			if got := verifiedBy(t, path, verifierOf(key)); got.Integrity != Invalid {
 				t.Errorf("%s: key %d: %s", name, i, got.Integrity)
 			}
 		}
@@ -336,7 +316,7 @@ func TestRotate_Tampered(t *testing.T) {
 	for name, key := range map[string]*Key{"First": r.keys[0], "Second": r.keys[1], "Stranger": testKey(t)} {
 		path := putNotes(t, r.path, append(slices.Clone(all[:len(all)-1]), signed(newest, key)))
 		for i, by := range r.keys {
-			if got := verifiedBy(t, path, by.verifier); got.Integrity != Invalid {
+			if got := verifiedBy(t, path, verifierOf(by)); got.Integrity != Invalid {
 				t.Errorf("signed by %s: key %d: %s", name, i, got.Integrity)
 			}
 		}
@@ -380,7 +360,7 @@ func TestRotate_AnyHistory(t *testing.T) {
 		path := write(t, ledgers, newest, f, 4)
 		again := write(t, t.TempDir(), newest, f, 1+random.IntN(9))
 		for i, key := range keys {
-			one, other := verifiedBy(t, path, key.verifier), verifiedBy(t, again, key.verifier)
+			one, other := verifiedBy(t, path, verifierOf(key)), verifiedBy(t, again, verifierOf(key))
 			if one.Integrity != Verified || other.Integrity != Verified || one.Checkpoint.Root != other.Checkpoint.Root {
 				t.Fatalf("seed %d, key %d of %d: %s %v, again %s %v", seed, i, len(keys), one.Integrity, one.Problems, other.Integrity, other.Problems)
 			}

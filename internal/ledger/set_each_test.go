@@ -21,7 +21,7 @@ func TestSet_Each(t *testing.T) {
 		feeds[tenant], tenants = newFeed(tenant), append(tenants, tenant)
 	}
 	s := OpenSet(dir, Options{Key: key})
-	s.limit = 4
+	s.SetLimit(4)
 	for range 3 {
 		for _, f := range feeds {
 			f.run("coder", fmt.Sprintf("r%d", len(f.messages)), 2)
@@ -43,8 +43,8 @@ func TestSet_Each(t *testing.T) {
 			seen[tenant] = true
 			return false
 		})
-		if len(seen) != len(tenants) || s.recent.Len() > s.limit || s.lent != 0 || len(s.open) != s.recent.Len() {
-			t.Fatalf("%d called, %d open, %d lent", len(seen), s.recent.Len(), s.lent)
+		if recent, open, lent := s.Counts(); len(seen) != len(tenants) || recent > 4 || lent != 0 || open != recent {
+			t.Fatalf("%d called, %d open, %d lent", len(seen), recent, lent)
 		}
 	}
 	if err := s.Close(); err != nil {
@@ -66,7 +66,7 @@ func TestSet_Each(t *testing.T) {
 func TestSet_EachBesideOneThatWaits(t *testing.T) {
 	s := OpenSet(t.TempDir(), Options{Key: testKey(t)})
 	tenants, others := []string{"waits"}, make(chan struct{})
-	for i := range 3 * maxBeside {
+	for i := range 3 * MaxBeside {
 		tenants = append(tenants, fmt.Sprintf("tenant-%02d", i))
 	}
 	var left atomic.Int64
@@ -114,40 +114,11 @@ func TestSet_EachBesideDamage(t *testing.T) {
 		failed[tenant] = err
 		return false
 	})
-	if failed["a"] != nil || !errors.Is(failed["b"], ErrDamaged) || failed["c"] != nil || s.lent != 0 {
-		t.Errorf("got %v, %d lent", failed, s.lent)
+	_, _, lent := s.Counts()
+	if failed["a"] != nil || !errors.Is(failed["b"], ErrDamaged) || failed["c"] != nil || lent != 0 {
+		t.Errorf("got %v, %d lent", failed, lent)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// A copy is the same ledger, whole or not there.
-func TestCopy(t *testing.T) {
-	key, f := testKey(t), newFeed("acme")
-	f.run("coder", "r1", 5)
-	path := write(t, t.TempDir(), key, f, 3)
-	out := filepath.Join(t.TempDir(), "copy.db")
-	if err := Copy(t.Context(), path, out); err != nil {
-		t.Fatal(err)
-	}
-	r := verify(t, out, key, VerifyOptions{})
-	wantVerdicts(t, r, Verified, Complete)
-	if want := verify(t, path, key, VerifyOptions{}); r.Checkpoint.Note != want.Checkpoint.Note || r.Checkpoints != want.Checkpoints {
-		t.Errorf("got %+v, want %+v", r.Checkpoint, want.Checkpoint)
-	}
-	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got %v, %v", info, err)
-	}
-	if err := Copy(t.Context(), path, out); err == nil {
-		t.Error("a file that is there was replaced")
-	}
-	wantVerdicts(t, verify(t, out, key, VerifyOptions{}), Verified, Complete)
-	none := filepath.Join(t.TempDir(), "none.db")
-	if err := Copy(t.Context(), filepath.Join(t.TempDir(), "missing"), none); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("of nothing: got %v", err)
-	}
-	if _, err := os.Stat(none); !errors.Is(err, os.ErrNotExist) {
-		t.Error("a file was left")
 	}
 }

@@ -56,9 +56,9 @@ func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	nothing := notes(t, other.path)[0]
+	nothing := notes(t, other.Path())[0]
 	// Of nothing, so that the root is that of every ledger's beginning.
-	r, err := Verify(t.Context(), path, VerifyOptions{Key: key.verifier, Trusted: []byte(nothing)})
+	r, err := Verify(t.Context(), path, VerifyOptions{Key: verifierOf(key), Trusted: []byte(nothing)})
 	if err == nil && r.Exit != ExitDiverged {
 		t.Errorf("got exit %d, %+v, want %d", r.Exit, r.Trusted, ExitDiverged)
 	}

@@ -9,44 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-func verify(tb testing.TB, path string, key *Key, opts VerifyOptions) Report {
-	tb.Helper()
-	opts.Key = key.verifier
-	r, err := Verify(tb.Context(), path, opts)
-	if err != nil {
-		tb.Fatalf("verify: %v", err)
-	}
-	return r
-}
-
-func wantVerdicts(tb testing.TB, r Report, integrity Integrity, completeness Completeness) {
-	tb.Helper()
-	if r.Integrity != integrity || r.Completeness != completeness {
-		tb.Errorf("got %s and %s, want %s and %s\nproblems: %q\ngaps: %+v\nopen %q, unsealed %q, producers %+v",
-			r.Integrity, r.Completeness, integrity, completeness, r.Problems, r.Gaps, r.Open, r.Unsealed, r.Producers)
-	}
-}
-
-// bigFeed has all that a ledger can hold.
-func bigFeed() *feed {
-	f := newFeed("acme")
-	f.run("coder/e4", "r1", 150)
-	f.run("tester", "r2", 20)
-	chunk := f.event("coder/e4", "r3", events.BlobChunk, events.BlobChunkData{
-		SHA256: events.HashOf([]byte("content")).String(), Bytes: 7, Chunks: 1, Content: []byte("content"),
-	})
-	f.run("coder/e4", "r3", 1)
-	// The same content from another producer, as a second import brings it.
-	again, err := events.Decode(f.messages[0].Data)
-	if err != nil {
-		panic(err)
-	}
-	f.publish("import", again)
-	f.publish("import", chunk)
-	f.manifest("import")
-	return f
-}
-
 func TestVerify_CleanLedger(t *testing.T) {
 	f, key := bigFeed(), testKey(t)
 	for _, batch := range []int{1, 7, 1000} {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -150,7 +150,7 @@ func TestAccess_UnreadableOnesHideNothing(t *testing.T) {
 	if len(list) != 2 || !list[0].Unreadable || list[0].Producer != "engine" || list[1].By != "jdoe" {
 		t.Errorf("got %+v, want one that cannot be read, and jdoe's", list)
 	}
-	if used := covered(t, ledger.ExitIncomplete, in...).total().Accesses; len(used) < 2 || used[1].By != "jdoe" {
+	if used := covered(t, verifier.ExitIncomplete, in...).total().Accesses; len(used) < 2 || used[1].By != "jdoe" {
 		t.Errorf("coverage tells of %+v, want jdoe's too", used)
 	}
 	if _, out := command(t, append([]string{"access"}, in...)...); !strings.Contains(out, "unreadable") || !strings.Contains(out, "sent by engine") {

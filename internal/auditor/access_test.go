@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -66,7 +67,7 @@ func TestRecordAccess_Drain(t *testing.T) {
 	if e, ok := find(t, dir, "acme", stored.ID); !ok || e.Producer != stored.Producer {
 		t.Errorf("the record is not found by the id that it was stored with")
 	}
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
 // A running auditor sends what other processes put on record meanwhile.

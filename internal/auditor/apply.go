@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // Apply implements [consume.Projection]. The ledgers of a batch are written beside
@@ -102,7 +103,7 @@ func (p *projected) appendAll(
 		return err
 	}
 	left := &room{ledgers: mostAside - len(p.asides), bytes: maxAside - p.waiting()}
-	return p.each(ctx, slices.Sorted(maps.Keys(byTenant)), reached, func(tenant string, l *ledger.Ledger) (known, *aside, error) {
+	return p.each(ctx, slices.Sorted(maps.Keys(byTenant)), reached, func(tenant string, l *writer.Ledger) (known, *aside, error) {
 		what := newLate(stream, byTenant[tenant])
 		if l == nil {
 			return due(tenant, what), nil, nil
@@ -111,7 +112,7 @@ func (p *projected) appendAll(
 	})
 }
 
-func knownOf(l *ledger.Ledger) known {
+func knownOf(l *writer.Ledger) known {
 	at := l.Newest().Position
 	return known{tenant: l.Tenant(), epoch: at.Epoch, sequence: at.Sequence}
 }
@@ -121,11 +122,11 @@ func knownOf(l *ledger.Ledger) known {
 // that it is damaged. What fn returns is noted in reached, and in p.asides which
 // ledgers it has set aside.
 func (p *projected) each(
-	ctx context.Context, tenants []string, reached map[string]known, fn func(string, *ledger.Ledger) (known, *aside, error),
+	ctx context.Context, tenants []string, reached map[string]known, fn func(string, *writer.Ledger) (known, *aside, error),
 ) error {
 	var mu sync.Mutex // guards errs, reached, p.held and p.asides while the calls run
 	var errs error
-	note := func(tenant string, l *ledger.Ledger, err error) bool {
+	note := func(tenant string, l *writer.Ledger, err error) bool {
 		var at known
 		var kept *aside
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 // that is held back it is noted as if it were there: should the auditor end before it
 // is, the next start finds the ledger behind that and reads the stream again.
 type aside struct {
-	ledger *ledger.Ledger
+	ledger *writer.Ledger
 	since  time.Time
 	scrub  bool          // it is scrubbed, of which scrubs tell
 	done   chan struct{} // closed when nobody works on it any more
@@ -51,9 +52,9 @@ type late struct {
 }
 
 // errAside has whoever scrubs come again.
-var errAside = fmt.Errorf("the ledger is set aside already: %w", ledger.ErrScrubLater)
+var errAside = fmt.Errorf("the ledger is set aside already: %w", writer.ErrScrubLater)
 
-func newAside(l *ledger.Ledger, first ...late) *aside {
+func newAside(l *writer.Ledger, first ...late) *aside {
 	a := &aside{ledger: l, since: time.Now(), done: make(chan struct{}), late: first}
 	for _, what := range first {
 		a.bytes += what.bytes
@@ -249,7 +250,7 @@ func (p *projected) takeBack(ctx context.Context, a *aside) error {
 	return nil
 }
 
-func (p *projected) appendLate(ctx context.Context, l *ledger.Ledger, what late) error {
+func (p *projected) appendLate(ctx context.Context, l *writer.Ledger, what late) error {
 	for part := range slices.Chunk(what.messages, signEvents) {
 		done, err := l.Append(ctx, what.stream, part)
 		if err != nil {

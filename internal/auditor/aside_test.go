@@ -9,6 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -115,7 +117,7 @@ func TestScrub_OthersGoOn(t *testing.T) {
 	if err := f.p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if r := verify(t, f.p.opts.DataDir, "acme"); r.Integrity != ledger.Verified || r.Events != 4 || len(r.Gaps) > 0 {
+	if r := verify(t, f.p.opts.DataDir, "acme"); r.Integrity != verifier.Verified || r.Events != 4 || len(r.Gaps) > 0 {
 		t.Errorf("%s, %d events, gaps %v", r.Integrity, r.Events, r.Gaps)
 	}
 }
@@ -178,7 +180,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	if err := errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
-	key, err := ledger.OpenKey(KeyDir(f.p.opts.DataDir))
+	key, err := writer.OpenKey(KeyDir(f.p.opts.DataDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +196,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 		t.Fatalf("to be scrubbed: %v, want acme", list)
 	}
 	f.p.scrubAll(t.Context())
-	if unclean, err := ledger.Unclean(LedgerDir(f.p.opts.DataDir), "acme"); unclean || err != nil || len(f.p.scrubs.list()) > 0 {
+	if unclean, err := writer.Unclean(LedgerDir(f.p.opts.DataDir), "acme"); unclean || err != nil || len(f.p.scrubs.list()) > 0 {
 		t.Errorf("unclean: %v, %v, to be scrubbed: %v", unclean, err, f.p.scrubs.list())
 	}
 	if err := f.p.close(); err != nil {
@@ -207,7 +209,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 func TestScrubs_Pause(t *testing.T) {
 	var s scrubs
 	s.add("acme", nil)
-	s.add("beta", ledger.ErrScrubLater)
+	s.add("beta", writer.ErrScrubLater)
 	s.add("full", errors.New("disk full"))
 	if due := s.due(); len(due) != 2 || len(s.list()) != 3 {
 		t.Errorf("due: %v of %v", due, s.list())

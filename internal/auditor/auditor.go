@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/tiles"
 )
 
@@ -84,7 +85,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Silence <= 0 {
-		o.Silence = ledger.DefaultSilence
+		o.Silence = verifier.DefaultSilence
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -26,7 +27,7 @@ func TestRun_DrainThenVerify(t *testing.T) {
 	publishRun(t, p, "r2", 3)
 	drain(t, b, dir)
 	r := verify(t, dir, "acme")
-	wantVerdicts(t, r, ledger.Verified, ledger.Complete)
+	wantVerdicts(t, r, verifier.Verified, verifier.Complete)
 	if r.Runs.Sealed != 2 || r.Events != 102+2+8 {
 		t.Errorf("got %+v", r)
 	}
@@ -48,9 +49,9 @@ func TestRun_EventDeletedFromTheStream(t *testing.T) {
 	drain(t, b, dir)
 	status, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme")
 	want := "sent 103, ledger has 102: #40 missing (lost in the stream)"
-	if status != ledger.ExitIncomplete || !strings.Contains(text, "VERIFIED") ||
+	if status != verifier.ExitIncomplete || !strings.Contains(text, "VERIFIED") ||
 		!strings.Contains(text, "GAPS (1)     producer coder-") || !strings.Contains(text, want) {
-		t.Errorf("got status %d, want %d and %q in\n%s", status, ledger.ExitIncomplete, want, text)
+		t.Errorf("got status %d, want %d and %q in\n%s", status, verifier.ExitIncomplete, want, text)
 	}
 }
 
@@ -94,13 +95,13 @@ func TestRun_SetsApartWhatIsNoEvent(t *testing.T) {
 	publishRun(t, p, "r2", 1)
 	drain(t, b, dir)
 	r := verify(t, dir, "acme")
-	if r.Integrity != ledger.Verified || r.SetApart != 2 {
+	if r.Integrity != verifier.Verified || r.SetApart != 2 {
 		t.Errorf("got %+v", r)
 	}
 	if r.Findings[0].Finding != ledger.FindingUndecodable || r.Findings[1].Finding != ledger.FindingMisaddressed {
 		t.Errorf("findings: got %+v", r.Findings)
 	}
-	if nobody := verify(t, dir, ""); nobody.Integrity != ledger.Verified || nobody.SetApart != 1 {
+	if nobody := verify(t, dir, ""); nobody.Integrity != verifier.Verified || nobody.SetApart != 1 {
 		t.Errorf("what belongs to nobody: got %+v", nobody)
 	}
 }
@@ -148,7 +149,7 @@ func TestRun_GoesOnFromAnyState(t *testing.T) {
 			drain(t, b, dir)
 			for _, tenant := range []string{"acme", "other"} {
 				got, want := verify(t, dir, tenant), verify(t, whole, tenant)
-				wantVerdicts(t, got, ledger.Verified, ledger.Complete)
+				wantVerdicts(t, got, verifier.Verified, verifier.Complete)
 				if got.Checkpoint.Root != want.Checkpoint.Root {
 					t.Errorf("tenant %s: the root is another one", tenant)
 				}
@@ -188,7 +189,7 @@ func TestRun_StreamReplaced(t *testing.T) {
 	publishRun(t, outbox(t, b, "new", "acme"), "r2", 5)
 	drain(t, b, dir)
 	r := verify(t, dir, "acme")
-	if r.Integrity != ledger.Verified || len(r.Streams) != 2 || len(r.Gaps) != 0 || r.Runs.Sealed != 2 {
+	if r.Integrity != verifier.Verified || len(r.Streams) != 2 || len(r.Gaps) != 0 || r.Runs.Sealed != 2 {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -234,7 +235,7 @@ func TestRun_RenewsTheCheckpointOfASilentLedger(t *testing.T) {
 	}
 	drain(t, b, dir)
 	r := verify(t, dir, "acme")
-	wantVerdicts(t, r, ledger.Verified, ledger.Complete)
+	wantVerdicts(t, r, verifier.Verified, verifier.Complete)
 	if diff := cmp.Diff([]string{"crashed"}, r.Open); diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
@@ -245,7 +246,7 @@ func TestRun_RenewsTheCheckpointOfASilentLedger(t *testing.T) {
 		}
 	}
 	after := verify(t, dir, "acme")
-	wantVerdicts(t, after, ledger.Verified, ledger.Unsealed)
+	wantVerdicts(t, after, verifier.Verified, verifier.Unsealed)
 	if after.Checkpoints != r.Checkpoints+1 {
 		t.Errorf("checkpoints: got %d, want one more than %d", after.Checkpoints, r.Checkpoints)
 	}
@@ -275,7 +276,7 @@ func TestRun_ManyTenants(t *testing.T) {
 	if err != nil || len(got) != 2*tenants {
 		t.Fatalf("got %d tenants, %v, want %d", len(got), err, 2*tenants)
 	}
-	wantVerdicts(t, verify(t, dir, got[0]), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, got[0]), verifier.Verified, verifier.Complete)
 }
 
 func TestRun_LogsNoPayload(t *testing.T) {

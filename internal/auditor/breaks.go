@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -77,7 +78,7 @@ func (p *projected) breakAll(ctx context.Context, at ledger.Position, reached ma
 		p.opts.Logger.ErrorContext(ctx, "ledgers were not read", "error", err)
 	}
 	var signed atomic.Int64
-	err = p.each(ctx, tenants, reached, func(tenant string, l *ledger.Ledger) (known, *aside, error) {
+	err = p.each(ctx, tenants, reached, func(tenant string, l *writer.Ledger) (known, *aside, error) {
 		if l == nil {
 			return known{}, nil, nil
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 )
 
@@ -30,24 +30,24 @@ func TestRun_StreamPurgedWhileAway(t *testing.T) {
 		drain(t, b, dir)
 		for _, tenant := range []string{"acme", "other"} {
 			r := verify(t, dir, tenant)
-			wantVerdicts(t, r, ledger.Verified, ledger.Unproven)
+			wantVerdicts(t, r, verifier.Verified, verifier.Unproven)
 			if len(r.Breaks) != 1 || r.Breaks[0].Replaced || !r.Producers[0].Unheard {
 				t.Errorf("tenant %s: got %+v, %+v", tenant, r.Breaks, r.Producers)
 			}
 		}
 	}
 	status, text := command(t, "verify", "--data-dir", dir, "--tenant", "other")
-	if status != ledger.ExitIncomplete || !strings.Contains(text, "UNPROVEN     producers not heard of since the stream broke off: tester-") ||
+	if status != verifier.ExitIncomplete || !strings.Contains(text, "UNPROVEN     producers not heard of since the stream broke off: tester-") ||
 		!strings.Contains(text, "BROKE OFF") || !strings.Contains(text, "messages were gone before they were read, among #") {
 		t.Errorf("got status %d, %s", status, text)
 	}
 	publishRun(t, acme, "r3", 5)
 	publishRun(t, other, "r2", 5)
 	drain(t, b, dir)
-	wantVerdicts(t, verify(t, dir, "other"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "other"), verifier.Verified, verifier.Complete)
 	r := verify(t, dir, "acme")
-	wantVerdicts(t, r, ledger.Verified, ledger.Gaps)
-	if r.Gaps[0].Cause != ledger.CauseStream || r.Gaps[0].First != 14 || len(r.Breaks) != 1 {
+	wantVerdicts(t, r, verifier.Verified, verifier.Gaps)
+	if r.Gaps[0].Cause != verifier.CauseStream || r.Gaps[0].First != 14 || len(r.Breaks) != 1 {
 		t.Errorf("got %+v, %+v", r.Gaps, r.Breaks)
 	}
 }
@@ -77,12 +77,12 @@ func TestExport_BundleAfterABreak(t *testing.T) {
 	}
 	const unheard = "UNPROVEN     producers not heard of since the stream broke off: tester-"
 	verified, bundled, text := export()
-	if verified != ledger.ExitIncomplete || bundled != verified || !strings.Contains(text, unheard) || strings.Contains(text, "coder-") {
+	if verified != verifier.ExitIncomplete || bundled != verified || !strings.Contains(text, unheard) || strings.Contains(text, "coder-") {
 		t.Errorf("got status %d of the ledger, %d of the bundle, %s", verified, bundled, text)
 	}
 	publishRun(t, two, "r4", 5)
 	drain(t, b, dir)
-	if verified, bundled, text = export(); verified != ledger.ExitVerified || bundled != verified {
+	if verified, bundled, text = export(); verified != verifier.ExitVerified || bundled != verified {
 		t.Errorf("got status %d of the ledger, %d of the bundle, %s", verified, bundled, text)
 	}
 }
@@ -100,7 +100,7 @@ func TestRun_MessagesDeletedWhileAway(t *testing.T) {
 	}
 	wantBroken(t, b, dir)
 	r := verify(t, dir, "acme")
-	wantVerdicts(t, r, ledger.Verified, ledger.Gaps)
+	wantVerdicts(t, r, verifier.Verified, verifier.Gaps)
 	if len(r.Breaks) != 1 || r.Breaks[0].After != last+2 || r.Breaks[0].Until != last+5 {
 		t.Errorf("got %+v", r.Breaks)
 	}
@@ -120,12 +120,12 @@ func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
 	}
 	wantBroken(t, b, dir)
 	r := verify(t, dir, "acme")
-	if r.Integrity != ledger.Verified || r.Completeness != ledger.Gaps || len(r.Breaks) != 2 ||
+	if r.Integrity != verifier.Verified || r.Completeness != verifier.Gaps || len(r.Breaks) != 2 ||
 		r.Breaks[0].Until != last+2 || r.Breaks[1].Until != last+59 {
 		t.Errorf("got %s, %s, %+v", r.Integrity, r.Completeness, r.Breaks)
 	}
 	r = verify(t, dir, "other")
-	wantVerdicts(t, r, ledger.Verified, ledger.Unproven)
+	wantVerdicts(t, r, verifier.Verified, verifier.Unproven)
 	if r.Checkpoints > 8 {
 		t.Errorf("%d checkpoints were signed where nothing came", r.Checkpoints)
 	}
@@ -154,7 +154,7 @@ func TestRun_StreamComesBack(t *testing.T) {
 			publishRun(t, p, "r2", 5)
 			drain(t, b, dir)
 			before := verify(t, dir, "acme")
-			wantVerdicts(t, before, ledger.Verified, ledger.Complete)
+			wantVerdicts(t, before, verifier.Verified, verifier.Complete)
 			s.Stop()
 			if err := os.RemoveAll(store); err != nil {
 				t.Fatal(err)
@@ -168,7 +168,7 @@ func TestRun_StreamComesBack(t *testing.T) {
 			publishRun(t, other, "r3", 2)
 			wantBroken(t, b, dir)
 			r := verify(t, dir, "acme")
-			wantVerdicts(t, r, ledger.Verified, ledger.Unproven)
+			wantVerdicts(t, r, verifier.Verified, verifier.Unproven)
 			if len(r.Breaks) != 1 || !r.Breaks[0].Replaced || len(r.Streams) != 2 || len(r.Gaps) > 0 || r.SeenAgain > 0 {
 				t.Errorf("got %+v, streams %+v, gaps %+v, seen again %d", r.Breaks, r.Streams, r.Gaps, r.SeenAgain)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // inBucket returns what the broker's bucket has of tenant.
@@ -39,7 +40,7 @@ func TestKeep_Bucket(t *testing.T) {
 	drain(t, b, dir)
 	check := []string{"verify", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL(), "--require-trusted", "--json"}
 	status, text := command(t, check...)
-	var report ledger.Report
+	var report verifier.Report
 	if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
@@ -53,8 +54,8 @@ func TestKeep_Bucket(t *testing.T) {
 
 	// An older copy comes back: what proves it stays, until it has caught up.
 	put(t, ledgerFile(t, dir, "acme"), string(older))
-	if status, text := command(t, check...); status != ledger.ExitDiverged {
-		t.Errorf("an older copy: got status %d, want %d:\n%s", status, ledger.ExitDiverged, text)
+	if status, text := command(t, check...); status != verifier.ExitDiverged {
+		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
 	}
 	if err := keepOnce(t, Options{Broker: b, DataDir: dir}, "acme"); !errors.Is(err, keep.ErrForked) {
 		t.Errorf("an older copy: got %v, want %v", err, keep.ErrForked)
@@ -67,8 +68,8 @@ func TestKeep_Bucket(t *testing.T) {
 		t.Errorf("read from the stream again: got status %d:\n%s", status, text)
 	}
 	// Asked not to, it does not look.
-	if status, _ := command(t, append(check, "--checkpoint-bucket=false")...); status != ledger.ExitUntrusted {
-		t.Errorf("without the bucket: got status %d, want %d", status, ledger.ExitUntrusted)
+	if status, _ := command(t, append(check, "--checkpoint-bucket=false")...); status != verifier.ExitUntrusted {
+		t.Errorf("without the bucket: got status %d, want %d", status, verifier.ExitUntrusted)
 	}
 }
 
@@ -98,15 +99,15 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 	drain(t, b, dir)
 	check := []string{"verify", "--data-dir", dir, "--tenant", "acme", "--json"}
 	status, text := command(t, check...)
-	var report ledger.Report
+	var report verifier.Report
 	if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
 	if len(report.Kept) != 1 || !report.Kept[0].Beside || report.Kept[0].Diverged || report.Kept[0].Unusable {
 		t.Errorf("compared with %+v", report.Kept)
 	}
-	if status, _ := command(t, append(check, "--require-trusted")...); status != ledger.ExitUntrusted {
-		t.Errorf("required: got status %d, want %d", status, ledger.ExitUntrusted)
+	if status, _ := command(t, append(check, "--require-trusted")...); status != verifier.ExitUntrusted {
+		t.Errorf("required: got status %d, want %d", status, verifier.ExitUntrusted)
 	}
 	// A copy elsewhere is not asked about, and neither is a server that does not run.
 	for _, args := range [][]string{append(check, "--ledger", ledgerFile(t, dir, "acme")), check} {
@@ -114,7 +115,7 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 			end()
 		}
 		status, text := command(t, args...)
-		report = ledger.Report{}
+		report = verifier.Report{}
 		if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 || len(report.Kept) > 0 {
 			t.Errorf("%v: status %d, %v, compared with %+v", args, status, err, report.Kept)
 		}
@@ -162,7 +163,7 @@ func TestKeep_BucketCannotBeUsed(t *testing.T) {
 	if err := Run(deadline(t), o); err != nil {
 		t.Fatal(err)
 	}
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 	readFile(t, away+"/acme")
 
 	if err := keepOnce(t, o, "acme"); !errors.Is(err, jetstream.ErrStreamNotFound) || !strings.Contains(err.Error(), "nats init") {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -27,7 +28,7 @@ func TestCommand_VerifyOffline(t *testing.T) {
 	}
 	offline := []string{"verify", "--ledger", file, "--data-dir", away, "--key", strings.TrimSpace(string(public))}
 	status, text := command(t, append(offline, "--json")...)
-	var report ledger.Report
+	var report verifier.Report
 	if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 || report.Tenant != "acme" {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
@@ -43,10 +44,10 @@ func TestCommand_VerifyOffline(t *testing.T) {
 		args []string
 		want int
 	}{
-		{"Trusted", append(at, "--trusted", trusted, "--require-trusted"), ledger.ExitVerified},
-		{"NoTrusted", append(at, "--require-trusted"), ledger.ExitUntrusted},
+		{"Trusted", append(at, "--trusted", trusted, "--require-trusted"), verifier.ExitVerified},
+		{"NoTrusted", append(at, "--require-trusted"), verifier.ExitUntrusted},
 		{"NoTrustedFile", append(at, "--trusted", filepath.Join(away, "none")), 1},
-		{"OtherTenant", append(offline, "--tenant", "other"), ledger.ExitInvalid},
+		{"OtherTenant", append(offline, "--tenant", "other"), verifier.ExitInvalid},
 		{"NoLedger", []string{"verify", "--data-dir", dir, "--tenant", "nobody"}, 1},
 		{"BadKey", []string{"verify", "--data-dir", dir, "--key", "x"}, 2},
 		{"BadFlag", []string{"verify", "--nonsense"}, 2},
@@ -88,7 +89,7 @@ func TestCommand_ReplayGivesTheSameRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	drain(t, second, copied)
-	wantVerdicts(t, verify(t, copied, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, copied, "acme"), verifier.Verified, verifier.Complete)
 	want, got := summary(t, dir), summary(t, copied)
 	got.Events, got.Kinds[events.RunSealed] = got.Events-1, 1 // its own seal
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -119,7 +120,7 @@ func TestCommand_LedgersSwapped(t *testing.T) {
 	if status, text := command(t, "replay", "--data-dir", dir, "--tenant", "other", "--run", "secret"); status != 1 || text != "" {
 		t.Errorf("replay: got status %d, want 1:\n%s", status, text)
 	}
-	if status, _ := command(t, "verify", "--data-dir", dir, "--tenant", "other"); status != ledger.ExitInvalid {
-		t.Errorf("verify: got status %d, want %d", status, ledger.ExitInvalid)
+	if status, _ := command(t, "verify", "--data-dir", dir, "--tenant", "other"); status != verifier.ExitInvalid {
+		t.Errorf("verify: got status %d, want %d", status, verifier.ExitInvalid)
 	}
 }

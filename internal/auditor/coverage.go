@@ -15,20 +15,21 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Coverage says hour by hour whether everything was captured, and what became of
 // it. Times are those at which the server stored records.
 type Coverage struct {
-	Tenant       string              `json:"tenant"`
-	From         time.Time           `json:"from,omitzero"`
-	To           time.Time           `json:"to,omitzero"`
-	Integrity    ledger.Integrity    `json:"integrity"`    // of the whole ledger
-	Completeness ledger.Completeness `json:"completeness"` // of the whole ledger
-	Witnessed    int64               `json:"witnessed"`    // leaves below the checkpoint that witnesses cosigned last
-	Cosignatures int                 `json:"cosignatures"` // on that checkpoint, unchecked: auditor verify --witness-policy does
-	Hours        []CoveredHour       `json:"hours"`        // ascending, those with nothing left out
+	Tenant       string                `json:"tenant"`
+	From         time.Time             `json:"from,omitzero"`
+	To           time.Time             `json:"to,omitzero"`
+	Integrity    verifier.Integrity    `json:"integrity"`    // of the whole ledger
+	Completeness verifier.Completeness `json:"completeness"` // of the whole ledger
+	Witnessed    int64                 `json:"witnessed"`    // leaves below the checkpoint that witnesses cosigned last
+	Cosignatures int                   `json:"cosignatures"` // on that checkpoint, unchecked: auditor verify --witness-policy does
+	Hours        []CoveredHour         `json:"hours"`        // ascending, those with nothing left out
 
 	Exit int `json:"exit"` // as of auditor verify
 }
@@ -38,18 +39,18 @@ type Coverage struct {
 type CoveredHour struct {
 	ledger.Hour
 
-	Sealed    int          `json:"sealed"`    // runs
-	Unsealed  int          `json:"unsealed"`  // runs that went silent
-	Open      int          `json:"open"`      // runs that go on
-	Missing   uint64       `json:"missing"`   // events that the gaps lack
-	Gaps      []ledger.Gap `json:"gaps"`      // of the producers' numbers
-	Witnessed bool         `json:"witnessed"` // all of it lies below a checkpoint that witnesses cosigned
-	Accesses  []Accessed   `json:"accesses"`  // uses of evidence
+	Sealed    int            `json:"sealed"`    // runs
+	Unsealed  int            `json:"unsealed"`  // runs that went silent
+	Open      int            `json:"open"`      // runs that go on
+	Missing   uint64         `json:"missing"`   // events that the gaps lack
+	Gaps      []verifier.Gap `json:"gaps"`      // of the producers' numbers
+	Witnessed bool           `json:"witnessed"` // all of it lies below a checkpoint that witnesses cosigned
+	Accesses  []Accessed     `json:"accesses"`  // uses of evidence
 }
 
 // Covered returns the coverage of a ledger between two times, of which a zero one
-// is no limit. report is what [ledger.Verify] says of it.
-func Covered(ctx context.Context, r *ledger.Reader, report ledger.Report, from, to time.Time) (Coverage, error) {
+// is no limit. report is what [verifier.Verify] says of it.
+func Covered(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Coverage, error) {
 	c := covering{r: r, from: from, to: to, hours: make(map[int64]*CoveredHour)}
 	c.Coverage = Coverage{
 		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness, Exit: report.Exit,
@@ -92,7 +93,7 @@ func (c *covering) at(t time.Time) *CoveredHour {
 }
 
 func newCoveredHour(h ledger.Hour) *CoveredHour {
-	return &CoveredHour{Hour: h, Gaps: []ledger.Gap{}, Accesses: []Accessed{}}
+	return &CoveredHour{Hour: h, Gaps: []verifier.Gap{}, Accesses: []Accessed{}}
 }
 
 func (c *covering) records(ctx context.Context) error {
@@ -116,7 +117,7 @@ func (c *covering) witnesses(ctx context.Context) error {
 	return nil
 }
 
-func (c *covering) runs(ctx context.Context, report ledger.Report) error {
+func (c *covering) runs(ctx context.Context, report verifier.Report) error {
 	runs, err := c.r.RunEnds(ctx)
 	for _, run := range runs {
 		h := c.at(run.Last)
@@ -137,7 +138,7 @@ func (c *covering) runs(ctx context.Context, report ledger.Report) error {
 	return err
 }
 
-func (c *covering) gaps(ctx context.Context, report ledger.Report) error {
+func (c *covering) gaps(ctx context.Context, report verifier.Report) error {
 	for _, g := range report.Gaps {
 		noticed, err := c.r.Noticed(ctx, g.Producer, g.Last)
 		if err != nil {
@@ -149,9 +150,9 @@ func (c *covering) gaps(ctx context.Context, report ledger.Report) error {
 		}
 		h.Gaps = append(h.Gaps, g)
 		switch g.Cause {
-		case ledger.CauseRecorded, ledger.CauseProducer, ledger.CauseStream:
+		case verifier.CauseRecorded, verifier.CauseProducer, verifier.CauseStream:
 			h.Missing += g.Last - g.First + 1
-		case ledger.CauseAltered, ledger.CauseManifest, ledger.CauseSeal:
+		case verifier.CauseAltered, verifier.CauseManifest, verifier.CauseSeal:
 		}
 	}
 	return nil
@@ -204,7 +205,7 @@ The exit status is that of auditor verify.`,
 	flags.StringVar(&c.to, "to", "", "only before this `time`, in the same forms")
 	flags.StringVar(&c.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
 	flags.StringVar(&c.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
-	flags.DurationVar(&c.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
+	flags.DurationVar(&c.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
 	c.register(flags)
 	return cmd
 }
@@ -214,7 +215,7 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := ledger.VerifyOptions{Silence: c.silence}
+	opts := verifier.Options{Silence: c.silence}
 	if opts.Key, err = c.verifier(shared); err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	} else {
 		printCoverage(cmd, covered)
 	}
-	if err != nil || covered.Exit == ledger.ExitVerified {
+	if err != nil || covered.Exit == verifier.ExitVerified {
 		return err
 	}
 	return cli.Exit(covered.Exit)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -32,13 +33,13 @@ func TestCoverage_TellsWhatIsWitnessed(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := []string{"--data-dir", dir, "--tenant", "acme"}
-	c := covered(t, ledger.ExitVerified, in...)
+	c := covered(t, verifier.ExitVerified, in...)
 	if c.Cosignatures != 1 || c.Witnessed == 0 || len(c.Hours) == 0 || !c.Hours[0].Witnessed {
 		t.Errorf("got %+v, want all of it witnessed", c)
 	}
 	publishRun(t, outbox(t, b, "engine2", "acme"), "run-2", 3)
 	drain(t, b, dir)
-	if c = covered(t, ledger.ExitVerified, in...); c.Hours[len(c.Hours)-1].Witnessed {
+	if c = covered(t, verifier.ExitVerified, in...); c.Hours[len(c.Hours)-1].Witnessed {
 		t.Errorf("got %+v, want the end not to be witnessed", c)
 	}
 }
@@ -73,9 +74,9 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	drain(t, b, dir)
 	in := []string{"--data-dir", dir, "--tenant", "acme", "--by", "auditors"}
 
-	c := covered(t, ledger.ExitIncomplete, in...)
+	c := covered(t, verifier.ExitIncomplete, in...)
 	sum := c.total()
-	if c.Integrity != ledger.Verified || c.Completeness != ledger.Gaps {
+	if c.Integrity != verifier.Verified || c.Completeness != verifier.Gaps {
 		t.Errorf("got %s and %s", c.Integrity, c.Completeness)
 	}
 	if sum.Sealed != 1 || sum.Open != 1 || sum.Unsealed != 0 || sum.Missing != 1 || len(sum.Gaps) == 0 || sum.Checkpoints == 0 {
@@ -85,15 +86,15 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 		t.Errorf("used by %+v, want jdoe's replay", sum.Accesses)
 	}
 	// The open run counts as silent when so much silence is not asked for.
-	if sum = covered(t, ledger.ExitIncomplete, append(in, "--silence", "1ns")...).total(); sum.Open != 0 || sum.Unsealed != 1 {
+	if sum = covered(t, verifier.ExitIncomplete, append(in, "--silence", "1ns")...).total(); sum.Open != 0 || sum.Unsealed != 1 {
 		t.Errorf("got %+v, want an unsealed run", sum)
 	}
 	tomorrow := time.Now().Add(24 * time.Hour).Format(time.DateOnly)
-	if c = covered(t, ledger.ExitIncomplete, append(in, "--from", tomorrow)...); len(c.Hours) != 0 {
+	if c = covered(t, verifier.ExitIncomplete, append(in, "--from", tomorrow)...); len(c.Hours) != 0 {
 		t.Errorf("tomorrow has %+v", c.Hours)
 	}
 	// Years that no record can have limit nothing.
-	far := covered(t, ledger.ExitIncomplete, append(in, "--from", "1000-01-01", "--to", "9999-12-31")...).total()
+	far := covered(t, verifier.ExitIncomplete, append(in, "--from", "1000-01-01", "--to", "9999-12-31")...).total()
 	if far.Records == 0 || far.Records != sum.Records {
 		t.Errorf("%d records from 1000 to 9999, want all %d", far.Records, sum.Records)
 	}
@@ -105,7 +106,7 @@ func TestCoverage_TellsWhatWasCaptured(t *testing.T) {
 	}
 	// Who asked for coverage is on record itself.
 	drain(t, b, dir)
-	if sum = covered(t, ledger.ExitIncomplete, in...).total(); len(sum.Accesses) != 6 {
+	if sum = covered(t, verifier.ExitIncomplete, in...).total(); len(sum.Accesses) != 6 {
 		t.Errorf("%d uses are on record, want 6", len(sum.Accesses))
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -223,7 +224,7 @@ func TestErase_WhileServing(t *testing.T) {
 	if found := filesWith(t, LedgerDir(dir), secret); done.Records != 1 || len(found) > 0 {
 		t.Errorf("%+v; the secret is still in %v", done, found)
 	}
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
 func TestPrune(t *testing.T) {
@@ -239,7 +240,7 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := verify(t, dir, "acme")
-	if r.Integrity != ledger.Verified || r.Redacted.Pruned != 4 || r.Redacted.Erased != 0 {
+	if r.Integrity != verifier.Verified || r.Redacted.Pruned != 4 || r.Redacted.Erased != 0 {
 		t.Errorf("%s, redacted %+v: %v", r.Integrity, r.Redacted, r.Problems)
 	}
 	if found := filesWith(t, LedgerDir(dir), "said long ago"); len(found) > 0 {
@@ -323,7 +324,7 @@ func TestErase_BesideOthersAuditor(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if r := verify(t, dir, "acme"); done.Records != 1 || r.Redacted.Erased != 1 || r.Integrity != ledger.Verified {
+	if r := verify(t, dir, "acme"); done.Records != 1 || r.Redacted.Erased != 1 || r.Integrity != verifier.Verified {
 		t.Errorf("%+v, %s, redacted %+v", done, r.Integrity, r.Redacted)
 	}
 }

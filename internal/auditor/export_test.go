@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/export"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 func TestExport_BundleVerifiesOffline(t *testing.T) {
@@ -45,11 +45,11 @@ func TestExport_BundleVerifiesOffline(t *testing.T) {
 		want   int
 		ownKey bool
 	}{
-		{"Run", []string{bundle, "--key", key}, ledger.ExitVerified, false},
-		{"All", []string{all, "--key", key, "--tenant", "acme"}, ledger.ExitVerified, false},
-		{"OwnKey", []string{bundle}, ledger.ExitVerified, true},
-		{"OtherTenant", []string{bundle, "--key", key, "--tenant", "other"}, ledger.ExitInvalid, false},
-		{"NoTrusted", []string{bundle, "--key", key, "--require-trusted"}, ledger.ExitUntrusted, false},
+		{"Run", []string{bundle, "--key", key}, verifier.ExitVerified, false},
+		{"All", []string{all, "--key", key, "--tenant", "acme"}, verifier.ExitVerified, false},
+		{"OwnKey", []string{bundle}, verifier.ExitVerified, true},
+		{"OtherTenant", []string{bundle, "--key", key, "--tenant", "other"}, verifier.ExitInvalid, false},
+		{"NoTrusted", []string{bundle, "--key", key, "--require-trusted"}, verifier.ExitUntrusted, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, text := command(t, append(verify, tt.args...)...)

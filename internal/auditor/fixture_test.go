@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -106,7 +107,7 @@ func drain(tb testing.TB, b *broker.Broker, dir string) {
 	}
 }
 
-func verify(tb testing.TB, dir, tenant string) ledger.Report {
+func verify(tb testing.TB, dir, tenant string) verifier.Report {
 	tb.Helper()
 	key, _, err := ledger.ReadVerifier(KeyDir(dir))
 	if err != nil {
@@ -116,14 +117,14 @@ func verify(tb testing.TB, dir, tenant string) ledger.Report {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r, err := ledger.Verify(deadline(tb), path, ledger.VerifyOptions{Key: key, Tenant: tenant})
+	r, err := verifier.Verify(deadline(tb), path, verifier.Options{Key: key, Tenant: tenant})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return r
 }
 
-func wantVerdicts(tb testing.TB, r ledger.Report, integrity ledger.Integrity, completeness ledger.Completeness) {
+func wantVerdicts(tb testing.TB, r verifier.Report, integrity verifier.Integrity, completeness verifier.Completeness) {
 	tb.Helper()
 	if r.Integrity != integrity || r.Completeness != completeness {
 		tb.Fatalf("got %s and %s, want %s and %s: %+v", r.Integrity, r.Completeness, integrity, completeness, r)

@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -52,7 +53,7 @@ func TestRun_HoldsBackWhatIsDamaged(t *testing.T) {
 					t.Fatalf("drain: got %v", err)
 				}
 			}
-			wantVerdicts(t, verify(t, dir, "other"), ledger.Verified, ledger.Complete)
+			wantVerdicts(t, verify(t, dir, "other"), verifier.Verified, verifier.Complete)
 			if r := verify(t, dir, "other"); r.Runs.Sealed != 3 {
 				t.Errorf("the other tenant: got %+v", r.Runs)
 			}
@@ -62,7 +63,7 @@ func TestRun_HoldsBackWhatIsDamaged(t *testing.T) {
 			drain(t, b, whole)
 			for _, tenant := range []string{"acme", "other"} {
 				got, want := verify(t, dir, tenant), verify(t, whole, tenant)
-				wantVerdicts(t, got, ledger.Verified, ledger.Complete)
+				wantVerdicts(t, got, verifier.Verified, verifier.Complete)
 				if got.Checkpoint.Root != want.Checkpoint.Root || got.SeenAgain != want.SeenAgain {
 					t.Errorf("tenant %s: got root %s, seen again %d, want %s, %d",
 						tenant, got.Checkpoint.Root, got.SeenAgain, want.Checkpoint.Root, want.SeenAgain)
@@ -126,5 +127,5 @@ func TestRun_RenewsBesideWhatIsDamaged(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `"acme"`) {
 		t.Errorf("drain: got %v", err)
 	}
-	wantVerdicts(t, verify(t, dir, "other"), ledger.Verified, ledger.Unsealed)
+	wantVerdicts(t, verify(t, dir, "other"), verifier.Verified, verifier.Unsealed)
 }

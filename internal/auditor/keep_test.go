@@ -10,6 +10,8 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // drainKeeping handles all that there is, and keeps checkpoints in file.
@@ -25,7 +27,7 @@ func drainKeeping(tb testing.TB, o Options, file string) {
 // end, and returns what could not be kept.
 func keepOnce(tb testing.TB, o Options, tenant string) error {
 	tb.Helper()
-	key, err := ledger.OpenKey(KeyDir(o.DataDir))
+	key, err := writer.OpenKey(KeyDir(o.DataDir))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -48,7 +50,7 @@ func TestKeep_File(t *testing.T) {
 
 	check := []string{"verify", "--data-dir", dir, "--tenant", "acme", "--checkpoint-file", kept, "--require-trusted", "--json"}
 	status, text := command(t, check...)
-	var report ledger.Report
+	var report verifier.Report
 	if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
@@ -63,8 +65,8 @@ func TestKeep_File(t *testing.T) {
 
 	// An older copy comes back: what proves it stays.
 	put(t, ledgerFile(t, dir, "acme"), string(older))
-	if status, text := command(t, check...); status != ledger.ExitDiverged {
-		t.Errorf("an older copy: got status %d, want %d:\n%s", status, ledger.ExitDiverged, text)
+	if status, text := command(t, check...); status != verifier.ExitDiverged {
+		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
 	}
 	o := Options{DataDir: dir, NoBucket: true, CheckpointFile: keep.File(kept)}
 	if err := keepOnce(t, o, "acme"); !errors.Is(err, keep.ErrForked) {

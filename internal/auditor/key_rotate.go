@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -66,7 +67,7 @@ the command can be repeated.`,
 }
 
 // rotateKey replaces the key of a data directory while no auditor runs there.
-func rotateKey(dataDir string, o ledger.Order, destroy bool) (done ledger.Rotated, err error) {
+func rotateKey(dataDir string, o ledger.Order, destroy bool) (done writer.Rotated, err error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return done, err
 	}
@@ -83,7 +84,7 @@ func rotateKey(dataDir string, o ledger.Order, destroy bool) (done ledger.Rotate
 	if err != nil {
 		return done, err
 	}
-	return ledger.Rotate(ledger.Rotation{Dir: KeyDir(dataDir), Tenants: tenants, Order: o, Destroy: destroy})
+	return writer.Rotate(writer.Rotation{Dir: KeyDir(dataDir), Tenants: tenants, Order: o, Destroy: destroy})
 }
 
 // sendKeyChanges puts the orders that put the present key in charge on record for
@@ -93,7 +94,7 @@ func (p *projected) sendKeyChanges(ctx context.Context) error {
 	if p.opts.Standby {
 		return nil // it sends nothing, and gets them all the same
 	}
-	changes, err := ledger.ReadKeyChanges(KeyDir(p.opts.DataDir))
+	changes, err := writer.ReadKeyChanges(KeyDir(p.opts.DataDir))
 	if err != nil || len(changes) == 0 {
 		return err
 	}

@@ -9,13 +9,15 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // rotateOnce runs the command that replaces the key.
-func rotateOnce(tb testing.TB, dir string) ledger.Rotated {
+func rotateOnce(tb testing.TB, dir string) writer.Rotated {
 	tb.Helper()
 	status, out := command(tb, "key", "rotate", "--reason", "every year", "--by", "jdoe", "--data-dir", dir, "--json")
-	var done ledger.Rotated
+	var done writer.Rotated
 	if err := json.Unmarshal([]byte(out), &done); err != nil || status != 0 {
 		tb.Fatalf("rotate: status %d, %v: %s", status, err, out)
 	}
@@ -33,7 +35,7 @@ func publicKey(tb testing.TB, dir string) string {
 }
 
 // report runs verify and returns what it says.
-func report(tb testing.TB, want int, args ...string) (r ledger.Report) {
+func report(tb testing.TB, want int, args ...string) (r verifier.Report) {
 	tb.Helper()
 	status, out := command(tb, append([]string{"verify", "--tenant", "acme", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(out), &r); err != nil || status != want {
@@ -80,9 +82,9 @@ func TestKeyRotate(t *testing.T) {
 		run()
 		run() // which has nothing to send any more
 	}
-	check := func() ledger.Report {
+	check := func() verifier.Report {
 		t.Helper()
-		var r ledger.Report
+		var r verifier.Report
 		for _, key := range keys {
 			r = report(t, 0, "--data-dir", dir, "--key", key, "--nats-url", s.URL(), "--checkpoint-file", away+"/{tenant}", "--trusted", trusted)
 			if len(r.Keys) != 3 || r.Redacted.Erased == 0 || len(r.Kept) != 2 || r.Kept[0].Unusable || r.Kept[1].Unusable {
@@ -92,7 +94,7 @@ func TestKeyRotate(t *testing.T) {
 		return r
 	}
 	before := check()
-	if stranger := outsider(t); report(t, 40, "--data-dir", dir, "--key", stranger).Integrity != ledger.Invalid {
+	if stranger := outsider(t); report(t, 40, "--data-dir", dir, "--key", stranger).Integrity != verifier.Invalid {
 		t.Error("a stranger's key verified it")
 	}
 	rebuild(t, b, dir)
@@ -111,7 +113,7 @@ func TestKeyRotate(t *testing.T) {
 // outsider returns a verifier key that has signed nothing.
 func outsider(tb testing.TB) string {
 	tb.Helper()
-	key, err := ledger.OpenKey(filepath.Join(tb.TempDir(), "keys"))
+	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -179,7 +181,7 @@ func TestKeyRotate_Standby(t *testing.T) {
 	}
 	drain(t, b, first)
 	one, other := verify(t, first, "acme"), verify(t, second, "acme")
-	if one.Checkpoint.Root != other.Checkpoint.Root || other.Integrity != ledger.Verified || len(other.Keys) != 1 {
+	if one.Checkpoint.Root != other.Checkpoint.Root || other.Integrity != verifier.Verified || len(other.Keys) != 1 {
 		t.Errorf("first %+v, second %s, %+v, keys %+v", one.Checkpoint, other.Integrity, other.Checkpoint, other.Keys)
 	}
 }

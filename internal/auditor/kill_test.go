@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -128,7 +129,7 @@ func TestRun_KilledFiveTimes(t *testing.T) {
 	clean := t.TempDir()
 	drain(t, b, clean)
 	got, want := verify(t, dir, "acme"), verify(t, clean, "acme")
-	wantVerdicts(t, got, ledger.Verified, ledger.Complete)
+	wantVerdicts(t, got, verifier.Verified, verifier.Complete)
 	if got.Events != int64(total) || got.Checkpoint.Root != want.Checkpoint.Root {
 		t.Errorf("got %d events and root %s, want %d and %s", got.Events, got.Checkpoint.Root, total, want.Checkpoint.Root)
 	}
@@ -155,5 +156,5 @@ func TestRun_SecondProcessTakesOver(t *testing.T) {
 	if !second.cmd.ProcessState.Success() {
 		t.Errorf("the second one: %s: %s", second.cmd.ProcessState, second.stderr.String())
 	}
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }

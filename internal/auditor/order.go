@@ -13,6 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -27,10 +28,10 @@ const (
 // outbox that the auditor sends; each takes effect where it comes back in the
 // stream. After an error those whose ids it returns are.
 func giveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
-	if !ledger.HasKey(KeyDir(dataDir)) {
+	if !writer.HasKey(KeyDir(dataDir)) {
 		return nil, fmt.Errorf("an order needs the signing key, and there is none in %s", KeyDir(dataDir))
 	}
-	key, err := ledger.OpenKey(KeyDir(dataDir))
+	key, err := writer.OpenKey(KeyDir(dataDir))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 		if err != nil {
 			return nil, err
 		}
-		unclean, err := ledger.Unclean(LedgerDir(shared.DataDir), r.Tenant())
+		unclean, err := writer.Unclean(LedgerDir(shared.DataDir), r.Tenant())
 		if err != nil {
 			return nil, err
 		}

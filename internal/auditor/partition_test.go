@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/filelock"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // One process has a set of tenants, another one another set, on one data
@@ -33,7 +33,7 @@ func TestServe_SeveralTenants(t *testing.T) {
 	}
 	for _, tenant := range []string{"acme", "beta", "gamma"} {
 		r := verify(t, dir, tenant)
-		wantVerdicts(t, r, ledger.Verified, ledger.Complete)
+		wantVerdicts(t, r, verifier.Verified, verifier.Complete)
 		if len(r.Streams) != 1 || r.SeenAgain > 0 {
 			t.Errorf("tenant %s: got %+v", tenant, r)
 		}
@@ -43,7 +43,7 @@ func TestServe_SeveralTenants(t *testing.T) {
 		}
 	}
 	drain(t, b, dir) // and one of all goes on where they were
-	wantVerdicts(t, verify(t, dir, "beta"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "beta"), verifier.Verified, verifier.Complete)
 }
 
 func TestServe_TenantsGivenWrongly(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/tiles"
@@ -35,7 +36,7 @@ type projected struct {
 	writers sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows: batches and renewals take turns
-	set     *ledger.Set
+	set     *writer.Set
 	asides  map[string]*aside // ledgers that are set aside, by tenant
 	stream  ledger.Stream
 	changed bool             // the next batch begins a new epoch
@@ -64,7 +65,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 	p := &projected{
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
 		asides: make(map[string]*aside),
-		set:    ledger.OpenSet(LedgerDir(o.DataDir), ledger.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
+		set:    writer.OpenSet(LedgerDir(o.DataDir), writer.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
 	}
 	p.beside, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.keepers = newKeepers(o, name, key)
@@ -80,7 +81,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 
 // newKeepers returns the keepers that o asks for. The name is that of the durable of
 // the auditor of o's tenants, who may be another one while this one stands by.
-func newKeepers(o Options, name string, key *ledger.Key) *keep.Keepers {
+func newKeepers(o Options, name string, key *writer.Key) *keep.Keepers {
 	k := keep.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
 		Contender: checkpoints.Contender{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.now,
@@ -92,9 +93,9 @@ func newKeepers(o Options, name string, key *ledger.Key) *keep.Keepers {
 }
 
 // openKey opens the signing key. A new one is made only while nothing is signed.
-func openKey(ctx context.Context, o Options) (*ledger.Key, error) {
+func openKey(ctx context.Context, o Options) (*writer.Key, error) {
 	dir := KeyDir(o.DataDir)
-	if !ledger.HasKey(dir) {
+	if !writer.HasKey(dir) {
 		if o.Standby {
 			return nil, fmt.Errorf("a standby signs with the key of the auditor that it stands by for: copy ledger.key and ledger.pub "+
 				"from the keys folder of that one's data directory to %s", dir)
@@ -107,7 +108,7 @@ func openKey(ctx context.Context, o Options) (*ledger.Key, error) {
 			return nil, fmt.Errorf("the key that signed the ledgers is gone from %s: restore it, or move the ledgers away", dir)
 		}
 	}
-	key, err := ledger.OpenKey(dir)
+	key, err := writer.OpenKey(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (p *projected) Position(ctx context.Context) (consume.Position, error) {
 	return p.db.Position(ctx)
 }
 
-func (p *projected) report(ctx context.Context, tenant string, done ledger.Appended) {
+func (p *projected) report(ctx context.Context, tenant string, done writer.Appended) {
 	for _, f := range done.Found {
 		p.opts.Logger.WarnContext(ctx, "a record was set apart", "tenant", tenant, "finding", string(f.Finding),
 			"leaf", f.Leaf, "producer", f.Producer, "stream_sequence", f.StreamSequence)

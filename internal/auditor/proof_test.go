@@ -13,7 +13,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // checkAlone checks a tlog-proof as its specification says, with x/mod's code and
@@ -158,7 +159,7 @@ func TestCommand_ProofIsRefused(t *testing.T) {
 	rows := strings.Split(text, "\n")
 	record, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(rows[1], "extra "))
 	forged := base64.StdEncoding.EncodeToString([]byte(strings.Replace(string(record), "run r1", "run r2", 1)))
-	stranger, err := ledger.OpenKey(t.TempDir())
+	stranger, err := writer.OpenKey(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,15 +169,15 @@ func TestCommand_ProofIsRefused(t *testing.T) {
 		want                            int
 	}{
 		{"Good", text, first, key, "acme", 0},
-		{"AnotherEvent", text, second, key, "", ledger.ExitInvalid},
-		{"AnotherKey", text, first, stranger.Public(), "", ledger.ExitInvalid},
-		{"AnotherTenant", text, first, key, "other", ledger.ExitInvalid},
-		{"AnotherRecord", strings.Replace(text, strings.TrimPrefix(rows[1], "extra "), forged, 1), first, key, "", ledger.ExitInvalid},
-		{"NoRecord", strings.Replace(text, rows[1]+"\n", "", 1), first, key, "", ledger.ExitInvalid},
-		{"AnotherHash", strings.Replace(text, rows[3], tlog.Hash{}.String(), 1), first, key, "", ledger.ExitInvalid},
-		{"AnotherIndex", strings.Replace(text, rows[2], "index 1", 1), first, key, "", ledger.ExitInvalid},
-		{"SmallerCheckpoint", strings.Replace(text, "\nhooktrail/acme\n", "\nhooktrail/acme\n1", 1), first, key, "", ledger.ExitInvalid},
-		{"NoProof", "nonsense", first, key, "", ledger.ExitInvalid},
+		{"AnotherEvent", text, second, key, "", verifier.ExitInvalid},
+		{"AnotherKey", text, first, stranger.Public(), "", verifier.ExitInvalid},
+		{"AnotherTenant", text, first, key, "other", verifier.ExitInvalid},
+		{"AnotherRecord", strings.Replace(text, strings.TrimPrefix(rows[1], "extra "), forged, 1), first, key, "", verifier.ExitInvalid},
+		{"NoRecord", strings.Replace(text, rows[1]+"\n", "", 1), first, key, "", verifier.ExitInvalid},
+		{"AnotherHash", strings.Replace(text, rows[3], tlog.Hash{}.String(), 1), first, key, "", verifier.ExitInvalid},
+		{"AnotherIndex", strings.Replace(text, rows[2], "index 1", 1), first, key, "", verifier.ExitInvalid},
+		{"SmallerCheckpoint", strings.Replace(text, "\nhooktrail/acme\n", "\nhooktrail/acme\n1", 1), first, key, "", verifier.ExitInvalid},
+		{"NoProof", "nonsense", first, key, "", verifier.ExitInvalid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			proof, file := filepath.Join(t.TempDir(), "proof"), filepath.Join(t.TempDir(), "event")

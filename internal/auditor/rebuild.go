@@ -17,6 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // RebuildOptions are the settings of [Rebuild].
@@ -98,7 +100,7 @@ func Rebuild(ctx context.Context, o RebuildOptions) (done []Rebuilt, err error) 
 type rebuilding struct {
 	RebuildOptions
 	place place
-	key   *ledger.Key
+	key   *writer.Key
 	marks map[string]agentfs.Mark // of AgentFS files: as they were when they were looked at
 	done  []Rebuilt
 }
@@ -169,15 +171,15 @@ func (r *rebuilding) ledgers(ctx context.Context) error {
 
 // copyFrom checks a ledger and copies it into the fresh folder.
 func (r *rebuilding) copyFrom(ctx context.Context, path string) error {
-	verifier, _, err := ledger.ParseVerifier(r.key.Public())
+	key, _, err := ledger.ParseVerifier(r.key.Public())
 	if err != nil {
 		return err
 	}
-	report, err := ledger.Verify(ctx, path, ledger.VerifyOptions{Key: verifier})
+	report, err := verifier.Verify(ctx, path, verifier.Options{Key: key})
 	if err != nil {
 		return err
 	}
-	if report.Integrity != ledger.Verified {
+	if report.Integrity != verifier.Verified {
 		return fmt.Errorf("%w: %s", ledger.ErrDamaged, report.Problems[0])
 	}
 	if r.Tenant != "" && r.Tenant != report.Tenant {
@@ -241,14 +243,14 @@ func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error)
 
 // compare verifies a new ledger, against the newest checkpoint of the old one.
 func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, err error) {
-	verifier, _, err := ledger.ParseVerifier(r.key.Public())
+	key, _, err := ledger.ParseVerifier(r.key.Public())
 	if err != nil {
 		return one, err
 	}
-	opts := ledger.VerifyOptions{Key: verifier, Tenant: tenant}
+	opts := verifier.Options{Key: key, Tenant: tenant}
 	if old, err := ledger.OpenTenant(LedgerDir(r.DataDir), tenant); err == nil {
 		treeErr := old.Tree(ctx, func(signed []byte, _ tlog.HashReader) error {
-			opts.Kept = []ledger.Kept{{From: "the ledger before", Note: signed}}
+			opts.Kept = []verifier.Kept{{From: "the ledger before", Note: signed}}
 			return nil
 		})
 		if err := errors.Join(treeErr, old.Close()); err != nil {
@@ -259,11 +261,11 @@ func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, e
 	if err != nil {
 		return one, err
 	}
-	report, err := ledger.Verify(ctx, path, opts)
+	report, err := verifier.Verify(ctx, path, opts)
 	if err != nil {
 		return one, err
 	}
-	if report.Integrity != ledger.Verified {
+	if report.Integrity != verifier.Verified {
 		return one, fmt.Errorf("tenant %q: %w: %s", tenant, ledger.ErrDamaged, report.Problems[0])
 	}
 	one = Rebuilt{Tenant: tenant, Leaves: report.Leaves, Root: report.Checkpoint.Root, Checkpoint: report.Checkpoint.Time}

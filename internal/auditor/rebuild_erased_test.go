@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -24,7 +24,7 @@ func TestRebuild_ShowsNothingErased(t *testing.T) {
 	before := verify(t, dir, "acme")
 	rebuild(t, b, dir)
 	after := verify(t, dir, "acme")
-	if after.Integrity != ledger.Verified || after.Checkpoint.Root != before.Checkpoint.Root {
+	if after.Integrity != verifier.Verified || after.Checkpoint.Root != before.Checkpoint.Root {
 		t.Errorf("got %s and root %s, want root %s: %v", after.Integrity, after.Checkpoint.Root, before.Checkpoint.Root, after.Problems)
 	}
 	for path, content := range contents(t, dir) {

@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebuilt {
@@ -51,7 +52,7 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 	}
 	edit(`INSERT INTO tool_calls (name, status, result, started_at) VALUES ('theirs', 'success', '"kept"', 7);
 		INSERT INTO kv_store (key, value) VALUES ('theirs', '"kept"')`)(t, files[0])
-	before := map[string]ledger.Report{"acme": verify(t, dir, "acme"), "other": verify(t, dir, "other")}
+	before := map[string]verifier.Report{"acme": verify(t, dir, "acme"), "other": verify(t, dir, "other")}
 	rows := agentRows(t, files[0])
 	edit("DELETE FROM tool_calls WHERE name <> 'theirs'")(t, files[0]) // somebody doubts it
 	edit("DELETE FROM leaves WHERE leaf = 3")(t, ledgerFile(t, dir, "other"))
@@ -62,7 +63,7 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 	}
 	for tenant, want := range before {
 		got := verify(t, dir, tenant)
-		wantVerdicts(t, got, ledger.Verified, ledger.Complete)
+		wantVerdicts(t, got, verifier.Verified, verifier.Complete)
 		if got.Checkpoint.Root != want.Checkpoint.Root || got.SeenAgain != want.SeenAgain {
 			t.Errorf("tenant %s: root %s, seen again %d, want %s, %d",
 				tenant, got.Checkpoint.Root, got.SeenAgain, want.Checkpoint.Root, want.SeenAgain)
@@ -73,7 +74,7 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 	}
 	publishRun(t, outbox(t, b, "later", "acme"), "r3", 2)
 	drain(t, b, dir)
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 	if r := verify(t, dir, "acme"); len(r.Streams) != 1 || len(r.Breaks) > 0 {
 		t.Errorf("got %+v, %+v", r.Streams, r.Breaks)
 	}
@@ -127,7 +128,7 @@ func TestRebuild_FromALedger(t *testing.T) {
 	for _, from := range []string{older, ledgerFile(t, dir, "acme")} {
 		rebuild(t, b, dir, from)
 		got := verify(t, dir, "acme")
-		wantVerdicts(t, got, ledger.Verified, ledger.Complete)
+		wantVerdicts(t, got, verifier.Verified, verifier.Complete)
 		if got.Checkpoint.Root != want.Checkpoint.Root || len(got.Breaks) > 0 {
 			t.Errorf("from %s: got root %s, breaks %+v, want root %s", from, got.Checkpoint.Root, got.Breaks, want.Checkpoint.Root)
 		}

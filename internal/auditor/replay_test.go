@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -154,7 +154,7 @@ func TestReplay_ToASubject(t *testing.T) {
 	if err := sub.Unsubscribe(); err != nil || len(got) > 0 {
 		t.Errorf("%v, %d too many", err, len(got))
 	}
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
 // TestReplay_ToTheEmbeddedBroker finds the broker that runs in the data directory.

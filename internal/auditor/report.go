@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 const (
@@ -35,7 +35,7 @@ func (l lines) print(label, verdict, text string) {
 
 // PrintReport prints a report for people: the two verdicts, each with what it
 // rests on, and what no ledger can prove.
-func PrintReport(out io.Writer, r ledger.Report) {
+func PrintReport(out io.Writer, r verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)
 	l.completeness(r)
@@ -62,8 +62,8 @@ func (l lines) verdict(text string, paint func(string) string) string {
 	return paint(text) + strings.Repeat(" ", max(0, 12-len(text)))
 }
 
-func (l lines) integrity(r ledger.Report) {
-	if r.Integrity == ledger.Verified {
+func (l lines) integrity(r verifier.Report) {
+	if r.Integrity == verifier.Verified {
 		facts := []string{
 			plural(r.Leaves, "leaf", "leaves"), "checkpoint " + r.Checkpoint.Time.Format(time.RFC3339), "key " + r.Checkpoint.Key,
 		}
@@ -96,22 +96,22 @@ func (l lines) more(i, total int) bool {
 	return true
 }
 
-func (l lines) completeness(r ledger.Report) {
+func (l lines) completeness(r verifier.Report) {
 	word, paint := string(r.Completeness), l.palette.Warn
 	var texts []string
 	switch r.Completeness {
-	case ledger.Complete:
+	case verifier.Complete:
 		paint = l.palette.Good
 		texts = []string{strings.Join([]string{
 			plural(int64(len(r.Producers)), "producer", "producers"), plural(eventsHeld(r), "event", "events"),
 			plural(int64(r.Runs.Sealed), "run", "runs") + " sealed",
 		}, ", ")}
-	case ledger.Gaps:
+	case verifier.Gaps:
 		word, paint = fmt.Sprintf("%s (%d)", word, len(r.Gaps)), l.palette.Bad
 		texts = gapLines(r)
-	case ledger.Unsealed:
+	case verifier.Unsealed:
 		word = fmt.Sprintf("%s (%d)", word, len(r.Unsealed))
-	case ledger.Unproven:
+	case verifier.Unproven:
 		texts = append(unprovenLines(r), unheard(r)...)
 	}
 	if len(r.Unsealed) > 0 {
@@ -136,7 +136,7 @@ func (l lines) completeness(r ledger.Report) {
 }
 
 // eventsHeld returns how many events the ledger has of what its producers sent.
-func eventsHeld(r ledger.Report) (n int64) {
+func eventsHeld(r verifier.Report) (n int64) {
 	for _, p := range r.Producers {
 		n += int64(p.Held)
 	}
@@ -144,7 +144,7 @@ func eventsHeld(r ledger.Report) (n int64) {
 }
 
 // gapLines has one line for each producer that lacks something.
-func gapLines(r ledger.Report) []string {
+func gapLines(r verifier.Report) []string {
 	var texts []string
 	for _, p := range r.Producers {
 		var parts []string
@@ -161,7 +161,7 @@ func gapLines(r ledger.Report) []string {
 	return texts
 }
 
-func gapText(g ledger.Gap) string {
+func gapText(g verifier.Gap) string {
 	span := "#" + strconv.FormatUint(g.First, 10)
 	if g.Last > g.First {
 		span += "–#" + strconv.FormatUint(g.Last, 10)
@@ -171,24 +171,24 @@ func gapText(g ledger.Gap) string {
 		reason = ": " + g.Reason
 	}
 	switch g.Cause {
-	case ledger.CauseRecorded:
+	case verifier.CauseRecorded:
 		return span + " missing (the producer recorded it" + reason + ")"
-	case ledger.CauseProducer:
+	case verifier.CauseProducer:
 		return span + " missing (lost at the producer" + reason + ")"
-	case ledger.CauseStream:
+	case verifier.CauseStream:
 		return span + " missing (lost in the stream)"
-	case ledger.CauseAltered:
+	case verifier.CauseAltered:
 		return span + " not as the producer sent them" + reason
-	case ledger.CauseManifest:
+	case verifier.CauseManifest:
 		return "the manifest of " + span + " missing"
-	case ledger.CauseSeal:
+	case verifier.CauseSeal:
 		return span + " not what the seal of run " + g.Run + " counts"
 	}
 	return span
 }
 
 // unprovenLines names the producers whose word is missing.
-func unprovenLines(r ledger.Report) []string {
+func unprovenLines(r verifier.Report) []string {
 	var without, behind, unchecked []string
 	for _, p := range r.Producers {
 		switch {
@@ -214,16 +214,16 @@ func unprovenLines(r ledger.Report) []string {
 	return texts
 }
 
-func (l lines) trusted(r ledger.Report) {
+func (l lines) trusted(r verifier.Report) {
 	if r.Trusted != nil {
 		l.compared("Trusted", *r.Trusted)
 	}
 	for _, k := range r.Kept {
 		l.compared("Kept", k)
 	}
-	if r.Exit == ledger.ExitUntrusted && r.Trusted == nil {
+	if r.Exit == verifier.ExitUntrusted && r.Trusted == nil {
 		text := "--require-trusted asks for a checkpoint that was kept elsewhere: name one with --trusted"
-		if slices.ContainsFunc(r.Kept, func(k ledger.Trusted) bool { return !k.Unusable }) {
+		if slices.ContainsFunc(r.Kept, func(k verifier.Trusted) bool { return !k.Unusable }) {
 			text += "; what lies beside the ledger does not count"
 		}
 		l.print("Trusted", l.verdict("NOT FOUND", l.palette.Warn), text)
@@ -231,7 +231,7 @@ func (l lines) trusted(r ledger.Report) {
 }
 
 // compared prints how the ledger stands to a checkpoint from outside it.
-func (l lines) compared(label string, t ledger.Trusted) {
+func (l lines) compared(label string, t verifier.Trusted) {
 	at := ""
 	if t.From != "" {
 		at = t.From + ": "

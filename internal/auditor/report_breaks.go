@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // breaks prints where the stream did not go on as it was.
-func (l lines) breaks(r ledger.Report) {
+func (l lines) breaks(r verifier.Report) {
 	label := "Stream"
 	for i, b := range r.Breaks {
 		if l.more(i, len(r.Breaks)) {
@@ -20,7 +20,7 @@ func (l lines) breaks(r ledger.Report) {
 	}
 }
 
-func breakText(b ledger.Break) string {
+func breakText(b verifier.Break) string {
 	at := b.Noticed.Format(time.RFC3339) + ": "
 	switch {
 	case !b.Replaced:
@@ -32,7 +32,7 @@ func breakText(b ledger.Break) string {
 }
 
 // unheard names the producers that were not heard of since the stream broke off.
-func unheard(r ledger.Report) []string {
+func unheard(r verifier.Report) []string {
 	var names []string
 	for _, p := range r.Producers {
 		if p.Unheard {

@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // keys prints by which records the key was changed, and what replaced keys have
 // signed all the same.
-func (l lines) keys(r ledger.Report) {
+func (l lines) keys(r verifier.Report) {
 	for i, k := range r.Keys {
 		label := "Keys"
 		if i > 0 {

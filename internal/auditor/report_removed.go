@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // redacted prints what was destroyed by order and what may not be, if there is any.
-func (l lines) redacted(r ledger.Redacted) {
-	others := func(o ledger.OrderAt) bool { return o.Action != events.AuditKey } // that one has lines of its own
+func (l lines) redacted(r verifier.Redacted) {
+	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey } // that one has lines of its own
 	if r.Erased+r.Pruned == 0 && !slices.ContainsFunc(r.Orders, others) {
 		return
 	}
@@ -41,7 +42,7 @@ func (l lines) redacted(r ledger.Redacted) {
 }
 
 // givers says in brackets on whose orders records were destroyed.
-func givers(orders []ledger.OrderAt, action events.AuditAction) string {
+func givers(orders []verifier.OrderAt, action events.AuditAction) string {
 	var all []string
 	for _, o := range orders {
 		if who := giver(o); o.Action == action && o.Records > 0 && !slices.Contains(all, who) {
@@ -57,7 +58,7 @@ func givers(orders []ledger.OrderAt, action events.AuditAction) string {
 	return " (" + strings.Join(all, "; ") + ")"
 }
 
-func giver(o ledger.OrderAt) string {
+func giver(o verifier.OrderAt) string {
 	who := o.By + " " + o.Time.Format(time.DateOnly)
 	if o.Ticket != "" {
 		who = "ticket " + o.Ticket + ", " + who

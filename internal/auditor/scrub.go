@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 const (
@@ -43,7 +43,7 @@ func (s *scrubs) add(tenant string, err error) {
 		s.tenants = make(map[string]unscrubbed)
 	}
 	u := unscrubbed{err: err}
-	if err != nil && !errors.Is(err, ledger.ErrScrubLater) {
+	if err != nil && !errors.Is(err, writer.ErrScrubLater) {
 		u.pause = min(max(2*s.tenants[tenant].pause, scrubEvery), mostScrub)
 		u.next = time.Now().Add(u.pause)
 	}
@@ -99,7 +99,7 @@ func (s *scrubs) failure() error {
 			"what comes of that tenant waits", s.now, took.Round(time.Second))
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(s.tenants)) {
-		if err := s.tenants[tenant].err; err != nil && !errors.Is(err, ledger.ErrScrubLater) {
+		if err := s.tenants[tenant].err; err != nil && !errors.Is(err, writer.ErrScrubLater) {
 			errs = errors.Join(errs, fmt.Errorf("what was erased still lies in files: %w", err))
 		}
 	}
@@ -110,7 +110,7 @@ func (s *scrubs) failure() error {
 func (p *projected) findUnclean() error {
 	tenants, err := p.opts.tenants()
 	for _, tenant := range tenants {
-		unclean, failed := ledger.Unclean(LedgerDir(p.opts.DataDir), tenant)
+		unclean, failed := writer.Unclean(LedgerDir(p.opts.DataDir), tenant)
 		if err = errors.Join(err, failed); unclean {
 			p.scrubs.add(tenant, nil)
 		}

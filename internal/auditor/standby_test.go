@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // copyKeys gives a data directory the keys of another one.
@@ -77,7 +78,7 @@ func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 	alive(t, b)
 	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
 	drainKeeping(t, Options{Broker: b, DataDir: dir}, filepath.Join(away, "{tenant}"))
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 	if kept := inBucket(t, b, "acme"); kept != nil {
 		t.Errorf("in the bucket is\n%s", kept)
 	}

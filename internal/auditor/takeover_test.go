@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // takeover is how long the bucket may be without an auditor that puts checkpoints
@@ -80,7 +81,7 @@ func TestStandby_TakesOver(t *testing.T) {
 		}
 	}
 	for _, dir := range dirs {
-		wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+		wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 		if status, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme", "--nats-url", s.URL(), "--require-trusted"); status != 0 {
 			t.Errorf("status %d:\n%s", status, text)
 		}

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // TestRun_ThousandTenants has many tenants send at the same time. What the auditor
 // holds is bounded, however many there are. With HOOKTRAIL_TEST_TENANTS=1000 and
 // HOOKTRAIL_TEST_EVENTS=100 it takes as many as it is named after, and prints what
-// it took; internal/ledger.TestSet_Each has more of them than stay open.
+// it took; internal/ledger/writer.TestSet_Each has more of them than stay open.
 func TestRun_ThousandTenants(t *testing.T) {
 	tenants, each := fromEnv("HOOKTRAIL_TEST_TENANTS", 80), fromEnv("HOOKTRAIL_TEST_EVENTS", 20)
 	b, dir := connect(t, server(t)), t.TempDir()
@@ -48,7 +48,7 @@ func TestRun_ThousandTenants(t *testing.T) {
 	}
 	for _, i := range []int{0, tenants / 2, tenants - 1} {
 		r := verify(t, dir, fmt.Sprintf("tenant-%04d", i))
-		if r.Integrity != ledger.Verified || len(r.Gaps) > 0 || r.Events != int64(each) {
+		if r.Integrity != verifier.Verified || len(r.Gaps) > 0 || r.Events != int64(each) {
 			t.Errorf("tenant %d: got %+v", i, r)
 		}
 	}

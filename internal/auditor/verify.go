@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // verification are the flags of verify.
@@ -102,7 +103,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 		"compare with the broker's bucket of checkpoints too, where --nats-url names one or one runs in the data directory")
 	flags.StringVar(&v.witnessPolicy, "witness-policy", "", keep.PolicyUsage)
 	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without --trusted and a kept checkpoint")
-	flags.DurationVar(&v.silence, "silence", ledger.DefaultSilence, "how long a run is silent before it counts as ended")
+	flags.DurationVar(&v.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
 	flags.StringVar(&v.event, "event", "", "`file` with the event that --proof is to prove")
 	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
@@ -111,7 +112,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 }
 
 func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
-	opts := ledger.VerifyOptions{Silence: v.silence, RequireTrusted: v.requireTrusted}
+	opts := verifier.Options{Silence: v.silence, RequireTrusted: v.requireTrusted}
 	// A file that is named may be anybody's ledger, unless a tenant is named too.
 	if v.file == "" || shared.Tenant != "" {
 		opts.Tenant = shared.TenantOrDefault()
@@ -145,24 +146,24 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	} else {
 		PrintReport(cmd.OutOrStdout(), report)
 	}
-	if err != nil || report.Exit == ledger.ExitVerified {
+	if err != nil || report.Exit == verifier.ExitVerified {
 		return err
 	}
 	return cli.Exit(report.Exit)
 }
 
-func (v verification) verify(ctx context.Context, shared *cli.Shared, opts ledger.VerifyOptions) (ledger.Report, error) {
+func (v verification) verify(ctx context.Context, shared *cli.Shared, opts verifier.Options) (verifier.Report, error) {
 	path, err := ledgerPath(shared.DataDir, shared.TenantOrDefault(), v.file)
 	if err != nil {
-		return ledger.Report{}, err
+		return verifier.Report{}, err
 	}
 	if err := v.askBucket(ctx, shared, &opts, path); err != nil {
-		return ledger.Report{}, err
+		return verifier.Report{}, err
 	}
 	if err := v.askWitnesses(&opts, path); err != nil {
-		return ledger.Report{}, err
+		return verifier.Report{}, err
 	}
-	report, err := ledger.Verify(ctx, path, opts)
+	report, err := verifier.Verify(ctx, path, opts)
 	if errors.Is(err, os.ErrNotExist) && v.file == "" {
 		err = noLedger(shared.DataDir, shared.TenantOrDefault(), path)
 	}
@@ -172,24 +173,24 @@ func (v verification) verify(ctx context.Context, shared *cli.Shared, opts ledge
 // verifier returns the key that must have signed.
 func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	if v.key == "" {
-		verifier, _, err := ledger.ReadVerifier(KeyDir(shared.DataDir))
+		key, _, err := ledger.ReadVerifier(KeyDir(shared.DataDir))
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%w (name the key with --key)", err)
 		}
-		return verifier, err
+		return key, err
 	}
-	verifier, _, err := keyFlag(v.key)
-	return verifier, err
+	key, _, err := keyFlag(v.key)
+	return key, err
 }
 
 // keyFlag reads a verifier key, or the file with one.
-func keyFlag(value string) (verifier note.Verifier, text string, err error) {
+func keyFlag(value string) (key note.Verifier, text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {
 		text = string(data)
 	}
-	if verifier, text, err = ledger.ParseVerifier(text); err != nil {
+	if key, text, err = ledger.ParseVerifier(text); err != nil {
 		return nil, "", cli.Usage("--key is neither a verifier key nor a file with one: %w", err)
 	}
-	return verifier, text, nil
+	return key, text, nil
 }

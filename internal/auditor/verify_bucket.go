@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -21,7 +22,7 @@ const askLimit = 5 * time.Second
 // askBucket adds the checkpoint that the broker's bucket has of the ledger at path,
 // where there is a broker to ask: one that was named, or the one that runs in the
 // data directory whose ledger it is. Nothing is started for it.
-func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *ledger.VerifyOptions, path string) error {
+func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil
 	}
@@ -43,7 +44,7 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *l
 		return nil
 	}
 	if err != nil {
-		k = ledger.Kept{From: "bucket " + subjects.Space{}.CheckpointBucket(), Err: err}
+		k = verifier.Kept{From: "bucket " + subjects.Space{}.CheckpointBucket(), Err: err}
 	}
 	k.Beside = shared.NATSURL == ""
 	opts.Kept = append(opts.Kept, k)
@@ -51,21 +52,21 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *l
 }
 
 // askBroker returns what the bucket at the broker has of tenant.
-func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (ledger.Kept, error) {
+func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (verifier.Kept, error) {
 	nc, err := broker.Dial(ctx, broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Name: "auditor verify",
 		Role: subjects.AuditorRole, Tenant: shared.Tenant,
 	})
 	if err != nil {
-		return ledger.Kept{}, err
+		return verifier.Kept{}, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return ledger.Kept{}, err
+		return verifier.Kept{}, err
 	}
 	bucket := checkpoints.At(js, subjects.Space{})
-	k := ledger.Kept{From: "bucket " + bucket.Name()}
+	k := verifier.Kept{From: "bucket " + bucket.Name()}
 	e, err := bucket.Newest(ctx, tenant)
 	if k.Note, k.Err = e.Data, err; err == nil && e.Data == nil {
 		k.Err = fs.ErrNotExist

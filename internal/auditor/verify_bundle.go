@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/export"
 	"github.com/hooktrail/hooktrail/internal/keep"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // notOfBundles are flags that say what to check, or compare with, in its place.
@@ -73,7 +73,7 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 	} else {
 		printBundle(cmd.OutOrStdout(), report)
 	}
-	if err != nil || report.Exit == ledger.ExitVerified {
+	if err != nil || report.Exit == verifier.ExitVerified {
 		return err
 	}
 	return cli.Exit(report.Exit)
@@ -82,7 +82,7 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 // printBundle prints a report about a bundle for people.
 func printBundle(out io.Writer, r export.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
-	if r.Integrity == ledger.Verified {
+	if r.Integrity == verifier.Verified {
 		l.print("Bundle", "", bundleText(r))
 		if r.OwnKey {
 			l.print("Key", l.verdict("ITS OWN", l.palette.Warn),

@@ -13,23 +13,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // proofReport is what came of checking a proof.
 type proofReport struct {
-	Proof      string            `json:"proof"` // its file
-	Integrity  ledger.Integrity  `json:"integrity"`
-	Problem    string            `json:"problem,omitempty"`
-	Tenant     string            `json:"tenant,omitempty"`
-	Leaf       int64             `json:"leaf"`
-	Leaves     int64             `json:"leaves"` // of the checkpoint
-	Checkpoint time.Time         `json:"checkpoint"`
-	Key        string            `json:"key"`
-	Record     *provedRecord     `json:"record,omitempty"`    // nil: not proved
-	Event      string            `json:"event,omitempty"`     // file whose bytes are the record's; empty: none was given
-	Witnesses  *ledger.Witnesses `json:"witnesses,omitempty"` // nil: none were asked for
-	Exit       int               `json:"exit"`
+	Proof      string              `json:"proof"` // its file
+	Integrity  verifier.Integrity  `json:"integrity"`
+	Problem    string              `json:"problem,omitempty"`
+	Tenant     string              `json:"tenant,omitempty"`
+	Leaf       int64               `json:"leaf"`
+	Leaves     int64               `json:"leaves"` // of the checkpoint
+	Checkpoint time.Time           `json:"checkpoint"`
+	Key        string              `json:"key"`
+	Record     *provedRecord       `json:"record,omitempty"`    // nil: not proved
+	Event      string              `json:"event,omitempty"`     // file whose bytes are the record's; empty: none was given
+	Witnesses  *verifier.Witnesses `json:"witnesses,omitempty"` // nil: none were asked for
+	Exit       int                 `json:"exit"`
 
 	signed []byte // the checkpoint
 	newest ledger.Checkpoint
@@ -63,20 +64,20 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 			return fmt.Errorf("event of the proof: %w", err)
 		}
 	}
-	r := proofReport{Proof: v.proof, Integrity: ledger.Verified, Key: ledger.KeyID(key), Event: v.event}
+	r := proofReport{Proof: v.proof, Integrity: verifier.Verified, Key: ledger.KeyID(key), Event: v.event}
 	if err := r.check(text, event, key, shared.Tenant); err != nil {
-		r.Integrity, r.Problem, r.Exit = ledger.Invalid, err.Error(), ledger.ExitInvalid
+		r.Integrity, r.Problem, r.Exit = verifier.Invalid, err.Error(), verifier.ExitInvalid
 	} else if r.Witnesses, err = v.witnessedProof(r.signed, r.newest); err != nil {
 		return err
 	} else if r.Witnesses != nil && !r.Witnesses.Met {
-		r.Exit = ledger.ExitUnwitnessed
+		r.Exit = verifier.ExitUnwitnessed
 	}
 	if shared.JSON {
 		err = cli.PrintJSON(cmd, r)
 	} else {
 		r.print(lines{out: cmd.OutOrStdout(), palette: cli.PaletteFor(cmd.OutOrStdout())})
 	}
-	if err != nil || r.Exit == ledger.ExitVerified {
+	if err != nil || r.Exit == verifier.ExitVerified {
 		return err
 	}
 	return cli.Exit(r.Exit)

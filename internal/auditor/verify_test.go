@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -26,7 +28,7 @@ func TestVerify_AskedWrongly(t *testing.T) {
 			t.Fatalf("%v: status %d:\n%s", args, status, text)
 		}
 	}
-	other, err := ledger.OpenKey(t.TempDir())
+	other, err := writer.OpenKey(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,8 +51,8 @@ func TestVerify_AskedWrongly(t *testing.T) {
 		{"OtherKey", []string{"--proof", proof, "--key", other.Public()}, 40, "it is signed by " + ledger.KeyID(signer)},
 		{"OtherKeyOfBundle", []string{bundle, "--key", other.Public()}, 40, "it is signed by " + ledger.KeyID(signer)},
 		{"NoTenant", nil, 1, `--tenant can be "acme"`},
-		{"Untrusted", []string{"--tenant", "acme", "--require-trusted"}, ledger.ExitUntrusted, "Trusted:      NOT FOUND"},
-		{"UntrustedBundle", []string{bundle, "--require-trusted"}, ledger.ExitUntrusted, "Trusted:      NOT FOUND"},
+		{"Untrusted", []string{"--tenant", "acme", "--require-trusted"}, verifier.ExitUntrusted, "Trusted:      NOT FOUND"},
+		{"UntrustedBundle", []string{bundle, "--require-trusted"}, verifier.ExitUntrusted, "Trusted:      NOT FOUND"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, out, errs := commandBoth(t, append([]string{"verify", "--data-dir", dir}, tt.args...)...)
@@ -73,7 +75,7 @@ func TestVerify_AskedWrongly(t *testing.T) {
 func TestPrintReport_KeyOrderAlone(t *testing.T) {
 	for action, want := range map[events.AuditAction]bool{events.AuditKey: false, events.AuditHold: true} {
 		var out strings.Builder
-		PrintReport(&out, ledger.Report{Redacted: ledger.Redacted{Orders: []ledger.OrderAt{{Action: action}}}})
+		PrintReport(&out, verifier.Report{Redacted: verifier.Redacted{Orders: []verifier.OrderAt{{Action: action}}}})
 		if got := strings.Contains(out.String(), "Redacted:"); got != want {
 			t.Errorf("%s: got %t, want %t:\n%s", action, got, want, out.String())
 		}

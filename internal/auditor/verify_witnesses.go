@@ -7,12 +7,13 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // askWitnesses reads the policy that verify was given, if any, and what witnesses
 // have cosigned of the ledger at path: it lies beside the ledger, or is kept
 // elsewhere. It comes before the ledger is read, which must have grown behind it.
-func (v verification) askWitnesses(opts *ledger.VerifyOptions, path string) (err error) {
+func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil
 	}
@@ -38,7 +39,7 @@ func (v verification) askWitnesses(opts *ledger.VerifyOptions, path string) (err
 }
 
 // witnessedProof tells what the witnesses have said of the checkpoint of a proof.
-func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*ledger.Witnesses, error) {
+func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*verifier.Witnesses, error) {
 	if v.witnessPolicy == "" {
 		return nil, nil
 	}
@@ -46,11 +47,11 @@ func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*ledge
 	if err != nil {
 		return nil, err
 	}
-	return ledger.NewWitnesses(policy, signed, c, c), nil
+	return verifier.NewWitnesses(policy, signed, c, c), nil
 }
 
 // witnesses prints what the witnesses that were asked for have said.
-func (l lines) witnesses(w *ledger.Witnesses) {
+func (l lines) witnesses(w *verifier.Witnesses) {
 	if w == nil || w.Met && w.Behind == 0 {
 		return // it stands beside the verdict
 	}
@@ -60,7 +61,7 @@ func (l lines) witnesses(w *ledger.Witnesses) {
 	}
 	if w.Met {
 		l.print("Witnesses", l.verdict("MET", l.palette.Good),
-			fmt.Sprintf("%s%s; %d more came less than %s later", w, at, w.Behind, ledger.WitnessLag))
+			fmt.Sprintf("%s%s; %d more came less than %s later", w, at, w.Behind, verifier.WitnessLag))
 		return
 	}
 	l.print("Witnesses", l.verdict("NOT MET", l.palette.Warn), w.String()+at+": "+w.Reason)

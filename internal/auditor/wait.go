@@ -11,7 +11,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // room is what is left for ledgers that are set aside.
@@ -33,7 +33,7 @@ func (r *room) take(bytes int) bool {
 // write gives a ledger its part of a batch. One that takes too long for it is
 // returned as set aside, if there is room, and is written to on beside the loop; so
 // is one that ctx does not wait for.
-func (p *projected) write(ctx context.Context, l *ledger.Ledger, what late, left *room) (known, *aside, error) {
+func (p *projected) write(ctx context.Context, l *writer.Ledger, what late, left *room) (known, *aside, error) {
 	a, failed := newAside(l, what), make(chan error, 1)
 	p.writers.Go(func() { failed <- p.catchUp(p.beside, a) })
 	tooLong := p.opts.tooLong()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // lockLedger keeps the ledger of a tenant from being written to until unlock.
@@ -98,7 +99,7 @@ func TestWait_OthersGoOn(t *testing.T) {
 	}
 	for _, tenant := range []string{"acme", "other"} {
 		got, want := verify(t, dir, tenant), verify(t, calm.p.opts.DataDir, tenant)
-		if got.Integrity != ledger.Verified || len(got.Gaps) > 0 || got.Checkpoint.Root != want.Checkpoint.Root {
+		if got.Integrity != verifier.Verified || len(got.Gaps) > 0 || got.Checkpoint.Root != want.Checkpoint.Root {
 			t.Errorf("%s: %s, gaps %v, root %v, want that of one that was not locked: %v",
 				tenant, got.Integrity, got.Gaps, got.Checkpoint.Root, want.Checkpoint.Root)
 		}

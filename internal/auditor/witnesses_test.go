@@ -18,6 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/tiles"
 	"github.com/hooktrail/hooktrail/internal/witnesstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -27,7 +29,7 @@ import (
 // and the policy that asks for two of them.
 func watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile string) {
 	tb.Helper()
-	key, err := ledger.OpenKey(KeyDir(dir))
+	key, err := writer.OpenKey(KeyDir(dir))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -56,11 +58,11 @@ func policy(tb testing.TB, file string) *c2sp.Policy {
 func away(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) }
 
 // verifyWitnessed runs verify with a policy and returns its report.
-func verifyWitnessed(tb testing.TB, dir, policyFile string, more ...string) (int, ledger.Report) {
+func verifyWitnessed(tb testing.TB, dir, policyFile string, more ...string) (int, verifier.Report) {
 	tb.Helper()
 	args := append([]string{"verify", "--data-dir", dir, "--tenant", "acme", "--witness-policy", policyFile, "--json"}, more...)
 	status, text := command(tb, args...)
-	var r ledger.Report
+	var r verifier.Report
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		tb.Fatalf("%v:\n%s", err, text)
 	}
@@ -113,7 +115,7 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 		}
 	}
 	// The cosigned checkpoint of the honest history is still there, and tells.
-	if status, r := verifyWitnessed(t, dir, file); status != ledger.ExitDiverged || r.Witnesses.Met {
+	if status, r := verifyWitnessed(t, dir, file); status != verifier.ExitDiverged || r.Witnesses.Met {
 		t.Errorf("a fork: got status %d, %+v", status, r.Witnesses)
 	}
 	// Who puts the older one in its place has a ledger that went on without witnesses.
@@ -126,8 +128,8 @@ func TestWitness_CosignsAndRefusesAFork(t *testing.T) {
 }
 
 // witnessesLater is what verify says of witnesses once the ledger is older than
-// [ledger.WitnessLag].
-func witnessesLater(tb testing.TB, dir, file string) *ledger.Witnesses {
+// [verifier.WitnessLag].
+func witnessesLater(tb testing.TB, dir, file string) *verifier.Witnesses {
 	tb.Helper()
 	signed, err := ledger.ReadWitnessed(ledgerFile(tb, dir, "acme"))
 	if err != nil {
@@ -142,8 +144,8 @@ func witnessesLater(tb testing.TB, dir, file string) *ledger.Witnesses {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	newest.Time = newest.Time.Add(2 * ledger.WitnessLag)
-	return ledger.NewWitnesses(policy(tb, file), signed, then, newest)
+	newest.Time = newest.Time.Add(2 * verifier.WitnessLag)
+	return verifier.NewWitnesses(policy(tb, file), signed, then, newest)
 }
 
 func TestWitness_ExitStatus(t *testing.T) {
@@ -167,7 +169,7 @@ func TestWitness_ExitStatus(t *testing.T) {
 	all[0].Answer(away)
 	all[1].Answer(away)
 	drain()
-	want("OneOfThree", ledger.ExitUnwitnessed, 1)
+	want("OneOfThree", verifier.ExitUnwitnessed, 1)
 	all[1].Answer(nil)
 	drain()
 	want("TwoOfThree", 0, 2)
@@ -188,7 +190,7 @@ func TestWitness_ExitStatus(t *testing.T) {
 	if err := os.Remove(filepath.Join(filepath.Dir(ledgerFile(t, dir, "acme")), "witnessed.checkpoint")); err != nil {
 		t.Fatal(err)
 	}
-	want("Gone", ledger.ExitUnwitnessed, 0)
+	want("Gone", verifier.ExitUnwitnessed, 0)
 	if status, _ := command(t, "verify", "--data-dir", dir, "--tenant", "acme"); status != 0 {
 		t.Errorf("nobody asks for witnesses: got status %d", status)
 	}
@@ -240,7 +242,7 @@ func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	if err := Run(ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	wantVerdicts(t, verify(t, dir, "acme"), ledger.Verified, ledger.Complete)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 	for _, one := range all {
 		one.Answer(away)
 	}
@@ -297,13 +299,13 @@ func TestWitness_CosignaturesGoAlong(t *testing.T) {
 	}
 	signed := readFile(t, proof)
 	put(t, proof, string(signed[:bytes.LastIndex(signed, []byte("— witness.example/w1"))]))
-	if status, text := command(t, check...); status != ledger.ExitUnwitnessed || !strings.Contains(text, "1 of 3 witnesses") {
+	if status, text := command(t, check...); status != verifier.ExitUnwitnessed || !strings.Contains(text, "1 of 3 witnesses") {
 		t.Errorf("proof without two of them: got status %d:\n%s", status, text)
 	}
 	// A ledger that was copied has no checkpoint beside it; what was kept will do.
 	moved := filepath.Join(t.TempDir(), "ledger.db")
 	put(t, moved, string(readFile(t, ledgerFile(t, dir, "acme"))))
-	if status, r := verifyWitnessed(t, dir, file, "--ledger", moved); status != ledger.ExitUnwitnessed {
+	if status, r := verifyWitnessed(t, dir, file, "--ledger", moved); status != verifier.ExitUnwitnessed {
 		t.Errorf("copied: got status %d, %+v", status, r.Witnesses)
 	}
 	if status, r := verifyWitnessed(t, dir, file, "--ledger", moved, "--checkpoint-file", kept); status != 0 || len(r.Witnesses.By) != 3 {

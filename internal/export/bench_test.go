@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // BenchmarkExport compares what is made of a ledger, and the check of it, with
@@ -25,7 +26,7 @@ func BenchmarkExport(b *testing.B) {
 		do   func() error
 	}{
 		{"LedgerVerify", func() error {
-			_, err := ledger.Verify(b.Context(), e.path, ledger.VerifyOptions{Key: e.key})
+			_, err := verifier.Verify(b.Context(), e.path, verifier.Options{Key: e.key})
 			return err
 		}},
 		{"BundleWrite", func() error { return WriteBundle(b.Context(), io.Discard, e.reader, Options{Key: e.public}) }},

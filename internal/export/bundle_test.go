@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -34,25 +35,25 @@ func mixed() *feed {
 
 func TestBundle_IsVerified(t *testing.T) {
 	e := mixed().write(t)
-	whole, err := ledger.Verify(t.Context(), e.path, ledger.VerifyOptions{Key: e.key})
+	whole, err := verifier.Verify(t.Context(), e.path, verifier.Options{Key: e.key})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
 		name         string
 		selection    ledger.Selection
-		completeness ledger.Completeness
+		completeness verifier.Completeness
 		leaves       int64
 	}{
 		{"Whole", ledger.Selection{}, whole.Completeness, whole.Leaves},
-		{"Run", ledger.Selection{Run: "r1"}, ledger.Complete, 35}, // 33, the manifest, what is in quarantine
-		{"RunSeenAgain", ledger.Selection{Run: "r2"}, ledger.Complete, 6},
-		{"RunWithoutEnd", ledger.Selection{Run: "r3"}, ledger.Unproven, 2},
-		{"Time", ledger.Selection{From: began.Add(5 * time.Second), To: began.Add(9 * time.Second)}, ledger.Unproven, 4},
+		{"Run", ledger.Selection{Run: "r1"}, verifier.Complete, 35}, // 33, the manifest, what is in quarantine
+		{"RunSeenAgain", ledger.Selection{Run: "r2"}, verifier.Complete, 6},
+		{"RunWithoutEnd", ledger.Selection{Run: "r3"}, verifier.Unproven, 2},
+		{"Time", ledger.Selection{From: began.Add(5 * time.Second), To: began.Add(9 * time.Second)}, verifier.Unproven, 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := check(t, e.bundle(t, tt.selection), CheckOptions{Key: e.key, Tenant: "acme"})
-			if r.Integrity != ledger.Verified || r.Completeness != tt.completeness || r.Leaves != tt.leaves {
+			if r.Integrity != verifier.Verified || r.Completeness != tt.completeness || r.Leaves != tt.leaves {
 				t.Errorf("got %s, %s, %d leaves, want %s and %d: %+v",
 					r.Integrity, r.Completeness, r.Leaves, tt.completeness, tt.leaves, r)
 			}
@@ -66,7 +67,7 @@ func TestBundle_IsVerified(t *testing.T) {
 // TestBundle_SaysWhatVerifySays compares a bundle of everything with the ledger.
 func TestBundle_SaysWhatVerifySays(t *testing.T) {
 	e := mixed().write(t)
-	want, err := ledger.Verify(t.Context(), e.path, ledger.VerifyOptions{Key: e.key})
+	want, err := verifier.Verify(t.Context(), e.path, verifier.Options{Key: e.key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestBundle_Nothing(t *testing.T) {
 	}
 	empty := newFeed().write(t)
 	r := check(t, empty.bundle(t, ledger.Selection{}), CheckOptions{Key: empty.key})
-	if r.Exit != ledger.ExitVerified {
+	if r.Exit != verifier.ExitVerified {
 		t.Errorf("a ledger of nothing: %+v", r)
 	}
 }
@@ -124,12 +125,12 @@ func TestCheck_KeyAndTrusted(t *testing.T) {
 		opts CheckOptions
 		want int
 	}{
-		{"OwnKey", CheckOptions{}, ledger.ExitVerified},
-		{"OtherKey", CheckOptions{Key: stranger.key}, ledger.ExitInvalid},
-		{"OtherTenant", CheckOptions{Key: e.key, Tenant: "other"}, ledger.ExitInvalid},
-		{"Trusted", CheckOptions{Key: e.key, Trusted: signed, RequireTrusted: true}, ledger.ExitVerified},
-		{"NoTrusted", CheckOptions{Key: e.key, RequireTrusted: true}, ledger.ExitUntrusted},
-		{"Diverged", CheckOptions{Key: e.key, Trusted: fork}, ledger.ExitDiverged},
+		{"OwnKey", CheckOptions{}, verifier.ExitVerified},
+		{"OtherKey", CheckOptions{Key: stranger.key}, verifier.ExitInvalid},
+		{"OtherTenant", CheckOptions{Key: e.key, Tenant: "other"}, verifier.ExitInvalid},
+		{"Trusted", CheckOptions{Key: e.key, Trusted: signed, RequireTrusted: true}, verifier.ExitVerified},
+		{"NoTrusted", CheckOptions{Key: e.key, RequireTrusted: true}, verifier.ExitUntrusted},
+		{"Diverged", CheckOptions{Key: e.key, Trusted: fork}, verifier.ExitDiverged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := check(t, path, tt.opts)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // CheckOptions are the settings of [Check].
@@ -34,7 +35,7 @@ type CheckOptions struct {
 // Report is what [Check] found out: of the ledger's report what can be said of a
 // part of it.
 type Report struct {
-	ledger.Report
+	verifier.Report
 
 	Bundle About `json:"bundle"`
 	OwnKey bool  `json:"own_key"` // checked with the key in the bundle alone
@@ -64,7 +65,7 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 	c := &checker{opts: opts}
 	c.report.Ledger = path
 	if opts.Silence <= 0 {
-		c.opts.Silence = ledger.DefaultSilence
+		c.opts.Silence = verifier.DefaultSilence
 	}
 	if opts.Trusted != nil {
 		t, err := ledger.ReadCheckpoint(opts.Trusted)
@@ -197,7 +198,7 @@ func (c *checker) head() {
 	}
 	n, a := c.newest, c.report.Bundle
 	c.report.Tenant = n.Tenant
-	c.report.Checkpoint = &ledger.Signed{
+	c.report.Checkpoint = &verifier.Signed{
 		Size: n.Size, Root: n.Root.String(), Time: n.Time, Key: ledger.KeyID(c.keys.Signer(signed)), Note: string(signed),
 	}
 	if c.opts.Tenant != "" && c.opts.Tenant != n.Tenant {
@@ -236,7 +237,7 @@ func (c *checker) compareTrusted(w *walk) error {
 		return fmt.Errorf("the trusted checkpoint is of %d leaves and cannot be compared with a bundle of %d of the first %d: "+
 			"compare the ledger, or a bundle of all of it", t.Size, c.report.Leaves, c.newest.Size)
 	}
-	c.report.Trusted = &ledger.Trusted{Size: t.Size, Root: t.Root.String(), Time: t.Time}
+	c.report.Trusted = &verifier.Trusted{Size: t.Size, Root: t.Root.String(), Time: t.Time}
 	if t.Tenant != c.newest.Tenant {
 		c.report.Trusted.Diverged, c.report.Trusted.Reason = true, fmt.Sprintf("it is of tenant %q", t.Tenant)
 	} else if *w.trusted != t.Root {
@@ -248,15 +249,15 @@ func (c *checker) compareTrusted(w *walk) error {
 // conclude fills in the first verdict and the exit status.
 func (c *checker) conclude() {
 	r := &c.report
-	r.Integrity = ledger.Verified
+	r.Integrity = verifier.Verified
 	if r.NotProven == "" {
-		r.NotProven = ledger.NotProven
+		r.NotProven = verifier.NotProven
 	}
 	if r.Completeness == "" {
-		r.Completeness = ledger.Unproven
+		r.Completeness = verifier.Unproven
 	}
 	if r.ProblemCount > 0 {
-		r.Integrity, r.Completeness = ledger.Invalid, ledger.Unproven
+		r.Integrity, r.Completeness = verifier.Invalid, verifier.Unproven
 	}
 	r.Exit = c.exit()
 }
@@ -265,22 +266,22 @@ func (c *checker) conclude() {
 func (c *checker) exit() int {
 	r := &c.report
 	switch {
-	case r.Integrity != ledger.Verified:
-		return ledger.ExitInvalid
+	case r.Integrity != verifier.Verified:
+		return verifier.ExitInvalid
 	case r.Trusted != nil && r.Trusted.Diverged:
-		return ledger.ExitDiverged
+		return verifier.ExitDiverged
 	case r.Trusted == nil && c.opts.RequireTrusted:
-		return ledger.ExitUntrusted
-	case r.Completeness != ledger.Complete:
-		return ledger.ExitIncomplete
+		return verifier.ExitUntrusted
+	case r.Completeness != verifier.Complete:
+		return verifier.ExitIncomplete
 	case r.Witnesses != nil && !r.Witnesses.Met:
-		return ledger.ExitUnwitnessed
+		return verifier.ExitUnwitnessed
 	}
-	return ledger.ExitVerified
+	return verifier.ExitVerified
 }
 
 // isRun reports whether the bundle is of one run.
 func (a About) isRun() bool {
 	extent, ok := a.extent()
-	return ok && extent == ledger.WholeRun
+	return ok && extent == verifier.WholeRun
 }

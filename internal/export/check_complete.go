@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // complete comes to the second verdict.
@@ -23,8 +24,8 @@ func (w *walk) complete() error {
 		r.Redacted = ofPart(r.Redacted)
 		r.NotProven = notProvenOfRun + r.NotProven
 		// Who cuts off the end of a run makes one that goes on.
-		if r.Completeness == ledger.Complete && r.Runs.Sealed == 0 {
-			r.Completeness = ledger.Unproven
+		if r.Completeness == verifier.Complete && r.Runs.Sealed == 0 {
+			r.Completeness = verifier.Unproven
 		}
 	}
 	return nil
@@ -37,13 +38,13 @@ func (w *walk) unheard(names []string) {
 	for i := range r.Producers {
 		r.Producers[i].Unheard = r.Producers[i].Unheard || slices.Contains(names, r.Producers[i].Name)
 	}
-	if len(names) > 0 && r.Completeness == ledger.Complete {
-		r.Completeness = ledger.Unproven
+	if len(names) > 0 && r.Completeness == verifier.Complete {
+		r.Completeness = verifier.Unproven
 	}
 }
 
 // ofPart leaves open what a part of a ledger does not tell of holds.
-func ofPart(r ledger.Redacted) ledger.Redacted {
+func ofPart(r verifier.Redacted) verifier.Redacted {
 	r.Holds, r.Part = 0, true
 	for i := range r.Orders {
 		r.Orders[i].InForce = false

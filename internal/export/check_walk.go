@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // walk goes over the leaves of a bundle with their records, what was seen again
@@ -19,7 +20,7 @@ type walk struct {
 	closers                         []io.Closer
 
 	fold    fold
-	judge   *ledger.Judge
+	judge   *verifier.Judge
 	again   *ledger.Again // the next one
 	trusted *tlog.Hash    // the root where the trusted checkpoint was
 	whole   bool          // the bundle is of the whole ledger
@@ -28,7 +29,7 @@ type walk struct {
 
 func (c *checker) newWalk() (w *walk, err error) {
 	extent, ok := c.report.Bundle.extent()
-	w = &walk{checker: c, judge: ledger.NewJudge(extent), whole: ok && extent == ledger.WholeLedger, last: -1}
+	w = &walk{checker: c, judge: verifier.NewJudge(extent), whole: ok && extent == verifier.WholeLedger, last: -1}
 	w.judge.Authority(c.newest.Tenant, c.keys)
 	for _, f := range []struct {
 		name string
@@ -120,7 +121,7 @@ func (w *walk) leaf(text []byte) error {
 	if err := w.againBefore(l); err != nil {
 		return err
 	}
-	taken := ledger.Taken{
+	taken := verifier.Taken{
 		Index: l.Index, Leaf: leaf, Bytes: record, Epoch: l.Epoch, Stream: l.Stream, Stored: l.Stored,
 		Removal: ledger.Removal{Word: l.Removed, Order: l.Order},
 	}

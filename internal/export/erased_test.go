@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -39,18 +41,18 @@ type orderly struct {
 	evidence
 
 	feed   *feed
-	signer *ledger.Key
-	ledger *ledger.Ledger
+	signer *writer.Key
+	ledger *writer.Ledger
 }
 
 func (f *feed) orderly(tb testing.TB, orders ...ledger.Order) orderly {
 	tb.Helper()
-	key, err := ledger.OpenKey(filepath.Join(tb.TempDir(), "keys"))
+	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	dir := tb.TempDir()
-	l, err := ledger.Open(tb.Context(), dir, "acme", ledger.Options{Key: key, Now: func() time.Time { return f.now.Add(time.Second) }})
+	l, err := writer.Open(tb.Context(), dir, "acme", writer.Options{Key: key, Now: func() time.Time { return f.now.Add(time.Second) }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -137,7 +139,7 @@ func TestErased_Holds(t *testing.T) {
 		ledger.Order{Action: events.AuditLift, ID: "lift-1", Hold: "hold-2"},
 		ledger.Order{Action: events.AuditLift, ID: "lift-2", Hold: "hold-2"},
 		ledger.Order{Action: events.AuditErase, ID: "order-1", Selection: ledger.OrderSelection{Run: "r-1"}})
-	want, err := ledger.Verify(t.Context(), e.path, ledger.VerifyOptions{Key: e.key})
+	want, err := verifier.Verify(t.Context(), e.path, verifier.Options{Key: e.key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,7 @@ func TestErased_Bundle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := e.bundle(t, s)
 			r := check(t, path, CheckOptions{Key: e.key, Tenant: "acme"})
-			if r.Integrity != ledger.Verified || name != "Range" && r.Completeness != ledger.Complete {
+			if r.Integrity != verifier.Verified || name != "Range" && r.Completeness != verifier.Complete {
 				t.Errorf("%s, %s: %v, %v", r.Integrity, r.Completeness, r.Problems, r.Gaps)
 			}
 			if r.Redacted.Erased != 7 || len(r.Redacted.Orders) != 1 || r.Redacted.Orders[0].Leaf != order {
@@ -212,8 +214,8 @@ func TestErased_Tampered(t *testing.T) {
 		for _, c := range changes {
 			c(o)
 		}
-		if r := check(t, o.close(t), CheckOptions{Key: e.key}); r.Integrity != ledger.Invalid {
-			t.Errorf("%s: %s, want %s", name, r.Integrity, ledger.Invalid)
+		if r := check(t, o.close(t), CheckOptions{Key: e.key}); r.Integrity != verifier.Invalid {
+			t.Errorf("%s: %s, want %s", name, r.Integrity, verifier.Invalid)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -132,13 +133,13 @@ type evidence struct {
 // write makes the ledger of a feed.
 func (f *feed) write(tb testing.TB) evidence {
 	tb.Helper()
-	key, err := ledger.OpenKey(filepath.Join(tb.TempDir(), "keys"))
+	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	dir := tb.TempDir()
 	clock := func() time.Time { return f.now.Add(time.Second) }
-	l, err := ledger.Open(tb.Context(), dir, "acme", ledger.Options{Key: key, Now: clock})
+	l, err := writer.Open(tb.Context(), dir, "acme", writer.Options{Key: key, Now: clock})
 	if err != nil {
 		tb.Fatal(err)
 	}

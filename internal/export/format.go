@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -55,14 +56,14 @@ func (a About) selection() ledger.Selection {
 }
 
 // extent says whether all of something is there, so that completeness can be judged.
-func (a About) extent() (e ledger.Extent, ok bool) {
+func (a About) extent() (e verifier.Extent, ok bool) {
 	switch {
 	case a.selection().IsAll():
-		return ledger.WholeLedger, true
+		return verifier.WholeLedger, true
 	case a.From.IsZero() && a.To.IsZero():
-		return ledger.WholeRun, true
+		return verifier.WholeRun, true
 	}
-	return ledger.WholeRun, false
+	return verifier.WholeRun, false
 }
 
 // leafLine is a line of leaves.jsonl.

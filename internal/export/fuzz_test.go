@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // FuzzCheck gives bundles other files, with hashes that fit. Whatever they hold:
@@ -26,10 +27,10 @@ func FuzzCheck(f *testing.F) {
 			checkpointFile: bundle.files[checkpointFile], keyFile: bundle.files[keyFile], pageFile: "",
 		}}
 		r := check(t, o.close(t), CheckOptions{Key: e.key})
-		if (r.Integrity == ledger.Verified) != (r.ProblemCount == 0) || r.Exit == ledger.ExitVerified && r.Completeness != ledger.Complete {
+		if (r.Integrity == verifier.Verified) != (r.ProblemCount == 0) || r.Exit == verifier.ExitVerified && r.Completeness != verifier.Complete {
 			t.Errorf("the report contradicts itself: %+v", r)
 		}
-		if r.Integrity != ledger.Verified {
+		if r.Integrity != verifier.Verified {
 			return
 		}
 		rest := all

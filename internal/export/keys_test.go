@@ -9,6 +9,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -20,9 +22,9 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 	f.run("coder/e4", "r-1", 5, spoken)
 	f.run("coder/e4", "r-2", 5, spoken)
 	f.run("coder/e4", "r-3", 5)
-	open := func() (*ledger.Key, note.Verifier) {
+	open := func() (*writer.Key, note.Verifier) {
 		tb.Helper()
-		key, err := ledger.OpenKey(keys)
+		key, err := writer.OpenKey(keys)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -32,9 +34,9 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 		}
 		return key, v
 	}
-	write := func(key *ledger.Key) {
+	write := func(key *writer.Key) {
 		tb.Helper()
-		l, err := ledger.Open(tb.Context(), dir, "acme", ledger.Options{Key: key, Now: func() time.Time { return f.now.Add(time.Second) }})
+		l, err := writer.Open(tb.Context(), dir, "acme", writer.Options{Key: key, Now: func() time.Time { return f.now.Add(time.Second) }})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -49,7 +51,7 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 		f.publish("auditor/a1", "", events.AuditAccessed, "", events.AuditAccessedData{Action: action, Order: signed})
 		f.manifest("auditor/a1")
 	}
-	erase := func(key *ledger.Key, run string) {
+	erase := func(key *writer.Key, run string) {
 		tb.Helper()
 		r, err := ledger.OpenTenant(dir, "acme")
 		if err != nil {
@@ -73,8 +75,8 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 	write(first)
 	erase(first, "r-1")
 	write(first)
-	rotation := ledger.Rotation{Dir: keys, Tenants: []string{"acme"}, Order: ledger.Order{Time: f.now, By: "jdoe", Reason: "every year"}}
-	if _, err := ledger.Rotate(rotation); err != nil {
+	rotation := writer.Rotation{Dir: keys, Tenants: []string{"acme"}, Order: ledger.Order{Time: f.now, By: "jdoe", Reason: "every year"}}
+	if _, err := writer.Rotate(rotation); err != nil {
 		tb.Fatal(err)
 	}
 	second, verifier := open()
@@ -109,7 +111,7 @@ func TestBundle_KeyChanged(t *testing.T) {
 			path := e.bundle(t, s)
 			for id, key := range map[string]note.Verifier{"new": e.key, "old": old} {
 				r := check(t, path, CheckOptions{Key: key})
-				if r.Integrity != ledger.Verified || r.Checkpoint.Key != ledger.KeyID(e.key) {
+				if r.Integrity != verifier.Verified || r.Checkpoint.Key != ledger.KeyID(e.key) {
 					t.Errorf("%s key: %s by %s: %v", id, r.Integrity, r.Checkpoint.Key, r.Problems)
 				}
 				want := int64(0)
@@ -127,7 +129,7 @@ func TestBundle_KeyChanged(t *testing.T) {
 				}
 			}
 			stranger := newFeed().write(t)
-			if r := check(t, path, CheckOptions{Key: stranger.key}); r.Integrity != ledger.Invalid {
+			if r := check(t, path, CheckOptions{Key: stranger.key}); r.Integrity != verifier.Invalid {
 				t.Error("a stranger's key verified it")
 			}
 		})
@@ -148,7 +150,7 @@ func TestBundle_KeyOrderUnreadable(t *testing.T) {
 		lines[leaf] = edit(lines[leaf])
 		o.files[file] = strings.Join(lines, "\n")
 		r := check(t, o.close(t), CheckOptions{Key: e.key})
-		if r.Integrity != ledger.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), file) {
+		if r.Integrity != verifier.Invalid || !strings.Contains(strings.Join(r.Problems, "\n"), file) {
 			t.Errorf("%s: %s, %q", file, r.Integrity, r.Problems)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // many is a ledger of records as large as a tool's result is, which cannot be
@@ -73,7 +73,7 @@ func TestBundle_IsBoundedInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := check(t, path, CheckOptions{Key: e.key, Progress: m.measure})
-	if r.Exit != ledger.ExitVerified || r.Leaves < manyRecords {
+	if r.Exit != verifier.ExitVerified || r.Leaves < manyRecords {
 		t.Fatalf("%+v", r)
 	}
 	m.check(t, 24<<20)

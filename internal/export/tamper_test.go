@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -163,7 +164,7 @@ func TestTamper_Repaired(t *testing.T) {
 					if before == strings.Join([]string{o.files[leavesFile], o.files[recordsFile]}, "|") {
 						t.Fatal("the attack changed nothing")
 					}
-					if got := check(t, o.close(t), CheckOptions{Key: e.key}); got.Exit != ledger.ExitInvalid {
+					if got := check(t, o.close(t), CheckOptions{Key: e.key}); got.Exit != verifier.ExitInvalid {
 						t.Fatalf("exit %d, %s, %s", got.Exit, got.Integrity, got.Completeness)
 					}
 				}
@@ -208,7 +209,7 @@ func TestTamper_Selection(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := open(t, e.bundle(t, tt.of))
 			tt.do(o)
-			if got := check(t, o.close(t), CheckOptions{Key: e.key}); got.Exit != ledger.ExitInvalid {
+			if got := check(t, o.close(t), CheckOptions{Key: e.key}); got.Exit != verifier.ExitInvalid {
 				t.Errorf("exit %d: %+v", got.Exit, got)
 			}
 		})
@@ -233,7 +234,7 @@ func TestTamper_RunCutShort(t *testing.T) {
 		o.files[treeFile] = string(appendSubtree(nil, subtree{0, int64(drop)}, hashes[0]))
 		o.files[aboutFile] = strings.Replace(o.files[aboutFile], `"leaves": 10`, `"leaves": 9`, 1)
 		r := check(t, o.close(t), CheckOptions{Key: e.key})
-		if r.Integrity != ledger.Verified || r.Completeness == ledger.Complete {
+		if r.Integrity != verifier.Verified || r.Completeness == verifier.Complete {
 			t.Errorf("without leaf %d: got %s, %s: %v", drop, r.Integrity, r.Completeness, r.Problems)
 		}
 	}
@@ -246,23 +247,23 @@ func TestTamper_Zip(t *testing.T) {
 	for _, name := range []string{"../../etc/passwd", "/abs", "records.jsonl/", "Records.jsonl", "extra", "leaves.jsonl"} {
 		o := open(t, path)
 		o.names = append(o.names, name)
-		if r := check(t, o.pack(t), CheckOptions{Key: e.key}); r.Exit != ledger.ExitInvalid {
+		if r := check(t, o.pack(t), CheckOptions{Key: e.key}); r.Exit != verifier.ExitInvalid {
 			t.Errorf("%s beside the others: exit %d", name, r.Exit)
 		}
 	}
 	for _, name := range bundleFiles {
 		o := open(t, path)
 		o.names = slices.DeleteFunc(o.names, func(n string) bool { return n == name })
-		if r := check(t, o.pack(t), CheckOptions{Key: e.key}); r.Exit != ledger.ExitInvalid {
+		if r := check(t, o.pack(t), CheckOptions{Key: e.key}); r.Exit != verifier.ExitInvalid {
 			t.Errorf("without %s: exit %d", name, r.Exit)
 		}
 		o = open(t, path)
 		o.files[name] += "x"
-		if r := check(t, o.pack(t), CheckOptions{Key: e.key}); r.Exit != ledger.ExitInvalid {
+		if r := check(t, o.pack(t), CheckOptions{Key: e.key}); r.Exit != verifier.ExitInvalid {
 			t.Errorf("%s without its hash: exit %d", name, r.Exit)
 		}
 	}
-	if r := check(t, save(t, []byte("no zip")), CheckOptions{Key: e.key}); r.Exit != ledger.ExitInvalid {
+	if r := check(t, save(t, []byte("no zip")), CheckOptions{Key: e.key}); r.Exit != verifier.ExitInvalid {
 		t.Errorf("no zip: exit %d", r.Exit)
 	}
 	if _, err := Check(t.Context(), path+"x", CheckOptions{Key: e.key}); !errors.Is(err, os.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // witnessed writes the checkpoint that witnesses have cosigned last, and the proof
@@ -40,7 +41,7 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 // asked for.
 func (c *checker) witnessed() {
 	if c.opts.Witnesses != nil {
-		c.report.Witnesses = ledger.NoWitnesses(c.opts.Witnesses, "the bundle has no checkpoint that witnesses have cosigned")
+		c.report.Witnesses = verifier.NoWitnesses(c.opts.Witnesses, "the bundle has no checkpoint that witnesses have cosigned")
 	}
 	text, err := c.small(witnessedFile)
 	if err == nil && len(text) == 0 {
@@ -56,7 +57,7 @@ func (c *checker) witnessed() {
 		return
 	}
 	if c.opts.Witnesses != nil {
-		c.report.Witnesses = ledger.NewWitnesses(c.opts.Witnesses, signed, then, c.newest)
+		c.report.Witnesses = verifier.NewWitnesses(c.opts.Witnesses, signed, then, c.newest)
 	}
 }
 

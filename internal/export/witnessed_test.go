@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/witness"
 	"github.com/hooktrail/hooktrail/internal/witnesstest"
 )
@@ -66,7 +67,7 @@ func TestBundle_Witnesses(t *testing.T) {
 		if r := check(t, path, CheckOptions{Key: e.key, Witnesses: both}); r.Exit != 0 || len(r.Witnesses.By) != 2 || r.Witnesses.Of != 3 {
 			t.Errorf("two asked for: got exit %d, %+v, %v", r.Exit, r.Witnesses, r.Problems)
 		}
-		if r := check(t, path, CheckOptions{Key: e.key, Witnesses: three}); r.Exit != ledger.ExitUnwitnessed || r.Witnesses.Met {
+		if r := check(t, path, CheckOptions{Key: e.key, Witnesses: three}); r.Exit != verifier.ExitUnwitnessed || r.Witnesses.Met {
 			t.Errorf("three asked for: got exit %d, %+v", r.Exit, r.Witnesses)
 		}
 		if r := check(t, path, CheckOptions{Key: e.key}); r.Exit != 0 || r.Witnesses != nil {
@@ -79,12 +80,12 @@ func TestBundle_Witnesses(t *testing.T) {
 		} {
 			o := open(t, path)
 			o.files[witnessedFile] = edit
-			if r := check(t, o.close(t), CheckOptions{Key: e.key, Witnesses: both}); r.Exit != ledger.ExitInvalid {
+			if r := check(t, o.close(t), CheckOptions{Key: e.key, Witnesses: both}); r.Exit != verifier.ExitInvalid {
 				t.Errorf("%s: got exit %d, %+v", name, r.Exit, r.Witnesses)
 			}
 		}
 		o.files[witnessedFile] = ""
-		if r := check(t, o.close(t), CheckOptions{Key: e.key, Witnesses: both}); r.Exit != ledger.ExitUnwitnessed {
+		if r := check(t, o.close(t), CheckOptions{Key: e.key, Witnesses: both}); r.Exit != verifier.ExitUnwitnessed {
 			t.Errorf("taken away: got exit %d, %+v", r.Exit, r.Witnesses)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -25,11 +26,11 @@ func streamActs() []act {
 			attack: attack{name: "StreamDelete", what: "an event deleted from the stream", has: "the stream", alone: "VERIFIED, GAPS (11)", seen: "producer, number, lost in the stream"},
 			holes:  true,
 			tamper: func(s *scene) { s.choose(); s.delete(s.messages[s.index].Sequence) },
-			missed: func(s *scene, r ledger.Report) string {
+			missed: func(s *scene, r verifier.Report) string {
 				if len(r.Gaps) != 1 || r.Gaps[0].First != r.Gaps[0].Last {
 					return "not one gap of one number"
 				}
-				return wantGap(r, s.event.Producer, s.event.Sequence, ledger.CauseStream)
+				return wantGap(r, s.event.Producer, s.event.Sequence, verifier.CauseStream)
 			},
 		},
 		{
@@ -41,12 +42,12 @@ func streamActs() []act {
 				}
 				s.delete(s.messages[s.index].Sequence)
 			},
-			missed: func(s *scene, r ledger.Report) string {
+			missed: func(s *scene, r verifier.Report) string {
 				m, err := events.DecodeManifest(s.messages[s.index].Data)
 				if err != nil {
 					s.Fatal(err)
 				}
-				return wantGap(r, m.Producer, m.First, ledger.CauseManifest)
+				return wantGap(r, m.Producer, m.First, verifier.CauseManifest)
 			},
 		},
 		{
@@ -59,8 +60,8 @@ func streamActs() []act {
 				e.Agent = "somebody else"
 				s.world.raw(s, s.messages[s.index].Address, e.Encode())
 			},
-			missed: func(s *scene, r ledger.Report) string {
-				return wantGap(r, s.event.Producer, s.event.Sequence, ledger.CauseAltered)
+			missed: func(s *scene, r verifier.Report) string {
+				return wantGap(r, s.event.Producer, s.event.Sequence, verifier.CauseAltered)
 			},
 		},
 		{
@@ -78,17 +79,17 @@ func streamActs() []act {
 					s.Fatal(err)
 				}
 			},
-			missed: func(s *scene, r ledger.Report) string {
+			missed: func(s *scene, r verifier.Report) string {
 				if len(r.Gaps) != 1 || r.Gaps[0].First != 1 || r.Gaps[0].Last != s.event.Sequence {
 					return fmt.Sprintf("not one gap, from #1 to #%d", s.event.Sequence)
 				}
-				return wantGap(r, s.event.Producer, 1, ledger.CauseStream)
+				return wantGap(r, s.event.Producer, 1, verifier.CauseStream)
 			},
 		},
 		{
 			attack: attack{name: "StreamReplay", what: "a message of the stream put in once more", has: "the stream", alone: "VERIFIED, COMPLETE (0)", seen: "nothing is added"},
 			tamper: func(s *scene) { s.choose(); s.world.raw(s, s.messages[s.index].Address, s.messages[s.index].Data) },
-			missed: func(s *scene, r ledger.Report) string {
+			missed: func(s *scene, r verifier.Report) string {
 				if r.Leaves != int64(len(s.messages)) || r.SetApart+r.SeenAgain != 0 {
 					return "something was added"
 				}
@@ -106,7 +107,7 @@ func forgeryActs() []act {
 				s.choose()
 				send(s, s.mallory, s.tenant, s.event.Run, events.Custom, events.CustomData{Name: "forged"}, func(e *events.Event) { e.ID = s.event.ID })
 			},
-			missed: func(s *scene, r ledger.Report) string {
+			missed: func(s *scene, r verifier.Report) string {
 				if missed := s.stays(); missed != "" {
 					return missed
 				}
@@ -121,7 +122,7 @@ func forgeryActs() []act {
 				e.ID, e.Agent = "forged", "somebody else"
 				s.world.raw(s, s.messages[s.index].Address, e.Encode())
 			},
-			missed: func(s *scene, r ledger.Report) string {
+			missed: func(s *scene, r verifier.Report) string {
 				if missed := s.stays(); missed != "" {
 					return missed
 				}
@@ -136,14 +137,14 @@ func forgeryActs() []act {
 				a.Producer = "somebody-else"
 				s.world.raw(s, a, s.messages[s.index].Data)
 			},
-			missed: func(_ *scene, r ledger.Report) string {
+			missed: func(_ *scene, r verifier.Report) string {
 				return wantFinding(r, "somebody-else", ledger.FindingMisaddressed)
 			},
 		},
 		{
 			attack: attack{name: "NotCanonical", what: "JSON that is read in two ways: doubled keys, NaN, 1e400, lone surrogates", has: "a producer", alone: "VERIFIED", seen: "kept byte for byte, or set apart byte for byte"},
 			tamper: func(s *scene) { s.notCanonical() },
-			missed: func(s *scene, _ ledger.Report) string { return s.holds(s.note) },
+			missed: func(s *scene, _ verifier.Report) string { return s.holds(s.note) },
 		},
 	}
 }
@@ -196,7 +197,7 @@ func accidents() []act {
 				send(s, s.honest, s.tenant, "crashed", events.RunStarted, events.RunStartedData{Title: "gauntlet"})
 				sendCalls(s, s.honest, s.tenant, "crashed", s.random.IntN(5))
 			},
-			missed: func(_ *scene, r ledger.Report) string {
+			missed: func(_ *scene, r verifier.Report) string {
 				if len(r.Unsealed) != 1 || r.Unsealed[0] != "crashed" {
 					return "the run is not named"
 				}
@@ -215,7 +216,7 @@ func accidents() []act {
 				send(s, s.honest, s.tenant, "run", events.ToolResult, events.ToolResultData{Tool: "Read", Status: events.ToolSuccess, Result: data}, call)
 				send(s, s.honest, s.tenant, "run", events.RunFinished, events.RunFinishedData{Success: true})
 			},
-			missed: func(s *scene, _ ledger.Report) string { return s.hasBlob() },
+			missed: func(s *scene, _ verifier.Report) string { return s.hasBlob() },
 		},
 		{
 			attack: attack{name: "ClockBack", what: "a producer's clock that is set back by an hour", has: "nothing", alone: "VERIFIED, COMPLETE (0)", seen: "nothing else"},

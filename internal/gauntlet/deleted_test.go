@@ -12,7 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -33,23 +33,23 @@ func TestOneOfHundredThousand(t *testing.T) {
 	w.drain(t)
 
 	path := w.ledger(t, tenant)
-	want := []ledger.Gap{
-		{Producer: producer, First: lost, Last: lost, Cause: ledger.CauseRecorded, Reason: "damaged"},
-		{Producer: producer, First: number, Last: number, Cause: ledger.CauseStream},
+	want := []verifier.Gap{
+		{Producer: producer, First: lost, Last: lost, Cause: verifier.CauseRecorded, Reason: "damaged"},
+		{Producer: producer, First: number, Last: number, Cause: verifier.CauseStream},
 	}
-	slices.SortFunc(want, func(a, b ledger.Gap) int { return int(a.First) - int(b.First) })
+	slices.SortFunc(want, func(a, b verifier.Gap) int { return int(a.First) - int(b.First) })
 	report := verify(t, path, tenant, w.key(t), nil)
-	if diff := gocmp.Diff(want, report.Gaps); diff != "" || report.Integrity != ledger.Verified || report.Exit != ledger.ExitIncomplete {
+	if diff := gocmp.Diff(want, report.Gaps); diff != "" || report.Integrity != verifier.Verified || report.Exit != verifier.ExitIncomplete {
 		t.Errorf("%s, message %d deleted, gaps (-want +got):\n%s", report.Integrity, gone, diff)
 	}
 
 	k := w.key(t)
 	kept := []byte(report.Checkpoint.Note)
 	removed := removeOne(t, r, path)
-	want = append(want, ledger.Gap{Producer: producer, First: removed, Last: removed, Cause: ledger.CauseStream})
-	slices.SortFunc(want, func(a, b ledger.Gap) int { return int(a.First) - int(b.First) })
+	want = append(want, verifier.Gap{Producer: producer, First: removed, Last: removed, Cause: verifier.CauseStream})
+	slices.SortFunc(want, func(a, b verifier.Gap) int { return int(a.First) - int(b.First) })
 	report = verify(t, path, tenant, k, kept)
-	if diff := gocmp.Diff(want, report.Gaps); diff != "" || report.Exit != ledger.ExitInvalid || report.ProblemCount == 0 {
+	if diff := gocmp.Diff(want, report.Gaps); diff != "" || report.Exit != verifier.ExitInvalid || report.ProblemCount == 0 {
 		t.Errorf("%s, gaps (-want +got):\n%s", report.Integrity, diff)
 	}
 }

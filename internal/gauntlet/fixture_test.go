@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -144,9 +145,9 @@ func flush(tb testing.TB, list ...*publish.Publisher) {
 }
 
 // verify verifies a ledger of a tenant against checkpoints that were kept.
-func verify(tb testing.TB, path, tenant string, k *key, trusted []byte) ledger.Report {
+func verify(tb testing.TB, path, tenant string, k *key, trusted []byte) verifier.Report {
 	tb.Helper()
-	r, err := ledger.Verify(deadline(tb), path, ledger.VerifyOptions{Key: k.verifier, Tenant: tenant, Trusted: trusted})
+	r, err := verifier.Verify(deadline(tb), path, verifier.Options{Key: k.verifier, Tenant: tenant, Trusted: trusted})
 	if err != nil {
 		tb.Fatalf("verify: %v", err)
 	}

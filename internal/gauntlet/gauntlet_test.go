@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // attack is a row of the table.
@@ -64,17 +64,17 @@ func (g *gauntlet) add(a attack) *attack {
 
 // verdicts are what a report says, as the table says it: without the checkpoint
 // that was kept elsewhere, and with it.
-func verdicts(r ledger.Report) (alone, kept string) {
+func verdicts(r verifier.Report) (alone, kept string) {
 	switch {
-	case r.Integrity != ledger.Verified:
-		alone = fmt.Sprintf("%s (%d)", r.Integrity, ledger.ExitInvalid)
-	case r.Completeness != ledger.Complete:
-		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, ledger.ExitIncomplete)
+	case r.Integrity != verifier.Verified:
+		alone = fmt.Sprintf("%s (%d)", r.Integrity, verifier.ExitInvalid)
+	case r.Completeness != verifier.Complete:
+		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, verifier.ExitIncomplete)
 	default:
-		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, ledger.ExitVerified)
+		alone = fmt.Sprintf("%s, %s (%d)", r.Integrity, r.Completeness, verifier.ExitVerified)
 	}
 	switch {
-	case r.Exit == ledger.ExitDiverged:
+	case r.Exit == verifier.ExitDiverged:
 		return alone, fmt.Sprintf("diverged (%d)", r.Exit)
 	case !strings.HasSuffix(alone, fmt.Sprintf("(%d)", r.Exit)):
 		return alone, fmt.Sprintf("exit status %d", r.Exit)
@@ -84,7 +84,7 @@ func verdicts(r ledger.Report) (alone, kept string) {
 
 // check notes a trial, and fails it when a verdict is another one than required.
 // Where the report has no checkpoint to compare with, both are the same.
-func (a *attack) check(t *testing.T, trial int, r ledger.Report) {
+func (a *attack) check(t *testing.T, trial int, r verifier.Report) {
 	t.Helper()
 	a.tried++
 	alone, kept := verdicts(r)

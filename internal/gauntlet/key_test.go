@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // key is a signing key as a thief has it: from its files.
 type key struct {
-	*ledger.Key
+	*writer.Key
 
 	signer   note.Signer
 	verifier note.Verifier
@@ -22,7 +22,7 @@ type key struct {
 // openKey opens the key in dir, and makes one where there is none.
 func openKey(tb testing.TB, dir string) *key {
 	tb.Helper()
-	own, err := ledger.OpenKey(dir)
+	own, err := writer.OpenKey(dir)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/export"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -41,9 +43,9 @@ func TestMillion(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("file: %d MB", info.Size()>>20)
-	var report ledger.Report
+	var report verifier.Report
 	measure(t, "verify", want, func() {
-		if report = verify(t, path, tenant, k, nil); report.Exit != ledger.ExitVerified || report.Events < int64(want) {
+		if report = verify(t, path, tenant, k, nil); report.Exit != verifier.ExitVerified || report.Events < int64(want) {
 			t.Fatalf("got %+v", report)
 		}
 	})
@@ -114,7 +116,7 @@ func peak() string {
 func appendMany(t *testing.T, k *key, dir string, n int) string {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	l, err := ledger.Open(t.Context(), dir, tenant, ledger.Options{Key: k.Key, CacheBytes: 64 << 20, Now: func() time.Time { return now }})
+	l, err := writer.Open(t.Context(), dir, tenant, writer.Options{Key: k.Key, CacheBytes: 64 << 20, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

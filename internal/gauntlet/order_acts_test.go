@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -14,7 +15,7 @@ func orderActs() []orderAct {
 		{
 			attack: attack{name: "EraseOrdered", what: "a run erased by order", has: "authority", alone: "VERIFIED, COMPLETE (0)", kept: "VERIFIED, COMPLETE (0)", seen: "by whom; no byte of it is left"},
 			give:   func(s *orderScene) { s.erase(s.key) },
-			missed: func(s *orderScene, r ledger.Report) string {
+			missed: func(s *orderScene, r verifier.Report) string {
 				if r.Redacted.Erased == 0 || len(r.Redacted.Orders) != 1 || r.Redacted.Orders[0].By != "jdoe" {
 					return fmt.Sprintf("the order is not in %+v", r.Redacted)
 				}
@@ -105,7 +106,7 @@ func orderActs() []orderAct {
 }
 
 // untouched reports when an order had an effect.
-func untouched(s *orderScene, r ledger.Report) string {
+func untouched(s *orderScene, r verifier.Report) string {
 	if r.Redacted.Erased+r.Redacted.Pruned > 0 || len(s.left()) == 0 {
 		return fmt.Sprintf("it was erased: %+v", r.Redacted)
 	}
@@ -113,7 +114,7 @@ func untouched(s *orderScene, r ledger.Report) string {
 }
 
 // held reports when a hold had no effect.
-func held(s *orderScene, r ledger.Report) string {
+func held(s *orderScene, r verifier.Report) string {
 	orders := r.Redacted.Orders
 	if r.Redacted.Holds != 1 || len(orders) < 2 || orders[len(orders)-1].Effect != ledger.EffectHeld {
 		return fmt.Sprintf("the hold did not stop the order: %+v", r.Redacted)

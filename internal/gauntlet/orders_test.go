@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -17,11 +18,11 @@ import (
 type orderAct struct {
 	attack
 
-	of     string                                      // the act whose outcomes it attacks copies of; empty: its own
-	give   func(s *orderScene)                         // into the stream
-	change func(s *orderScene, f *file)                // the ledger's file, behind it
-	missed func(s *orderScene, r ledger.Report) string // what the report should say and does not
-	erased bool                                        // the payloads have to be gone, in every byte
+	of     string                                        // the act whose outcomes it attacks copies of; empty: its own
+	give   func(s *orderScene)                           // into the stream
+	change func(s *orderScene, f *file)                  // the ledger's file, behind it
+	missed func(s *orderScene, r verifier.Report) string // what the report should say and does not
+	erased bool                                          // the payloads have to be gone, in every byte
 }
 
 // orderScene is one trial: a tenant with a run that is secret, and one that is not.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -37,7 +38,7 @@ type act struct {
 	tamper  func(s *scene) // with the stream
 	holes   bool           // tampering leaves holes in it: it is not for others
 	silence time.Duration
-	missed  func(s *scene, r ledger.Report) string // what the report should say and does not
+	missed  func(s *scene, r verifier.Report) string // what the report should say and does not
 }
 
 // streams plays all acts, with fifty tenants each: those that leave the stream
@@ -108,7 +109,7 @@ func (g *gauntlet) judge(t *testing.T, a act, scenes []*scene) {
 	row := g.add(a.attack)
 	for trial, s := range scenes {
 		s.T = t
-		r, err := ledger.Verify(deadline(t), s.world.ledger(t, s.tenant), ledger.VerifyOptions{
+		r, err := verifier.Verify(deadline(t), s.world.ledger(t, s.tenant), verifier.Options{
 			Key: s.world.key(t).verifier, Tenant: s.tenant, Silence: a.silence,
 		})
 		if err != nil {
@@ -164,7 +165,7 @@ func (w *world) everything(tb testing.TB) map[string][]ledger.Message {
 
 // wantGap reports when r does not name a gap of the honest producer that has
 // number n.
-func wantGap(r ledger.Report, producer string, n uint64, cause ledger.Cause) string {
+func wantGap(r verifier.Report, producer string, n uint64, cause verifier.Cause) string {
 	for _, g := range r.Gaps {
 		if g.Producer == producer && g.First <= n && n <= g.Last && g.Cause == cause {
 			return ""
@@ -173,7 +174,7 @@ func wantGap(r ledger.Report, producer string, n uint64, cause ledger.Cause) str
 	return fmt.Sprintf("no gap of %s names #%d as %s", producer, n, cause)
 }
 
-func wantFinding(r ledger.Report, producer string, want ledger.Finding) string {
+func wantFinding(r verifier.Report, producer string, want ledger.Finding) string {
 	if r.SetApart == 1 && r.Findings[0].Finding == want && r.Findings[0].Producer == producer {
 		return ""
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -57,7 +59,7 @@ func newVictim(t *testing.T, r *rand.Rand) *victim {
 	v.key = w.key(t)
 	v.read(t, w)
 	got := verify(t, v.path, tenant, v.key, nil)
-	if got.Exit != ledger.ExitVerified || got.SetApart != 2 || got.SeenAgain == 0 {
+	if got.Exit != verifier.ExitVerified || got.SetApart != 2 || got.SeenAgain == 0 {
 		t.Fatalf("before any attack: %+v", got)
 	}
 	v.kept = []byte(got.Checkpoint.Note)
@@ -152,7 +154,7 @@ func (v *victim) read(t *testing.T, w *world) {
 func (v *victim) write(t *testing.T, dir string, k *key, messages []ledger.Message) string {
 	t.Helper()
 	now := time.Time{}
-	l, err := ledger.Open(t.Context(), dir, tenant, ledger.Options{Key: k.Key, Now: func() time.Time { return now }})
+	l, err := writer.Open(t.Context(), dir, tenant, writer.Options{Key: k.Key, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +176,7 @@ func (v *victim) write(t *testing.T, dir string, k *key, messages []ledger.Messa
 }
 
 // closed closes the ledger in dir that was written, and returns its file.
-func closed(t *testing.T, l *ledger.Ledger, dir string) string {
+func closed(t *testing.T, l *writer.Ledger, dir string) string {
 	t.Helper()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -97,12 +98,12 @@ func (g *gauntlet) recreated(t *testing.T) {
 }
 
 // wantRange reports when r does not name all of n as lost in the stream.
-func wantRange(r ledger.Report, n events.Range) string {
-	return wantGap(r, r.Producers[0].Name, n.First, ledger.CauseStream) + wantGap(r, r.Producers[0].Name, n.Last, ledger.CauseStream)
+func wantRange(r verifier.Report, n events.Range) string {
+	return wantGap(r, r.Producers[0].Name, n.First, verifier.CauseStream) + wantGap(r, r.Producers[0].Name, n.Last, verifier.CauseStream)
 }
 
 // broke reports whether r tells that the stream broke off, once, and how.
-func broke(r ledger.Report, replaced bool) bool {
+func broke(r verifier.Report, replaced bool) bool {
 	return len(r.Breaks) == 1 && r.Breaks[0].Replaced == replaced
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/publisher"
 	"github.com/hooktrail/hooktrail/internal/trace"
@@ -31,7 +32,7 @@ type DemoReport struct {
 	Issues   []tracker.Issue         `json:"issues"`
 	Metrics  metrics.Summary         `json:"metrics"`
 	AgentFS  []string                `json:"agentfs"` // names of the files
-	Verified ledger.Report           `json:"verified"`
+	Verified verifier.Report         `json:"verified"`
 	TookMS   int64                   `json:"took_ms"`
 	DataDir  string                  `json:"data_dir,omitempty"` // where it was kept
 }
@@ -98,7 +99,7 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err err
 	} else {
 		writeDemo(cmd.OutOrStdout(), report)
 	}
-	if err == nil && report.Verified.Exit != ledger.ExitVerified {
+	if err == nil && report.Verified.Exit != verifier.ExitVerified {
 		return cli.Exit(report.Verified.Exit)
 	}
 	return err
@@ -191,7 +192,7 @@ func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	if err != nil {
 		return err
 	}
-	report.Verified, err = ledger.Verify(ctx, path, ledger.VerifyOptions{Key: key, Tenant: d.tenant})
+	report.Verified, err = verifier.Verify(ctx, path, verifier.Options{Key: key, Tenant: d.tenant})
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/realdata"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 )
@@ -30,7 +31,7 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verified.Integrity != ledger.Verified || r.Verified.Completeness != ledger.Complete || r.Verified.Exit != ledger.ExitVerified {
+	if r.Verified.Integrity != verifier.Verified || r.Verified.Completeness != verifier.Complete || r.Verified.Exit != verifier.ExitVerified {
 		t.Errorf("got %s, %s, exit %d", r.Verified.Integrity, r.Verified.Completeness, r.Verified.Exit)
 	}
 	all := total(r.Runs)
@@ -63,7 +64,7 @@ func TestDemo_RecordedSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verified.Exit != ledger.ExitVerified {
+	if r.Verified.Exit != verifier.ExitVerified {
 		t.Errorf("got %s and %s", r.Verified.Integrity, r.Verified.Completeness)
 	}
 	if len(r.Runs) < 3 || r.Runs[0].ParentRun != "" || r.Runs[1].ParentRun == "" {
@@ -87,9 +88,9 @@ func TestWriteDemo_Bad(t *testing.T) {
 		Title:  evil,
 		Runs:   []ledger.RunSummary{{Run: evil, ToolCallsByName: map[string]int{evil: 1}}},
 		Issues: make([]tracker.Issue, 10),
-		Verified: ledger.Report{
-			Integrity: ledger.Invalid, Problems: []string{"leaf 7 differs"}, Tenant: "acme",
-			Completeness: ledger.Gaps, Gaps: []ledger.Gap{{Producer: "coder-e4", First: 97, Last: 97, Cause: ledger.CauseStream}},
+		Verified: verifier.Report{
+			Integrity: verifier.Invalid, Problems: []string{"leaf 7 differs"}, Tenant: "acme",
+			Completeness: verifier.Gaps, Gaps: []verifier.Gap{{Producer: "coder-e4", First: 97, Last: 97, Cause: verifier.CauseStream}},
 		},
 		DataDir: "/tmp/it's",
 	}

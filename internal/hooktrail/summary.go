@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -74,7 +75,7 @@ func paintStatus(s issues.Status, paint cli.Palette) string {
 }
 
 // writeVerdicts writes what verify found out.
-func writeVerdicts(line func(label, format string, args ...any), v ledger.Report, paint cli.Palette) {
+func writeVerdicts(line func(label, format string, args ...any), v verifier.Report, paint cli.Palette) {
 	verdict := func(s string, good bool) string {
 		if good {
 			return paint.Good(pad(s, labelWidth))
@@ -85,7 +86,7 @@ func writeVerdicts(line func(label, format string, args ...any), v ledger.Report
 	if c := v.Checkpoint; c != nil {
 		checkpoint = fmt.Sprintf("signed %s by %s", c.Time.UTC().Format(time.RFC3339), shown(c.Key, 40))
 	}
-	line("Integrity", "%s %s, %s", verdict(string(v.Integrity), v.Integrity == ledger.Verified), plural(int(v.Leaves), "leaf record"), checkpoint)
+	line("Integrity", "%s %s, %s", verdict(string(v.Integrity), v.Integrity == verifier.Verified), plural(int(v.Leaves), "leaf record"), checkpoint)
 	for _, p := range v.Problems {
 		line("", "%s", paint.Bad(shown(p, 100)))
 	}
@@ -93,7 +94,7 @@ func writeVerdicts(line func(label, format string, args ...any), v ledger.Report
 	for _, p := range v.Producers {
 		sent, held = sent+p.Sent, held+p.Held
 	}
-	line("Complete", "%s %s sent, %s held; %s sealed", verdict(string(v.Completeness), v.Completeness == ledger.Complete),
+	line("Complete", "%s %s sent, %s held; %s sealed", verdict(string(v.Completeness), v.Completeness == verifier.Complete),
 		plural(int(sent), "event"), count(int64(held)), plural(v.Runs.Sealed, "run"))
 	for _, g := range v.Gaps {
 		line("", "%s", paint.Bad(fmt.Sprintf("missing: %s %d to %d (%s)", shown(g.Producer, 40), g.First, g.Last, g.Cause)))

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // urls sends every "url" that is logged.
@@ -69,11 +70,11 @@ func TestUp_ShowsCheckpoints(t *testing.T) {
 	cmd.SetOut(&out)
 	cmd.SetErr(io.Discard)
 	cli.Execute(t.Context(), cmd, []string{"verify", "--data-dir", dir, "--checkpoint-file", file, "--require-trusted", "--json"})
-	var report ledger.Report
+	var report verifier.Report
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		t.Fatalf("%v in %s", err, out.String())
 	}
-	if len(report.Kept) != 2 || report.Integrity != ledger.Verified {
+	if len(report.Kept) != 2 || report.Integrity != verifier.Verified {
 		t.Errorf("compared with %+v", report.Kept)
 	}
 	for _, k := range report.Kept {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // running is a house that a test has started.
@@ -122,11 +123,11 @@ func verify(t *testing.T, dir string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := ledger.Verify(t.Context(), path, ledger.VerifyOptions{Key: key})
+	report, err := verifier.Verify(t.Context(), path, verifier.Options{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Exit != ledger.ExitVerified {
+	if report.Exit != verifier.ExitVerified {
 		t.Errorf("got %s and %s: %v %v", report.Integrity, report.Completeness, report.Problems, report.Gaps)
 	}
 	r, err := ledger.OpenReader(path)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -26,7 +27,7 @@ type ledgers struct {
 func newLedgers(tb testing.TB, tenants ...string) ledgers {
 	tb.Helper()
 	dir := tb.TempDir()
-	key, err := ledger.OpenKey(filepath.Join(dir, "keys"))
+	key, err := writer.OpenKey(filepath.Join(dir, "keys"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	set := ledger.OpenSet(dir, ledger.Options{Key: key})
+	set := writer.OpenSet(dir, writer.Options{Key: key})
 	for i, tenant := range tenants {
 		l, err := set.Ledger(tb.Context(), tenant)
 		if err != nil {

@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"internal/trace":         2,
 	"internal/agents":        3,
 	"internal/install":       3,
+	"internal/database":      1,
 	"internal/ledger":        2,
 	"internal/checkpoints":   2,
 	"internal/witness":       2,
@@ -44,9 +45,9 @@ var floors = map[string]int{
 	"internal/consume":       3,
 	"internal/hookconfig":    3,
 	"internal/decide":        3,
-	"internal/export":        3,
-	"internal/keep":          3,
-	"internal/tiles":         3,
+	"internal/export":        4,
+	"internal/keep":          4,
+	"internal/tiles":         4,
 	"internal/beads":         3,
 	"internal/issuedb":       3,
 	"internal/whatif":        4,
@@ -60,6 +61,12 @@ var floors = map[string]int{
 	"internal/ingest/amplifier":  3,
 	"internal/ingest/ingesttest": tests,
 
+	// On one floor, so that neither can import the other: who judges a ledger has
+	// no part in what was written.
+	"internal/ledger/writer":   3,
+	"internal/ledger/verifier": 3,
+
+	"internal/ledger/ledgertest":     tests,
 	"internal/hookcall/hookcalltest": tests,
 	"internal/issues/issuestest":     tests,
 

@@ -10,46 +10,47 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// errNoPayload is returned when a payload that should be there is not.
-var errNoPayload = errors.New("it is missing")
+// ErrNoPayload is returned when a payload that should be there is not.
+var ErrNoPayload = errors.New("it is missing")
 
-// chunk is a part of a blob, taken out of the event that carried it.
-type chunk struct {
-	whole   events.Hash
-	part    int64
-	content []byte
-	cut     int // where it was in the event's bytes
+// Chunk is a part of a blob, taken out of the event that carried it.
+type Chunk struct {
+	Whole   events.Hash
+	Part    int64
+	Content []byte
+	Cut     int // where it was in the event's bytes
 }
 
 const contentField = `"content":"`
 
-// cutChunk finds the content in the bytes of a blob.chunk event. It returns
+// CutChunk finds the content in the bytes of a blob.chunk event. It returns
 // false if the event has none that would come back as the same bytes.
-func cutChunk(e events.Event, data []byte) (chunk, bool) {
+func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
-		return chunk{}, false
+		return Chunk{}, false
 	}
 	whole, err := events.ParseHash(d.SHA256)
 	if err != nil {
-		return chunk{}, false
+		return Chunk{}, false
 	}
 	field := make([]byte, 0, len(contentField)+base64.StdEncoding.EncodedLen(len(d.Content))+1)
 	field = append(base64.StdEncoding.AppendEncode(append(field, contentField...), d.Content), '"')
 	at := bytes.Index(data, field)
 	if at < 0 || len(d.Content) == 0 {
-		return chunk{}, false
+		return Chunk{}, false
 	}
-	return chunk{whole: whole, part: int64(d.Index), content: d.Content, cut: at + len(contentField)}, true
+	return Chunk{Whole: whole, Part: int64(d.Index), Content: d.Content, Cut: at + len(contentField)}, true
 }
 
 const payloadColumns = `p.bytes, p.cut, b.content FROM payloads p LEFT JOIN blobs b ON b.blob = p.blob`
 
-// readPayload returns the bytes of the record at leaf.
-func readPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
+// ReadPayload returns the bytes of the record at leaf.
+func ReadPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	stmt, err := conn.Prepare("SELECT " + payloadColumns + " WHERE p.leaf = ?")
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func readPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 		return nil, err
 	}
 	if !row {
-		return nil, errNoPayload
+		return nil, ErrNoPayload
 	}
 	return joinPayload(stmt, 0)
 }
@@ -69,19 +70,19 @@ func readPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 // joinPayload returns the bytes of a record from payloadColumns, the first of
 // which is column.
 func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
-	data := columnBytes(stmt, column)
+	data := database.Bytes(stmt, column)
 	if stmt.ColumnIsNull(column + 1) {
 		return data, nil
 	}
 	cut := stmt.ColumnInt64(column + 1)
 	if cut < 0 || cut > int64(len(data)) || stmt.ColumnIsNull(column+2) {
-		return nil, fmt.Errorf("content of a chunk: %w", errNoPayload)
+		return nil, fmt.Errorf("content of a chunk: %w", ErrNoPayload)
 	}
-	return insertContent(data, int(cut), columnBytes(stmt, column+2)), nil
+	return InsertContent(data, int(cut), database.Bytes(stmt, column+2)), nil
 }
 
-// insertContent puts the content of a chunk back into the bytes of its event.
-func insertContent(data []byte, cut int, content []byte) []byte {
+// InsertContent puts the content of a chunk back into the bytes of its event.
+func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole := make([]byte, 0, len(data)+base64.StdEncoding.EncodedLen(len(content)))
 	whole = append(whole, data[:cut]...)
 	whole = base64.StdEncoding.AppendEncode(whole, content)
@@ -107,7 +108,7 @@ func (r *Reader) Blob(ctx context.Context, sha256 string) ([]byte, error) {
 			Args: []any{whole[:]},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				if stmt.ColumnInt64(0) == part { // the same part may have come twice
-					content = append(content, columnBytes(stmt, 1)...)
+					content = append(content, database.Bytes(stmt, 1)...)
 					part++
 				}
 				return nil

@@ -10,20 +10,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// chain are the keys of a ledger, each with its successor behind it. Where an
+// Chain are the keys of a ledger, each with its successor behind it. Where an
 // order has put one in charge, those before it count no more, and those behind it
 // do: what was signed again with a later key is no worse for that.
-type chain []note.Verifier
+type Chain []note.Verifier
 
-// from returns the keys that count where that many have been replaced.
-func (c chain) from(position int) note.Verifiers {
+// From returns the keys that count where that many have been replaced.
+func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// index returns where a key is in the chain, from a position on; -1 if it is not.
-func (c chain) index(key note.Verifier, from int) int {
+// Index returns where a key is in the chain, from a position on; -1 if it is not.
+func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
-		if sameKey(c[i], key) {
+		if SameKey(c[i], key) {
 			return i
 		}
 	}
@@ -37,16 +37,16 @@ type knownKey struct {
 	text string
 }
 
-// sameKey reports whether two keys of known text are one. Others are none that
+// SameKey reports whether two keys of known text are one. Others are none that
 // anything was compared with.
-func sameKey(a, b note.Verifier) bool {
+func SameKey(a, b note.Verifier) bool {
 	x, ok := a.(knownKey)
 	y, ok2 := b.(knownKey)
 	return ok && ok2 && x.text == y.text
 }
 
-// parseKey reads a verifier key for a chain.
-func parseKey(text string) (note.Verifier, error) {
+// ParseKey reads a verifier key for a chain.
+func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
 		return nil, err
@@ -54,15 +54,15 @@ func parseKey(text string) (note.Verifier, error) {
 	return knownKey{v, text}, nil
 }
 
-// signKeyChange signs an order that puts a new key in the place of an old one:
+// SignKeyChange signs an order that puts a new key in the place of an old one:
 // both sign, the old one because it orders it, and the new one so that nobody can
 // claim to have been the key before it.
-func signKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
+func SignKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
 
-// openKeyChange reads a signed order that changes the key. Its two keys, which it
+// OpenKeyChange reads a signed order that changes the key. Its two keys, which it
 // names, have to have signed it, and nobody else. That the old one has a say in
 // anything is for the caller to find out.
-func openKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
+func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
 		return o, nil, nil, err
@@ -70,10 +70,10 @@ func openKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	if o.Action != events.AuditKey {
 		return o, nil, nil, fmt.Errorf("%w: it changes no key", errOrder)
 	}
-	if before, err = parseKey(o.Old); err != nil {
+	if before, err = ParseKey(o.Old); err != nil {
 		return o, nil, nil, fmt.Errorf("%w: old: %w", errOrder, err)
 	}
-	if after, err = parseKey(o.Key); err != nil {
+	if after, err = ParseKey(o.Key); err != nil {
 		return o, nil, nil, fmt.Errorf("%w: key: %w", errOrder, err)
 	}
 	n, err := note.Open(signed, note.VerifierList(before, after))
@@ -86,8 +86,8 @@ func openKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	return o, before, after, nil
 }
 
-// isKeyChange reports whether a signed order says that it changes the key.
-func isKeyChange(signed string) bool {
+// IsKeyChange reports whether a signed order says that it changes the key.
+func IsKeyChange(signed string) bool {
 	o, err := readSignedOrder([]byte(signed))
 	return err == nil && o.Action == events.AuditKey
 }
@@ -122,22 +122,22 @@ func known(key note.Verifier, changes []keyChange) note.Verifier {
 // Backwards a change counts because the later key has signed it too; forwards the
 // first one counts that a key in charge has signed: who steals a key that was
 // replaced comes too late.
-func link(key note.Verifier, changes []keyChange) (c chain, since []int64) {
+func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
 	key = known(key, changes)
-	c, since = chain{key}, []int64{-1}
+	c, since = Chain{key}, []int64{-1}
 	for until := int64(math.MaxInt64); ; {
-		i := slices.IndexFunc(changes, func(k keyChange) bool { return sameKey(k.after, c[0]) && k.leaf < until })
-		if i < 0 || c.index(changes[i].before, 0) >= 0 {
+		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.after, c[0]) && k.leaf < until })
+		if i < 0 || c.Index(changes[i].before, 0) >= 0 {
 			break
 		}
 		k := changes[i]
 		since[0], until = k.leaf, k.leaf
-		c, since = append(chain{k.before}, c...), append([]int64{-1}, since...)
+		c, since = append(Chain{k.before}, c...), append([]int64{-1}, since...)
 	}
 	for {
 		last := len(c) - 1
-		i := slices.IndexFunc(changes, func(k keyChange) bool { return sameKey(k.before, c[last]) && k.leaf > since[last] })
-		if i < 0 || c.index(changes[i].after, 0) >= 0 {
+		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.before, c[last]) && k.leaf > since[last] })
+		if i < 0 || c.Index(changes[i].after, 0) >= 0 {
 			return c, since
 		}
 		c, since = append(c, changes[i].after), append(since, changes[i].leaf)

@@ -31,8 +31,8 @@ type Position struct {
 	Hash     events.Hash // of that message
 }
 
-// behind reports whether p comes later than q.
-func (p Position) behind(q Position) bool {
+// Behind reports whether p comes later than q.
+func (p Position) Behind(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
 

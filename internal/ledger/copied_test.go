@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"errors"
@@ -6,21 +6,27 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // TestReader_CopyWithItsLog reads a copy of a ledger that was in use, in a
 // folder that cannot be written to.
 func TestReader_CopyWithItsLog(t *testing.T) {
-	f, key, dir := bigFeed(), testKey(t), t.TempDir()
-	l, err := Open(t.Context(), dir, "acme", Options{Key: key, Now: f.at})
+	f, key, dir := ledgertest.BigFeed(), ledgertest.NewKey(t), t.TempDir()
+	l, err := writer.Open(t.Context(), dir, "acme", writer.Options{Key: key, Now: f.At})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Append(t.Context(), stream, f.messages); err != nil {
+	if _, err := l.Append(t.Context(), ledgertest.Stream, f.Messages); err != nil {
 		t.Fatal(err)
 	}
-	to := filepath.Join(t.TempDir(), FileName)
+	to := filepath.Join(t.TempDir(), ledger.FileName)
 	for _, suffix := range []string{"", "-wal"} {
 		data, err := os.ReadFile(l.Path() + suffix)
 		if err != nil {
@@ -30,19 +36,19 @@ func TestReader_CopyWithItsLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, folder, err := OpenCopied(to)
+	c, folder, err := ledger.OpenCopied(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := queryInt(c.conn, "SELECT count(*) FROM leaves")
+	n, err := database.Int(c.Conn, "SELECT count(*) FROM leaves")
 	if err != nil || n != l.Newest().Size {
 		t.Errorf("got %d leaves, %v, want %d", n, err, l.Newest().Size)
 	}
-	if err := c.close(); err != nil {
+	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the copy is still there: %v", err)
 	}
-	wantVerdicts(t, verify(t, to, key, VerifyOptions{}), Verified, Complete)
+	ledgertest.WantVerdicts(t, ledgertest.Verify(t, to, key, verifier.Options{}), verifier.Verified, verifier.Complete)
 }

@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/database"
 )
 
 // Copy writes a copy of the ledger in the file at path to out, which must not be
@@ -32,7 +33,7 @@ func Copy(ctx context.Context, path, out string) (err error) {
 		}
 	}()
 	if err := r.vacuum(ctx, out); err != nil {
-		return fmt.Errorf("copy ledger %s: %w", path, refusal(err))
+		return fmt.Errorf("copy ledger %s: %w", path, Refusal(err))
 	}
 	return errors.Join(made.Sync(), atomicfile.SyncDir(filepath.Dir(out)))
 }
@@ -40,12 +41,12 @@ func Copy(ctx context.Context, path, out string) (err error) {
 func (r *Reader) vacuum(ctx context.Context, out string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	conn, err := r.file.again()
+	conn, err := r.file.Again()
 	if err != nil {
 		return err
 	}
 	conn.SetInterrupt(ctx.Done())
-	err = exec(conn, "PRAGMA query_only=0") // of the copy, which it forbids too
+	err = database.Exec(conn, "PRAGMA query_only=0") // of the copy, which it forbids too
 	if err == nil {
 		err = sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &sqlitex.ExecOptions{Args: []any{out}})
 	}

@@ -1,35 +1,39 @@
-package ledger
+package ledger_test
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 )
 
 // A copy is the same ledger, whole or not there.
 func TestCopy(t *testing.T) {
-	key, f := testKey(t), newFeed("acme")
-	f.run("coder", "r1", 5)
-	path := write(t, t.TempDir(), key, f, 3)
+	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
+	f.Run("coder", "r1", 5)
+	path := ledgertest.Write(t, t.TempDir(), key, f, 3)
 	out := filepath.Join(t.TempDir(), "copy.db")
-	if err := Copy(t.Context(), path, out); err != nil {
+	if err := ledger.Copy(t.Context(), path, out); err != nil {
 		t.Fatal(err)
 	}
-	r := verify(t, out, key, VerifyOptions{})
-	wantVerdicts(t, r, Verified, Complete)
-	if want := verify(t, path, key, VerifyOptions{}); r.Checkpoint.Note != want.Checkpoint.Note || r.Checkpoints != want.Checkpoints {
+	r := ledgertest.Verify(t, out, key, verifier.Options{})
+	ledgertest.WantVerdicts(t, r, verifier.Verified, verifier.Complete)
+	if want := ledgertest.Verify(t, path, key, verifier.Options{}); r.Checkpoint.Note != want.Checkpoint.Note || r.Checkpoints != want.Checkpoints {
 		t.Errorf("got %+v, want %+v", r.Checkpoint, want.Checkpoint)
 	}
 	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("got %v, %v", info, err)
 	}
-	if err := Copy(t.Context(), path, out); err == nil {
+	if err := ledger.Copy(t.Context(), path, out); err == nil {
 		t.Error("a file that is there was replaced")
 	}
-	wantVerdicts(t, verify(t, out, key, VerifyOptions{}), Verified, Complete)
+	ledgertest.WantVerdicts(t, ledgertest.Verify(t, out, key, verifier.Options{}), verifier.Verified, verifier.Complete)
 	none := filepath.Join(t.TempDir(), "none.db")
-	if err := Copy(t.Context(), filepath.Join(t.TempDir(), "missing"), none); !errors.Is(err, os.ErrNotExist) {
+	if err := ledger.Copy(t.Context(), filepath.Join(t.TempDir(), "missing"), none); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of nothing: got %v", err)
 	}
 	if _, err := os.Stat(none); !errors.Is(err, os.ErrNotExist) {

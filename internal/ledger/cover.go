@@ -10,51 +10,51 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ordered is what orders are compared with: what a leaf says of its record.
-type ordered struct {
-	leaf          int64
-	class         Class
-	id, run, kind string
-	time          string // as leaves have it
-	stored        int64
-	removal       Removal
+// Target is what orders are compared with: what a leaf says of its record.
+type Target struct {
+	Leaf          int64
+	Class         Class
+	ID, Run, Kind string
+	Time          string // as leaves have it
+	Stored        int64
+	Removal       Removal
 }
 
-// removable reports whether the bytes of a record may be destroyed at all. What
+// Removable reports whether the bytes of a record may be destroyed at all. What
 // says how much there was, and who had what destroyed, stays: manifests, seals,
 // records of gaps and the auditor's own.
-func (t ordered) removable() bool {
-	if t.class == ClassEvent {
-		switch events.Kind(t.kind) { //nolint:exhaustive // the few that stay
+func (t Target) Removable() bool {
+	if t.Class == ClassEvent {
+		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
 		case events.AuditAccessed, events.RunSealed, events.GapRecorded:
 			return false
 		}
 	}
-	return t.class != ClassManifest
+	return t.Class != ClassManifest
 }
 
-// covers reports whether hold o stands in the way of erase where it concerns t.
+// Covers reports whether hold o stands in the way of erase where it concerns t.
 // here says that o means this tree. A hold of a user covers what was that user's
 // when it was ordered, and every order to erase that user: later records of the
 // user can be told from others only as long as their bytes are there.
-func (o Order) covers(erase Order, t ordered, here bool) bool {
+func (o Order) Covers(erase Order, t Target, here bool) bool {
 	s := o.Selection
 	switch {
-	case here && o.Leaves.Has(t.leaf):
+	case here && o.Leaves.Has(t.Leaf):
 		return true
 	case s.User != "":
 		return s.User == erase.Selection.User
 	}
-	return s.fits(t)
+	return s.Fits(t)
 }
 
-// fits reports whether a leaf fits the selection, but for its user.
-func (s OrderSelection) fits(t ordered) bool {
-	if s.Run != "" && s.Run != t.run || s.Event != "" && (s.Event != t.id || t.class != ClassEvent) {
+// Fits reports whether a leaf fits the selection, but for its user.
+func (s OrderSelection) Fits(t Target) bool {
+	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
 		return false
 	}
 	if s.Kind != "" {
-		if ok, err := path.Match(s.Kind, t.kind); err != nil || !ok {
+		if ok, err := path.Match(s.Kind, t.Kind); err != nil || !ok {
 			return false
 		}
 	}
@@ -63,19 +63,19 @@ func (s OrderSelection) fits(t ordered) bool {
 
 // fitsTime compares times as text: all have the same length and zone. What has no
 // time lies in no range of it.
-func (s OrderSelection) fitsTime(t ordered) bool {
-	return (s.From.IsZero() || t.time >= formatTime(s.From)) && (s.To.IsZero() || t.time != "" && t.time < formatTime(s.To))
+func (s OrderSelection) fitsTime(t Target) bool {
+	return (s.From.IsZero() || t.Time >= FormatTime(s.From)) && (s.To.IsZero() || t.Time != "" && t.Time < FormatTime(s.To))
 }
 
 const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.time, l.stored, x.word, x.ordered
 	FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN runs r ON r.run = l.run`
 
-// eachOrdered calls each with the leaves of a range, ascending.
-func eachOrdered(conn *sqlite.Conn, r LeafRange, each func(ordered) error) (err error) {
+// EachTarget calls each with the leaves of a range, ascending.
+func EachTarget(conn *sqlite.Conn, r LeafRange, each func(Target) error) (err error) {
 	return queryOrdered(conn, " WHERE l.leaf BETWEEN ?1 AND ?2 ORDER BY l.leaf", each, r.First, r.Last)
 }
 
-func queryOrdered(conn *sqlite.Conn, where string, each func(ordered) error, args ...any) (err error) {
+func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args ...any) (err error) {
 	stmt, err := conn.Prepare("SELECT " + orderedColumns + where)
 	if err != nil {
 		return err
@@ -94,13 +94,13 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(ordered) error, arg
 		if err != nil || !row {
 			return err
 		}
-		t := ordered{
-			leaf: stmt.ColumnInt64(0), class: Class(stmt.ColumnText(1)), id: stmt.ColumnText(2),
-			run: stmt.ColumnText(3), kind: stmt.ColumnText(4), time: stmt.ColumnText(5),
-			stored: stmt.ColumnInt64(6),
+		t := Target{
+			Leaf: stmt.ColumnInt64(0), Class: Class(stmt.ColumnText(1)), ID: stmt.ColumnText(2),
+			Run: stmt.ColumnText(3), Kind: stmt.ColumnText(4), Time: stmt.ColumnText(5),
+			Stored: stmt.ColumnInt64(6),
 		}
-		if t.removal, err = scanRemoval(stmt, 7); err != nil {
-			return fmt.Errorf("leaf %d: %w", t.leaf, err)
+		if t.Removal, err = ScanRemoval(stmt, 7); err != nil {
+			return fmt.Errorf("leaf %d: %w", t.Leaf, err)
 		}
 		if err := each(t); err != nil {
 			return err
@@ -108,9 +108,9 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(ordered) error, arg
 	}
 }
 
-// resolve returns what a selection comes to among the leaves before a leaf: what
+// Resolve returns what a selection comes to among the leaves before a leaf: what
 // may be destroyed, and is there yet. With an event come the chunks of its blobs.
-func resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
+func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
 	}
@@ -118,10 +118,10 @@ func resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges
 	if s.Run != "" {
 		where, args = where+" AND l.run = (SELECT run FROM runs WHERE name = ?2)", append(args, s.Run)
 	}
-	err = queryOrdered(conn, where+" ORDER BY l.leaf", func(t ordered) error {
+	err = queryOrdered(conn, where+" ORDER BY l.leaf", func(t Target) error {
 		ok, err := selects(conn, s, t)
 		if ok {
-			list.Add(t.leaf)
+			list.Add(t.Leaf)
 		}
 		return err
 	}, args...)
@@ -130,16 +130,16 @@ func resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges
 
 // selects reports whether a leaf, whose bytes may go and are there, fits all of a
 // selection.
-func selects(conn *sqlite.Conn, s OrderSelection, t ordered) (bool, error) {
-	if !t.removable() || t.removal.Done() || !s.fits(t) {
+func selects(conn *sqlite.Conn, s OrderSelection, t Target) (bool, error) {
+	if !t.Removable() || t.Removal.Done() || !s.Fits(t) {
 		return false, nil
 	}
 	if s.User == "" {
 		return true, nil
 	}
-	data, err := readPayload(conn, t.leaf)
+	data, err := ReadPayload(conn, t.Leaf)
 	if err != nil {
-		return false, fmt.Errorf("payload of leaf %d: %w", t.leaf, err)
+		return false, fmt.Errorf("payload of leaf %d: %w", t.Leaf, err)
 	}
 	e, err := events.Decode(data)
 	return err == nil && e.User == s.User, nil
@@ -150,14 +150,14 @@ func selects(conn *sqlite.Conn, s OrderSelection, t ordered) (bool, error) {
 func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	ids := []string{s.Event}
 	for i := 0; i < len(ids); i++ {
-		err := queryOrdered(conn, " WHERE l.id = ?1 AND l.class = 'event' AND l.leaf < ?2", func(t ordered) error {
+		err := queryOrdered(conn, " WHERE l.id = ?1 AND l.class = 'event' AND l.leaf < ?2", func(t Target) error {
 			own := s
-			own.Event = t.id
+			own.Event = t.ID
 			ok, err := selects(conn, own, t)
 			if err != nil || !ok {
 				return err
 			}
-			list = append(list, LeafRange{t.leaf, t.leaf})
+			list = append(list, LeafRange{t.Leaf, t.Leaf})
 			if i == 0 {
 				ids, err = withChunks(conn, t, ids)
 			}
@@ -171,10 +171,10 @@ func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafR
 }
 
 // withChunks appends the ids of the chunks that carry the blobs of an event.
-func withChunks(conn *sqlite.Conn, t ordered, ids []string) ([]string, error) {
-	data, err := readPayload(conn, t.leaf)
+func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
+	data, err := ReadPayload(conn, t.Leaf)
 	if err != nil {
-		return nil, fmt.Errorf("payload of leaf %d: %w", t.leaf, err)
+		return nil, fmt.Errorf("payload of leaf %d: %w", t.Leaf, err)
 	}
 	e, err := events.Decode(data)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package ledger keeps the evidence: one SQLite file per tenant, in which every
-// record that came out of the stream is a leaf of a Merkle tree (RFC 6962) whose
-// root is signed.
+// Package ledger is the evidence: what a ledger is made of, and how it is read.
 //
-// A [Leaf] commits to one record; the record's bytes lie beside it in a table of
-// their own. The tree is a pure function of the tenant's messages in stream
-// order: however they are cut into batches, whatever comes again, whenever the
-// writer is killed, the same messages give the same root.
+// A ledger is one SQLite file per tenant, in which every record that came out of
+// the stream is a leaf of a Merkle tree (RFC 6962) whose root is signed. A [Leaf]
+// commits to one record; the record's bytes lie beside it in a table of their own.
+// The tree is a pure function of the tenant's messages in stream order: however
+// they are cut into batches, whatever comes again, whenever the writer is killed,
+// the same messages give the same root.
 //
 //   - An event is a leaf of class event. A copy of it, the same bytes under the
 //     same producer and sequence, is dropped.
@@ -16,15 +16,30 @@
 //     conflict. What cannot be read, or is not what its subject says, is a leaf of
 //     class quarantine. Nothing is ever dropped.
 //   - A manifest is a leaf of class manifest.
+//   - A signed [Order] that an event brings destroys payloads, holds them, or
+//     changes the key. The leaves stay, and so does the root.
 //
-// Each [Ledger.Append] is one transaction that holds everything: leaves, tree
-// hashes, payloads, and a [Checkpoint], signed, which names the position in the
-// stream. When Append returns, all of that is on disk; when it fails, nothing
-// of it is. A writer that opens a ledger first compares it with its newest
-// checkpoint, and refuses to sign anything that does not continue it.
+// # Who needs what
 //
-// A [Ledger] belongs to one goroutine at a time. A [Reader] opens the file read
-// only, beside a running writer or on a copy of it, and may be used concurrently.
-// [Verify] reads everything, trusts nothing but the key, and is written apart
-// from the writer: the two share the formats and nothing else.
+//	ledger            the format: leaves, checkpoints, orders, keys, tables; and Reader
+//	ledger/writer     makes ledgers: keys, appending, obeying orders, scrubbing
+//	ledger/verifier   judges them: integrity, completeness, the report
+//
+// Writer and verifier import this package and never each other, which
+// internal/layers holds: a verdict is worth more when it comes from code that had
+// no part in what it judges. What they share is here, and is of three sorts:
+//
+//   - what is signed, and the rules that its words stand for: [AppendLeaf],
+//     [Arrivals], [OpenKeyChange], [Keys], [Target], which says what an order
+//     covers;
+//   - where things lie in the file: [CheckSchema], [HashesPerRow], [ReadPayload]
+//     and [CutChunk], [ScanRemoval], [EachTarget];
+//   - [OpenFile], which opens it for reading.
+//
+// The verifier builds the tree, the digest of arrivals and the state of orders and
+// keys again, by itself, and takes nothing that the writer stored for true.
+//
+// A [Reader] opens the file read only, beside a running writer or on a copy of it,
+// and may be used concurrently. It trusts the file: what it returns is evidence
+// as far as the verifier, or a [Proof], says so.
 package ledger

@@ -9,31 +9,33 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/database"
 )
 
-// busyTimeout is how long somebody waits for another one who is at the file.
-const busyTimeout = 10 * time.Second
+// BusyTimeout is how long somebody waits for another one who is at the file.
+const BusyTimeout = 10 * time.Second
 
-// errNotFile is returned for a path at which there is something else.
-var errNotFile = errors.New("it is not a file")
+// ErrNotFile is returned for a path at which there is something else.
+var ErrNotFile = errors.New("it is not a file")
 
-// file is a ledger's file, open for reading only. Nothing is written beside it
+// File is a ledger's file, open for reading only. Nothing is written beside it
 // unless a writer is at work.
-type file struct {
-	conn *sqlite.Conn
+type File struct {
+	Conn *sqlite.Conn
 	path string
 	uri  string      // by which conn was opened
 	copy string      // folder of a copy that was made to be read, if any
 	rest os.FileInfo // how the file was when it was opened at rest; nil when it was not
 }
 
-// openFile opens the file at path.
+// OpenFile opens the file at path.
 //
 // Where SQLite's log lies beside it, a writer is at work or was killed: the file
 // is read together with its log, as SQLite does it; on a read-only disk, where it
 // cannot, both are copied first. Without a log the file is at rest, and is read
 // as one that does not change: see changed.
-func openFile(path string) (*file, error) {
+func OpenFile(path string) (*File, error) {
 	// The log lies beside the file, not beside a link to it.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -44,13 +46,13 @@ func openFile(path string) (*file, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errNotFile
+		return nil, ErrNotFile
 	}
 	if !hasLog(path) {
-		f := &file{path: path, rest: info}
+		f := &File{path: path, rest: info}
 		return f, f.open(path, "?immutable=1")
 	}
-	f := &file{path: path}
+	f := &File{path: path}
 	err = f.open(path, "?mode=ro")
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly {
 		return openCopy(path)
@@ -58,13 +60,13 @@ func openFile(path string) (*file, error) {
 	return f, err
 }
 
-func (f *file) open(path, parameters string) (err error) {
+func (f *File) open(path, parameters string) (err error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
 	f.uri = "file:" + escapeURI(absolute) + parameters
-	f.conn, err = f.again()
+	f.Conn, err = f.Again()
 	return err
 }
 
@@ -74,16 +76,16 @@ func hasLog(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// again opens one more connection to what f reads.
-func (f *file) again() (*sqlite.Conn, error) {
+// Again opens one more connection to what f reads.
+func (f *File) Again() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(f.uri, sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {
 		return nil, err
 	}
-	conn.SetBusyTimeout(busyTimeout)
+	conn.SetBusyTimeout(BusyTimeout)
 	// The first read is what finds out whether the log can be used.
 	if _, err = pragma(conn, "schema_version"); err == nil {
-		err = errors.Join(exec(conn, "PRAGMA query_only=1"), exec(conn, "PRAGMA trusted_schema=0"))
+		err = errors.Join(database.Exec(conn, "PRAGMA query_only=1"), database.Exec(conn, "PRAGMA trusted_schema=0"))
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -106,7 +108,7 @@ func escapeURI(path string) string {
 }
 
 // openCopy opens a copy of the file and its log, made in a temporary folder.
-func openCopy(path string) (_ *file, err error) {
+func openCopy(path string) (_ *File, err error) {
 	dir, err := os.MkdirTemp("", "hooktrail-ledger-*")
 	if err != nil {
 		return nil, fmt.Errorf("copy to read: %w", err)
@@ -122,7 +124,7 @@ func openCopy(path string) (_ *file, err error) {
 			return nil, fmt.Errorf("copy to read: %w", err)
 		}
 	}
-	f := &file{path: path, copy: dir}
+	f := &File{path: path, copy: dir}
 	return f, f.open(target, "?mode=ro")
 }
 
@@ -141,9 +143,9 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// changed reports whether a writer came to a file that was opened at rest: what
+// Changed reports whether a writer came to a file that was opened at rest: what
 // was read since may be neither the old state nor the new.
-func (f *file) changed() bool {
+func (f *File) Changed() bool {
 	if f.rest == nil {
 		return false
 	}
@@ -152,10 +154,11 @@ func (f *file) changed() bool {
 		info.Size() != f.rest.Size() || !info.ModTime().Equal(f.rest.ModTime()) || !os.SameFile(info, f.rest)
 }
 
-func (f *file) close() error {
+// Close closes the file, and removes the copy if one was made.
+func (f *File) Close() error {
 	var err error
-	if f.conn != nil {
-		err = f.conn.Close()
+	if f.Conn != nil {
+		err = f.Conn.Close()
 	}
 	if f.copy != "" {
 		err = errors.Join(err, os.RemoveAll(f.copy))

@@ -7,8 +7,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// loadHolds returns the holds that are in force, in the order in which they came.
-func loadHolds(conn *sqlite.Conn) (holds []Order, err error) {
+// LoadHolds returns the holds that are in force, in the order in which they came.
+func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	var leaves []int64
 	err = sqlitex.Execute(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
 		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`,
@@ -21,15 +21,15 @@ func loadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 			break
 		}
 		var o Order
-		o, err = readOrder(conn, leaf)
+		o, err = ReadOrder(conn, leaf)
 		holds = append(holds, o)
 	}
 	return holds, err
 }
 
-// readOrder returns the order that the event at leaf brought, whoever signed it.
-func readOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
-	data, err := readPayload(conn, leaf)
+// ReadOrder returns the order that the event at leaf brought, whoever signed it.
+func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
+	data, err := ReadPayload(conn, leaf)
 	if err != nil {
 		return Order{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/database"
 )
 
 // Hour is what a ledger has of one hour, by when the server stored it. What is
@@ -120,17 +122,17 @@ func (c *hourCount) checkpoints(conn *sqlite.Conn) error {
 
 // held counts what the holds in force keep.
 func (c *hourCount) held(conn *sqlite.Conn) error {
-	holds, err := loadHolds(conn)
+	holds, err := LoadHolds(conn)
 	if err != nil {
 		return err
 	}
-	end, err := queryInt(conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
+	end, err := database.Int(conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
 	if err != nil {
 		return err
 	}
 	var kept LeafRanges
 	for _, h := range holds {
-		here, err := resolve(conn, h.Selection, end)
+		here, err := Resolve(conn, h.Selection, end)
 		if err != nil {
 			return err
 		}
@@ -172,7 +174,7 @@ func (r *Reader) RunEnds(ctx context.Context) (runs []Ended, err error) {
 // which nothing came.
 func (r *Reader) Noticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		stored, err := queryInt(conn, `SELECT coalesce(
+		stored, err := database.Int(conn, `SELECT coalesce(
 			(SELECT min(stored) FROM leaves WHERE producer = p.producer AND sequence > ?2),
 			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, producer, int64(last))
 		if err == nil && stored > 0 {

@@ -81,34 +81,36 @@ func (l Leaf) Encode() []byte { return l.Append(nil) }
 
 // Append appends the bytes of l to dst.
 func (l Leaf) Append(dst []byte) []byte {
-	f := leafFields[string]{
-		class: string(l.Class), id: l.ID, producer: l.Producer, sequence: l.Sequence,
-		run: l.Run, kind: string(l.Kind), time: formatTime(l.Time), finding: string(l.Finding),
+	f := LeafFields[string]{
+		Class: string(l.Class), ID: l.ID, Producer: l.Producer, Sequence: l.Sequence,
+		Run: l.Run, Kind: string(l.Kind), Time: FormatTime(l.Time), Finding: string(l.Finding),
 	}
-	return appendLeaf(dst, f, l.Hash[:])
+	return AppendLeaf(dst, f, l.Hash[:])
 }
 
-// leafFields are the text fields of a leaf, as the table has them.
-type leafFields[T string | []byte] struct {
-	class, id, producer, run, kind, time, finding T
-	sequence                                      uint64
+// LeafFields are the text fields of a leaf, as the table has them.
+type LeafFields[T string | []byte] struct {
+	Class, ID, Producer, Run, Kind, Time, Finding T
+	Sequence                                      uint64
 }
 
-func appendLeaf[T string | []byte](dst []byte, f leafFields[T], hash []byte) []byte {
+// AppendLeaf appends the bytes of a leaf, which are hashed: a line for each field
+// that is not empty, and the hash of the record.
+func AppendLeaf[T string | []byte](dst []byte, f LeafFields[T], hash []byte) []byte {
 	dst = append(dst, leafHeader...)
-	dst = appendField(dst, "class ", f.class)
-	dst = appendField(dst, "id ", f.id)
-	dst = appendField(dst, "producer ", f.producer)
-	if f.sequence != 0 {
+	dst = appendField(dst, "class ", f.Class)
+	dst = appendField(dst, "id ", f.ID)
+	dst = appendField(dst, "producer ", f.Producer)
+	if f.Sequence != 0 {
 		dst = append(dst, "sequence "...)
-		dst = append(strconv.AppendUint(dst, f.sequence, 10), '\n')
+		dst = append(strconv.AppendUint(dst, f.Sequence, 10), '\n')
 	}
-	dst = appendField(dst, "run ", f.run)
-	dst = appendField(dst, "kind ", f.kind)
-	dst = appendField(dst, "time ", f.time)
+	dst = appendField(dst, "run ", f.Run)
+	dst = appendField(dst, "kind ", f.Kind)
+	dst = appendField(dst, "time ", f.Time)
 	dst = append(dst, "sha256 "...)
 	dst = append(hex.AppendEncode(dst, hash), '\n')
-	return appendField(dst, "finding ", f.finding)
+	return appendField(dst, "finding ", f.Finding)
 }
 
 func appendField[T string | []byte](dst []byte, name string, value T) []byte {
@@ -131,7 +133,9 @@ const upperHex = "0123456789ABCDEF"
 
 func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
 
-func formatTime(t time.Time) string {
+// FormatTime writes a time as leaves and orders have it, UTC; nothing for the zero
+// time.
+func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -29,11 +29,11 @@ func (r *LeafRanges) Add(leaf int64) {
 
 // Has reports whether leaf is in one of the ranges.
 func (r LeafRanges) Has(leaf int64) bool {
-	return r.hasAll(LeafRange{leaf, leaf})
+	return r.HasAll(LeafRange{leaf, leaf})
 }
 
-// hasAll reports whether all leaves of one range are in one of the ranges.
-func (r LeafRanges) hasAll(s LeafRange) bool {
+// HasAll reports whether all leaves of one range are in one of the ranges.
+func (r LeafRanges) HasAll(s LeafRange) bool {
 	i, _ := slices.BinarySearchFunc(r, s.First, func(o LeafRange, first int64) int { return cmp.Compare(o.Last, first) })
 	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
 }

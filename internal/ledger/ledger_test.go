@@ -1,28 +1,30 @@
-package ledger
+package ledger_test
 
 import (
 	"bytes"
 	"context"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func TestLedger_HoldsEveryRecordInOrder(t *testing.T) {
-	f := newFeed("acme")
-	f.run("coder", "r1", 300)
-	f.run("coder", "r2", 5)
-	path := write(t, t.TempDir(), testKey(t), f, 100)
-	all := leaves(t, path)
-	if len(all) != len(f.messages) {
-		t.Fatalf("got %d leaves, want %d", len(all), len(f.messages))
+	f := ledgertest.NewFeed("acme")
+	f.Run("coder", "r1", 300)
+	f.Run("coder", "r2", 5)
+	path := ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), f, 100)
+	all := ledgertest.Leaves(t, path)
+	if len(all) != len(f.Messages) {
+		t.Fatalf("got %d leaves, want %d", len(all), len(f.Messages))
 	}
 	for i, e := range all {
-		if e.Leaf != int64(i) || !bytes.Equal(e.Bytes, f.messages[i].Data) || e.StreamSequence != f.messages[i].Sequence {
+		if e.Leaf != int64(i) || !bytes.Equal(e.Bytes, f.Messages[i].Data) || e.StreamSequence != f.Messages[i].Sequence {
 			t.Fatalf("leaf %d: got %+v", i, e)
 		}
 	}
-	r, err := OpenReader(path)
+	r, err := ledger.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,14 +39,14 @@ func TestLedger_HoldsEveryRecordInOrder(t *testing.T) {
 }
 
 func TestLedger_SameRootWhateverTheBatches(t *testing.T) {
-	f := newFeed("acme")
+	f := ledgertest.NewFeed("acme")
 	for i := range 4 {
-		f.run([]string{"a", "b"}[i%2], string(rune('r'+i)), 40)
+		f.Run([]string{"a", "b"}[i%2], string(rune('r'+i)), 40)
 	}
-	key := testKey(t)
-	want := root(t, write(t, t.TempDir(), key, f, 1000))
+	key := ledgertest.NewKey(t)
+	want := ledgertest.Newest(t, ledgertest.Write(t, t.TempDir(), key, f, 1000))
 	for _, batch := range []int{1, 3, 50, 256} {
-		got := root(t, write(t, t.TempDir(), key, f, batch))
+		got := ledgertest.Newest(t, ledgertest.Write(t, t.TempDir(), key, f, batch))
 		if got.Root != want.Root || got.Size != want.Size || got.Digest != want.Digest || got.Position != want.Position {
 			t.Errorf("batches of %d: got %+v, want %+v", batch, got, want)
 		}

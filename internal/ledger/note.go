@@ -8,9 +8,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// isOnlySigned reports whether a note that was opened has one signature, of a key
+// IsOnlySigned reports whether a note that was opened has one signature, of a key
 // that is known, and is in exactly the form in which notes are written.
-func isOnlySigned(signed []byte, n *note.Note) bool {
+func IsOnlySigned(signed []byte, n *note.Note) bool {
 	return len(n.Sigs) == 1 && isAsWritten(signed, n)
 }
 

@@ -112,7 +112,7 @@ func OpenOrder(signed []byte, known note.Verifiers) (Order, error) {
 	if err != nil {
 		return Order{}, fmt.Errorf("open order: %w", err)
 	}
-	if !isOnlySigned(signed, n) {
+	if !IsOnlySigned(signed, n) {
 		return Order{}, fmt.Errorf("%w: it has something besides one signature", errOrder)
 	}
 	o, err := ParseOrder(n.Text)
@@ -163,7 +163,7 @@ func (o Order) text() string {
 		{"tenant ", o.Tenant},
 		{"action ", string(o.Action)},
 		{"id ", o.ID},
-		{"time ", formatTime(o.Time)},
+		{"time ", FormatTime(o.Time)},
 		{"by ", o.By},
 		{"reason ", o.Reason},
 		{"ticket ", o.Ticket},
@@ -171,8 +171,8 @@ func (o Order) text() string {
 		{"event ", s.Event},
 		{"user ", s.User},
 		{"kind ", s.Kind},
-		{"from ", formatTime(s.From)},
-		{"to ", formatTime(s.To)},
+		{"from ", FormatTime(s.From)},
+		{"to ", FormatTime(s.To)},
 		{"hold ", o.Hold},
 		{"old ", o.Old},
 		{"key ", o.Key},

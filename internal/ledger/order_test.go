@@ -89,7 +89,8 @@ func TestOrder_Refused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := sampleOrder()
 			change(&o)
-			if _, err := testKey(t).Sign(o); err == nil {
+			signer, _ := signing(t)
+			if _, err := o.Sign(signer); err == nil {
 				t.Error("it was signed")
 			}
 		})
@@ -139,7 +140,7 @@ func TestLeafRanges(t *testing.T) {
 			}
 		}
 		for _, s := range o {
-			if all := !slices.Contains(in[s.First:s.Last+1], false); r.hasAll(s) != all {
+			if all := !slices.Contains(in[s.First:s.Last+1], false); r.HasAll(s) != all {
 				t.Fatalf("%v has all of %v: %v", r, s, !all)
 			}
 		}

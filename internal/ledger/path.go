@@ -16,7 +16,7 @@ import (
 const FileName = "ledger.db"
 
 // ErrDamaged is wrapped by every refusal to read, or to write to, a ledger that
-// is not what its newest checkpoint says. No retry mends it; [Verify] tells what
+// is not what its newest checkpoint says. No retry mends it; [verifier.Verify] tells what
 // is wrong with it.
 var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
@@ -61,16 +61,16 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// refusal adds [ErrDamaged] to the errors that tell of it in other words. All
+// Refusal adds [ErrDamaged] to the errors that tell of it in other words. All
 // others, such as a full disk, may pass.
-func refusal(err error) error {
+func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err
 	}
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultFormat:
 	default:
-		if !errors.Is(err, errSchema) && !errors.Is(err, errCheckpoint) && !errors.Is(err, errNoPayload) {
+		if !errors.Is(err, ErrSchema) && !errors.Is(err, errCheckpoint) && !errors.Is(err, ErrNoPayload) {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -41,11 +42,11 @@ func (r *Reader) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 // its tree, which are there until read returns. Neither is checked.
 func (r *Reader) Tree(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return r.view(ctx, func(conn *sqlite.Conn) error {
-		signed, err := newestNote(conn)
+		signed, err := NewestNote(conn)
 		if err != nil {
 			return err
 		}
-		return read(signed, storedTree{conn})
+		return read(signed, StoredTree{conn})
 	})
 }
 
@@ -63,7 +64,7 @@ func (r *Reader) Leaves(ctx context.Context, first int64, count int) (leaves [][
 }
 
 func prove(conn *sqlite.Conn, leaf int64) (Proof, error) {
-	signed, err := newestNote(conn)
+	signed, err := NewestNote(conn)
 	if err != nil {
 		return Proof{}, err
 	}
@@ -83,7 +84,7 @@ func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p P
 	if leaf < 0 || leaf >= c.Size {
 		return Proof{}, fmt.Errorf("%w: the newest checkpoint signs %d leaves", ErrDamaged, c.Size)
 	}
-	if p.Path, err = tlog.ProveRecord(c.Size, leaf, storedTree{conn}); err != nil {
+	if p.Path, err = tlog.ProveRecord(c.Size, leaf, StoredTree{conn}); err != nil {
 		return Proof{}, err
 	}
 	// Nobody is handed a proof that fails.
@@ -93,10 +94,10 @@ func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p P
 	return p, nil
 }
 
-// newestNote returns the newest checkpoint as it was signed.
-func newestNote(conn *sqlite.Conn) (signed []byte, err error) {
+// NewestNote returns the newest checkpoint as it was signed.
+func NewestNote(conn *sqlite.Conn) (signed []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = columnBytes(stmt, 0); return nil }})
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = database.Bytes(stmt, 0); return nil }})
 	return signed, err
 }
 
@@ -123,36 +124,36 @@ func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int6
 					return fmt.Errorf("%w: leaf %d has no hash", ErrDamaged, stmt.ColumnInt64(0))
 				}
 				stmt.ColumnBytes(9, hash[:])
-				f := leafFields[string]{
-					class: stmt.ColumnText(1), id: stmt.ColumnText(2), producer: stmt.ColumnText(3),
-					sequence: uint64(stmt.ColumnInt64(4)), run: stmt.ColumnText(5), kind: stmt.ColumnText(6),
-					time: stmt.ColumnText(7), finding: stmt.ColumnText(8),
+				f := LeafFields[string]{
+					Class: stmt.ColumnText(1), ID: stmt.ColumnText(2), Producer: stmt.ColumnText(3),
+					Sequence: uint64(stmt.ColumnInt64(4)), Run: stmt.ColumnText(5), Kind: stmt.ColumnText(6),
+					Time: stmt.ColumnText(7), Finding: stmt.ColumnText(8),
 				}
-				return each(stmt.ColumnInt64(0), appendLeaf(nil, f, hash[:]))
+				return each(stmt.ColumnInt64(0), AppendLeaf(nil, f, hash[:]))
 			},
 		})
 }
 
-// hashesPerRow is how many of the tree's hashes one row holds.
-const hashesPerRow = 256
+// HashesPerRow is how many of the tree's hashes one row holds.
+const HashesPerRow = 256
 
-// storedTree reads the tree's hashes where they are stored.
-type storedTree struct{ conn *sqlite.Conn }
+// StoredTree reads the tree's hashes where they are stored.
+type StoredTree struct{ Conn *sqlite.Conn }
 
 // ReadHashes implements [tlog.HashReader].
-func (t storedTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+func (t StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	var row []byte
 	have := int64(-1) // the row's number
 	for i, index := range indexes {
-		if chunk := index / hashesPerRow; chunk != have {
+		if chunk := index / HashesPerRow; chunk != have {
 			var err error
-			if row, err = hashRow(t.conn, chunk); err != nil {
+			if row, err = HashRow(t.Conn, chunk); err != nil {
 				return nil, err
 			}
 			have = chunk
 		}
-		at := int(index % hashesPerRow * tlog.HashSize)
+		at := int(index % HashesPerRow * tlog.HashSize)
 		if len(row) < at+tlog.HashSize {
 			return nil, fmt.Errorf("%w: hashes are missing", ErrDamaged)
 		}
@@ -161,17 +162,18 @@ func (t storedTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-func hashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
+// HashRow returns a row of the tree's hashes, nil if there is none.
+func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
 		Args:       []any{chunk},
-		ResultFunc: func(stmt *sqlite.Stmt) error { row = columnBytes(stmt, 0); return nil },
+		ResultFunc: func(stmt *sqlite.Stmt) error { row = database.Bytes(stmt, 0); return nil },
 	})
 	return row, err
 }
 
-// isTreeOf reports whether an order means the tree whose hashes are stored.
-func isTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
-	root, err := tlog.TreeHash(o.Size, storedTree{conn})
+// IsTreeOf reports whether an order means the tree whose hashes are stored.
+func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
+	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
 	if errors.Is(err, ErrDamaged) { // it ends before
 		return false, nil
 	}

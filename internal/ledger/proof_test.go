@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"context"
@@ -7,11 +7,14 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
 )
 
-func openTest(tb testing.TB, path string) *Reader {
+func openTest(tb testing.TB, path string) *ledger.Reader {
 	tb.Helper()
-	r, err := OpenReader(path)
+	r, err := ledger.OpenReader(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -25,16 +28,16 @@ func openTest(tb testing.TB, path string) *Reader {
 
 // Every record is proved, and what checks it is x/mod's code alone.
 func TestReader_Prove(t *testing.T) {
-	key := testKey(t)
-	path := write(t, t.TempDir(), key, bigFeed(), 50)
+	key := ledgertest.NewKey(t)
+	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
 	r := openTest(t, path)
-	all := leaves(t, path)
+	all := ledgertest.Leaves(t, path)
 	for _, e := range all {
 		p, err := r.Prove(t.Context(), e.Leaf)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := note.Open(p.Checkpoint, note.VerifierList(verifierOf(key)))
+		n, err := note.Open(p.Checkpoint, note.VerifierList(ledgertest.VerifierOf(key)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,14 +48,14 @@ func TestReader_Prove(t *testing.T) {
 		if err := tlog.CheckRecord(p.Path, tree.N, tree.Hash, e.Leaf, tlog.RecordHash(p.Leaf)); err != nil {
 			t.Errorf("leaf %d: %v", e.Leaf, err)
 		}
-		leaf, err := ParseLeaf(p.Leaf)
+		leaf, err := ledger.ParseLeaf(p.Leaf)
 		if err != nil || leaf.Hash != e.Hash || leaf.ID != e.ID || leaf.Producer != e.Producer {
 			t.Errorf("leaf %d: got %+v, %v", e.Leaf, leaf, err)
 		}
 	}
 	for _, n := range []int64{-1, int64(len(all))} {
-		if _, err := r.Prove(t.Context(), n); !errors.Is(err, ErrNoLeaf) {
-			t.Errorf("leaf %d: got %v, want %v", n, err, ErrNoLeaf)
+		if _, err := r.Prove(t.Context(), n); !errors.Is(err, ledger.ErrNoLeaf) {
+			t.Errorf("leaf %d: got %v, want %v", n, err, ledger.ErrNoLeaf)
 		}
 	}
 }
@@ -69,7 +72,7 @@ func afterFirstLine(text string) string {
 }
 
 func TestReader_ProveRefusesDamage(t *testing.T) {
-	path := write(t, t.TempDir(), testKey(t), bigFeed(), 50)
+	path := ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), ledgertest.BigFeed(), 50)
 	for _, s := range []string{
 		"UPDATE leaves SET sequence = sequence + 1000 WHERE leaf = 7",
 		"UPDATE leaves SET hash = x'00' WHERE leaf = 7",
@@ -79,19 +82,19 @@ func TestReader_ProveRefusesDamage(t *testing.T) {
 		"UPDATE producers SET name = name || 'x'",
 		"UPDATE checkpoints SET note = 'no note'",
 	} {
-		to, ok := attack(t, path, s)
+		to, ok := ledgertest.Attack(t, path, s)
 		if !ok {
 			t.Fatalf("%s: the attack did not work", s)
 		}
-		r, err := OpenReader(to)
+		r, err := ledger.OpenReader(to)
 		if err != nil {
-			if !errors.Is(err, ErrDamaged) {
+			if !errors.Is(err, ledger.ErrDamaged) {
 				t.Errorf("%s: got %v", s, err)
 			}
 			continue
 		}
-		if _, err := r.Prove(context.Background(), 7); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: got %v, want %v", s, err, ErrDamaged)
+		if _, err := r.Prove(context.Background(), 7); !errors.Is(err, ledger.ErrDamaged) {
+			t.Errorf("%s: got %v, want %v", s, err, ledger.ErrDamaged)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)

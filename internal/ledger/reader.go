@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -43,10 +44,10 @@ type Entry struct {
 func (e Entry) Manifest() bool { return e.Class == ClassManifest }
 
 // Reader reads a ledger. It never writes, works beside a running writer, and may
-// be used concurrently. It believes what the file says: [Verify] does not.
+// be used concurrently. It believes what the file says: [verifier.Verify] does not.
 type Reader struct {
 	mu   sync.Mutex // guards file; held for one page at a time
-	file *file
+	file *File
 
 	path   string
 	tenant string
@@ -57,7 +58,7 @@ type Reader struct {
 func OpenReader(path string) (*Reader, error) {
 	r := &Reader{path: path}
 	if err := r.open(); err != nil {
-		return nil, fmt.Errorf("read ledger %s: %w", path, refusal(err))
+		return nil, fmt.Errorf("read ledger %s: %w", path, Refusal(err))
 	}
 	return r, nil
 }
@@ -81,19 +82,19 @@ func OpenTenant(dir, tenant string) (*Reader, error) {
 }
 
 func (r *Reader) open() (err error) {
-	if r.file, err = openFile(r.path); err != nil {
+	if r.file, err = OpenFile(r.path); err != nil {
 		return err
 	}
-	fresh, err := checkFormat(r.file.conn)
+	fresh, err := CheckFormat(r.file.Conn)
 	if fresh {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return errors.Join(err, r.file.close())
+		return errors.Join(err, r.file.Close())
 	}
-	c, err := newest(r.file.conn)
+	c, err := newest(r.file.Conn)
 	if err != nil {
-		return errors.Join(err, r.file.close())
+		return errors.Join(err, r.file.Close())
 	}
 	r.tenant = c.Tenant
 	return nil
@@ -108,16 +109,16 @@ func (r *Reader) reopen() error {
 	}
 	if again.tenant != r.tenant {
 		err := fmt.Errorf("read ledger %s: %w: it has become that of tenant %q", r.path, ErrDamaged, again.tenant)
-		return errors.Join(err, again.file.close())
+		return errors.Join(err, again.file.Close())
 	}
 	old := r.file
 	r.file = again.file
-	return old.close()
+	return old.Close()
 }
 
 // newest returns the newest checkpoint, its signature unchecked.
 func newest(conn *sqlite.Conn) (Checkpoint, error) {
-	signed, err := newestNote(conn)
+	signed, err := NewestNote(conn)
 	if err != nil {
 		return Checkpoint{}, err
 	}
@@ -128,7 +129,7 @@ func newest(conn *sqlite.Conn) (Checkpoint, error) {
 func (r *Reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.file.close()
+	return r.file.Close()
 }
 
 // Tenant returns whose ledger it is.
@@ -141,13 +142,13 @@ func (r *Reader) view(ctx context.Context, read func(*sqlite.Conn) error) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if r.file.changed() {
+	if r.file.Changed() {
 		if err := r.reopen(); err != nil {
 			return err
 		}
 	}
-	if err := within(ctx, r.file.conn, beginRead, func() error { return read(r.file.conn) }); err != nil {
-		return fmt.Errorf("read ledger %s: %w", r.path, refusal(err))
+	if err := database.Within(ctx, r.file.Conn, database.BeginRead, func() error { return read(r.file.Conn) }); err != nil {
+		return fmt.Errorf("read ledger %s: %w", r.path, Refusal(err))
 	}
 	return nil
 }
@@ -264,11 +265,11 @@ func scanEntry(stmt *sqlite.Stmt) (Entry, error) {
 			return e, errors.New("its time is none")
 		}
 	}
-	if e.Removal, err = scanRemoval(stmt, 13); err != nil || e.Removal.Done() {
+	if e.Removal, err = ScanRemoval(stmt, 13); err != nil || e.Removal.Done() {
 		return e, err
 	}
 	if stmt.ColumnIsNull(15) {
-		return e, errNoPayload
+		return e, ErrNoPayload
 	}
 	e.Bytes, err = joinPayload(stmt, 15)
 	return e, err

@@ -1,4 +1,4 @@
-package ledger
+package ledger_test
 
 import (
 	"bytes"
@@ -9,12 +9,16 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-func openReader(tb testing.TB, path string) *Reader {
+func openReader(tb testing.TB, path string) *ledger.Reader {
 	tb.Helper()
-	r, err := OpenReader(path)
+	r, err := ledger.OpenReader(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -27,10 +31,10 @@ func openReader(tb testing.TB, path string) *Reader {
 }
 
 func TestReader_LeavesNothingBehind(t *testing.T) {
-	f, key := bigFeed(), testKey(t)
-	path := write(t, t.TempDir(), key, f, 1000)
-	verify(t, path, key, VerifyOptions{})
-	leaves(t, path)
+	f, key := ledgertest.BigFeed(), ledgertest.NewKey(t)
+	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+	ledgertest.Verify(t, path, key, verifier.Options{})
+	ledgertest.Leaves(t, path)
 	files, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(files) != 1 {
 		t.Errorf("got %v, %v, want the ledger alone", files, err)
@@ -38,8 +42,8 @@ func TestReader_LeavesNothingBehind(t *testing.T) {
 }
 
 func TestReader_Run(t *testing.T) {
-	f, key := gauntletFeed(), testKey(t)
-	r := openReader(t, write(t, t.TempDir(), key, f, 1000))
+	f, key := ledgertest.GauntletFeed(), ledgertest.NewKey(t)
+	r := openReader(t, ledgertest.Write(t, t.TempDir(), key, f, 1000))
 	var got, want [][]byte
 	for e, err := range r.Run(t.Context(), "r2") {
 		if err != nil {
@@ -47,7 +51,7 @@ func TestReader_Run(t *testing.T) {
 		}
 		got = append(got, e.Bytes)
 	}
-	for _, m := range f.messages {
+	for _, m := range f.Messages {
 		if m.Address.Run == "r2" {
 			want = append(want, m.Data)
 		}
@@ -65,36 +69,36 @@ func TestReader_Run(t *testing.T) {
 }
 
 func TestReader_Blob(t *testing.T) {
-	f, key := newFeed("acme"), testKey(t)
+	f, key := ledgertest.NewFeed("acme"), ledgertest.NewKey(t)
 	content := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
 	sum := events.HashOf(content).String()
 	send := func(producer, run string) {
 		parts := slices.Collect(slices.Chunk(content, events.BlobChunkBytes))
 		for i, part := range parts {
-			f.event(producer, run, events.BlobChunk, events.BlobChunkData{
+			f.Event(producer, run, events.BlobChunk, events.BlobChunkData{
 				SHA256: sum, Bytes: int64(len(content)), Index: i, Chunks: len(parts), Content: part,
 			})
 		}
-		f.manifest(producer)
+		f.Manifest(producer)
 	}
 	send("a", "r1")
 	send("b", "r2") // the same content, for another run
-	path := write(t, t.TempDir(), key, f, 1000)
-	wantVerdicts(t, verify(t, path, key, VerifyOptions{}), Verified, Complete)
+	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
+	ledgertest.WantVerdicts(t, ledgertest.Verify(t, path, key, verifier.Options{}), verifier.Verified, verifier.Complete)
 	r := openReader(t, path)
 	got, err := r.Blob(t.Context(), sum)
 	if err != nil || !bytes.Equal(got, content) {
 		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(content))
 	}
-	if _, err := r.Blob(t.Context(), events.HashOf([]byte("x")).String()); !errors.Is(err, ErrNoBlob) {
+	if _, err := r.Blob(t.Context(), events.HashOf([]byte("x")).String()); !errors.Is(err, ledger.ErrNoBlob) {
 		t.Errorf("a blob that is not there: got %v", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > int64(len(content))*5/4 {
 		t.Errorf("the file has %d bytes for %d, sent twice", info.Size(), len(content))
 	}
-	for i, e := range leaves(t, path) {
-		if !bytes.Equal(e.Bytes, f.messages[i].Data) {
+	for i, e := range ledgertest.Leaves(t, path) {
+		if !bytes.Equal(e.Bytes, f.Messages[i].Data) {
 			t.Errorf("leaf %d is not as it was sent", i)
 		}
 	}
@@ -102,8 +106,8 @@ func TestReader_Blob(t *testing.T) {
 
 // TestReader_BesideAWriter reads and verifies while a writer appends.
 func TestReader_BesideAWriter(t *testing.T) {
-	f, key, dir := benchFeed(6000), testKey(t), t.TempDir()
-	l, err := Open(t.Context(), dir, "acme", Options{Key: key, Now: f.at})
+	f, key, dir := ledgertest.BenchFeed(6000), ledgertest.NewKey(t), t.TempDir()
+	l, err := writer.Open(t.Context(), dir, "acme", writer.Options{Key: key, Now: f.At})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,17 +115,17 @@ func TestReader_BesideAWriter(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(done)
-		for batch := range slices.Chunk(f.messages, 20) {
-			if _, err := l.Append(t.Context(), stream, batch); err != nil {
+		for batch := range slices.Chunk(f.Messages, 20) {
+			if _, err := l.Append(t.Context(), ledgertest.Stream, batch); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 	r := openReader(t, l.Path())
 	for n := 0; ; n++ {
-		report := verify(t, l.Path(), key, VerifyOptions{})
+		report := ledgertest.Verify(t, l.Path(), key, verifier.Options{})
 		// A batch of the producer may be there in part: that is no fault.
-		if report.Integrity != Verified || len(report.Gaps) > 0 {
+		if report.Integrity != verifier.Verified || len(report.Gaps) > 0 {
 			t.Errorf("verdict beside a writer: %s, %q, %+v", report.Integrity, report.Problems, report.Gaps)
 		}
 		last := int64(-1)
@@ -138,7 +142,7 @@ func TestReader_BesideAWriter(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
-			wantVerdicts(t, verify(t, l.Path(), key, VerifyOptions{}), Verified, Complete)
+			ledgertest.WantVerdicts(t, ledgertest.Verify(t, l.Path(), key, verifier.Options{}), verifier.Verified, verifier.Complete)
 			return
 		default:
 		}
@@ -147,12 +151,12 @@ func TestReader_BesideAWriter(t *testing.T) {
 
 // A ledger may be moved away, or another one put in its place, while it is read.
 func TestReader_FileGoesAway(t *testing.T) {
-	key := testKey(t)
-	path := write(t, t.TempDir(), key, bigFeed(), 50)
-	other := newFeed("other")
-	other.run("p", "r1", 3)
-	foreign := write(t, t.TempDir(), key, other, 50)
-	r, err := OpenReader(path)
+	key := ledgertest.NewKey(t)
+	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
+	other := ledgertest.NewFeed("other")
+	other.Run("p", "r1", 3)
+	foreign := ledgertest.Write(t, t.TempDir(), key, other, 50)
+	r, err := ledger.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,16 +43,16 @@ func (e Entry) Event() (events.Event, error) {
 	}, nil
 }
 
-// wordOf returns what an order of that action makes of a record.
-func wordOf(action events.AuditAction) Word {
+// WordOf returns what an order of that action makes of a record.
+func WordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {
 		return Pruned
 	}
 	return Erased
 }
 
-// scanRemoval reads the columns word and ordered of the table erased.
-func scanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
+// ScanRemoval reads the columns word and ordered of the table erased.
+func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	if stmt.ColumnIsNull(column) {
 		return Removal{}, nil
 	}
@@ -100,7 +100,7 @@ func (r *Reader) removedPage(ctx context.Context, after Removed) (page []Removed
 			WHERE (ordered, leaf) > (?, ?) ORDER BY ordered, leaf LIMIT ?`, &sqlitex.ExecOptions{
 			Args: []any{after.Order, after.Leaf, removedPerPage},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				removal, err := scanRemoval(stmt, 1)
+				removal, err := ScanRemoval(stmt, 1)
 				page = append(page, Removed{Leaf: stmt.ColumnInt64(0), Removal: removal})
 				return err
 			},

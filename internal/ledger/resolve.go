@@ -7,6 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -27,7 +28,7 @@ func (r *Reader) Resolve(ctx context.Context, o Order) (Order, error) {
 		case o.Action == events.AuditHold && s.User == "" && s.Event == "":
 			return nil // the leaves say themselves whether they are held
 		}
-		o.Leaves, err = resolve(conn, o.Selection, c.Size)
+		o.Leaves, err = Resolve(conn, o.Selection, c.Size)
 		if o.Action == events.AuditHold {
 			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // a hold of more does no harm
 		}
@@ -57,7 +58,7 @@ func (o Order) Split(newID func() string) []Order {
 // Holds returns the holds that are in force, in the order in which they came.
 func (r *Reader) Holds(ctx context.Context) (holds []Order, err error) {
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		holds, err = loadHolds(conn)
+		holds, err = LoadHolds(conn)
 		return err
 	})
 	return holds, err
@@ -69,7 +70,7 @@ func (r *Reader) Holds(ctx context.Context) (holds []Order, err error) {
 // records too.
 func (r *Reader) Stopping(ctx context.Context, o Order) (stopping []Order, err error) {
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		holds, err := loadHolds(conn)
+		holds, err := LoadHolds(conn)
 		if err != nil {
 			return err
 		}
@@ -88,16 +89,16 @@ func (r *Reader) Stopping(ctx context.Context, o Order) (stopping []Order, err e
 }
 
 func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
-	here, err := isTreeOf(conn, h)
+	here, err := IsTreeOf(conn, h)
 	if err != nil {
 		return false, err
 	}
 	for _, span := range o.Leaves {
-		err := eachOrdered(conn, span, func(t ordered) error {
-			if covered || !t.removable() || t.removal.Done() {
+		err := EachTarget(conn, span, func(t Target) error {
+			if covered || !t.Removable() || t.Removal.Done() {
 				return nil
 			}
-			if covered = h.covers(o, t, here); covered || h.Selection.User == "" {
+			if covered = h.Covers(o, t, here); covered || h.Selection.User == "" {
 				return nil
 			}
 			covered, err = selects(conn, h.Selection, t)
@@ -123,10 +124,10 @@ func (r *Reader) Came(ctx context.Context, id string) (came Obeyed, ok bool, err
 		if err != nil || !ok {
 			return err
 		}
-		if came.Removed, err = queryInt(conn, "SELECT count(*) FROM erased WHERE ordered = ?", came.Leaf); err != nil {
+		if came.Removed, err = database.Int(conn, "SELECT count(*) FROM erased WHERE ordered = ?", came.Leaf); err != nil {
 			return err
 		}
-		came.Order, err = readOrder(conn, came.Leaf)
+		came.Order, err = ReadOrder(conn, came.Leaf)
 		return err
 	})
 	return came, ok, err

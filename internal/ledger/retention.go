@@ -45,7 +45,7 @@ func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orde
 		if c, err = newest(conn); err != nil {
 			return err
 		}
-		holds, err := loadHolds(conn)
+		holds, err := LoadHolds(conn)
 		if err != nil {
 			return err
 		}
@@ -53,9 +53,9 @@ func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orde
 		if err != nil {
 			return err
 		}
-		return queryOrdered(conn, " WHERE l.stored < ?1 AND x.leaf IS NULL ORDER BY l.leaf", func(t ordered) error {
+		return queryOrdered(conn, " WHERE l.stored < ?1 AND x.leaf IS NULL ORDER BY l.leaf", func(t Target) error {
 			rule := ruleOf(rules, t, now)
-			if rule < 0 || t.leaf >= c.Size {
+			if rule < 0 || t.Leaf >= c.Size {
 				return nil
 			}
 			held, err := isHeld(conn, holds, trees, t)
@@ -90,15 +90,15 @@ type expiredClass struct {
 // expired are the leaves of each class.
 type expired map[expiredClass]*LeafRanges
 
-func (e expired) add(rule int, t ordered) {
+func (e expired) add(rule int, t Target) {
 	class := expiredClass{rule: rule}
 	if rule > 0 {
-		class.kind = t.kind
+		class.kind = t.Kind
 	}
 	if e[class] == nil {
 		e[class] = new(LeafRanges)
 	}
-	e[class].Add(t.leaf)
+	e[class].Add(t.Leaf)
 }
 
 func (c expiredClass) compare(o expiredClass) int {
@@ -120,7 +120,7 @@ var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	trees = make([]bool, len(holds))
 	for i, h := range holds {
-		if trees[i], err = isTreeOf(conn, h); err != nil {
+		if trees[i], err = IsTreeOf(conn, h); err != nil {
 			break
 		}
 	}
@@ -128,24 +128,24 @@ func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 }
 
 // ruleOf returns the number of the rule by which a record is to go, -1 when it stays.
-func ruleOf(rules []Keep, t ordered, now time.Time) int {
-	if !t.removable() {
+func ruleOf(rules []Keep, t Target, now time.Time) int {
+	if !t.Removable() {
 		return -1
 	}
 	i := slices.IndexFunc(rules, func(k Keep) bool {
-		ok, err := path.Match(k.Kind, t.kind)
+		ok, err := path.Match(k.Kind, t.Kind)
 		return ok && err == nil
 	})
-	if i < 0 || rules[i].Age <= 0 || t.stored == 0 || t.stored >= now.Add(-rules[i].Age).UnixNano() {
+	if i < 0 || rules[i].Age <= 0 || t.Stored == 0 || t.Stored >= now.Add(-rules[i].Age).UnixNano() {
 		return -1
 	}
 	return i
 }
 
 // isHeld reports whether a hold covers a record whose bytes are there.
-func isHeld(conn *sqlite.Conn, holds []Order, trees []bool, t ordered) (bool, error) {
+func isHeld(conn *sqlite.Conn, holds []Order, trees []bool, t Target) (bool, error) {
 	for i, h := range holds {
-		if h.covers(Order{}, t, trees[i]) {
+		if h.Covers(Order{}, t, trees[i]) {
 			return true, nil
 		}
 		if h.Selection.User != "" {

@@ -7,6 +7,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/database"
 )
 
 const (
@@ -79,11 +81,11 @@ CREATE INDEX erased_ordered ON erased (ordered, leaf);
 CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 `
 
-// errSchema is returned for a file that is no ledger of this version.
-var errSchema = errors.New("not a ledger of this version")
+// ErrSchema is returned for a file that is no ledger of this version.
+var ErrSchema = errors.New("not a ledger of this version")
 
-// makeTables makes the tables of a ledger in a file that holds nothing yet.
-func makeTables(conn *sqlite.Conn) error {
+// MakeTables makes the tables of a ledger in a file that holds nothing yet.
+func MakeTables(conn *sqlite.Conn) error {
 	script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
 		return fmt.Errorf("make tables: %w", err)
@@ -91,9 +93,9 @@ func makeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// checkFormat tells whether the file behind conn is a ledger that this version
+// CheckFormat tells whether the file behind conn is a ledger that this version
 // can read. It reports fresh for a file that holds nothing yet.
-func checkFormat(conn *sqlite.Conn) (fresh bool, err error) {
+func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
 		return false, err
@@ -103,23 +105,23 @@ func checkFormat(conn *sqlite.Conn) (fresh bool, err error) {
 		return false, err
 	}
 	if id == 0 && version == 0 {
-		tables, err := queryInt(conn, "SELECT count(*) FROM sqlite_schema")
+		tables, err := database.Int(conn, "SELECT count(*) FROM sqlite_schema")
 		return tables == 0, err
 	}
 	if id != applicationID || version != schemaVersion {
-		return false, fmt.Errorf("%w: application %#x, version %d", errSchema, id, version)
+		return false, fmt.Errorf("%w: application %#x, version %d", ErrSchema, id, version)
 	}
 	return false, nil
 }
 
-// checkSchema compares every table and index with what this version makes: a
+// CheckSchema compares every table and index with what this version makes: a
 // trigger, a view or an index in another order would show readers something
 // else, or do something else to what is written.
-func checkSchema(conn *sqlite.Conn) error {
-	if fresh, err := checkFormat(conn); err != nil {
+func CheckSchema(conn *sqlite.Conn) error {
+	if fresh, err := CheckFormat(conn); err != nil {
 		return err
 	} else if fresh {
-		return fmt.Errorf("%w: it is empty; was it copied without its log, %s-wal?", errSchema, FileName)
+		return fmt.Errorf("%w: it is empty; was it copied without its log, %s-wal?", ErrSchema, FileName)
 	}
 	want, err := ownSchema()
 	if err != nil {
@@ -131,12 +133,12 @@ func checkSchema(conn *sqlite.Conn) error {
 	}
 	for name, sql := range want {
 		if have[name] != sql {
-			return fmt.Errorf("%w: %s is missing or another one", errSchema, name)
+			return fmt.Errorf("%w: %s is missing or another one", ErrSchema, name)
 		}
 	}
 	for name := range have {
 		if _, ok := want[name]; !ok {
-			return fmt.Errorf("%w: %s is too many", errSchema, name)
+			return fmt.Errorf("%w: %s is too many", ErrSchema, name)
 		}
 	}
 	return nil
@@ -166,5 +168,5 @@ func schemaOf(conn *sqlite.Conn) (map[string]string, error) {
 }
 
 func pragma(conn *sqlite.Conn, name string) (int64, error) {
-	return queryInt(conn, "PRAGMA "+name)
+	return database.Int(conn, "PRAGMA "+name)
 }

@@ -9,6 +9,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/database"
 )
 
 // Selection says which records are meant. The zero value means all of them.
@@ -58,10 +60,10 @@ func (s Selection) where() (where string, args []any) {
 	}
 	// All times of leaves have the same length and zone: their order is that of text.
 	if !s.From.IsZero() {
-		add(" AND l.time >= ", formatTime(s.From))
+		add(" AND l.time >= ", FormatTime(s.From))
 	}
 	if !s.To.IsZero() {
-		add(" AND l.time <> '' AND l.time < ", formatTime(s.To))
+		add(" AND l.time <> '' AND l.time < ", FormatTime(s.To))
 	}
 	if s.orders && where != "" {
 		where = " AND (1" + where + " OR l.leaf IN (SELECT x.ordered FROM erased x JOIN leaves y ON y.leaf = x.leaf WHERE 1" +
@@ -90,11 +92,11 @@ const maxListed = 1000
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
 	err := r.view(ctx, func(conn *sqlite.Conn) error {
-		removed, err := queryInt(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
+		removed, err := database.Int(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
 		if s.orders = removed > 0; err != nil {
 			return err
 		}
-		changed, err := queryInt(conn, "SELECT EXISTS (SELECT 1 FROM orders WHERE action = 'key' AND effect = 'done')")
+		changed, err := database.Int(conn, "SELECT EXISTS (SELECT 1 FROM orders WHERE action = 'key' AND effect = 'done')")
 		if s.keys = changed > 0; err != nil || s.Run == "" {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 // signature is unchecked.
 func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		if signed, err = newestNote(conn); err != nil {
+		if signed, err = NewestNote(conn); err != nil {
 			return err
 		}
 		c, err = ReadCheckpoint(signed)
@@ -44,7 +44,7 @@ func (r *Reader) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, e
 // Hashes returns stored hashes of the tree, by their numbers as tlog counts them.
 func (r *Reader) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		hashes, err = storedTree{conn}.ReadHashes(indexes)
+		hashes, err = StoredTree{conn}.ReadHashes(indexes)
 		return err
 	})
 	return hashes, err

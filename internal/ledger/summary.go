@@ -96,12 +96,12 @@ func NewRunFold(tenant, run string) *RunFold {
 // Add adds the next event.
 func (f *RunFold) Add(e events.Event) error {
 	k := e.Kind()
-	if !isServiceRecord(k) {
+	if !IsServiceRecord(k) {
 		f.attributes(e)
 	}
 	f.sum.Events++
 	f.sum.Kinds[k]++
-	f.sum.Sealed = k == events.RunSealed || f.sum.Sealed && isServiceRecord(k)
+	f.sum.Sealed = k == events.RunSealed || f.sum.Sealed && IsServiceRecord(k)
 	add, ok := folds[k]
 	if !ok {
 		return nil
@@ -118,7 +118,7 @@ func (f *RunFold) AddRemoved(e Entry) {
 	f.sum.Removed++
 	f.sum.Events++
 	f.sum.Kinds[e.Kind]++
-	if !isServiceRecord(e.Kind) {
+	if !IsServiceRecord(e.Kind) {
 		f.attributes(events.Event{Time: e.Time})
 		f.sum.Sealed = false
 	}
@@ -251,9 +251,9 @@ func (f *RunFold) Summary() RunSummary {
 	return s
 }
 
-// isServiceRecord reports whether k is what Hooktrail's own services say about a
+// IsServiceRecord reports whether k is what Hooktrail's own services say about a
 // run, which does not make it go on.
-func isServiceRecord(k events.Kind) bool {
+func IsServiceRecord(k events.Kind) bool {
 	switch k { //nolint:exhaustive // the few records among many points
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,
 		events.AuditAccessed, events.ClockTicked:

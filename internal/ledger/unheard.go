@@ -10,7 +10,7 @@ import (
 )
 
 // Unheard returns the names of the producers of which nothing came between the last
-// [Break] and checkpoint c, sorted; none if there was no break. What they sent last
+// [verifier.Break] and checkpoint c, sorted; none if there was no break. What they sent last
 // may be lost without a trace.
 func (r *Reader) Unheard(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
@@ -48,7 +48,7 @@ func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err erro
 			if err != nil {
 				return err
 			}
-			if earlier.Arrivals == later.Arrivals && earlier.Arrivals > 0 && later.Position.behind(earlier.Position) {
+			if earlier.Arrivals == later.Arrivals && earlier.Arrivals > 0 && later.Position.Behind(earlier.Position) {
 				return errFound
 			}
 			later = earlier

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// publicFile is the file of the verifier key beside the signing key.
-const publicFile = "ledger.pub"
+// VerifierFile is the file of the verifier key beside the signing key.
+const VerifierFile = "ledger.pub"
 
 // ReadVerifier returns the verifier key in dir, and its text.
 func ReadVerifier(dir string) (note.Verifier, string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, publicFile))
+	text, err := os.ReadFile(filepath.Join(dir, VerifierFile))
 	if err != nil {
 		return nil, "", fmt.Errorf("verifier key: %w", err)
 	}
 	return ParseVerifier(string(text))
 }
 
-// ParseVerifier reads a verifier key as [Key.Public] returns it.
+// ParseVerifier reads a verifier key as [writer.Key.Public] returns it.
 func ParseVerifier(text string) (note.Verifier, string, error) {
 	text = strings.TrimSpace(text)
 	v, err := note.NewVerifier(text)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -35,7 +36,7 @@ type logs struct {
 // write makes the ledgers of tenants, with trees of full tiles and partial ones.
 func write(tb testing.TB, tenants ...string) logs {
 	tb.Helper()
-	key, err := ledger.OpenKey(filepath.Join(tb.TempDir(), "keys"))
+	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func write(tb testing.TB, tenants ...string) logs {
 	}
 	dir := tb.TempDir()
 	for _, tenant := range tenants {
-		l, err := ledger.Open(tb.Context(), dir, tenant, ledger.Options{Key: key, Now: func() time.Time { return began.Add(time.Hour) }})
+		l, err := writer.Open(tb.Context(), dir, tenant, writer.Options{Key: key, Now: func() time.Time { return began.Add(time.Hour) }})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -54,7 +55,7 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 }
 
 // newest returns the checkpoint to serve: the one that witnesses have cosigned last,
-// unless that is older than [ledger.WitnessLag], and never a smaller tree than
+// unless that is older than [verifier.WitnessLag], and never a smaller tree than
 // before, which monitors would take for a log that was cut off.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.SignedTree(ctx)
@@ -68,7 +69,7 @@ func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	size := c.Size
-	if cosigned != nil && (then.Size == c.Size || c.Time.Sub(then.Time) <= ledger.WitnessLag && then.Size >= h.served[c.Tenant]) {
+	if cosigned != nil && (then.Size == c.Size || c.Time.Sub(then.Time) <= verifier.WitnessLag && then.Size >= h.served[c.Tenant]) {
 		signed, size = cosigned, then.Size
 	}
 	h.served[c.Tenant] = size

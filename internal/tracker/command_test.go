@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -159,11 +160,11 @@ func TestDetails_IDsKeepToTheirLine(t *testing.T) {
 
 func TestCommand_WhySaysWhatIsNotConsidered(t *testing.T) {
 	dir := t.TempDir()
-	key, err := ledger.OpenKey(filepath.Join(dir, "keys"))
+	key, err := writer.OpenKey(filepath.Join(dir, "keys"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger"), "acme", ledger.Options{Key: key})
+	l, err := writer.Open(t.Context(), filepath.Join(dir, "ledger"), "acme", writer.Options{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -38,9 +39,9 @@ func quoted(tb testing.TB, run, user, text string) []events.Event {
 }
 
 // openKey opens the ledger's key of a data directory.
-func openKey(tb testing.TB, dataDir string) *ledger.Key {
+func openKey(tb testing.TB, dataDir string) *writer.Key {
 	tb.Helper()
-	k, err := ledger.OpenKey(filepath.Join(dataDir, "keys"))
+	k, err := writer.OpenKey(filepath.Join(dataDir, "keys"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func openKey(tb testing.TB, dataDir string) *ledger.Key {
 }
 
 // demand returns the event that brings an order signed by key.
-func demand(tb testing.TB, key *ledger.Key, o ledger.Order) events.Event {
+func demand(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	tb.Helper()
 	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", epoch
 	signed, err := key.Sign(o)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // maxRefused bounds how many orders of a tenant are kept that no key which counts
@@ -39,7 +40,7 @@ func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
 	}
-	return ledger.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
+	return writer.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
 }
 
 // keys are the keys whose orders count for a tenant, where in the order in which

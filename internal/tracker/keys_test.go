@@ -5,19 +5,20 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // change replaces the key of a data directory, and returns the new one and the
 // event that brings the order for it.
-func change(tb testing.TB, dataDir string) (*ledger.Key, events.Event) {
+func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 	tb.Helper()
 	dir := filepath.Join(dataDir, "keys")
-	r := ledger.Rotation{Dir: dir, Tenants: []string{"acme"}, Order: ledger.Order{Time: epoch, By: "jdoe", Reason: "every year"}}
-	if _, err := ledger.Rotate(r); err != nil {
+	r := writer.Rotation{Dir: dir, Tenants: []string{"acme"}, Order: ledger.Order{Time: epoch, By: "jdoe", Reason: "every year"}}
+	if _, err := writer.Rotate(r); err != nil {
 		tb.Fatal(err)
 	}
-	signed, err := ledger.ReadKeyOrders(dir, "acme")
+	signed, err := writer.ReadKeyOrders(dir, "acme")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,0 +1,3 @@
+// Package ledgertest makes histories and ledgers of them for tests, attacks those,
+// and has them verified.
+package ledgertest

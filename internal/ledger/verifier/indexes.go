@@ -1,0 +1,116 @@
+package verifier
+
+import (
+	"bytes"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// entry is what an index has of a row: its key, and the row's number.
+type entry struct {
+	text    []byte
+	numbers []int64
+}
+
+// read takes an entry from a query whose first column is text, if it has one.
+func (e *entry) read(stmt *sqlite.Stmt, hasText bool) {
+	column := 0
+	if hasText {
+		n := stmt.ColumnLen(0)
+		e.text = slices.Grow(e.text[:0], n)[:n]
+		stmt.ColumnBytes(0, e.text)
+		column = 1
+	}
+	e.numbers = e.numbers[:0]
+	for ; column < stmt.ColumnCount(); column++ {
+		e.numbers = append(e.numbers, stmt.ColumnInt64(column))
+	}
+}
+
+func (e *entry) before(o *entry) bool {
+	if order := bytes.Compare(e.text, o.text); order != 0 {
+		return order < 0
+	}
+	return slices.Compare(e.numbers, o.numbers) < 0
+}
+
+// indexes reads what only serves those who look something up.
+func (r *records) indexes() error {
+	for _, x := range [...]struct {
+		what, query string
+		hasText     bool
+		into        *multiset
+	}{
+		{"ids", "SELECT id, leaf FROM leaves INDEXED BY leaves_id WHERE class = 'event' ORDER BY id", true, &r.side.id},
+		{
+			"producers' numbers", "SELECT producer, sequence, leaf FROM leaves INDEXED BY leaves_producer ORDER BY producer, sequence",
+			false, &r.side.producer,
+		},
+		{"runs", "SELECT run, leaf FROM leaves INDEXED BY leaves_run ORDER BY run, leaf", false, &r.side.run},
+		{
+			"what was seen again", "SELECT producer, sequence, seen FROM seen INDEXED BY seen_producer ORDER BY producer, sequence",
+			false, &r.side.seen,
+		},
+		{"what was erased", "SELECT ordered, leaf FROM erased INDEXED BY erased_ordered ORDER BY ordered, leaf", false, &r.side.erased},
+		{"chunks", "SELECT whole, part, leaf FROM chunks ORDER BY whole, part, leaf", true, &r.side.chunkRows},
+	} {
+		if err := r.index(x.what, x.query, x.hasText, x.into); err != nil {
+			return err
+		}
+	}
+	return r.blobIndex()
+}
+
+// index reads one index from its first entry to its last. Where these are not in
+// the order of their keys whoever looks one up does not find it.
+func (r *records) index(what, query string, hasText bool, into *multiset) error {
+	var last, e entry
+	first, ascending := true, true
+	err := r.rows(query, func(stmt *sqlite.Stmt) {
+		e.read(stmt, hasText)
+		into.add(e.text, e.numbers...)
+		ascending = ascending && (first || last.before(&e))
+		first = false
+		last, e = e, last
+	})
+	if err == nil && !ascending {
+		r.side.problem("the index of %s is out of order", what)
+	}
+	return err
+}
+
+// rows calls row with each row of a query.
+func (r *records) rows(query string, row func(*sqlite.Stmt)) error {
+	stmt, err := r.conn.Prepare(query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stmt.Reset() }() // Step has reported what there is
+	for {
+		ok, err := stmt.Step()
+		if err != nil || !ok {
+			return err
+		}
+		row(stmt)
+	}
+}
+
+// blobIndex compares the blobs with the records that refer to them.
+func (r *records) blobIndex() error {
+	var table, byHash multiset
+	err := r.rows("SELECT hash, blob FROM blobs NOT INDEXED ORDER BY blob", func(stmt *sqlite.Stmt) {
+		table.add(r.column(stmt, 0), stmt.ColumnInt64(1))
+		if !r.blobs[stmt.ColumnInt64(1)] {
+			r.side.problem("blob %d belongs to no leaf", stmt.ColumnInt64(1))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = r.index("blobs", "SELECT hash, blob FROM blobs INDEXED BY sqlite_autoindex_blobs_1 ORDER BY hash", true, &byHash)
+	if err == nil && !table.equal(&byHash) {
+		r.side.problem("the index of blobs differs from the table")
+	}
+	return err
+}

@@ -1,0 +1,113 @@
+package writer
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"math/bits"
+	"sync"
+	"syscall"
+)
+
+// maxOpen is how many ledgers a [Set] keeps open where the process may have files
+// enough. To open a ledger for one batch, and close it behind that, costs the disk
+// four times as much as the batch.
+const maxOpen = 1024
+
+// openLimit returns how many ledgers a Set keeps open: what takes a quarter of the
+// files that the process may have open. Each has four descriptors.
+func openLimit() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return maxOpen / 8
+	}
+	return int(min(max(files.Cur/16, maxBeside), maxOpen))
+}
+
+// Set is the ledgers of all tenants below one folder, open for writing. The ones
+// that were used last stay open, and share one cache. It belongs to one
+// goroutine at a time.
+type Set struct {
+	dir   string
+	opts  Options
+	limit int
+
+	mu     sync.Mutex // guards what follows, which the goroutines of Each share
+	open   map[string]*list.Element
+	recent *list.List // of *Ledger, the one used last in front
+	lent   int        // to goroutines of Each, and to others
+	share  int64      // of the cache that each has
+}
+
+// OpenSet returns the ledgers below dir. It opens none of them yet.
+func OpenSet(dir string, opts Options) *Set {
+	if opts.CacheBytes <= 0 {
+		opts.CacheBytes = 64 << 20
+	}
+	return &Set{dir: dir, opts: opts, limit: openLimit(), open: make(map[string]*list.Element), recent: list.New()}
+}
+
+// Ledger returns the ledger of tenant, opened or made as [Open] does. It may
+// close another one, and belongs to the Set.
+func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.open[tenant]; ok {
+		s.recent.MoveToFront(e)
+		l, _ := e.Value.(*Ledger)
+		return l, nil
+	}
+	if s.recent.Len() >= s.limit {
+		if err := s.close(s.recent.Back()); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.divide(s.recent.Len() + 1); err != nil {
+		return nil, err
+	}
+	opts := s.opts
+	opts.CacheBytes = s.share
+	l, err := Open(ctx, s.dir, tenant, opts)
+	if err != nil {
+		return nil, err
+	}
+	s.open[tenant] = s.recent.PushFront(l)
+	return l, nil
+}
+
+// divide shares the cache among n ledgers: what each has changes when n passes a
+// power of two.
+func (s *Set) divide(n int) error {
+	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
+	if share == s.share {
+		return nil
+	}
+	s.share = share
+	var errs error
+	for e := s.recent.Front(); e != nil; e = e.Next() {
+		if l, ok := e.Value.(*Ledger); ok {
+			errs = errors.Join(errs, l.resize(share))
+		}
+	}
+	return errs
+}
+
+func (s *Set) close(e *list.Element) error {
+	l, ok := s.recent.Remove(e).(*Ledger)
+	if !ok {
+		return nil
+	}
+	delete(s.open, l.tenant)
+	return l.Close()
+}
+
+// Close closes all that is open.
+func (s *Set) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs error
+	for e := s.recent.Front(); e != nil; e = s.recent.Front() {
+		errs = errors.Join(errs, s.close(e))
+	}
+	return errs
+}

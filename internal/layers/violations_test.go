@@ -142,6 +142,11 @@ func TestCheck(t *testing.T) {
 			want: []string{"cmd/auditor/main.go: imports internal/ledger: a main imports cli and its own service"},
 		},
 		{
+			name: "VerifierUsesTheWriter",
+			tree: map[string]string{"internal/ledger/verifier/a.go": imports("verifier", ours+"internal/ledger/writer")},
+			want: []string{"internal/ledger/verifier/a.go: imports internal/ledger/writer: floor 3 is not below floor 3"},
+		},
+		{
 			name: "NoFloor",
 			tree: map[string]string{"internal/attic/a.go": "package attic\n"},
 			want: []string{"internal/attic: the package has no floor; place it in internal/layers"},

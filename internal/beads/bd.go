@@ -266,14 +266,8 @@ func (b *BD) prepare(ctx context.Context, sp *space) error {
 	if err := b.checkVersion(ctx, sp.dir); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(sp.dir, ".beads", "metadata.json")); err != nil {
-		a, err := b.callFor(ctx, initDeadline, sp.dir, "init", "--prefix=ht", "--quiet", "--non-interactive", "--skip-hooks", "--skip-agents")
-		if err != nil {
-			return err
-		}
-		if a.code != 0 {
-			return fmt.Errorf("bd init ended with %d in %s: %w: %w", a.code, sp.dir, errWorkspace, ErrTransient)
-		}
+	if err := b.makeSpace(ctx, sp); err != nil {
+		return err
 	}
 	leftovers, err := filepath.Glob(globEscape(sp.dir) + "/" + tempPattern) // of a process that was killed
 	for _, path := range leftovers {

@@ -63,7 +63,7 @@
 //     65,535. A description that is "-" is read from the input, labels are split
 //     at commas, a title is trimmed. Texts of comments go by file.
 //   - It waits for ever for the lock of its database, and can be killed before or
-//     after it stored something.
+//     after it stored something. A bd init that is killed leaves what nobody gets over.
 //   - It takes in a .beads/issues.jsonl beside an empty database, and may write one
 //     itself: a workspace belongs to one backend.
 //   - The database in it, Dolt, reports its use to its maker once a day, unless

@@ -159,6 +159,32 @@ func TestBD_StoppedAtRandomPoints(t *testing.T) {
 	m.check(t, l)
 }
 
+// TestBD_KilledWhileAWorkspaceIsMade holds that a half-made one, which bd can do
+// nothing with, is made again; but none that a person began.
+func TestBD_KilledWhileAWorkspaceIsMade(t *testing.T) {
+	for name, own := range map[string]bool{"Ours": false, "APersons": true} {
+		t.Run(name, func(t *testing.T) {
+			d := openDesk(t)
+			half := filepath.Join(d.dir, "workspaces", "acme", ".beads", "half")
+			if own {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(half), 0o700), os.WriteFile(half, nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d.order(t, orderHalf)
+			d.ensure(t, "ht-1")
+			if err := d.backend.Export(t.Context()); err == nil {
+				t.Error("a killed bd made a workspace")
+			}
+			d.order(t, "")
+			err := d.backend.Export(t.Context())
+			if _, statErr := os.Stat(half); (statErr == nil) != own || (err != nil) != own {
+				t.Errorf("got %v, and what was left: %v", err, statErr)
+			}
+		})
+	}
+}
+
 // hungVariable names the folder in which a process of this test waits for a bd
 // that hangs.
 const hungVariable = "HOOKTRAIL_TEST_HUNG"

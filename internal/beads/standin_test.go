@@ -51,6 +51,7 @@ const (
 	orderAfter    = "die-after"       // be killed when it is stored
 	orderRandom   = "die-at-random"   // one of the two, or neither
 	orderHangLate = "hang-when-done"  // store it, and wait for ever
+	orderHalf     = "die-in-init"     // be killed while the workspace is made
 	orderReject   = "reject-poisoned" // refuse issues whose titles have the word poison
 )
 
@@ -152,7 +153,18 @@ func (c *cli) init() int {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return 1
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, "metadata.json"), []byte("{}"), 0o600); err != nil {
+	half := filepath.Join(c.dir, "half") // nobody gets over what is left of a try
+	if _, err := os.Stat(half); err == nil {
+		fmt.Fprintln(os.Stderr, "Error: failed to open Dolt store: pending schema migrations alter pre-existing dirty tables")
+		return 1
+	}
+	if err := os.WriteFile(half, nil, 0o600); err != nil {
+		return 1
+	}
+	if c.is(orderHalf) {
+		c.die()
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(c.dir, "metadata.json"), []byte("{}"), 0o600), os.Remove(half)); err != nil {
 		return 1
 	}
 	return 0

@@ -26,7 +26,7 @@ func TestFullDisk(t *testing.T) {
 		inNamespace(t)
 		return
 	}
-	const count, full, roomy = 40_000, "size=24m", "size=512m"
+	const count, full, roomy = 16_000, "size=10m", "size=512m"
 	dir := t.TempDir()
 	disk := filepath.Join(dir, "nats", "jetstream")
 	if err := os.MkdirAll(disk, 0o700); err != nil {

@@ -44,7 +44,7 @@ func openDesk(t *testing.T, options ...func(*beads.BDOptions)) desk {
 	return d
 }
 
-func hurried(o *beads.BDOptions) { o.Deadline = 700 * time.Millisecond }
+func hurried(o *beads.BDOptions) { o.Deadline = 3 * time.Second }
 
 func (d desk) order(t *testing.T, order string) {
 	t.Helper()

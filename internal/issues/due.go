@@ -28,11 +28,12 @@ func (p *pass) endHolds(clock time.Time) (due []Timer) {
 		p.state.clearTimer(p.tenant, t.ID)
 		p.now = t.At
 		kind, subject, _ := strings.Cut(t.ID, "/")
-		if kind == holdKind {
+		switch {
+		case kind == holdKind:
 			p.endHold(heldSubject(subject))
-			continue
-		}
-		if kind != stallKind || p.silent(subject) {
+		case kind == stallKind && !p.silent(subject), kind == quietKind && !p.quiet(subject):
+			// It is looked at again later, perhaps before clock.
+		default:
 			due = append(due, t)
 		}
 	}

@@ -21,6 +21,21 @@ func (f *fold) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
+// quiet reports whether nothing was heard of a flapping issue for long. If something
+// was, it is looked at again later.
+func (p *pass) quiet(id string) bool {
+	c := courses.get(p.state, p.tenant, id)
+	if c == nil {
+		return false
+	}
+	quiet := after(c.Heard, p.config.Quiet)
+	if quiet.After(p.now) {
+		p.state.setTimer(p.tenant, quietKind+"/"+id, quiet)
+		return false
+	}
+	return true
+}
+
 // endFlapping brings a flapping issue to where the facts say, once nothing was
 // heard of it for long enough.
 func (f *fold) endFlapping(id string) {

@@ -83,7 +83,7 @@ func TestHostile_Parents(t *testing.T) {
 
 // What is long, many or no number costs no more than its limits.
 func TestHostile_Sizes(t *testing.T) {
-	long := strings.Repeat("Follow-up: do the thing that nobody did. \n", 10<<20/42)
+	long := strings.Repeat("Follow-up: do the thing that nobody did. \n", longText/42)
 	e := stepAt(t, 0, 0, events.StepFailed, long, map[string]any{
 		"complexity": "NaN", "files": "1e999", "target": long, "work_item": long, "error_class": long, "severity": []any{"critical"},
 		"remaining": long, "partial_success": "Infinity",

@@ -15,7 +15,7 @@ import (
 // the same when its events come twice and trackers restart, no more failures get
 // an issue than the limits allow, and what flaps keeps still.
 func TestChaos(t *testing.T) {
-	seeds := uint64(15)
+	seeds := uint64(chaosSeeds)
 	if testing.Short() {
 		seeds = 3
 	}

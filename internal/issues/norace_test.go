@@ -1,0 +1,8 @@
+//go:build !race
+
+package issues_test
+
+const (
+	chaosSeeds = 15       // histories of everything that may happen
+	longText   = 10 << 20 // bytes of a text that no record may hold
+)

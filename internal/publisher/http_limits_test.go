@@ -56,7 +56,7 @@ func (r *running) postTo(t *testing.T, path string, header http.Header, body io.
 // A batch of 100,000 events is taken while it comes in, and sending it again
 // adds nothing.
 func TestRun_LargeBatch(t *testing.T) {
-	const count = 100_000
+	const count = manyEvents
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir()})
 	header := http.Header{"Content-Type": {batchType}}

@@ -89,19 +89,25 @@ func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	list := story(t)
 	state, _ := want(t, list)
 	first := state.Issues()[0].ID
+	others := make(map[string]bool)
+	for _, i := range state.Issues()[1:] {
+		others[i.ID] = true
+	}
 	p.publish("engine", list...)
-	tries := 0
+	refused := 0
 	p.mustDrain(p.withBackend(func(_ int, id string) error {
 		if id != first {
+			delete(others, id)
 			return nil
 		}
-		if tries++; tries < 3 {
+		if refused < 2 || len(others) > 0 {
+			refused++
 			return beads.ErrTransient
 		}
 		return nil
 	}))
-	if tries != 3 {
-		t.Errorf("it was tried %d times, want 3", tries)
+	if refused < 2 {
+		t.Errorf("it was refused %d times, want 2 or more", refused)
 	}
 	p.check()
 }

@@ -9,9 +9,6 @@ import (
 // HTTP is told, and tries again.
 type FullPolicy struct{ chosen *publish.FullPolicy }
 
-// Full returns the FullPolicy that asks for p.
-func Full(p publish.FullPolicy) FullPolicy { return FullPolicy{&p} }
-
 func (f FullPolicy) policy() publish.FullPolicy {
 	if f.chosen == nil {
 		return publish.Fail

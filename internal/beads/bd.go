@@ -75,6 +75,7 @@ type space struct {
 	last        time.Time          // when the latest round of calls ended
 	failed      map[string]refusal // what bd did not take, by issue
 	refused     map[string]bool    // the issues that bd would not have in this round
+	tried       map[string]bool    // those that it counts as a try in this sync
 
 	down bool // it could not be reached the last time; guarded by spaceMu
 }

@@ -240,28 +240,6 @@ func TestBD_LinksToIssuesOfALaterRound(t *testing.T) {
 	}
 }
 
-// TestBD_CommentsAreWrittenOnce holds that those which are there are seen, whether
-// bd shows them unasked or not.
-func TestBD_CommentsAreWrittenOnce(t *testing.T) {
-	for name, order := range map[string]string{"Asked": "", "Unasked": orderFirst} {
-		t.Run(name, func(t *testing.T) {
-			d := openDesk(t)
-			d.order(t, order)
-			w := d.ensure(t, "ht-1")
-			d.write(t)
-			for n := range 3 {
-				if err := w.Note(t.Context(), beads.Comment{Issue: "ht-1", Author: "hooktrail", Text: fmt.Sprint(n), CreatedAt: at(n)}); err != nil {
-					t.Fatal(err)
-				}
-				d.write(t)
-			}
-			if got := len(d.seen(t, "acme")["ht-1"].Comments); got != 3 {
-				t.Errorf("got %d comments, want 3", got)
-			}
-		})
-	}
-}
-
 func TestBD_PaceIsKept(t *testing.T) {
 	d := openDesk(t, func(o *beads.BDOptions) { o.Pace = 300 * time.Millisecond })
 	w := d.ensure(t, "ht-1")
@@ -311,8 +289,10 @@ func TestBD_RefusedIssuesDoNotKeepOthersOut(t *testing.T) {
 	if err := w.Ensure(t.Context(), bad); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.backend.Export(t.Context()); !errors.Is(err, beads.ErrTransient) {
-		t.Errorf("got %v", err)
+	for n := range 2 {
+		if err := d.backend.Export(t.Context()); !errors.Is(err, beads.ErrTransient) {
+			t.Errorf("try %d: got %v", n, err)
+		}
 	}
 	d.write(t) // enough of that
 	if seen := d.seen(t, "acme"); len(seen) != 2 {

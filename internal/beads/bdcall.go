@@ -165,7 +165,8 @@ func (a answer) says(texts ...string) bool {
 	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
 }
 
-// checkVersion makes sure, once, that bd is Beads: other programs have the name.
+// checkVersion makes sure, until the version is forgotten, that bd is Beads: other
+// programs have the name.
 func (b *BD) checkVersion(ctx context.Context, dir string) error {
 	b.spaceMu.Lock()
 	known := b.version != ""
@@ -195,6 +196,13 @@ func (b *BD) checkVersion(ctx context.Context, dir string) error {
 	b.version = v.Version
 	b.spaceMu.Unlock()
 	return nil
+}
+
+// forgetVersion has bd asked for its version again: it can be replaced at any time.
+func (b *BD) forgetVersion() {
+	b.spaceMu.Lock()
+	defer b.spaceMu.Unlock()
+	b.version = ""
 }
 
 // isAfter reports whether version comes before r.

@@ -64,6 +64,9 @@ type shown struct {
 // answer accounts for each of them: one that is there, or one that bd says is
 // not.
 func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]shown, error) {
+	if err := b.checkVersion(ctx, sp.dir); err != nil {
+		return nil, err
+	}
 	a, err := b.call(ctx, sp.dir, b.toShow(ids)...)
 	if err != nil {
 		return nil, err
@@ -72,24 +75,12 @@ func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]show
 		if a.says("no issues found matching the provided ids") {
 			return nil, nil
 		}
+		b.forgetVersion() // what it is asked for may be what another one understands
 		return nil, fmt.Errorf("bd show ended with %d: %w", a.code, ErrTransient)
 	}
-	var list []json.RawMessage
-	if err := a.data(&list); err != nil {
+	found, others, err := b.take(a, ids)
+	if err != nil {
 		return nil, err
-	}
-	found := make(map[string]shown, len(list))
-	var others []string
-	for _, raw := range list {
-		s, err := parseShown(raw)
-		if err != nil {
-			return nil, fmt.Errorf("bd show: %w: %w", ErrTransient, err)
-		}
-		if !slices.Contains(ids, s.issue.ID) {
-			others = append(others, s.issue.ID)
-			continue
-		}
-		found[s.issue.ID] = s
 	}
 	for _, id := range ids {
 		if _, ok := found[id]; !ok && !a.accountsFor(id, others) {
@@ -97,6 +88,31 @@ func (b *BD) show(ctx context.Context, sp *space, ids []string) (map[string]show
 		}
 	}
 	return found, nil
+}
+
+// take returns what an answer has of some issues, and the ids of others that are in it.
+func (b *BD) take(a answer, ids []string) (found map[string]shown, others []string, err error) {
+	var list []json.RawMessage
+	if err := a.data(&list); err != nil {
+		return nil, nil, err
+	}
+	found = make(map[string]shown, len(list))
+	for _, raw := range list {
+		s, err := parseShown(raw)
+		if err != nil {
+			return nil, nil, fmt.Errorf("bd show: %w: %w", ErrTransient, err)
+		}
+		if onlyCounts(raw, s.issue) {
+			b.forgetVersion()
+			return nil, nil, fmt.Errorf("bd show: answer counts comments and has none: %w", ErrTransient)
+		}
+		if !slices.Contains(ids, s.issue.ID) {
+			others = append(others, s.issue.ID)
+			continue
+		}
+		found[s.issue.ID] = s
+	}
+	return found, others, nil
 }
 
 // toShow returns the arguments that have bd show all of some issues.
@@ -111,6 +127,15 @@ func (b *BD) toShow(ids []string) []string {
 		args = append(args, "--id="+id)
 	}
 	return args
+}
+
+// onlyCounts reports whether an answer tells of comments that it does not have. Taken
+// for an issue without any, they would be written again.
+func onlyCounts(raw []byte, i Issue) bool {
+	var told struct {
+		Comments int `json:"comment_count"`
+	}
+	return len(i.Comments) == 0 && json.Unmarshal(raw, &told) == nil && told.Comments > 0
 }
 
 // accountsFor reports whether an answer that does not have an issue says so: in

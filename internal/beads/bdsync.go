@@ -22,6 +22,7 @@ type refusal struct {
 // next sync begins by looking at what was stored.
 func (b *BD) sync(ctx context.Context, sp *space) error {
 	var partly error
+	sp.tried = make(map[string]bool)
 	for range 2 { // what is made anew has others linked to it again, and what comes later those before it
 		ids, err := b.dirty(ctx, sp)
 		if err != nil || len(ids) == 0 {
@@ -210,8 +211,9 @@ func (b *BD) judge(ctx context.Context, sp *space, todo, rest []row) error {
 		if f.record != record {
 			f = refusal{record: record}
 		}
-		if sp.refused[id] {
+		if sp.refused[id] && !sp.tried[id] {
 			f.times++
+			sp.tried[id] = true
 		}
 		sp.failed[id] = f
 		if f.times >= patience {

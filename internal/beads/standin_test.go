@@ -297,7 +297,7 @@ func (c *cli) show() int {
 		if depends != nil {
 			issue["dependencies"] = depends
 		}
-		issue["dependent_count"] = 0
+		issue["dependent_count"], issue["comment_count"] = 0, len(anyList(issue["comments"]))
 		if c.flags["include-comments"] == nil && !c.is(orderFirst) {
 			delete(issue, "comments")
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 )
 
 // keyShown is what others need to know to check, or to witness, the ledgers.
@@ -19,7 +18,7 @@ type keyShown struct {
 	ID      string              `json:"id"`  // as reports name it
 	Key     string              `json:"key"` // verifier key
 	Ledgers []logOrigin         `json:"ledgers"`
-	Changes []writer.KeyChanged `json:"changes,omitempty"` // that led to it, the oldest first
+	Changes []ledger.KeyChanged `json:"changes,omitempty"` // that led to it, the oldest first
 }
 
 // logOrigin is a ledger as witnesses and monitors know it.
@@ -79,7 +78,7 @@ func showKey(shared *cli.Shared) (keyShown, error) {
 	if shared.Tenant != "" {
 		tenants = []string{shared.Tenant}
 	}
-	changes, err := writer.ReadKeyChanges(KeyDir(shared.DataDir))
+	changes, err := ledger.ReadKeyChanges(KeyDir(shared.DataDir))
 	if err != nil {
 		return keyShown{}, err
 	}

@@ -94,7 +94,7 @@ func (p *projected) sendKeyChanges(ctx context.Context) error {
 	if p.opts.Standby {
 		return nil // it sends nothing, and gets them all the same
 	}
-	changes, err := writer.ReadKeyChanges(KeyDir(p.opts.DataDir))
+	changes, err := ledger.ReadKeyChanges(KeyDir(p.opts.DataDir))
 	if err != nil || len(changes) == 0 {
 		return err
 	}

@@ -18,7 +18,7 @@ func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 	if _, err := writer.Rotate(r); err != nil {
 		tb.Fatal(err)
 	}
-	signed, err := writer.ReadKeyOrders(dir, "acme")
+	signed, err := ledger.ReadKeyOrders(dir, "acme")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -29,8 +29,8 @@ type Key struct {
 	public   string
 	made     bool
 
-	ring    ledger.Chain // the keys before it, the oldest first, and itself
-	changes []change     // from one key of the ring to the next
+	ring    ledger.Chain        // the keys before it, the oldest first, and itself
+	changes []ledger.Succession // from one key of the ring to the next
 }
 
 // OpenKey returns the key in dir, which it makes at the first call: the private
@@ -49,7 +49,7 @@ func OpenKey(dir string) (*Key, error) {
 		}
 	}
 	if err == nil {
-		k.ring, k.changes, err = readChain(dir, k.public)
+		k.ring, k.changes, err = ledger.ReadChain(dir, k.public)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("signing key: %w", err)

@@ -83,7 +83,7 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := atomicfile.Write(filepath.Join(r.Dir, chainFile), text); err != nil {
+	if err := atomicfile.Write(filepath.Join(r.Dir, ledger.SuccessionFile), text); err != nil {
 		return done, err
 	}
 	if err := r.step("signed"); err != nil {
@@ -118,9 +118,9 @@ func (r Rotation) install(old, next *Key) (retired string, err error) {
 }
 
 // change signs the orders that put next in the place of old.
-func (r Rotation) change(old, next *Key) (change, error) {
+func (r Rotation) change(old, next *Key) (ledger.Succession, error) {
 	o := r.Order
-	c := change{
+	c := ledger.Succession{
 		Old: old.public, New: next.public, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time.UTC(), Orders: make(map[string]string),
 	}
 	tenants := r.Tenants

@@ -1,6 +1,6 @@
 // Package database has the few calls that readers and writers of a SQLite file
-// repeat: transactions that neither panic nor lie on a full disk, and one value
-// out of a row.
+// repeat: transactions that neither panic nor lie on a full disk, and single values
+// out of rows.
 package database
 
 import (
@@ -77,4 +77,13 @@ func Int(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
 		ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil },
 	})
 	return n, err
+}
+
+// Ints returns the first column of all rows, 0 for NULL.
+func Ints(conn *sqlite.Conn, query string, args ...any) (list []int64, err error) {
+	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
+		Args:       args,
+		ResultFunc: func(stmt *sqlite.Stmt) error { list = append(list, stmt.ColumnInt64(0)); return nil },
+	})
+	return list, err
 }

@@ -41,7 +41,7 @@ func KeepConfig(conn *sqlite.Conn, c issues.Config) error {
 func CurrentConfig(ctx context.Context, dataDir string) (issues.Config, error) {
 	c := issues.DefaultConfig()
 	err := Read(ctx, dataDir, func(conn *sqlite.Conn) error {
-		return One(conn, &c, "SELECT record FROM record WHERE tenant = '' AND kind = ? AND id = ''", configRecord)
+		return one(conn, &c, "SELECT record FROM record WHERE tenant = '' AND kind = ? AND id = ''", configRecord)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil

@@ -24,12 +24,6 @@ func Exists(conn *sqlite.Conn, query string, args ...any) (found bool, err error
 	return found, err
 }
 
-// Number returns the first column of a query's only row.
-func Number(conn *sqlite.Conn, query string, args ...any) (n int64, err error) {
-	err = Each(conn, func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt64(0); return nil }, query, args...)
-	return n, err
-}
-
 // Records decodes the first column of a query's rows, which is the record of a
 // T, and calls do for each; the first error ends it.
 func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...any) error {
@@ -42,8 +36,8 @@ func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...a
 	}, query, args...)
 }
 
-// One decodes the record that a query finds; v stays as it is if there is none.
-func One[T any](conn *sqlite.Conn, v *T, query string, args ...any) error {
+// one decodes the record that a query finds; v stays as it is if there is none.
+func one[T any](conn *sqlite.Conn, v *T, query string, args ...any) error {
 	return Records(conn, func(found T) error { *v = found; return nil }, query, args...)
 }
 

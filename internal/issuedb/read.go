@@ -28,7 +28,7 @@ func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(issues.Iss
 
 // Find returns an issue of tenant, the zero Issue if there is none.
 func Find(conn *sqlite.Conn, tenant, id string) (found issues.Issue, err error) {
-	err = One(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
+	err = one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
 	return found, err
 }
 

@@ -4,18 +4,14 @@ import (
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/database"
 )
 
 // LoadHolds returns the holds that are in force, in the order in which they came.
 func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
-	var leaves []int64
-	err = sqlitex.Execute(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
-		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`,
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			leaves = append(leaves, stmt.ColumnInt64(0))
-			return nil
-		}})
+	leaves, err := database.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
+		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`)
 	for _, leaf := range leaves {
 		if err != nil {
 			break

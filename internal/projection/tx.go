@@ -11,6 +11,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/database"
 )
 
 // ErrClosed is returned once Close was called.
@@ -25,49 +27,7 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	if db.conn == nil {
 		return ErrClosed
 	}
-	return within(ctx, db.conn, "BEGIN IMMEDIATE", fn)
-}
-
-// within runs fn between begin and COMMIT. Unlike sqlitex, it does not panic
-// when a disk error makes the rollback fail too, and it does not take a
-// transaction for committed that SQLite has already undone.
-func within(ctx context.Context, conn *sqlite.Conn, begin string, fn func(*sqlite.Conn) error) error {
-	conn.SetInterrupt(ctx.Done())
-	defer conn.SetInterrupt(nil)
-	if err := sqlitex.Execute(conn, begin, nil); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	done := false
-	defer func() {
-		if !done { // fn panicked
-			_ = rollback(conn)
-		}
-	}()
-	err := fn(conn)
-	if err == nil && conn.AutocommitEnabled() {
-		err = errors.New("the database undid the transaction")
-	}
-	if err == nil {
-		if err = sqlitex.Execute(conn, "COMMIT", nil); err != nil {
-			err = fmt.Errorf("commit: %w", err)
-		}
-	}
-	done = true
-	if err != nil {
-		return errors.Join(err, rollback(conn))
-	}
-	return nil
-}
-
-func rollback(conn *sqlite.Conn) error {
-	conn.SetInterrupt(nil)
-	if conn.AutocommitEnabled() {
-		return nil
-	}
-	if err := sqlitex.Execute(conn, "ROLLBACK", nil); err != nil {
-		return fmt.Errorf("roll back: %w", err)
-	}
-	return nil
+	return database.Within(ctx, db.conn, database.BeginWrite, func() error { return fn(db.conn) })
 }
 
 // Commit runs fn in a transaction and stores next and what fn raised in marks
@@ -149,7 +109,7 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	conn.SetBusyTimeout(busyTimeout)
-	err = within(ctx, conn, "BEGIN", func(conn *sqlite.Conn) error {
+	err = database.Within(ctx, conn, database.BeginRead, func() error {
 		have, err := versionOf(conn)
 		switch {
 		case err != nil:
@@ -210,5 +170,5 @@ func (db *DB) Beside(ctx context.Context, path, name string, fn func(conn *sqlit
 		return fmt.Errorf("open %s beside: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, sqlitex.ExecuteTransient(db.conn, "DETACH DATABASE "+name, nil)) }()
-	return within(ctx, db.conn, "BEGIN IMMEDIATE", fn)
+	return database.Within(ctx, db.conn, database.BeginWrite, func() error { return fn(db.conn) })
 }

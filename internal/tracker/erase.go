@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
@@ -37,7 +38,7 @@ func (b *batch) obey(e events.Event) error {
 	if err := b.save(); err != nil {
 		return err
 	}
-	upto, err := issuedb.Number(b.conn, "SELECT coalesce(max(seq), 0) FROM decision")
+	upto, err := database.Int(b.conn, "SELECT coalesce(max(seq), 0) FROM decision")
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,7 @@ func (b *batch) obey(e events.Event) error {
 		b.unchecked = true
 		return b.keep(e.Tenant, e.ID, d.Order, "unchecked", upto)
 	}
-	next, err := issuedb.Number(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
+	next, err := database.Int(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 )
 
@@ -35,7 +36,7 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 	}
 	err := issuedb.Read(ctx, dataDir, func(from *sqlite.Conn) error {
 		t.found = true
-		position, err := issuedb.Number(from, "SELECT coalesce(max(sequence), 0) FROM projection_position")
+		position, err := database.Int(from, "SELECT coalesce(max(sequence), 0) FROM projection_position")
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 			tenant = c.Tenant
 		}
 	}
-	leaves, err := orderLeaves(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
+	leaves, err := database.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
 	if err != nil {
 		return err
 	}
@@ -86,14 +86,6 @@ func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 		return "", nil //nolint:nilerr // and this too
 	}
 	return signedOrder(e), nil
-}
-
-func orderLeaves(conn *sqlite.Conn, query string) (leaves []int64, err error) {
-	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		leaves = append(leaves, stmt.ColumnInt64(0))
-		return nil
-	}})
-	return leaves, err
 }
 
 func firstNote(conn *sqlite.Conn) (signed []byte, err error) {

@@ -58,7 +58,7 @@ func givenAway(o ledger.Order, leaf int64) error {
 // loadKeys finds out how many keys of the ring the ledger has behind it.
 func (l *Ledger) loadKeys(s *state) error {
 	s.keys = l.opts.Key.first(l.tenant)
-	leaves, err := keyLeaves(l.conn, "SELECT leaf FROM orders WHERE action = 'key' AND effect = 'done' ORDER BY leaf")
+	leaves, err := database.Ints(l.conn, "SELECT leaf FROM orders WHERE action = 'key' AND effect = 'done' ORDER BY leaf")
 	if err != nil {
 		return err
 	}
@@ -78,14 +78,6 @@ func (l *Ledger) loadKeys(s *state) error {
 		s.keys = max(s.keys, at)
 	}
 	return nil
-}
-
-func keyLeaves(conn *sqlite.Conn, query string) (leaves []int64, err error) {
-	err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		leaves = append(leaves, stmt.ColumnInt64(0))
-		return nil
-	}})
-	return leaves, err
 }
 
 // Missing returns the signed orders, in order, which put the key in charge and have

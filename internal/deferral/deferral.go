@@ -101,11 +101,11 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally reports whether item is of a report's numbers alone, some with their names:
-// "Skipped: 0, flaky: 2".
+// isTally reports whether item is of several numbers of a report alone, with a name
+// at least: "Skipped: 0, flaky: 2". One may be work: "Issue: 42".
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
-var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)*$`)
+var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
 
 // trimItem cuts what stands around a title: signs, and brackets that are open.
 func trimItem(item string) string {

@@ -45,6 +45,7 @@ func TestItems(t *testing.T) {
 		{"NothingUnderLabel", "Follow-ups: none. Next steps: N/A. TODO: nothing left. Remaining: -", nil},
 		{"OptionsOfAQuestion", "What next?\n1. merge\n2. do it later", nil},
 		{"NumbersOfAReport", "Total errors: 0, Skipped: 0, Unnecessary Skips: 0\nTodos: 0, fixmes: 0", nil},
+		{"ANumberMayBeWork", "Follow-up: PR: 42", []string{"PR: 42"}},
 		{"LacksSomething", "The two reports without stack traces were left for later.", []string{"The two reports without stack traces"}},
 		{"LacksNothing", "Without any work left for later. Done without a test being skipped.", nil},
 		{"Table", "| TODO: a | b |\n|---|---|", nil},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -49,7 +50,7 @@ func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPipeline(t)
-			p.publish("engine", story(t)...)
+			p.publish("engine", issuestest.Story(t)...)
 			began := time.Now()
 			err := p.drain(test.change(p), func(o *Options) { o.SettleTimeout = time.Second })
 			if !errors.Is(err, errStuck) || !errors.Is(err, test.want) {
@@ -86,7 +87,7 @@ func (hungWorkspace) Ensure(ctx context.Context, _ beads.Issue) error {
 // One issue that the backend does not take for now keeps no other from it.
 func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := issuestest.Story(t)
 	state, _ := want(t, list)
 	first := state.Issues()[0].ID
 	others := make(map[string]bool)
@@ -144,11 +145,11 @@ func TestRun_OneTenantWaitsAlone(t *testing.T) {
 // like from then on.
 func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
+	p.publish("engine", issuestest.Story(t)...)
 	p.mustDrain()
 	id := p.titled("write docs")
 	p.edit("acme", id, func(i *beads.Issue) {
-		i.Status, i.ClosedAt, i.CloseReason = beads.Closed, epoch.Add(time.Hour), "wontfix"
+		i.Status, i.ClosedAt, i.CloseReason = beads.Closed, issuestest.StoryBegins.Add(time.Hour), "wontfix"
 		i.UpdatedAt = i.ClosedAt
 	})
 	for range 2 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -31,9 +32,9 @@ func BenchmarkReader_Apply(b *testing.B) {
 		for range size {
 			seq++
 			tenant, run := "acme", fmt.Sprintf("r%d", seq%20)
-			e := event(b, tenant, run, int(seq), events.ToolBefore, events.ToolBeforeData{Tool: "Bash"})
+			e := issuestest.At(b, tenant, run, int(seq), events.ToolBefore, events.ToolBeforeData{Tool: "Bash"})
 			if seq/20%10 == 0 {
-				e = step(b, tenant, run, int(seq), fmt.Sprint(seq), events.StepCompleted, "Implemented the cache and its tests.")
+				e = issuestest.StepAt(b, tenant, run, int(seq), fmt.Sprint(seq), events.StepCompleted, "Implemented the cache and its tests.")
 			}
 			e.Producer, e.Sequence, e.Salt = "p", seq, "AAAAAAAAAAAAAAAAAAAAAA"
 			batch = append(batch, consume.Message{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -109,7 +110,7 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 // in the real service.
 func TestServe_TicksOnAQuietStream(t *testing.T) {
 	p := newPipeline(t)
-	failed := step(t, "beta", "r2", 3, "s1", events.StepFailed, "")
+	failed := issuestest.StepAt(t, "beta", "r2", 3, "s1", events.StepFailed, "")
 	failed.RunType, failed.Time = "TRIAGE", time.Now().Add(-27*time.Second).UTC()
 	p.publish("engine", failed)
 	p.serveUntil(func() bool {
@@ -128,9 +129,9 @@ func TestServe_TicksOnAQuietStream(t *testing.T) {
 // others: who imports a history that ends with a failure sees its issue.
 func TestRun_ADrainEndsHolds(t *testing.T) {
 	p := newPipeline(t)
-	fresh := step(t, "gamma", "r3", 3, "s1", events.StepFailed, "")
+	fresh := issuestest.StepAt(t, "gamma", "r3", 3, "s1", events.StepFailed, "")
 	fresh.RunType, fresh.Time = "TRIAGE", time.Now().Add(time.Hour).UTC() // held for as long as this test runs
-	p.publish("engine", append(story(t), fresh)...)
+	p.publish("engine", append(issuestest.Story(t), fresh)...)
 	for range 2 {
 		p.mustDrain()
 		if n := len(p.stored(events.ClockTicked)); n != 2 {

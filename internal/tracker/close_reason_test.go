@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -13,7 +14,7 @@ import (
 // nowhere.
 func TestClose_Reason(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
+	p.publish("engine", issuestest.Story(t)...)
 	p.mustDrain()
 	id := p.open()[0].ID
 	secret := "AKIA" + "QYLPMN5HHHFPZAM2"

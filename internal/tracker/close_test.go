@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -63,7 +64,7 @@ func (p *pipeline) open() (list []Issue) {
 
 func TestClose(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
+	p.publish("engine", issuestest.Story(t)...)
 	p.mustDrain()
 	list := p.open()
 	if len(list) < 3 {
@@ -107,7 +108,7 @@ func TestClose(t *testing.T) {
 
 func TestClose_Refuses(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
+	p.publish("engine", issuestest.Story(t)...)
 	p.mustDrain()
 	closed := issues.Issue{}.ID
 	all, err := List(t.Context(), p.dataDir, "acme")

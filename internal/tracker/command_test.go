@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -51,7 +52,7 @@ func trackingOf(t *testing.T, dataDir string) string {
 
 func TestCommand_Story(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
+	p.publish("engine", issuestest.Story(t)...)
 	if status, stdout, stderr := call(t, p.dataDir, "serve", "--drain", "--nats-url", p.server.URL()); status != 0 ||
 		stdout != "6 issues: 5 open, 0 in progress, 0 blocked, 1 closed\n" {
 		t.Fatalf("serve: exit status %d, %q, %s", status, stdout, stderr)
@@ -94,7 +95,7 @@ func TestCommand_Story(t *testing.T) {
 
 func TestCommand_Why(t *testing.T) {
 	p := newPipeline(t)
-	list := append(story(t), event(t, "acme", "r1", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
+	list := append(issuestest.Story(t), issuestest.At(t, "acme", "r1", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
 	p.publish("engine", list...)
 	p.mustDrain()
 	own := trackingOf(t, p.dataDir)
@@ -133,7 +134,7 @@ func TestCommand_Why(t *testing.T) {
 
 func TestCommand_WhyOfAnUnknownID(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := issuestest.Story(t)
 	p.publish("engine", list...)
 	p.mustDrain()
 	for _, args := range [][]string{
@@ -169,22 +170,22 @@ func TestCommand_WhySaysWhatIsNotConsidered(t *testing.T) {
 		t.Fatal(err)
 	}
 	var batch []ledger.Message
-	for i, e := range story(t)[:2] {
+	for i, e := range issuestest.Story(t)[:2] {
 		e.Producer, e.Sequence, e.Salt = "p", uint64(i+1), events.NewSalt()
 		batch = append(batch, ledger.Message{
-			Sequence: uint64(i + 1), Data: e.Append(nil), Stored: epoch,
+			Sequence: uint64(i + 1), Data: e.Append(nil), Stored: issuestest.StoryBegins,
 			Address: subjects.Address{Tenant: "acme", Producer: "p", Run: e.Run, Kind: e.Kind()},
 		})
 	}
-	if _, err := l.Append(t.Context(), ledger.Stream{Epoch: 1, Created: epoch}, batch); err != nil {
+	if _, err := l.Append(t.Context(), ledger.Stream{Epoch: 1, Created: issuestest.StoryBegins}, batch); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{
-		story(t)[0].ID: "is a run.started and not decided on yet",
-		story(t)[1].ID: "is a tool.before, and such events are not considered",
+		issuestest.Story(t)[0].ID: "is a run.started and not decided on yet",
+		issuestest.Story(t)[1].ID: "is a tool.before, and such events are not considered",
 	} {
 		if _, stdout, stderr := call(t, dir, "why", id, "--tenant", "acme"); !strings.Contains(stdout, want) {
 			t.Errorf("why %s says %q %q, want %q", id, stdout, stderr, want)

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -15,11 +16,11 @@ func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
 	p := newPipeline(t)
 	before, after := issues.DefaultConfig(), issues.DefaultConfig()
 	after.Complexity++
-	list := renamed(story(t), "old")
+	list := renamed(issuestest.Story(t), "old")
 	p.publish("engine", list...)
 	p.mustDrain()
 	decided := p.configs()
-	p.publish("engine2", renamed(story(t), "new")...)
+	p.publish("engine2", renamed(issuestest.Story(t), "new")...)
 	p.mustDrain(func(o *Options) { o.Config = after })
 	got := p.configs()
 	for event, config := range got {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 )
 
 var (
@@ -17,13 +18,13 @@ var (
 // TestDocs_Examples holds the histories in docs/tracker.md to what whatif prints
 // of them.
 func TestDocs_Examples(t *testing.T) {
-	doc := read1(t, filepath.Join("..", "..", "docs", "tracker.md"))
+	doc := issuestest.ReadFile(t, filepath.Join("..", "..", "docs", "tracker.md"))
 	examples := docExample.FindAllStringSubmatch(doc, -1)
 	if len(examples) < 10 {
 		t.Fatalf("got %d examples", len(examples))
 	}
 	for _, example := range examples {
-		status, stdout, stderr := call(t, t.TempDir(), "whatif", "--events", file(t, "history.jsonl", example[1]))
+		status, stdout, stderr := call(t, t.TempDir(), "whatif", "--events", issuestest.WriteFile(t, "history.jsonl", example[1]))
 		if status != cli.ExitOK || !strings.HasPrefix(stdout, example[2]) {
 			t.Errorf("exit status %d, %s; of\n%sit prints\n%sinstead of\n%s", status, stderr, example[1], stdout, example[2])
 		}
@@ -32,7 +33,7 @@ func TestDocs_Examples(t *testing.T) {
 	if first == nil {
 		t.Fatal("the document does not begin with a command")
 	}
-	if status, stdout, stderr := call(t, t.TempDir(), "whatif", "--events", file(t, "one.jsonl", first[1])); status != cli.ExitOK ||
+	if status, stdout, stderr := call(t, t.TempDir(), "whatif", "--events", issuestest.WriteFile(t, "one.jsonl", first[1])); status != cli.ExitOK ||
 		!strings.Contains(stdout, "1 issue: 1 open") {
 		t.Errorf("exit status %d, %q, %s", status, stdout, stderr)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -24,7 +25,7 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	p.mustDrain()
 	byHand := func(tenant, id string) {
 		p.edit(tenant, id, func(i *beads.Issue) {
-			i.Status, i.ClosedAt, i.CloseReason = beads.Closed, epoch.Add(time.Hour), "by hand"
+			i.Status, i.ClosedAt, i.CloseReason = beads.Closed, issuestest.StoryBegins.Add(time.Hour), "by hand"
 			i.UpdatedAt = i.ClosedAt
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -11,7 +12,7 @@ import (
 // failing is a run that nobody follows, which fails with text.
 func failing(tb testing.TB, run, user, text string, s int) events.Event {
 	tb.Helper()
-	e := event(tb, "acme", run, s, events.StepFinished, events.StepFinishedData{
+	e := issuestest.At(tb, "acme", run, s, events.StepFinished, events.StepFinishedData{
 		AgentRole: "CODER", StepStatus: events.StepFailed, Error: &events.Failure{Message: text + " broke for " + run},
 		OutputSummary: text + " is what I tried. Follow-up: " + text + " needs another look",
 	})
@@ -24,7 +25,7 @@ func failing(tb testing.TB, run, user, text string, s int) events.Event {
 func TestErase_HeldAndListed(t *testing.T) {
 	release := func(t *testing.T, s int) events.Event {
 		t.Helper()
-		return event(t, "acme", "later", s, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"})
+		return issuestest.At(t, "acme", "later", s, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"})
 	}
 	for _, test := range []struct {
 		name   string
@@ -79,7 +80,7 @@ func (p *pipeline) publishUnsealed(producer string, list ...events.Event) {
 	js := p.server.JetStream(p.tb)
 	for i, e := range list {
 		if e.Time.IsZero() || e.Kind() == events.AuditAccessed {
-			e.Time = epoch
+			e.Time = issuestest.StoryBegins
 		}
 		if e.Producer == "" {
 			e.Producer, e.Sequence, e.Salt = producer, uint64(i+1), events.NewSalt()

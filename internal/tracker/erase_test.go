@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/issuedb"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -22,15 +23,15 @@ const marker = "MARKER-7c1e"
 func quoted(tb testing.TB, run, user, text string) []events.Event {
 	tb.Helper()
 	deferred := "Done. Out of scope: " + text + " schema. Next steps: " + text + " retry; " + text + " docs; " + text + " cache; " + text + " flag"
-	failed := event(tb, "acme", run, 3, events.StepFinished, events.StepFinishedData{
+	failed := issuestest.At(tb, "acme", run, 3, events.StepFinished, events.StepFinishedData{
 		AgentRole: text, StepStatus: events.StepFailed, Error: &events.Failure{Message: text + " broke"},
 	})
 	failed.Step = text + "-step"
 	list := []events.Event{
-		event(tb, "acme", run, 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE", Title: text}),
+		issuestest.At(tb, "acme", run, 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE", Title: text}),
 		failed,
-		step(tb, "acme", run, 4, "s1", events.StepCompleted, deferred),
-		event(tb, "acme", run, 6, events.RunFinished, events.RunFinishedData{Error: &events.Failure{Message: text + " gave up"}}),
+		issuestest.StepAt(tb, "acme", run, 4, "s1", events.StepCompleted, deferred),
+		issuestest.At(tb, "acme", run, 6, events.RunFinished, events.RunFinishedData{Error: &events.Failure{Message: text + " gave up"}}),
 	}
 	for i := range list {
 		list[i].User = user
@@ -51,7 +52,7 @@ func openKey(tb testing.TB, dataDir string) *writer.Key {
 // demand returns the event that brings an order signed by key.
 func demand(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	tb.Helper()
-	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", epoch
+	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", issuestest.StoryBegins
 	signed, err := key.Sign(o)
 	if err != nil {
 		tb.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -28,23 +29,23 @@ func hostileHistory(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	for i, text := range hostile {
 		at := i * 3600
-		failed := event(tb, "acme", "r"+string(rune('a'+i)), at, events.StepFinished, events.StepFinishedData{
+		failed := issuestest.At(tb, "acme", "r"+string(rune('a'+i)), at, events.StepFinished, events.StepFinishedData{
 			AgentRole: text, StepStatus: events.StepFailed, OutputSummary: text,
 			Error: &events.Failure{Message: text, Class: "E" + string(rune('A'+i))}, Metadata: map[string]any{"target": text},
 		})
 		failed.RunType = "REVIEW"
-		left := event(tb, "acme", "l"+string(rune('a'+i)), at+60, events.RunFinished, events.RunFinishedData{
+		left := issuestest.At(tb, "acme", "l"+string(rune('a'+i)), at+60, events.RunFinished, events.RunFinishedData{
 			Success: true, OutputSummary: "Done. Follow-up: " + text,
 			Metadata: map[string]any{"deferred": []any{text}, "partial_success": true, "remaining": []any{text + " again"}},
 		})
 		left.RunType = "REVIEW"
-		edit := event(tb, "acme", "", at+120, events.IssueEdited, events.IssueEditedData{
+		edit := issuestest.At(tb, "acme", "", at+120, events.IssueEdited, events.IssueEditedData{
 			Event: failed.ID, Action: "retitled", By: text, Value: text,
 		})
 		edit.ID, edit.RunType, edit.Subject = failed.ID+" edited", "", ""
 		list = append(list, failed, left, edit)
 	}
-	last := event(tb, "acme", "tick", len(hostile)*3600, events.Custom, events.CustomData{Name: "tick"})
+	last := issuestest.At(tb, "acme", "tick", len(hostile)*3600, events.Custom, events.CustomData{Name: "tick"})
 	return append(list, last)
 }
 
@@ -61,8 +62,8 @@ func TestCommands_HostileTexts(t *testing.T) {
 	if len(list) < len(hostile) {
 		t.Fatalf("got %d issues, want at least %d", len(list), len(hostile))
 	}
-	path := jsonl(t, history...)
-	config := file(t, "new.yaml", "followups: 0\nremaining: 0\nstorm: {most: 1}\n")
+	path := issuestest.WriteEvents(t, history...)
+	config := issuestest.WriteFile(t, "new.yaml", "followups: 0\nremaining: 0\nstorm: {most: 1}\n")
 	commands := [][]string{
 		{"list", "--tenant", "acme"},
 		{"whatif", "--events", path},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -14,7 +15,7 @@ import (
 func session(tb testing.TB, run string, at int) []events.Event {
 	tb.Helper()
 	failed := func(at int, step, text string) events.Event {
-		e := event(tb, "acme", run, at, events.StepFinished, events.StepFinishedData{
+		e := issuestest.At(tb, "acme", run, at, events.StepFinished, events.StepFinishedData{
 			AgentRole: "CODER", StepStatus: events.StepFailed, Error: &events.Failure{Message: text + strings.Repeat("x", at/100)},
 		})
 		e.Step = step
@@ -22,9 +23,9 @@ func session(tb testing.TB, run string, at int) []events.Event {
 	}
 	list := []events.Event{
 		failed(at, "s1", "passing "),
-		step(tb, "acme", run, at+10, "s1", events.StepCompleted, ""),
+		issuestest.StepAt(tb, "acme", run, at+10, "s1", events.StepCompleted, ""),
 		failed(at+20, "s2", "lasting "),
-		event(tb, "acme", run, at+100, events.RunFinished, events.RunFinishedData{Success: false}),
+		issuestest.At(tb, "acme", run, at+100, events.RunFinished, events.RunFinishedData{Success: false}),
 	}
 	for n := range list {
 		list[n].RunType = "REVIEW"
@@ -42,7 +43,7 @@ func TestRun_ImportsOneAfterTheOther(t *testing.T) {
 			p.publish(fmt.Sprintf("import%d", n), i...)
 			p.mustDrain()
 		}
-		p.publish("later", event(t, "acme", "late", 3600, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
+		p.publish("later", issuestest.At(t, "acme", "late", 3600, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
 		p.mustDrain()
 		if n := len(p.stored(events.RunSealed)); n == 0 {
 			t.Fatal("nothing was sealed")

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -14,7 +15,7 @@ import (
 func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 	tb.Helper()
 	dir := filepath.Join(dataDir, "keys")
-	r := writer.Rotation{Dir: dir, Tenants: []string{"acme"}, Order: ledger.Order{Time: epoch, By: "jdoe", Reason: "every year"}}
+	r := writer.Rotation{Dir: dir, Tenants: []string{"acme"}, Order: ledger.Order{Time: issuestest.StoryBegins, By: "jdoe", Reason: "every year"}}
 	if _, err := writer.Rotate(r); err != nil {
 		tb.Fatal(err)
 	}

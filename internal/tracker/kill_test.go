@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -76,7 +77,7 @@ var stages = []string{"folded", "committed", "applied", "flushed", "settled", "p
 func TestRun_KilledBetweenStages(t *testing.T) {
 	p := newPipeline(t)
 	for i, stage := range append(slices.Clip(stages), stages...) {
-		p.publish(fmt.Sprintf("engine%d", i), renamed(story(t), fmt.Sprint(i))...)
+		p.publish(fmt.Sprintf("engine%d", i), renamed(issuestest.Story(t), fmt.Sprint(i))...)
 		out, err := p.child(childStage + "=" + stage).CombinedOutput()
 		if !wasKilled(err) {
 			t.Fatalf("child at stage %s: %v\n%s", stage, err, out)
@@ -106,7 +107,7 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	killed, tries := 0, 0
 	for ; killed < kills && tries < 3*kills; tries++ {
-		p.publish(fmt.Sprintf("engine%d", tries), renamed(story(t), fmt.Sprint(tries))...)
+		p.publish(fmt.Sprintf("engine%d", tries), renamed(issuestest.Story(t), fmt.Sprint(tries))...)
 		var env []string
 		if random.IntN(2) == 0 {
 			env = append(env, childServe+"=1")
@@ -157,7 +158,7 @@ func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 		start()
 	}
 	for i := range 6 {
-		p.publish(fmt.Sprintf("engine%d", i), renamed(story(t), fmt.Sprint(i))...)
+		p.publish(fmt.Sprintf("engine%d", i), renamed(issuestest.Story(t), fmt.Sprint(i))...)
 		id := fmt.Sprintf("acme-r1-006-%s-%d", events.RunFinished, i)
 		p.waitFor(func() bool {
 			x, err := Why(t.Context(), p.dataDir, "acme", id)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -49,9 +50,9 @@ func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 // not pass for ours.
 func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := issuestest.Story(t)
 	_, decisions := want(t, list[:1])
-	forged := event(t, "evil", "r1", 9, events.IssueDecided, decisions[0].Data())
+	forged := issuestest.At(t, "evil", "r1", 9, events.IssueDecided, decisions[0].Data())
 	forged.ID = decisions[0].ID()
 	p.publish("engine", list...)
 	p.publish("wild", forged)

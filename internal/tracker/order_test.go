@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/whatif"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -17,7 +18,7 @@ func TestCommands_OrderOfTheMaking(t *testing.T) {
 	tenants := []string{"acme", "beta", "zz-acme", "a"}
 	var all []events.Event
 	for _, tenant := range tenants {
-		done := step(t, tenant, "p1", 1, "PLANNER", events.StepCompleted, left)
+		done := issuestest.StepAt(t, tenant, "p1", 1, "PLANNER", events.StepCompleted, left)
 		done.RunType = "PLAN"
 		all = append(all, done)
 	}
@@ -37,7 +38,7 @@ func TestCommands_OrderOfTheMaking(t *testing.T) {
 			mixed = append(mixed, tenant+" "+title)
 		}
 	}
-	folded := callJSON[struct{ Issues []whatif.Issue }](t, t.TempDir(), "whatif", "--events", jsonl(t, all...))
+	folded := callJSON[struct{ Issues []whatif.Issue }](t, t.TempDir(), "whatif", "--events", issuestest.WriteEvents(t, all...))
 	for _, i := range folded.Issues {
 		again = append(again, i.Tenant+" "+i.Title)
 	}

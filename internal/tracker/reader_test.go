@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -85,7 +86,7 @@ func (b box) Append(_ context.Context, e events.Event) (events.Event, error) {
 // the tracker anew between them, and delivers batches again that were not
 // acknowledged: three trackers that split their work differently end alike.
 func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
-	list := story(t)
+	list := issuestest.Story(t)
 	var messages []consume.Message
 	for i, e := range list {
 		e.Producer, e.Sequence, e.Salt = "p", uint64(i+1), events.NewSalt()

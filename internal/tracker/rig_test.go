@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,60 +19,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-
-// event returns an event of kind at second s of a test, with a payload.
-func event(tb testing.TB, tenant, run string, s int, kind events.Kind, payload any) events.Event {
-	tb.Helper()
-	e := events.Event{
-		ID: fmt.Sprintf("%s-%s-%03d-%s", tenant, run, s, kind), Source: "/engine", Type: kind.Type(),
-		Subject: run, Time: epoch.Add(time.Duration(s) * time.Second), Tenant: tenant, Run: run, RunType: "RESOLVE",
-	}
-	if err := e.SetData(payload); err != nil {
-		tb.Fatal(err)
-	}
-	return e
-}
-
-func step(tb testing.TB, tenant, run string, s int, name string, status events.StepStatus, out string) events.Event {
-	tb.Helper()
-	e := event(tb, tenant, run, s, events.StepFinished, events.StepFinishedData{
-		AgentRole: "CODER", StepStatus: status, OutputSummary: out,
-	})
-	e.Step = name
-	return e
-}
-
-// story is a history of two tenants with every outcome of the table in it.
-func story(tb testing.TB) []events.Event {
-	tb.Helper()
-	const deferred = "Done. Out of scope: migrate the schema. Next steps: add retry; write docs; tune the cache; drop the flag"
-	simple := event(tb, "acme", "r3", 1, events.RunFinished, events.RunFinishedData{Success: true})
-	simple.RunType = "REVIEW"
-	failed := step(tb, "beta", "r2", 3, "s1", events.StepFailed, "")
-	failed.RunType = "TRIAGE"
-	return []events.Event{
-		event(tb, "acme", "r1", 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"}),
-		event(tb, "acme", "r1", 1, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}),
-		step(tb, "acme", "r1", 2, "s1", events.StepFailed, ""),
-		failed,
-		step(tb, "acme", "r1", 4, "s1", events.StepCompleted, deferred),
-		simple,
-		event(tb, "acme", "r1", 5, events.Error, events.ErrorData{Error: events.Failure{Message: "boom"}}),
-		event(tb, "acme", "r1", 6, events.RunFinished, events.RunFinishedData{Success: true}),
-	}
-}
-
 // longStory is story with an event late enough that nothing is held any more.
 func longStory(tb testing.TB) []events.Event {
 	tb.Helper()
-	return append(story(tb), event(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
+	return append(issuestest.Story(tb), issuestest.At(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
 }
 
 // titled returns the id of the issue with this title.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -31,7 +32,7 @@ func TestCommand_WithATrackersRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range story(t) {
+	for _, e := range issuestest.Story(t) {
 		if _, err := pub.Append(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +40,7 @@ func TestCommand_WithATrackersRights(t *testing.T) {
 	if err := pub.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	config := file(t, "new.yaml", "hold: 10s\n")
+	config := issuestest.WriteFile(t, "new.yaml", "hold: 10s\n")
 	for _, args := range [][]string{
 		{"serve", "--drain"},
 		{"whatif", "--config", config},

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // What cannot be a tenant is refused, before anything else is done or made.
 func TestCommands_RefuseWhatIsNoTenant(t *testing.T) {
-	path := jsonl(t, story(t)...)
+	path := issuestest.WriteEvents(t, issuestest.Story(t)...)
 	commands := [][]string{
 		{"serve"},
 		{"serve", "--drain"},
@@ -43,7 +44,7 @@ func TestCommands_RefuseWhatIsNoTenant(t *testing.T) {
 // A tenant may be called as it likes, also as a path is.
 func TestCommands_TenantCalledAsAPath(t *testing.T) {
 	for _, tenant := range []string{"a/b", "..", "*", "a b"} {
-		e := event(t, tenant, "r1", 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
+		e := issuestest.At(t, tenant, "r1", 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
 		p := newPipeline(t)
 		p.publish("engine", e)
 		if status, _, stderr := call(t, p.dataDir, "serve", "--drain", "--tenant", tenant, "--nats-url", p.server.URL()); status != cli.ExitOK {

@@ -49,7 +49,7 @@ func scenarios(tb testing.TB) (list []events.Event) {
 func gastown(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	starts := map[string]int{}
-	for line := range strings.Lines(read1(tb, realdata.Path(tb, "orchestrators", "gastown", "events.part1.jsonl"))) {
+	for line := range strings.Lines(issuestest.ReadFile(tb, realdata.Path(tb, "orchestrators", "gastown", "events.part1.jsonl"))) {
 		var l struct {
 			ID    int
 			Actor string
@@ -132,14 +132,14 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 			today := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", list[0].Tenant)
 			t.Logf("%d events; %d issues of %s", len(list), len(today), list[0].Tenant)
 
-			same := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--config", file(t, "same.yaml", ""), "--nats-url", p.server.URL())
+			same := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--config", issuestest.WriteFile(t, "same.yaml", ""), "--nats-url", p.server.URL())
 			if !same.Reproduced.Exact || same.Reproduced.Reason != "" {
 				t.Errorf("today is not reproduced: %+v", same.Reproduced)
 			}
 			if n := same.Gained.Count + same.Lost.Count + same.Changed.Count + same.Decisions.Count; n != 0 || same.Issues.Base != same.Issues.New {
 				t.Errorf("the same configuration makes %d differences: %+v", n, same.Comparison)
 			}
-			other := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--config", file(t, "new.yaml", test.new), "--nats-url", p.server.URL())
+			other := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--config", issuestest.WriteFile(t, "new.yaml", test.new), "--nats-url", p.server.URL())
 			if !other.Reproduced.Exact || other.Config.New == other.Config.Base {
 				t.Errorf("under another configuration: %+v, %+v", other.Reproduced, other.Config)
 			}
@@ -156,13 +156,13 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 // is said.
 func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
+	p.publish("engine", issuestest.Story(t)...)
 	p.mustDrain(func(o *Options) {
 		o.Config = issues.DefaultConfig()
 		o.Config.Followups = 1
 	})
-	args := []string{"whatif", "--nats-url", p.server.URL(), "--config", file(t, "new.yaml", "")}
-	got := callJSON[whatif.StreamComparison](t, p.dataDir, append(args, "--against", file(t, "other.yaml", "followups: 2\n"))...)
+	args := []string{"whatif", "--nats-url", p.server.URL(), "--config", issuestest.WriteFile(t, "new.yaml", "")}
+	got := callJSON[whatif.StreamComparison](t, p.dataDir, append(args, "--against", issuestest.WriteFile(t, "other.yaml", "followups: 2\n"))...)
 	if r := got.Reproduced; r.Exact || r.Extra == 0 || len(r.Examples) == 0 {
 		t.Errorf("reproduction is %+v", r)
 	}
@@ -179,8 +179,8 @@ func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 // folded all the same.
 func TestWhatif_WithoutATracker(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
-	got := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--nats-url", p.server.URL(), "--config", file(t, "new.yaml", "followups: 1\n"))
+	p.publish("engine", issuestest.Story(t)...)
+	got := callJSON[whatif.StreamComparison](t, p.dataDir, "whatif", "--nats-url", p.server.URL(), "--config", issuestest.WriteFile(t, "new.yaml", "followups: 1\n"))
 	if got.Reproduced.Exact || got.Reproduced.Reason == "" || got.Lost.Count == 0 {
 		t.Errorf("got %+v", got)
 	}

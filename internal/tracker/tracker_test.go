@@ -18,6 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -55,7 +56,7 @@ func TestRun_GoldenIssues(t *testing.T) {
 
 func TestRun_AgainChangesNothing(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := issuestest.Story(t)
 	p.publish("engine", list[:4]...)
 	p.mustDrain()
 	p.mustDrain()
@@ -66,7 +67,7 @@ func TestRun_AgainChangesNothing(t *testing.T) {
 
 func TestRun_ANewLifeRepeatsNothing(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := issuestest.Story(t)
 	p.publish("engine", list[:6]...)
 	p.mustDrain()
 	p.publish("engine2", list[6:]...)
@@ -82,8 +83,8 @@ func TestRun_ANewLifeRepeatsNothing(t *testing.T) {
 
 func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
-	bad := step(t, "acme", "r1", 3, "s1", events.StepCompleted, "")
+	list := issuestest.Story(t)
+	bad := issuestest.StepAt(t, "acme", "r1", 3, "s1", events.StepCompleted, "")
 	js := p.server.JetStream(t)
 	for i, data := range []string{"no event", `{"step_status":7}`, `[]`} {
 		subject, err := p.server.Space().Event("acme", "wild", "r1", events.StepFinished)
@@ -110,7 +111,7 @@ func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What the ledger sets apart makes no issue either.
-	stray := event(t, "acme", "r9", 1, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
+	stray := issuestest.At(t, "acme", "r9", 1, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
 	stray.ID, stray.Producer, stray.Sequence, stray.Salt = "bad-run", "wild", 10, events.NewSalt()
 	if _, err := js.Publish(t.Context(), subject, stray.Append(nil)); err != nil {
 		t.Fatal(err)
@@ -187,7 +188,7 @@ func (p *pipeline) withBackend(fail func(call int, id string) error) func(*Optio
 
 func TestRun_TransientFailuresAreTriedAgain(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", story(t)...)
+	p.publish("engine", issuestest.Story(t)...)
 	p.mustDrain(p.withBackend(func(call int, _ string) error {
 		switch call {
 		case 1:
@@ -202,7 +203,7 @@ func TestRun_TransientFailuresAreTriedAgain(t *testing.T) {
 
 func TestRun_RefusedEffectsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := issuestest.Story(t)
 	state, _ := want(t, list)
 	own := ""
 	for _, i := range state.Issues() {
@@ -237,7 +238,7 @@ func TestRun_RefusedEffectsAreRecordedAndTheRestGoesOn(t *testing.T) {
 
 func TestRun_UnavailableBackendStopsTheReading(t *testing.T) {
 	p := newPipeline(t)
-	list := story(t)
+	list := issuestest.Story(t)
 	p.publish("engine", list[:1]...)
 	b, err := broker.Open(t.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 )
 
 func TestWhy_OfAnInput(t *testing.T) {
-	list := story(t)
-	path := jsonl(t, list...)
+	list := issuestest.Story(t)
+	path := issuestest.WriteEvents(t, list...)
 	status, stdout, stderr := call(t, t.TempDir(), "why", list[0].ID, "--events", path, "--tenant", "acme")
 	if status != cli.ExitOK || !strings.Contains(stdout, "made an issue") {
 		t.Errorf("exit status %d, %q, %q", status, stdout, stderr)
@@ -25,7 +26,7 @@ func TestWhy_OfAnInput(t *testing.T) {
 // the answer says which tenants there are.
 func TestWhy_TenantsOfAnInput(t *testing.T) {
 	list := longStory(t)
-	path := jsonl(t, list...)
+	path := issuestest.WriteEvents(t, list...)
 	acme, tool, beta := list[0].ID, list[1].ID, list[3].ID
 	twice := list[0]
 	twice.Tenant = "gamma"
@@ -40,8 +41,8 @@ func TestWhy_TenantsOfAnInput(t *testing.T) {
 		{"AnotherNamed", []string{beta, "--events", path, "--tenant", "acme"}, cli.ExitError, "in tenant acme, but in beta"},
 		{"NotConsidered", []string{tool, "--events", path}, cli.ExitOK, "is a tool.before, and such events are not considered"},
 		{"Nobody's", []string{"nothing", "--events", path}, cli.ExitError, "acme, beta"},
-		{"InTwo", []string{acme, "--events", jsonl(t, list[0], twice)}, cli.ExitUsage, "acme, gamma"},
-		{"Empty", []string{acme, "--events", jsonl(t)}, cli.ExitError, "no event of the input"},
+		{"InTwo", []string{acme, "--events", issuestest.WriteEvents(t, list[0], twice)}, cli.ExitUsage, "acme, gamma"},
+		{"Empty", []string{acme, "--events", issuestest.WriteEvents(t)}, cli.ExitError, "no event of the input"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			status, stdout, stderr := call(t, t.TempDir(), append([]string{"why"}, test.args...)...)
@@ -54,12 +55,12 @@ func TestWhy_TenantsOfAnInput(t *testing.T) {
 
 // A line that is no event is told, and does not keep back the answer.
 func TestWhy_AnswersBesideABadLine(t *testing.T) {
-	list := story(t)
-	good, err := os.ReadFile(jsonl(t, list...))
+	list := issuestest.Story(t)
+	good, err := os.ReadFile(issuestest.WriteEvents(t, list...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := file(t, "bad.jsonl", "{\n"+string(good))
+	path := issuestest.WriteFile(t, "bad.jsonl", "{\n"+string(good))
 	status, stdout, stderr := call(t, t.TempDir(), "why", list[0].ID, "--events", path)
 	if status != cli.ExitError || !strings.Contains(stdout, "made an issue") || !strings.Contains(stderr, "bad.jsonl:1:") {
 		t.Errorf("exit status %d, %q, %q", status, stdout, stderr)

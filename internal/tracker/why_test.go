@@ -10,13 +10,14 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // What is held is neither an issue nor forgotten: why says until when.
 func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p := newPipeline(t)
-	failed := step(t, "acme", "r1", 0, "s1", events.StepFailed, "")
+	failed := issuestest.StepAt(t, "acme", "r1", 0, "s1", events.StepFailed, "")
 	failed.RunType, failed.Time = "REVIEW", time.Now().UTC().Add(time.Hour) // later than anything that is published now
 	p.publish("engine", failed)
 	p.mustDrain()
@@ -43,7 +44,7 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 // Every considered event and every issue has its paragraph.
 func TestWhy_AnswersForAll(t *testing.T) {
 	p := newPipeline(t)
-	p.publish("engine", append(gastown(t), story(t)...)...)
+	p.publish("engine", append(gastown(t), issuestest.Story(t)...)...)
 	p.mustDrain()
 	ids := map[[2]string]string{}
 	for _, tenant := range []string{"gastown", "acme", "beta"} {

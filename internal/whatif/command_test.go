@@ -11,18 +11,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 )
 
 func TestCommand_BadLinesHideNothing(t *testing.T) {
-	list := story(t)
-	good := strings.Split(strings.TrimSpace(read1(t, jsonl(t, list...))), "\n")
+	list := issuestest.Story(t)
+	good := strings.Split(strings.TrimSpace(issuestest.ReadFile(t, issuestest.WriteEvents(t, list...))), "\n")
 	lines := []string{
 		good[0], `{"specversion":"1.0","id":3}`, "", "oops", good[2], good[3][:40],
 		strings.Replace(good[4], `"specversion"`, `"vendorthing":"a","specversion"`, 1),
 		`{"specversion":"1.0","id":"x","source":"s","type":"hooktrail.step.finished","subject":"r1","time":"2026-03-01T09:00:00Z","data":{"step_status":7}}`,
 		good[7],
 	}
-	path := file(t, "history.jsonl", strings.Join(lines, "\n"))
+	path := issuestest.WriteFile(t, "history.jsonl", strings.Join(lines, "\n"))
 	status, stdout, stderr := call(t, "--events", path, "--json")
 	if status != cli.ExitError {
 		t.Errorf("exit status %d, want %d", status, cli.ExitError)
@@ -36,15 +37,15 @@ func TestCommand_BadLinesHideNothing(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatalf("%v in %s", err, stdout)
 	}
-	want := callJSON[outcome](t, "--events", jsonl(t, list[0], list[2], list[4], list[7]))
+	want := callJSON[outcome](t, "--events", issuestest.WriteEvents(t, list[0], list[2], list[4], list[7]))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the other lines come to something else (-alone +here):\n%s", diff)
 	}
 }
 
 func TestCommand_TellsWhatAnotherConfigurationChanges(t *testing.T) {
-	path := jsonl(t, story(t)...)
-	config := file(t, "new.yaml", "followups: 1\ntitle_prefix: \"AGENT:\"\n")
+	path := issuestest.WriteEvents(t, issuestest.Story(t)...)
+	config := issuestest.WriteFile(t, "new.yaml", "followups: 1\ntitle_prefix: \"AGENT:\"\n")
 	got := callJSON[outcome](t, "--events", path, "--config", config)
 	c := got.Against
 	if c == nil || c.Lost.Count == 0 || c.Gained.Count != 0 || c.Changed.Count == 0 || c.Decisions.Count == 0 {
@@ -63,7 +64,7 @@ func TestCommand_TellsWhatAnotherConfigurationChanges(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", part, text)
 		}
 	}
-	reverse := callJSON[outcome](t, "--events", path, "--config", file(t, "old.yaml", ""), "--against", config).Against
+	reverse := callJSON[outcome](t, "--events", path, "--config", issuestest.WriteFile(t, "old.yaml", ""), "--against", config).Against
 	if reverse.Gained.Count != c.Lost.Count || reverse.Lost.Count != 0 {
 		t.Errorf("the other way round it is %+v", reverse)
 	}
@@ -79,14 +80,14 @@ func TestCommand_Defaults(t *testing.T) {
 	if status != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", status, stderr)
 	}
-	c, err := issuedb.LoadConfig(file(t, "defaults.yaml", text))
+	c, err := issuedb.LoadConfig(issuestest.WriteFile(t, "defaults.yaml", text))
 	if err != nil || c.Hash() != issues.DefaultConfig().Hash() {
 		t.Errorf("they read as %+v, %v", c, err)
 	}
 }
 
 func TestCommand_Usage(t *testing.T) {
-	path := jsonl(t, story(t)...)
+	path := issuestest.WriteEvents(t, issuestest.Story(t)...)
 	for _, test := range []struct {
 		name string
 		args []string
@@ -98,7 +99,7 @@ func TestCommand_Usage(t *testing.T) {
 		{"NoFile", []string{"--events", "/nowhere/it.jsonl"}, cli.ExitError, "/nowhere/it.jsonl"},
 		{"Folder", []string{"--events", t.TempDir()}, cli.ExitError, "folder"},
 		{"NoConfig", []string{"--events", path, "--config", "/nowhere/c.yaml"}, cli.ExitError, "/nowhere/c.yaml"},
-		{"BadConfig", []string{"--events", path, "--config", file(t, "bad.yaml", "complexity: 3\nstrom: 5\n")}, cli.ExitError, "bad.yaml:2:1: "},
+		{"BadConfig", []string{"--events", path, "--config", issuestest.WriteFile(t, "bad.yaml", "complexity: 3\nstrom: 5\n")}, cli.ExitError, "bad.yaml:2:1: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			status, stdout, stderr := call(t, test.args...)
@@ -110,11 +111,11 @@ func TestCommand_Usage(t *testing.T) {
 }
 
 func TestCommand_TenantsOfAnInput(t *testing.T) {
-	list := story(t)
+	list := issuestest.Story(t)
 	for i := range list[:3] {
 		list[i].Tenant = ""
 	}
-	path := jsonl(t, list...)
+	path := issuestest.WriteEvents(t, list...)
 	tenants := func(args ...string) (names []string) {
 		for _, i := range callJSON[outcome](t, append([]string{"--events", path}, args...)...).Issues {
 			names = append(names, i.Tenant)

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // FuzzInput: whatever the input, each of its lines is taken or told, and what is
 // decided on it is decided again.
 func FuzzInput(f *testing.F) {
-	for _, e := range story(f) {
+	for _, e := range issuestest.Story(f) {
 		f.Add(append(e.Encode(), '\n'))
 	}
 	f.Add([]byte("{}\n\xff\n{\"specversion\":\"1.0\",\"id\":\"a\",\"source\":\"s\",\"type\":\"t\"}"))
@@ -85,7 +86,7 @@ func BenchmarkReplay(b *testing.B) {
 		}
 		for i := range 10_000 {
 			at := i * 2
-			e := event(b, "acme", fmt.Sprintf("r%d", i), at, events.RunFinished, events.RunFinishedData{
+			e := issuestest.At(b, "acme", fmt.Sprintf("r%d", i), at, events.RunFinished, events.RunFinishedData{
 				Success: i%10 != 0, Error: &events.Failure{Message: "no " + strings.Repeat("x", i/10%50)},
 			})
 			e.RunType = "REVIEW"

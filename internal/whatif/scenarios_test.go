@@ -22,7 +22,7 @@ func TestCommand_Scenarios(t *testing.T) {
 			for _, e := range issuestest.Events(t, list, config) {
 				lines.Write(append(e.Encode(), '\n'))
 			}
-			got := callJSON[issuestest.Outcome](t, "--events", file(t, "history.jsonl", lines.String()))
+			got := callJSON[issuestest.Outcome](t, "--events", issuestest.WriteFile(t, "history.jsonl", lines.String()))
 			like := issuestest.Likeness{Titles: true, Transitions: true}
 			want := issuestest.Run(t, list, config, nil)
 			if diff := cmp.Diff(issuestest.Canon(want, like), issuestest.Canon(got, like)); diff != "" {

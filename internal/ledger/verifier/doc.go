@@ -6,11 +6,13 @@
 // key. It shares the format with the package writer, and nothing that writes: the
 // two never import each other. What it does, in the order in which a newcomer may read it:
 //
-//	verify.go          opens the file, begins one snapshot on two connections
+//	verify.go          opens the file
+//	snapshot.go        begins one snapshot on three connections
 //	names.go, keys.go  what leaves and signatures refer to
 //	walk.go, leaf.go   leaves, arrivals and checkpoints in their order, beside
 //	tree.go, signed.go   them the tree and the digest, built again
 //	records.go         the records, on the second connection: what each leaf must say
+//	pages.go           the pages, on the third, by SQLite's own check
 //	orders.go, removed.go  what orders had to destroy, and what is gone
 //	trusted.go, cosigned.go  checkpoints that were kept elsewhere
 //	completeness*.go   manifests, seals and numbers of each producer and run

@@ -115,12 +115,16 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	beside, err := f.Again()
-	if err != nil {
-		return err
+	conns := [readers]*sqlite.Conn{walking: f.Conn}
+	for i := walking + 1; i < readers; i++ {
+		conn, err := f.Again()
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }() // nothing was written
+		conns[i] = conn
 	}
-	defer func() { err = errors.Join(err, beside.Close()) }()
-	err = v.scan(ctx, f.Conn, beside)
+	err = v.scan(ctx, conns)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -151,53 +155,30 @@ func isDamage(err error) bool {
 	return false
 }
 
-// snapshot begins a read transaction on both connections that sees the same
-// state of the ledger.
-func snapshot(a, b *sqlite.Conn) error {
-	for range 1000 {
-		for _, conn := range [...]*sqlite.Conn{a, b} {
-			if err := database.Exec(conn, database.BeginRead); err != nil {
-				return err
-			}
-		}
-		state := [2]int64{}
-		for i, conn := range [...]*sqlite.Conn{a, b} {
-			var err error
-			if state[i], err = database.Int(conn, "SELECT max(checkpoint) FROM checkpoints"); err != nil {
-				return err
-			}
-		}
-		if state[0] == state[1] {
-			return nil
-		}
-		for _, conn := range [...]*sqlite.Conn{a, b} {
-			if err := database.RollBack(conn); err != nil {
-				return err
-			}
-		}
-	}
-	return errNoSnapshot
-}
-
 // scan reads everything and comes to the verdicts.
-func (v *verifier) scan(ctx context.Context, conn, beside *sqlite.Conn) (err error) {
-	for _, c := range [...]*sqlite.Conn{conn, beside} {
+func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err error) {
+	for _, c := range conns {
 		c.SetInterrupt(ctx.Done())
 		defer c.SetInterrupt(nil)
 	}
 	// Before anything is asked of a table: it might be a view that never ends.
-	if err := ledger.CheckSchema(conn); err != nil {
+	if err := ledger.CheckSchema(conns[walking]); err != nil {
 		return v.conclude(nil, err)
 	}
-	if err := snapshot(conn, beside); err != nil {
+	if err := snapshot(conns); err != nil {
 		return v.conclude(nil, err)
 	}
-	defer func() { err = errors.Join(err, database.RollBack(conn), database.RollBack(beside)) }()
-	facts, err := v.read(ctx, conn, beside)
+	defer func() {
+		for _, c := range conns {
+			err = errors.Join(err, database.RollBack(c))
+		}
+	}()
+	facts, err := v.read(ctx, conns)
 	return v.conclude(facts, err)
 }
 
-func (v *verifier) read(ctx context.Context, conn, beside *sqlite.Conn) (*completeness, error) {
+func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*completeness, error) {
+	conn := conns[walking]
 	if err := ledger.CheckSchema(conn); err != nil {
 		return nil, err
 	}
@@ -213,13 +194,19 @@ func (v *verifier) read(ctx context.Context, conn, beside *sqlite.Conn) (*comple
 	if err != nil {
 		return nil, err
 	}
-	records := readRecords(ctx, beside)
+	pages := lookAtPages(ctx, conns[looking])
+	records := readRecords(ctx, conns[reading])
 	w := newWalk(v, conn, names, records)
 	w.expected = total
 	walkErr := w.all(ctx)
 	side, err := records.finish(walkErr != nil)
-	if err = errors.Join(walkErr, err); err != nil {
+	err = errors.Join(walkErr, err)
+	damage, pagesErr := pages.finish(err != nil)
+	if err = errors.Join(err, pagesErr); err != nil {
 		return nil, err
+	}
+	for _, text := range damage {
+		v.problem("the database is damaged: %s", text)
 	}
 	v.compareSides(w, side)
 	return w.facts, nil

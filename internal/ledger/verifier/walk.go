@@ -3,11 +3,9 @@ package verifier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -201,25 +199,10 @@ func (w *walk) end() error {
 	if err := w.removals.end(w.tree.size); err != nil {
 		return err
 	}
-	if err := w.structure(); err != nil {
-		return err
-	}
 	w.names.unused(w.verifier)
 	w.report.Leaves = w.tree.size
 	w.report.Events = w.classes[ledger.ClassEvent]
 	w.report.Manifests = w.classes[ledger.ClassManifest]
 	w.report.SetApart = w.classes[ledger.ClassConflict] + w.classes[ledger.ClassQuarantine]
 	return nil
-}
-
-// structure has SQLite look at the pages: the walk goes from row to row and does
-// not see what misleads those who look something up.
-func (w *walk) structure() error {
-	return sqlitex.ExecuteTransient(w.facts.conn, fmt.Sprintf("PRAGMA quick_check(%d)", maxProblems),
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			if text := stmt.ColumnText(0); text != "ok" {
-				w.problem("the database is damaged: %s", text)
-			}
-			return nil
-		}})
 }

@@ -64,7 +64,7 @@ var providerErrors = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^\W{0,3}api error\W{1,4}(429|5\d\d)\b`),
 	regexp.MustCompile(`(?i)^\W{0,3}api error\W{1,4}(connection error|request timed out|overloaded|rate limit)`),
 	regexp.MustCompile(`^(?:openai|anthropic|litellm)(?:\.\w+)*\.(RateLimitError|APIConnectionError|APITimeoutError|Timeout|InternalServerError|ServiceUnavailableError|OverloadedError)\b`),
-	regexp.MustCompile(`"type" ?: ?"(overloaded_error|rate_limit_error)"`),
+	regexp.MustCompile(`^(?:Error code: )?(?:\d{3} )?(?:- )?\{["']type["']: ?["']error["'], ?["']error["']: ?\{.{0,200}?["'](overloaded_error|rate_limit_error)["']`),
 }
 
 // inRow reports whether words has those of part, one after the other.

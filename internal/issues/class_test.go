@@ -54,18 +54,21 @@ func TestClass_Infrastructure(t *testing.T) {
 // it is about the work.
 func TestClass_ToldByTheText(t *testing.T) {
 	for text, want := range map[string]int{
-		"API Error: 503 Service Unavailable from the provider (%s)":                               1,
-		`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"%s"}}`:      1,
-		"API Error: Connection error. %s":                                                         1,
-		"[API Error: Rate limit reached, %s]":                                                     1,
-		`{"type":"error","error":{"type":"rate_limit_error","message":"%s"}}`:                     1,
-		"litellm.exceptions.RateLimitError: %s":                                                   1,
-		"openai.APIConnectionError: %s":                                                           1,
-		`API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"%s"}}`: 4,
-		"expected 200, got 503: %s":                                                               4,
-		"TestUpload fails with API Error: 503, %s":                                                4,
-		"openai.BadRequestError: %s":                                                              4,
-		"InternalServerError: %s":                                                                 4,
+		"API Error: 503 Service Unavailable from the provider (%s)":                                      1,
+		`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"%s"}}`:             1,
+		"API Error: Connection error. %s":                                                                1,
+		"[API Error: Rate limit reached, %s]":                                                            1,
+		`{"type":"error","error":{"type":"rate_limit_error","message":"%s"}}`:                            1,
+		`529 {"type": "error", "error": {"details": null, "type": "overloaded_error", "message": "%s"}}`: 1,
+		`Error code: 429 - {'type': 'error', 'error': {'type': 'rate_limit_error', 'message': '%s'}}`:    1,
+		`TestRetry: got {"type":"error","error":{"type":"overloaded_error"}}, want %s`:                   4,
+		"litellm.exceptions.RateLimitError: %s":                                                          1,
+		"openai.APIConnectionError: %s":                                                                  1,
+		`API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"%s"}}`:        4,
+		"expected 200, got 503: %s":                                                                      4,
+		"TestUpload fails with API Error: 503, %s":                                                       4,
+		"openai.BadRequestError: %s":                                                                     4,
+		"InternalServerError: %s":                                                                        4,
 	} {
 		s := new(issues.State)
 		for n := range 4 {

@@ -39,15 +39,12 @@ func (p *pass) quiet(id string) bool {
 // endFlapping brings a flapping issue to where the facts say, once nothing was
 // heard of it for long enough.
 func (f *fold) endFlapping(id string) {
-	issue, c := all.get(f.state, f.tenant, id), courses.get(f.state, f.tenant, id)
-	if issue == nil || c == nil || issue.Status != Flapping {
+	issue := all.get(f.state, f.tenant, id)
+	if issue == nil || issue.Status != Flapping || !f.quiet(id) {
 		return
 	}
-	if quiet := after(c.Heard, f.config.Quiet); quiet.After(f.now) {
-		f.state.setTimer(f.tenant, quietKind+"/"+id, quiet)
-		return
-	}
-	courses.edit(f.state, f.tenant, id).Reopened = nil
+	c := courses.edit(f.state, f.tenant, id)
+	c.Reopened = nil
 	f.say("quiet", fmt.Sprintf("nothing was heard of issue %s for %s", id, formatDuration(f.config.Quiet)))
 	to, reason := f.facts(c)
 	if to == Closed && c.Edit != nil && c.Edit.Action == reopened && !f.outranks(c, to) {

@@ -117,11 +117,11 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	conns := [readers]*sqlite.Conn{walking: f.Conn}
 	for i := walking + 1; i < readers; i++ {
-		conn, err := f.Again()
-		if err != nil {
-			return err
+		conn, openErr := f.Again()
+		if openErr != nil {
+			return openErr
 		}
-		defer func() { _ = conn.Close() }() // nothing was written
+		defer func() { err = errors.Join(err, conn.Close()) }()
 		conns[i] = conn
 	}
 	err = v.scan(ctx, conns)

@@ -1,7 +1,6 @@
 package whatif
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,11 +17,7 @@ func TestCommand_Scenarios(t *testing.T) {
 	for _, sc := range issuestest.Load(t) {
 		t.Run(sc.Name, func(t *testing.T) {
 			list := issuestest.Deal(t, sc)
-			var lines bytes.Buffer
-			for _, e := range issuestest.Events(t, list, config) {
-				lines.Write(append(e.Encode(), '\n'))
-			}
-			got := callJSON[issuestest.Outcome](t, "--events", issuestest.WriteFile(t, "history.jsonl", lines.String()))
+			got := callJSON[issuestest.Outcome](t, "--events", issuestest.WriteEvents(t, issuestest.Events(t, list, config)...))
 			like := issuestest.Likeness{Titles: true, Transitions: true}
 			want := issuestest.Run(t, list, config, nil)
 			if diff := cmp.Diff(issuestest.Canon(want, like), issuestest.Canon(got, like)); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,6 +172,27 @@ func TestForgery_ManifestWithoutEnd(t *testing.T) {
 		t.Fatal("the attack did not work")
 	}
 	ledgertest.WantInvalid(t, to, key, "a manifest without end")
+}
+
+// What misleads only those who look something up is in no row: the count of pages
+// that are free, for one. SQLite's own check is asked too.
+func TestVerify_PagesThatNoRowShows(t *testing.T) {
+	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
+	f.Run("coder", "r1", 3)
+	path := ledgertest.CopyFile(t, ledgertest.Write(t, t.TempDir(), key, f, 2))
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const freePages = 36 // where the header of a database has their count
+	data[freePages+3]++
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := ledgertest.Verify(t, path, key, verifier.Options{})
+	if r.Integrity != verifier.Invalid || r.ProblemCount != 1 || !strings.Contains(r.Problems[0], "the database is damaged") {
+		t.Errorf("got %s, %q, want the damage of the pages alone", r.Integrity, r.Problems)
+	}
 }
 
 // A ledger that is named by a link is read with the log that lies beside it, not

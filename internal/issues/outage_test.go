@@ -47,6 +47,7 @@ func TestOutage_RunsWithoutAStart(t *testing.T) {
 	}{
 		{"StepsAlone", nil, map[issues.Kind]int{issues.Failure: 1}},
 		{"AnErrorBefore", []events.Event{ofRun(t, list[3], "x", events.Error, 0, events.ErrorData{Error: failed})}, map[issues.Kind]int{issues.Failure: 1}},
+		{"AnErrorBeforeInAProvidersWords", []events.Event{ofRun(t, list[3], "x", events.Error, 0, events.ErrorData{Error: events.Failure{Message: "API Error: 529 Overloaded"}})}, map[issues.Kind]int{issues.Failure: 1}},
 		{"AnEndWithoutAClass", []events.Event{ofRun(t, list[3], "x", events.RunFinished, 5*time.Minute, events.RunFinishedData{})}, map[issues.Kind]int{issues.Failure: 1}},
 		{"ARecord", []events.Event{ofRun(t, list[3], "x", events.RunSealed, 5*time.Minute, nil)}, map[issues.Kind]int{issues.Failure: 1}},
 		{"AStartWhileItIsHeld", []events.Event{ofRun(t, list[0], "x", events.RunStarted, 5*time.Second, events.RunStartedData{})}, map[issues.Kind]int{issues.Failure: 1, issues.Tracking: 1}},

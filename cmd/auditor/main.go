@@ -3,7 +3,7 @@ package main
 
 import (
 	"github.com/hooktrail/hooktrail/internal/auditor"
-	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 func main() { cli.Main(auditor.Command()) }

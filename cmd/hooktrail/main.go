@@ -2,8 +2,8 @@
 package main
 
 import (
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/hooktrail"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 func main() { cli.Main(hooktrail.Command()) }

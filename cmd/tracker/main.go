@@ -2,7 +2,7 @@
 package main
 
 import (
-	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 )
 

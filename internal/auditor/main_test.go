@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 // commandEnv makes this test binary be the auditor: a process that can be killed.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 // One process has a set of tenants, another one another set, on one data

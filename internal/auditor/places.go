@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/keep"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 // Places are the flags that say where an auditor shows what it has signed, besides

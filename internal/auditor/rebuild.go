@@ -15,10 +15,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/agentfs"
 	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/consume"
-	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 // RebuildOptions are the settings of [Rebuild].

@@ -15,9 +15,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebuilt {

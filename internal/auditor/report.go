@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 const (

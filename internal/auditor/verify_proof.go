@@ -11,9 +11,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )

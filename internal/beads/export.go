@@ -18,7 +18,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
 // A file that cannot be read may be one that somebody is writing: it is left

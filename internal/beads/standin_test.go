@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 // The stand-in for the Beads CLI is this test's own binary, run with an

@@ -20,7 +20,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 const childEnv = "HOOKTRAIL_BROKER_CHILD" // data directory of the process that is killed

@@ -15,9 +15,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/hooktrail"
 	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/publisher"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 )

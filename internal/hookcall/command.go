@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hooktrail/hooktrail/internal/agents"
-	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 // DefaultTimeout is how long a decision may keep an agent waiting.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/agents"
-	"github.com/hooktrail/hooktrail/internal/filelock"
 	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )

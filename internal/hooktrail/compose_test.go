@@ -11,7 +11,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
 
-	ours "github.com/hooktrail/hooktrail/internal/cli"
+	ours "github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 func compose(t *testing.T) *types.Project {

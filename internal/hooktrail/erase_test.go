@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
-	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 )
 

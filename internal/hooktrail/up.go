@@ -14,9 +14,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/publisher"
 	bearer "github.com/hooktrail/hooktrail/internal/tokens"
 	"github.com/hooktrail/hooktrail/internal/tracker"

@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 

@@ -32,7 +32,7 @@ func TestTreeIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"pkg/events", "pkg/hooks", "internal/subjects", "internal/cli", "internal/layers"} {
+	for _, dir := range []string{"pkg/events", "pkg/hooks", "internal/subjects", "internal/platform/cli", "internal/layers"} {
 		if len(tree.packages[dir]) == 0 {
 			t.Errorf("no file of %s was read", dir)
 		}

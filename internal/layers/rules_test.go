@@ -52,7 +52,7 @@ func forbidden(from, to string) string {
 		return "kept apart"
 	case a == examples && strings.HasPrefix(to, "internal/"):
 		return "examples show what users can write, who cannot import internal"
-	case a == mains && to != "internal/cli" && path.Base(from) != path.Base(to):
+	case a == mains && to != "internal/platform/cli" && path.Base(from) != path.Base(to):
 		return "a main imports cli and its own service"
 	case b == tests && a != tests:
 		return "for tests only"

@@ -16,9 +16,9 @@ var floors = map[string]int{
 	"pkg/hooks":              1,
 	"pkg/hooks/policy/shell": 1,
 	"internal/subjects":      1,
-	"internal/cli":           1,
-	"internal/filelock":      1,
-	"internal/atomicfile":    1,
+	"internal/platform/cli":           1,
+	"internal/platform/filelock":      1,
+	"internal/platform/atomicfile":    1,
 	"internal/c2sp":          1,
 	"internal/deferral":      1,
 	"internal/tokens":        2,
@@ -32,7 +32,7 @@ var floors = map[string]int{
 	"internal/trace":         2,
 	"internal/agents":        3,
 	"internal/install":       3,
-	"internal/database":      1,
+	"internal/platform/sqlitetx":      1,
 	"internal/ledger":        2,
 	"internal/checkpoints":   2,
 	"internal/witness":       2,
@@ -112,7 +112,7 @@ var pure = map[string][]string{
 // reserved modules are imported by these packages alone, tests included.
 var reserved = map[string][]string{
 	"github.com/nats-io/nats-server": {"internal/broker", "internal/natstest", "internal/e2e"},
-	"github.com/rs/zerolog":          {"internal/cli"},
+	"github.com/rs/zerolog":          {"internal/platform/cli"},
 	"github.com/stretchr/testify":    {},
 	"C":                              {},
 

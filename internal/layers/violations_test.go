@@ -30,7 +30,7 @@ func TestCheck(t *testing.T) {
 				"internal/consume/run.go":          imports("consume", "fmt", ours+"internal/broker", ours+"pkg/events"),
 				"internal/consume/run_test.go":     imports("consume", ours+"internal/natstest", ours+"pkg/publish"),
 				"internal/consume/testdata/bad.go": "no go at all",
-				"cmd/auditor/main.go":              imports("main", ours+"internal/cli", ours+"internal/auditor"),
+				"cmd/auditor/main.go":              imports("main", ours+"internal/platform/cli", ours+"internal/auditor"),
 				"internal/natstest/start.go":       imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/broker"),
 				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/auditor", ours+"internal/publisher"),
 				"pkg/publish/open.go":              imports("publish", ours+"internal/subjects", "github.com/nats-io/nats.go"),
@@ -96,7 +96,7 @@ func TestCheck(t *testing.T) {
 		{
 			name: "LoggingOutsideCLI",
 			tree: map[string]string{"internal/auditor/a.go": imports("auditor", "github.com/rs/zerolog")},
-			want: []string{"internal/auditor/a.go: imports github.com/rs/zerolog, which is left to [internal/cli]"},
+			want: []string{"internal/auditor/a.go: imports github.com/rs/zerolog, which is left to [internal/platform/cli]"},
 		},
 		{
 			name: "OracleInCode",
@@ -138,7 +138,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "FatMain",
-			tree: map[string]string{"cmd/auditor/main.go": imports("main", ours+"internal/cli", ours+"internal/ledger")},
+			tree: map[string]string{"cmd/auditor/main.go": imports("main", ours+"internal/platform/cli", ours+"internal/ledger")},
 			want: []string{"cmd/auditor/main.go: imports internal/ledger: a main imports cli and its own service"},
 		},
 		{

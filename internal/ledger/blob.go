@@ -10,7 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -70,7 +70,7 @@ func ReadPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 // joinPayload returns the bytes of a record from payloadColumns, the first of
 // which is column.
 func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
-	data := database.Bytes(stmt, column)
+	data := sqlitetx.Bytes(stmt, column)
 	if stmt.ColumnIsNull(column + 1) {
 		return data, nil
 	}
@@ -78,7 +78,7 @@ func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	if cut < 0 || cut > int64(len(data)) || stmt.ColumnIsNull(column+2) {
 		return nil, fmt.Errorf("content of a chunk: %w", ErrNoPayload)
 	}
-	return InsertContent(data, int(cut), database.Bytes(stmt, column+2)), nil
+	return InsertContent(data, int(cut), sqlitetx.Bytes(stmt, column+2)), nil
 }
 
 // InsertContent puts the content of a chunk back into the bytes of its event.
@@ -108,7 +108,7 @@ func (r *Reader) Blob(ctx context.Context, sha256 string) ([]byte, error) {
 			Args: []any{whole[:]},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				if stmt.ColumnInt64(0) == part { // the same part may have come twice
-					content = append(content, database.Bytes(stmt, 1)...)
+					content = append(content, sqlitetx.Bytes(stmt, 1)...)
 					part++
 				}
 				return nil

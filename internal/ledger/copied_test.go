@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // TestReader_CopyWithItsLog reads a copy of a ledger that was in use, in a
@@ -40,7 +40,7 @@ func TestReader_CopyWithItsLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := database.Int(c.Conn, "SELECT count(*) FROM leaves")
+	n, err := sqlitetx.Int(c.Conn, "SELECT count(*) FROM leaves")
 	if err != nil || n != l.Newest().Size {
 		t.Errorf("got %d leaves, %v, want %d", n, err, l.Newest().Size)
 	}

@@ -9,8 +9,8 @@ import (
 
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // Copy writes a copy of the ledger in the file at path to out, which must not be
@@ -46,7 +46,7 @@ func (r *Reader) vacuum(ctx context.Context, out string) error {
 		return err
 	}
 	conn.SetInterrupt(ctx.Done())
-	err = database.Exec(conn, "PRAGMA query_only=0") // of the copy, which it forbids too
+	err = sqlitetx.Exec(conn, "PRAGMA query_only=0") // of the copy, which it forbids too
 	if err == nil {
 		err = sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &sqlitex.ExecOptions{Args: []any{out}})
 	}

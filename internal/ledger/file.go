@@ -10,7 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // BusyTimeout is how long somebody waits for another one who is at the file.
@@ -85,7 +85,7 @@ func (f *File) Again() (*sqlite.Conn, error) {
 	conn.SetBusyTimeout(BusyTimeout)
 	// The first read is what finds out whether the log can be used.
 	if _, err = pragma(conn, "schema_version"); err == nil {
-		err = errors.Join(database.Exec(conn, "PRAGMA query_only=1"), database.Exec(conn, "PRAGMA trusted_schema=0"))
+		err = errors.Join(sqlitetx.Exec(conn, "PRAGMA query_only=1"), sqlitetx.Exec(conn, "PRAGMA trusted_schema=0"))
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())

@@ -5,12 +5,12 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // LoadHolds returns the holds that are in force, in the order in which they came.
 func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
-	leaves, err := database.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
+	leaves, err := sqlitetx.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
 		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`)
 	for _, leaf := range leaves {
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // Hour is what a ledger has of one hour, by when the server stored it. What is
@@ -126,7 +126,7 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	end, err := database.Int(conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
+	end, err := sqlitetx.Int(conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (r *Reader) RunEnds(ctx context.Context) (runs []Ended, err error) {
 // which nothing came.
 func (r *Reader) Noticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		stored, err := database.Int(conn, `SELECT coalesce(
+		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
 			(SELECT min(stored) FROM leaves WHERE producer = p.producer AND sequence > ?2),
 			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, producer, int64(last))
 		if err == nil && stored > 0 {

@@ -9,7 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -97,7 +97,7 @@ func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p P
 // NewestNote returns the newest checkpoint as it was signed.
 func NewestNote(conn *sqlite.Conn) (signed []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = database.Bytes(stmt, 0); return nil }})
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = sqlitetx.Bytes(stmt, 0); return nil }})
 	return signed, err
 }
 
@@ -166,7 +166,7 @@ func (t StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
 		Args:       []any{chunk},
-		ResultFunc: func(stmt *sqlite.Stmt) error { row = database.Bytes(stmt, 0); return nil },
+		ResultFunc: func(stmt *sqlite.Stmt) error { row = sqlitetx.Bytes(stmt, 0); return nil },
 	})
 	return row, err
 }

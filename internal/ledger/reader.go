@@ -12,7 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -147,7 +147,7 @@ func (r *Reader) view(ctx context.Context, read func(*sqlite.Conn) error) error 
 			return err
 		}
 	}
-	if err := database.Within(ctx, r.file.Conn, database.BeginRead, func() error { return read(r.file.Conn) }); err != nil {
+	if err := sqlitetx.Within(ctx, r.file.Conn, sqlitetx.BeginRead, func() error { return read(r.file.Conn) }); err != nil {
 		return fmt.Errorf("read ledger %s: %w", r.path, Refusal(err))
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -124,7 +124,7 @@ func (r *Reader) Came(ctx context.Context, id string) (came Obeyed, ok bool, err
 		if err != nil || !ok {
 			return err
 		}
-		if came.Removed, err = database.Int(conn, "SELECT count(*) FROM erased WHERE ordered = ?", came.Leaf); err != nil {
+		if came.Removed, err = sqlitetx.Int(conn, "SELECT count(*) FROM erased WHERE ordered = ?", came.Leaf); err != nil {
 			return err
 		}
 		came.Order, err = ReadOrder(conn, came.Leaf)

@@ -8,7 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 const (
@@ -105,7 +105,7 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 		return false, err
 	}
 	if id == 0 && version == 0 {
-		tables, err := database.Int(conn, "SELECT count(*) FROM sqlite_schema")
+		tables, err := sqlitetx.Int(conn, "SELECT count(*) FROM sqlite_schema")
 		return tables == 0, err
 	}
 	if id != applicationID || version != schemaVersion {
@@ -168,5 +168,5 @@ func schemaOf(conn *sqlite.Conn) (map[string]string, error) {
 }
 
 func pragma(conn *sqlite.Conn, name string) (int64, error) {
-	return database.Int(conn, "PRAGMA "+name)
+	return sqlitetx.Int(conn, "PRAGMA "+name)
 }

@@ -10,7 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // Selection says which records are meant. The zero value means all of them.
@@ -92,11 +92,11 @@ const maxListed = 1000
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
 	err := r.view(ctx, func(conn *sqlite.Conn) error {
-		removed, err := database.Int(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
+		removed, err := sqlitetx.Int(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
 		if s.orders = removed > 0; err != nil {
 			return err
 		}
-		changed, err := database.Int(conn, "SELECT EXISTS (SELECT 1 FROM orders WHERE action = 'key' AND effect = 'done')")
+		changed, err := sqlitetx.Int(conn, "SELECT EXISTS (SELECT 1 FROM orders WHERE action = 'key' AND effect = 'done')")
 		if s.keys = changed > 0; err != nil || s.Run == "" {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
 // witnessedFile lies beside the file of a ledger.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 // execute runs the metrics command and returns its exit status and output.

@@ -14,7 +14,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 // ErrSchema is wrapped when a file was written by another version, or is none of

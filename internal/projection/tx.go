@@ -12,7 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // ErrClosed is returned once Close was called.
@@ -27,7 +27,7 @@ func (db *DB) Tx(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	if db.conn == nil {
 		return ErrClosed
 	}
-	return database.Within(ctx, db.conn, database.BeginWrite, func() error { return fn(db.conn) })
+	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }
 
 // Commit runs fn in a transaction and stores next and what fn raised in marks
@@ -109,7 +109,7 @@ func Read(ctx context.Context, path string, schema Schema, fn func(conn *sqlite.
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	conn.SetBusyTimeout(busyTimeout)
-	err = database.Within(ctx, conn, database.BeginRead, func() error {
+	err = sqlitetx.Within(ctx, conn, sqlitetx.BeginRead, func() error {
 		have, err := versionOf(conn)
 		switch {
 		case err != nil:
@@ -170,5 +170,5 @@ func (db *DB) Beside(ctx context.Context, path, name string, fn func(conn *sqlit
 		return fmt.Errorf("open %s beside: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, sqlitex.ExecuteTransient(db.conn, "DETACH DATABASE "+name, nil)) }()
-	return database.Within(ctx, db.conn, database.BeginWrite, func() error { return fn(db.conn) })
+	return sqlitetx.Within(ctx, db.conn, sqlitetx.BeginWrite, func() error { return fn(db.conn) })
 }

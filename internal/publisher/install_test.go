@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/hookcall/hookcalltest"
 	"github.com/hooktrail/hooktrail/internal/install"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 // installs runs publisher install with --json.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
-	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 

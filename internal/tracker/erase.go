@@ -10,10 +10,10 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -38,7 +38,7 @@ func (b *batch) obey(e events.Event) error {
 	if err := b.save(); err != nil {
 		return err
 	}
-	upto, err := database.Int(b.conn, "SELECT coalesce(max(seq), 0) FROM decision")
+	upto, err := sqlitetx.Int(b.conn, "SELECT coalesce(max(seq), 0) FROM decision")
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (b *batch) obey(e events.Event) error {
 		b.unchecked = true
 		return b.keep(e.Tenant, e.ID, d.Order, "unchecked", upto)
 	}
-	next, err := database.Int(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
+	next, err := sqlitetx.Int(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
 	if err != nil {
 		return err
 	}

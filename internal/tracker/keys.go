@@ -10,9 +10,9 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // maxRefused bounds how many orders of a tenant are kept that no key which counts
@@ -85,7 +85,7 @@ func (b *batch) keep(tenant, event, signed, state string, upto int64) error {
 
 // refuse keeps an order that no key which counts has signed.
 func (b *batch) refuse(tenant, event, signed string, upto int64) error {
-	n, err := database.Int(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
+	n, err := sqlitetx.Int(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
 	if err != nil || n >= maxRefused {
 		return err
 	}

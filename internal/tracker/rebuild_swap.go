@@ -12,11 +12,11 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/beads"
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/internal/projection"
 )
 
@@ -74,7 +74,7 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
-		n, err := database.Int(conn, "SELECT count(*) FROM main.record WHERE kind = 'issue'")
+		n, err := sqlitetx.Int(conn, "SELECT count(*) FROM main.record WHERE kind = 'issue'")
 		r.done.Issues = int(n)
 		return err
 	}
@@ -97,7 +97,7 @@ func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 		if err != nil {
 			return err
 		}
-		r.done.Gone, err = database.Int(conn, `SELECT count(*) FROM old.decision AS o WHERE o.stored <> 0 AND NOT EXISTS (
+		r.done.Gone, err = sqlitetx.Int(conn, `SELECT count(*) FROM old.decision AS o WHERE o.stored <> 0 AND NOT EXISTS (
 			SELECT 1 FROM main.decision AS n WHERE n.tenant = o.tenant AND n.event = o.event AND n.source = o.source)`)
 		return err
 	})

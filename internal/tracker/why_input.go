@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/whatif"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hooktrail/hooktrail/internal/cli"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
 // Paragraph returns the explanation for people, on one line.

@@ -7,8 +7,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // today is what a tracker has made of the stream.
@@ -36,7 +36,7 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 	}
 	err := issuedb.Read(ctx, dataDir, func(from *sqlite.Conn) error {
 		t.found = true
-		position, err := database.Int(from, "SELECT coalesce(max(sequence), 0) FROM projection_position")
+		position, err := sqlitetx.Int(from, "SELECT coalesce(max(sequence), 0) FROM projection_position")
 		if err != nil {
 			return err
 		}

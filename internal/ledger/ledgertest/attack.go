@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // Attack opens a copy of a ledger and changes it. It returns the copy, or false
@@ -45,7 +45,7 @@ func Dump(path string) (string, error) {
 		err := sqlitex.Execute(f.Conn, "SELECT * FROM "+table+" NOT INDEXED ORDER BY 1, 2", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				for i := range stmt.ColumnCount() {
-					fmt.Fprintf(&b, "%s|", database.Bytes(stmt, i))
+					fmt.Fprintf(&b, "%s|", sqlitetx.Bytes(stmt, i))
 				}
 				b.WriteByte('\n')
 				return nil

@@ -9,8 +9,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -55,7 +55,7 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 			tenant = c.Tenant
 		}
 	}
-	leaves, err := database.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
+	leaves, err := sqlitetx.Ints(conn, "SELECT leaf FROM orders NOT INDEXED WHERE action = 'key' ORDER BY leaf")
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 
 func firstNote(conn *sqlite.Conn) (signed []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint LIMIT 1",
-		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = database.Bytes(stmt, 0); return nil }})
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = sqlitetx.Bytes(stmt, 0); return nil }})
 	return signed, err
 }
 

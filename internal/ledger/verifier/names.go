@@ -6,7 +6,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // names are what numbers stand for in the rows of leaves.
@@ -41,7 +41,7 @@ func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
 				v.problem("%s number %d is out of place", what, number)
 			}
 			list = append(list, name)
-			table.add(database.Bytes(stmt, 1), number)
+			table.add(sqlitetx.Bytes(stmt, 1), number)
 			return nil
 		}})
 	if err != nil {
@@ -55,7 +55,7 @@ func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
 				v.problem("%s index: a name is out of order or there twice", what)
 			}
 			last = name
-			index.add(database.Bytes(stmt, 0), stmt.ColumnInt64(1))
+			index.add(sqlitetx.Bytes(stmt, 0), stmt.ColumnInt64(1))
 			return nil
 		}})
 	if err == nil && !table.equal(&index) {

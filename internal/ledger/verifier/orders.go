@@ -6,8 +6,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -170,7 +170,7 @@ func (s *orders) end() error {
 				s.w.problem("orders: the row of leaf %d says something else than the order", leaf)
 			}
 			rest = rest[min(1, len(rest)):]
-			table.add(database.Bytes(stmt, 1), leaf)
+			table.add(sqlitetx.Bytes(stmt, 1), leaf)
 			return nil
 		}})
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *orders) end() error {
 			} else {
 				last = id
 			}
-			index.add(database.Bytes(stmt, 0), stmt.ColumnInt64(1))
+			index.add(sqlitetx.Bytes(stmt, 0), stmt.ColumnInt64(1))
 			return nil
 		}})
 	if err == nil && !table.equal(&index) {

@@ -3,7 +3,7 @@ package verifier
 import (
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // leavesPerProgress is how many leaves a verification goes over before it tells
@@ -13,7 +13,7 @@ const leavesPerProgress = 1 << 12
 // expected returns how many leaves the newest checkpoint says that there are: for
 // the bar alone, nobody relies on it.
 func expected(conn *sqlite.Conn) (int64, error) {
-	return database.Int(conn, "SELECT size FROM checkpoints ORDER BY checkpoint DESC LIMIT 1")
+	return sqlitetx.Int(conn, "SELECT size FROM checkpoints ORDER BY checkpoint DESC LIMIT 1")
 }
 
 // progress tells how far the walk is.

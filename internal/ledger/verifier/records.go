@@ -11,8 +11,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -181,8 +181,8 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 		Args: []any{blob},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			found = true
-			content = database.Bytes(stmt, 1)
-			if hash := events.HashOf(content); !bytes.Equal(database.Bytes(stmt, 0), hash[:]) {
+			content = sqlitetx.Bytes(stmt, 1)
+			if hash := events.HashOf(content); !bytes.Equal(sqlitetx.Bytes(stmt, 0), hash[:]) {
 				r.side.problem("blob %d: its content differs from its hash", blob)
 			}
 			return nil

@@ -5,7 +5,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // What the connections to the file are for, which work beside each other.
@@ -21,13 +21,13 @@ const (
 func snapshot(conns [readers]*sqlite.Conn) error {
 	for range 1000 {
 		for _, conn := range conns {
-			if err := database.Exec(conn, database.BeginRead); err != nil {
+			if err := sqlitetx.Exec(conn, sqlitetx.BeginRead); err != nil {
 				return err
 			}
 		}
 		var states []int64
 		for _, conn := range conns {
-			state, err := database.Int(conn, "SELECT max(checkpoint) FROM checkpoints")
+			state, err := sqlitetx.Int(conn, "SELECT max(checkpoint) FROM checkpoints")
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ func snapshot(conns [readers]*sqlite.Conn) error {
 			return nil
 		}
 		for _, conn := range conns {
-			if err := database.RollBack(conn); err != nil {
+			if err := sqlitetx.RollBack(conn); err != nil {
 				return err
 			}
 		}

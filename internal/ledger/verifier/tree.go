@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // checkedTree builds the tree again from its leaves, and compares each hash with
@@ -93,7 +93,7 @@ func (s *storedHashes) fill() (bool, error) {
 		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
 	}
 	s.rows++
-	s.row = database.Bytes(s.stmt, 1)
+	s.row = sqlitetx.Bytes(s.stmt, 1)
 	s.length = len(s.row)
 	if s.length > ledger.HashesPerRow*tlog.HashSize {
 		s.bad = fmt.Sprintf("hashes: row %d is too long", s.rows-1)

@@ -13,8 +13,8 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // DefaultSilence is how long a run is silent before it counts as one that ended
@@ -170,7 +170,7 @@ func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err e
 	}
 	defer func() {
 		for _, c := range conns {
-			err = errors.Join(err, database.RollBack(c))
+			err = errors.Join(err, sqlitetx.RollBack(c))
 		}
 	}()
 	facts, err := v.read(ctx, conns)

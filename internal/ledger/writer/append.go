@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // Appended says what a batch did to the ledger.
@@ -34,7 +34,7 @@ type Found struct {
 // is skipped, so that a batch may be applied again, whole or in part. After an
 // error nothing of batch is in the ledger, and Append may be called again.
 func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, batch []ledger.Message) (done Appended, err error) {
-	err = database.Within(ctx, l.conn, database.BeginWrite, func() error {
+	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		done, err = l.append(stream, batch)
 		return err
 	})
@@ -72,7 +72,7 @@ func (l *Ledger) append(stream ledger.Stream, batch []ledger.Message) (Appended,
 // Renew signs a checkpoint of what there is, for the sake of its time: how long
 // a run has been silent is measured against the newest checkpoint.
 func (l *Ledger) Renew(ctx context.Context) error {
-	err := database.Within(ctx, l.conn, database.BeginWrite, func() error {
+	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (l *Ledger) Renew(ctx context.Context) error {
 
 // refresh loads the state again when a batch failed or another process wrote.
 func (l *Ledger) refresh() error {
-	newest, err := database.Int(l.conn, "SELECT max(checkpoint) FROM checkpoints")
+	newest, err := sqlitetx.Int(l.conn, "SELECT max(checkpoint) FROM checkpoints")
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 	insert.BindInt64(1, c.Number)
 	insert.BindInt64(2, c.Size)
 	insert.BindText(3, string(signed))
-	if err := database.Run(insert); err != nil {
+	if err := sqlitetx.Run(insert); err != nil {
 		return nil, fmt.Errorf("store checkpoint: %w", err)
 	}
 	l.newest = c
@@ -173,7 +173,7 @@ func (w *writing) producer(name string) (*producer, error) {
 	p := &producer{number: int64(len(w.producers) + 1)}
 	insert.BindInt64(1, p.number)
 	insert.BindText(2, name)
-	if err := database.Run(insert); err != nil {
+	if err := sqlitetx.Run(insert); err != nil {
 		return nil, fmt.Errorf("store producer: %w", err)
 	}
 	w.producers[name] = p
@@ -207,11 +207,11 @@ func (w *writing) runNumber(name string) (int64, error) {
 	if err = errors.Join(err, find.Reset()); err != nil || found {
 		return n, err
 	}
-	if n, err = database.Int(w.conn, "SELECT coalesce(max(run), 0) + 1 FROM runs"); err != nil {
+	if n, err = sqlitetx.Int(w.conn, "SELECT coalesce(max(run), 0) + 1 FROM runs"); err != nil {
 		return 0, err
 	}
 	insert := w.conn.Prep("INSERT INTO runs (run, name) VALUES (?, ?)")
 	insert.BindInt64(1, n)
 	insert.BindText(2, name)
-	return n, database.Run(insert)
+	return n, sqlitetx.Run(insert)
 }

@@ -9,9 +9,9 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // BenchmarkAppend compares the ledger with the same driver that is fed the same
@@ -67,7 +67,7 @@ func rowsOf(b *testing.B, path string) *tableRows {
 				case sqlite.TypeText:
 					row[i] = stmt.ColumnText(i)
 				case sqlite.TypeBlob:
-					row[i] = database.Bytes(stmt, i)
+					row[i] = sqlitetx.Bytes(stmt, i)
 				}
 			}
 			rows = append(rows, row)
@@ -96,7 +96,7 @@ func (r *tableRows) insert(b *testing.B) time.Duration {
 	start := time.Now()
 	for at := 0; at < len(r.leaves); at += 1000 {
 		end := min(at+1000, len(r.leaves))
-		err := database.Within(context.Background(), l.Conn(), database.BeginWrite, func() error {
+		err := sqlitetx.Within(context.Background(), l.Conn(), sqlitetx.BeginWrite, func() error {
 			leaf := l.Conn().Prep("INSERT INTO leaves VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
 			payload := l.Conn().Prep("INSERT INTO payloads (leaf, bytes) VALUES (?, ?)")
 			for i := at; i < end; i++ {
@@ -120,7 +120,7 @@ func (r *tableRows) insert(b *testing.B) time.Duration {
 		}
 	}
 	took := time.Since(start)
-	if n, err := database.Int(l.Conn(), "SELECT count(*) FROM leaves"); err != nil || n != int64(len(r.leaves)) {
+	if n, err := sqlitetx.Int(l.Conn(), "SELECT count(*) FROM leaves"); err != nil || n != int64(len(r.leaves)) {
 		b.Fatalf("got %d rows, want %d: %v", n, len(r.leaves), err)
 	}
 	if err := l.Close(); err != nil {
@@ -140,5 +140,5 @@ func bind(stmt *sqlite.Stmt, row []any) error {
 			stmt.BindBytes(i+1, v)
 		}
 	}
-	return database.Run(stmt)
+	return sqlitetx.Run(stmt)
 }

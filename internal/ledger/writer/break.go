@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // Break notes that reading goes on behind at, and not where the ledger has got
@@ -17,7 +17,7 @@ import (
 // calling Break again changes nothing. When it returns nil the checkpoint is on
 // disk; after an error it is not.
 func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
-	err := database.Within(ctx, l.conn, database.BeginWrite, func() error {
+	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
 			return err
 		}

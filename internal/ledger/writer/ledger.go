@@ -10,9 +10,9 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 const (
@@ -166,7 +166,7 @@ func (l *Ledger) configure() error {
 		settings = append(settings, fmt.Sprintf("PRAGMA max_page_count=%d", l.opts.maxPages))
 	}
 	for _, s := range settings {
-		if err := database.Exec(l.conn, s); err != nil {
+		if err := sqlitetx.Exec(l.conn, s); err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
 	}
@@ -176,13 +176,13 @@ func (l *Ledger) configure() error {
 // resize gives the ledger that much of the cache.
 func (l *Ledger) resize(bytes int64) error {
 	kib := max(bytes, minCacheBytes) >> 10
-	return database.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
+	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
 // create makes the tables and the checkpoint of nothing, unless another process
 // has been faster.
 func (l *Ledger) create(ctx context.Context) error {
-	return database.Within(ctx, l.conn, database.BeginWrite, func() error {
+	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {
 			return err
 		}

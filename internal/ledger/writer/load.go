@@ -7,8 +7,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // load reads the state from the file and compares it with what was signed.
@@ -20,11 +20,11 @@ func (l *Ledger) load() error {
 	if err := l.loadCheckpoint(&s); err != nil {
 		return err
 	}
-	leaves, err := database.Int(l.conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
+	leaves, err := sqlitetx.Int(l.conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
 	if err != nil {
 		return err
 	}
-	again, err := database.Int(l.conn, "SELECT coalesce(max(seen), 0) FROM seen")
+	again, err := sqlitetx.Int(l.conn, "SELECT coalesce(max(seen), 0) FROM seen")
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -61,7 +61,7 @@ func (w *writing) storeOrder(leaf int64, o ledger.Order) (bool, error) {
 	stmt.BindText(2, o.ID)
 	stmt.BindText(3, string(o.Action))
 	stmt.BindText(4, o.Hold)
-	if err := database.Run(stmt); err != nil {
+	if err := sqlitetx.Run(stmt); err != nil {
 		return false, fmt.Errorf("store order: %w", err)
 	}
 	return w.conn.Changes() > 0, nil
@@ -71,7 +71,7 @@ func (w *writing) storeEffect(leaf int64, effect ledger.Effect) error {
 	stmt := w.conn.Prep("UPDATE orders SET effect = ? WHERE leaf = ?")
 	stmt.BindText(1, string(effect))
 	stmt.BindInt64(2, leaf)
-	return database.Run(stmt)
+	return sqlitetx.Run(stmt)
 }
 
 // lift ends a hold. It returns false if that one is not in force.
@@ -111,7 +111,7 @@ func (w *writing) remove(leaf int64, o ledger.Order) (effect ledger.Effect, remo
 		insert.BindInt64(1, t)
 		insert.BindText(2, string(ledger.WordOf(o.Action)))
 		insert.BindInt64(3, leaf)
-		if err := database.Run(insert); err != nil {
+		if err := sqlitetx.Run(insert); err != nil {
 			return "", 0, err
 		}
 	}
@@ -203,7 +203,7 @@ func (w *writing) held(o ledger.Order, targets []int64) (bool, error) {
 // removePayload destroys the bytes of one record. The blob that they refer to is
 // added to blobs.
 func (w *writing) removePayload(leaf int64, blobs map[int64]bool) error {
-	blob, err := database.Int(w.conn, "SELECT blob FROM payloads WHERE leaf = ?", leaf)
+	blob, err := sqlitetx.Int(w.conn, "SELECT blob FROM payloads WHERE leaf = ?", leaf)
 	if err != nil {
 		return err
 	}

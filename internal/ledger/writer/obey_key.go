@@ -9,8 +9,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // obeyKey puts another key in charge of the ledger, if one that is in charge, or
@@ -58,7 +58,7 @@ func givenAway(o ledger.Order, leaf int64) error {
 // loadKeys finds out how many keys of the ring the ledger has behind it.
 func (l *Ledger) loadKeys(s *state) error {
 	s.keys = l.opts.Key.first(l.tenant)
-	leaves, err := database.Ints(l.conn, "SELECT leaf FROM orders WHERE action = 'key' AND effect = 'done' ORDER BY leaf")
+	leaves, err := sqlitetx.Ints(l.conn, "SELECT leaf FROM orders WHERE action = 'key' AND effect = 'done' ORDER BY leaf")
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (l *Ledger) signAgain(ctx context.Context) error {
 	if _, err := ledger.OpenCheckpoint(newest, key.verifiers()); err == nil || len(key.ring) < 2 {
 		return nil
 	}
-	return database.Within(ctx, l.conn, database.BeginWrite, func() error {
+	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		return sqlitex.Execute(l.conn, "SELECT checkpoint, note FROM checkpoints ORDER BY checkpoint", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				c, err := ledger.OpenCheckpoint([]byte(stmt.ColumnText(1)), key.ring.From(0))

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -82,7 +82,7 @@ func (w *writing) compareQuarantine(r *record) error {
 	} else if r.leaf.Producer != "" {
 		return nil
 	}
-	n, err := database.Int(w.conn, `SELECT count(*) FROM leaves
+	n, err := sqlitetx.Int(w.conn, `SELECT count(*) FROM leaves
 		WHERE producer = ? AND sequence = ? AND class = 'quarantine' AND hash = ? AND epoch < ?`,
 		number, int64(r.leaf.Sequence), r.leaf.Hash[:], int64(w.stream.Epoch))
 	r.copy = n > 0
@@ -110,7 +110,7 @@ func (w *writing) compareNumber(r *record) error {
 			return errors.Join(err, stmt.Reset())
 		}
 		used = true
-		r.copy = r.copy || bytes.Equal(database.Bytes(stmt, 0), r.leaf.Hash[:])
+		r.copy = r.copy || bytes.Equal(sqlitetx.Bytes(stmt, 0), r.leaf.Hash[:])
 	}
 }
 
@@ -124,7 +124,7 @@ func (w *writing) classifyManifest(m ledger.Message, r record) (record, error) {
 	if p == nil {
 		return r, nil
 	}
-	n, err := database.Int(w.conn, `SELECT count(*) FROM leaves
+	n, err := sqlitetx.Int(w.conn, `SELECT count(*) FROM leaves
 		WHERE producer = ? AND sequence = ? AND class = 'manifest' AND hash = ?`,
 		p.number, int64(manifest.Last), r.leaf.Hash[:])
 	r.copy = n > 0
@@ -134,7 +134,7 @@ func (w *writing) classifyManifest(m ledger.Message, r record) (record, error) {
 // compareContent finds the leaf whose id r has, and tells whether it is of the
 // same type and run and holds the same data.
 func (w *writing) compareContent(r record) (first int64, same bool, err error) {
-	first, err = database.Int(w.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
+	first, err = sqlitetx.Int(w.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
 	if err != nil {
 		return 0, false, err
 	}

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -12,9 +12,9 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 // soilName is the name of the file that lies beside a ledger from before
@@ -94,7 +94,7 @@ func (l *Ledger) scrub(ctx context.Context) error {
 	// The log cannot be emptied while somebody reads from it. Nobody waits here
 	// for a verification that takes minutes: messages would wait too.
 	l.conn.SetBusyTimeout(0)
-	busy, err := database.Int(l.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+	busy, err := sqlitetx.Int(l.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
 	l.conn.SetBusyTimeout(ledger.BusyTimeout)
 	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultBusy || err == nil && busy != 0 {
 		return ErrScrubLater
@@ -116,9 +116,9 @@ func (l *Ledger) scrub(ctx context.Context) error {
 func (l *Ledger) vacuum() error {
 	folder := strings.ReplaceAll(filepath.Dir(l.path), "'", "''")
 	return errors.Join(
-		database.Exec(l.conn, "PRAGMA temp_store_directory='"+folder+"'"),
-		database.Exec(l.conn, "PRAGMA temp_store=FILE"),
+		sqlitetx.Exec(l.conn, "PRAGMA temp_store_directory='"+folder+"'"),
+		sqlitetx.Exec(l.conn, "PRAGMA temp_store=FILE"),
 		sqlitex.ExecuteTransient(l.conn, "VACUUM", nil),
-		database.Exec(l.conn, "PRAGMA temp_store=MEMORY"),
+		sqlitetx.Exec(l.conn, "PRAGMA temp_store=MEMORY"),
 	)
 }

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -62,7 +62,7 @@ func (w *writing) insertLeaf(m ledger.Message, r record, p *producer, runNumber 
 	stmt.BindInt64(11, int64(w.stream.Epoch))
 	stmt.BindInt64(12, int64(m.Sequence))
 	stmt.BindInt64(13, unixNano(m.Stored))
-	if err := database.Run(stmt); err != nil {
+	if err := sqlitetx.Run(stmt); err != nil {
 		return false, fmt.Errorf("store leaf: %w", err)
 	}
 	stored := w.conn.Changes() > 0
@@ -112,7 +112,7 @@ func (w *writing) storeAgain(m ledger.Message, r record, p *producer, first int6
 	stmt.BindInt64(6, a.Epoch)
 	stmt.BindInt64(7, a.Stream)
 	stmt.BindInt64(8, a.Stored)
-	if err := database.Run(stmt); err != nil {
+	if err := sqlitetx.Run(stmt); err != nil {
 		return fmt.Errorf("store what was seen again: %w", err)
 	}
 	p.high = max(p.high, a.Sequence)
@@ -136,7 +136,7 @@ func (w *writing) storeHashes() error {
 		}
 		stmt.BindInt64(1, row)
 		stmt.BindBytes(2, buf.Next(ledger.HashesPerRow*tlog.HashSize))
-		if err := database.Run(stmt); err != nil {
+		if err := sqlitetx.Run(stmt); err != nil {
 			return fmt.Errorf("store hashes: %w", err)
 		}
 		if full && buf.Len() == 0 {

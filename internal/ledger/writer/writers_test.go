@@ -10,11 +10,11 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/database"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
 func TestLedger_FullDisk(t *testing.T) {
@@ -36,7 +36,7 @@ func TestLedger_FullDisk(t *testing.T) {
 			t.Fatalf("got %v, want a full disk", err)
 		}
 		if failures++; failures%2 == 0 { // there is room again
-			if err := database.Exec(l.Conn(), fmt.Sprintf("PRAGMA max_page_count=%d", 120+100*failures)); err != nil {
+			if err := sqlitetx.Exec(l.Conn(), fmt.Sprintf("PRAGMA max_page_count=%d", 120+100*failures)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/filelock"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
 func TestTry(t *testing.T) {

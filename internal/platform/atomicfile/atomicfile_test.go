@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
 func TestWrite(t *testing.T) {

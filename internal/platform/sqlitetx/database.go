@@ -1,7 +1,7 @@
-// Package database has the few calls that readers and writers of a SQLite file
+// Package sqlitetx has the few calls that readers and writers of a SQLite file
 // repeat: transactions that neither panic nor lie on a full disk, and single values
 // out of rows.
-package database
+package sqlitetx
 
 import (
 	"context"

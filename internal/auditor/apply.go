@@ -11,9 +11,9 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
 // Apply implements [consume.Projection]. The ledgers of a batch are written beside

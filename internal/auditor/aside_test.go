@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

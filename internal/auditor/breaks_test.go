@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
 // The stream loses its messages while nobody reads it: readiness and verify say

@@ -11,11 +11,11 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 // inBucket returns what the broker's bucket has of tenant.

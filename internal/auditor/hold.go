@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
 // hold keeps a tenant back whose ledger somebody changed: nothing is signed

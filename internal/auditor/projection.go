@@ -9,11 +9,11 @@ import (
 	"sync"
 
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/tiles"
 )

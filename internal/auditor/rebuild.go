@@ -13,12 +13,12 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/agentfs"
-	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
 // RebuildOptions are the settings of [Rebuild].

@@ -14,10 +14,10 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebuilt {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/checkpoints"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 // copyKeys gives a data directory the keys of another one.

@@ -10,9 +10,9 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
 // lockLedger keeps the ledger of a tenant from being written to until unlock.

@@ -15,11 +15,11 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/c2sp"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/keep"
 	"github.com/hooktrail/hooktrail/internal/ledger"
 	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/tiles"
 	"github.com/hooktrail/hooktrail/internal/witnesstest"
 	"github.com/hooktrail/hooktrail/pkg/events"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 

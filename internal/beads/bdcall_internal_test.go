@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 // TestEnvironment_SendsNothing holds that bd, and the database in it, are told to

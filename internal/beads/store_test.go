@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
-	"github.com/hooktrail/hooktrail/internal/projection"
 	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -126,7 +126,7 @@ func writeRun(t *testing.T, nc *nats.Conn, dir, tenant string) {
 
 // TestRights_OneLess takes single rights from services: each says which, and
 // does not time out. What a service needs of the stream is held to that, right
-// by right, in internal/consume and pkg/publish.
+// by right, in internal/stream/consume and pkg/publish.
 func TestRights_OneLess(t *testing.T) {
 	for _, tt := range []struct {
 		user, missing string

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/ingest"
 	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/auditor"
-	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/publisher"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	bearer "github.com/hooktrail/hooktrail/internal/tokens"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 	"github.com/hooktrail/hooktrail/pkg/publish"

@@ -26,8 +26,8 @@ var floors = map[string]int{
 	"internal/ingest/cehttp": 3,
 	"pkg/hooks/policy":       2,
 	"pkg/hooks/provider":     3,
-	"internal/broker":        2,
-	"internal/projection":    2,
+	"internal/stream/broker":        2,
+	"internal/stream/projection":    2,
 	"internal/ingest":        2,
 	"internal/trace":         2,
 	"internal/agents":        3,
@@ -42,7 +42,7 @@ var floors = map[string]int{
 	"internal/openai":        2,
 	"internal/anthropic":     2,
 	"pkg/publish":            3,
-	"internal/consume":       3,
+	"internal/stream/consume":       3,
 	"internal/hookconfig":    3,
 	"internal/decide":        3,
 	"internal/export":        4,
@@ -111,7 +111,7 @@ var pure = map[string][]string{
 
 // reserved modules are imported by these packages alone, tests included.
 var reserved = map[string][]string{
-	"github.com/nats-io/nats-server": {"internal/broker", "internal/natstest", "internal/e2e"},
+	"github.com/nats-io/nats-server": {"internal/stream/broker", "internal/natstest", "internal/e2e"},
 	"github.com/rs/zerolog":          {"internal/platform/cli"},
 	"github.com/stretchr/testify":    {},
 	"C":                              {},

@@ -27,19 +27,19 @@ func TestCheck(t *testing.T) {
 		{
 			name: "Clean",
 			tree: map[string]string{
-				"internal/consume/run.go":          imports("consume", "fmt", ours+"internal/broker", ours+"pkg/events"),
-				"internal/consume/run_test.go":     imports("consume", ours+"internal/natstest", ours+"pkg/publish"),
-				"internal/consume/testdata/bad.go": "no go at all",
+				"internal/stream/consume/run.go":          imports("consume", "fmt", ours+"internal/stream/broker", ours+"pkg/events"),
+				"internal/stream/consume/run_test.go":     imports("consume", ours+"internal/natstest", ours+"pkg/publish"),
+				"internal/stream/consume/testdata/bad.go": "no go at all",
 				"cmd/auditor/main.go":              imports("main", ours+"internal/platform/cli", ours+"internal/auditor"),
-				"internal/natstest/start.go":       imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/broker"),
+				"internal/natstest/start.go":       imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/stream/broker"),
 				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/auditor", ours+"internal/publisher"),
 				"pkg/publish/open.go":              imports("publish", ours+"internal/subjects", "github.com/nats-io/nats.go"),
 			},
 		},
 		{
 			name: "HigherFloor",
-			tree: map[string]string{"internal/subjects/a.go": imports("subjects", ours+"internal/broker")},
-			want: []string{"internal/subjects/a.go: imports internal/broker: floor 2 is not below floor 1"},
+			tree: map[string]string{"internal/subjects/a.go": imports("subjects", ours+"internal/stream/broker")},
+			want: []string{"internal/subjects/a.go: imports internal/stream/broker: floor 2 is not below floor 1"},
 		},
 		{
 			name: "SameFloor",
@@ -59,20 +59,20 @@ func TestCheck(t *testing.T) {
 		{
 			name: "ExampleImportsInternal",
 			tree: map[string]string{
-				"examples/squad/a.go":      imports("squad", ours+"pkg/hooks", ours+"internal/broker"),
-				"examples/squad/a_test.go": imports("squad", ours+"internal/broker"),
+				"examples/squad/a.go":      imports("squad", ours+"pkg/hooks", ours+"internal/stream/broker"),
+				"examples/squad/a_test.go": imports("squad", ours+"internal/stream/broker"),
 			},
-			want: []string{"examples/squad/a.go: imports internal/broker: examples show what users can write, who cannot import internal"},
+			want: []string{"examples/squad/a.go: imports internal/stream/broker: examples show what users can write, who cannot import internal"},
 		},
 		{
 			name: "PkgImportsInternal",
 			tree: map[string]string{
-				"pkg/publish/a.go": imports("publish", ours+"internal/broker"),
+				"pkg/publish/a.go": imports("publish", ours+"internal/stream/broker"),
 				"pkg/hooks/a.go":   imports("hooks", ours+"internal/subjects"),
 			},
 			want: []string{
 				"pkg/hooks/a.go: imports internal/subjects: pkg never imports internal",
-				"pkg/publish/a.go: imports internal/broker: pkg never imports internal",
+				"pkg/publish/a.go: imports internal/stream/broker: pkg never imports internal",
 			},
 		},
 		{
@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 		{
 			name: "ServerOutsideBroker",
 			tree: map[string]string{"internal/tracker/a_test.go": imports("tracker", "github.com/nats-io/nats-server/v2/server")},
-			want: []string{"internal/tracker/a_test.go: imports github.com/nats-io/nats-server/v2/server, which is left to [internal/broker internal/natstest internal/e2e]"},
+			want: []string{"internal/tracker/a_test.go: imports github.com/nats-io/nats-server/v2/server, which is left to [internal/stream/broker internal/natstest internal/e2e]"},
 		},
 		{
 			name: "LoggingOutsideCLI",

@@ -3,7 +3,7 @@ package metrics
 import (
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 // family is one metric: its series differ in the values of its labels.

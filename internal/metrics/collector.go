@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
 // collector hands the committed numbers to Prometheus, and how the reading of

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 // execute runs the metrics command and returns its exit status and output.

@@ -13,8 +13,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 // ErrTenant is wrapped when the state counts other tenants than is asked for.

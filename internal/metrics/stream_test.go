@@ -11,8 +11,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )

@@ -7,7 +7,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 // The backends.

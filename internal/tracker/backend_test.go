@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

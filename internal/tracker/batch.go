@@ -7,8 +7,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

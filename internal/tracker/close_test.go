@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

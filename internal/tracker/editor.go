@@ -13,7 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/beads"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 

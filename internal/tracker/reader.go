@@ -8,9 +8,9 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 // reader is the tracker's projection of the stream: the state and what was

@@ -9,10 +9,10 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 // ErrBeginning is wrapped when the stream does not have all that the issues were

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
 // closeLog brings what is in the log of a file into it, and reports whether the

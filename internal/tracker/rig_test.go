@@ -16,12 +16,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
 	"github.com/hooktrail/hooktrail/internal/natstest"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )

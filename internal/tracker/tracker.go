@@ -11,11 +11,11 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/beads"
-	"github.com/hooktrail/hooktrail/internal/broker"
-	"github.com/hooktrail/hooktrail/internal/consume"
 	"github.com/hooktrail/hooktrail/internal/issuedb"
 	"github.com/hooktrail/hooktrail/internal/issues"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 

@@ -11,7 +11,7 @@ import (
 // TestDeployedServer holds the server of docker-compose.yml to the settings of
 // the embedded one.
 func TestDeployedServer(t *testing.T) {
-	got, err := server.ProcessConfigFile(filepath.Join("..", "..", "deploy", "nats.conf"))
+	got, err := server.ProcessConfigFile(filepath.Join("..", "..", "..", "deploy", "nats.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 const childEnv = "HOOKTRAIL_BROKER_CHILD" // data directory of the process that is killed

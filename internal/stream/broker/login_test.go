@@ -18,7 +18,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 // issuer signs certificates.

@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"pgregory.net/rapid"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 

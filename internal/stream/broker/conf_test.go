@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
-	"github.com/hooktrail/hooktrail/internal/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
@@ -45,7 +45,7 @@ func TestConf_Deployed(t *testing.T) {
 	if err := broker.WriteConf(&want, subjects.Space{}, deployed()); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("..", "..", "deploy", "nats-auth.conf")
+	path := filepath.Join("..", "..", "..", "deploy", "nats-auth.conf")
 	if *update {
 		if err := os.WriteFile(path, want.Bytes(), 0o644); err != nil {
 			t.Fatal(err)

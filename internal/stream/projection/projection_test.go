@@ -20,7 +20,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
-	"github.com/hooktrail/hooktrail/internal/projection"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -2,8 +2,8 @@
 package main
 
 import (
+	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
-	"github.com/hooktrail/hooktrail/internal/publisher"
 )
 
 func main() { cli.Main(publisher.Command()) }

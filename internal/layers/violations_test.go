@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 				"internal/stream/consume/testdata/bad.go": "no go at all",
 				"cmd/auditor/main.go":              imports("main", ours+"internal/platform/cli", ours+"internal/auditor"),
 				"internal/natstest/start.go":       imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/stream/broker"),
-				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/auditor", ours+"internal/publisher"),
+				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/auditor", ours+"internal/capture/publisher"),
 				"pkg/publish/open.go":              imports("publish", ours+"internal/subjects", "github.com/nats-io/nats.go"),
 			},
 		},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hooktrail/hooktrail/internal/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
 // maxFaults bounds how many bad lines are told. All are counted.

@@ -1,0 +1,201 @@
+package agents_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/trace"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// skeletons are what the recorded scenarios came to. Not every tool ran every
+// part of it: Codex wrote no file, Gemini CLI echoed nothing, and the camelCase
+// hooks of Copilot CLI were not asked about what the others had denied.
+var skeletons = map[string][]string{
+	"claude-code": {
+		"DENYME: no result, denied: DENYME blocked by policy", "Task: success", "Write: success", "cat: error 1", "echo: success",
+		"sub-agent", "  echo: success",
+	},
+	"codex": {"DENYME: no result, denied: DENYME blocked by policy", "cat: error", "echo: success"},
+	"gemini-cli": {
+		"DENYME: no result, denied: DENYME blocked by policy", "Write: success", "cat: error 1",
+	},
+	"copilot-cli camelCase": {
+		"Read: error", "Task: success", "Write: success", "cat: error 1", "echo: success",
+		"sub-agent", "  echo: success",
+	},
+	"copilot-cli PascalCase": {
+		"DENYME: no result, denied: DENYME blocked by policy", "Read: error", "Task: success", "Write: success", "cat: error 1", "echo: success",
+		"sub-agent", "  echo: success",
+	},
+	"copilot-cli both": {
+		"DENYME: no result, denied: DENYME blocked by policy", "Read: error", "Task: success", "Write: success", "cat: error 1", "echo: success",
+		"sub-agent", "  echo: success",
+	},
+	"opencode": {
+		"DENYME: no result, denied: DENYME blocked by policy", "Task: success", "Write: success", "cat: error 1", "echo: success",
+		"sub-agent", "  echo: success",
+	},
+}
+
+func TestCaptured_Skeleton(t *testing.T) {
+	for _, c := range captures {
+		t.Run(c.name, func(t *testing.T) {
+			list := captured(t, c.dirs...)
+			pairs := map[string]agents.Pairs{"Memory": agents.Memory(), "Dir": agents.Dir(t.TempDir())}
+			for name, pairs := range pairs {
+				fold := replay(t, named(t, c.tool), list, pairs)
+				if diff := cmp.Diff(skeletons[c.name], skeleton(fold)); diff != "" {
+					t.Errorf("with %s (-want +got):\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// tree is what must not depend on order and copies.
+func tree(f *trace.Fold) []string {
+	lines := skeleton(f)
+	for _, run := range f.Runs() {
+		tr := f.Trace(run)
+		state := map[bool]string{true: "finished", false: "going on"}[tr.Finished]
+		line := []any{run, tr.ParentRun, tr.Agent, state, tr.Success, tr.ToolCalls, tr.ToolErrors, tr.Denied, tr.Unanswered, tr.Tokens, tr.Tools}
+		for _, s := range tr.Steps {
+			line = append(line, s.ID, s.Status, s.Input, s.Output, s.Tokens, len(s.Rows))
+		}
+		text, err := json.Marshal(line)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		lines = append(lines, string(text))
+	}
+	return lines
+}
+
+// TestCaptured_AnyOrder: payloads that come up to three places earlier or later,
+// and each twice, make the same tree.
+func TestCaptured_AnyOrder(t *testing.T) {
+	for _, c := range captures {
+		t.Run(c.name, func(t *testing.T) {
+			list := captured(t, c.dirs...)
+			want := tree(replay(t, named(t, c.tool), list, agents.Memory()))
+			rapid.Check(t, func(rt *rapid.T) {
+				shuffled := displaced(rt, list)
+				got := tree(replay(t, named(t, c.tool), shuffled, agents.Memory()))
+				if diff := cmp.Diff(want, got); diff != "" {
+					rt.Errorf("(-in order +shuffled):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// displaced returns list twice over, each copy of a payload at most three places
+// from where it was.
+func displaced(rt *rapid.T, list []payload) []payload {
+	type placed struct {
+		at int
+		p  payload
+	}
+	var all []placed
+	for i, p := range list {
+		for nth := range 2 {
+			all = append(all, placed{(i+rapid.IntRange(-3, 3).Draw(rt, "displaced"))*4 + nth, p})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b placed) int { return a.at - b.at })
+	out := make([]payload, len(all))
+	for i, a := range all {
+		out[i] = a.p
+	}
+	return out
+}
+
+// TestCaptured_OneEventPerPayload: a payload that comes twice is one event,
+// unless nothing tells it from an equal one.
+func TestCaptured_OneEventPerPayload(t *testing.T) {
+	fresh := map[string]bool{ // events that say neither when nor of what they are
+		"claude-code SessionStart": true, "claude-code InstructionsLoaded": true,
+		"codex SessionStart": true, "codex SessionEnd": true, "opencode chat.params": true,
+	}
+	for _, c := range captures {
+		for _, p := range captured(t, c.dirs...) {
+			tool := named(t, c.tool)
+			ids := map[string]bool{}
+			n := 0
+			for range 2 {
+				for _, e := range handle(t, tool, denyme(t), p, agents.Context{}) {
+					ids[e.ID] = true
+					n++
+				}
+			}
+			if once := len(ids)*2 == n; once == fresh[c.tool+" "+p.event] {
+				t.Errorf("%s %s: %d events of two deliveries have %d ids", c.tool, p.event, n, len(ids))
+			}
+		}
+	}
+}
+
+// TestCaptured_Lossless: every payload stands in the data of one event as it
+// came, and what is not known is custom, with its name.
+func TestCaptured_Lossless(t *testing.T) {
+	known := map[events.Kind]int{}
+	for _, c := range captures {
+		for _, p := range captured(t, c.dirs...) {
+			read, err := named(t, c.tool).Parse(p.data, agents.Context{Tenant: "acme", Event: p.event, Pairs: agents.Memory()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var raws int
+			for _, e := range read.Events {
+				known[e.Kind()]++
+				raw := member(t, e.Data, "raw")
+				if raw == nil {
+					continue
+				}
+				raws++
+				if diff := cmp.Diff(value(t, p.data), value(t, raw)); diff != "" {
+					t.Errorf("%s (-payload +raw):\n%s", p.file, diff)
+				}
+				if name := member(t, e.Data, "name"); e.Kind() == events.Custom && len(name) < 3 {
+					t.Errorf("%s: custom without a name", p.file)
+				}
+			}
+			if raws != 1 {
+				t.Errorf("%s: raw stands in %d of %d events", p.file, raws, len(read.Events))
+			}
+		}
+	}
+	for _, kind := range []events.Kind{
+		events.RunStarted, events.SessionStart, events.PromptSubmit, events.ToolBefore, events.ToolResult, events.Approval,
+		events.SubagentStart, events.SubagentStopped, events.StepFinished, events.SessionEnded, events.RunFinished,
+		events.CompactBefore, events.LLMRequest, events.ResponseCompleted, events.MessageUpdated, events.Custom,
+	} {
+		if known[kind] == 0 {
+			t.Errorf("no %s in any capture", kind)
+		}
+	}
+}
+
+func member(tb testing.TB, data json.RawMessage, name string) json.RawMessage {
+	tb.Helper()
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(data, &m); err != nil {
+		tb.Fatal(err)
+	}
+	return m[name]
+}
+
+func value(tb testing.TB, data []byte) any {
+	tb.Helper()
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}

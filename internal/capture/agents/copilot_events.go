@@ -1,0 +1,292 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// CopilotEvents yields the events of a session as Copilot CLI keeps it in
+// events.jsonl, one JSON object per line.
+//
+// The session is a run, and so is each sub-agent, under its own id, whose parent
+// is the session's. A run has
+//
+//	run.started, session.start       at session.start, or its first line
+//	prompt.submit                    user.message; begins a step named by the message
+//	tool.before, tool.result         tool.execution_start and _complete, paired by toolCallId
+//	response.completed               session.usage_record: one API call
+//	message.created                  assistant.message
+//	subagent.start, subagent.stopped subagent.started, .completed and .failed
+//	model.switched, error            session.model_change, session.error
+//	session.ended                    session.shutdown
+//	custom                           every other line
+//	step.finished, run.finished      at the next prompt, and the end of the input
+//
+// Each line stands in raw of its event.
+func CopilotEvents(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		c := &copilotLog{m: ingest.NewEmitter(copilotCLI.name, opts, yield), opts: opts, runs: map[string]*ingest.Run{}}
+		c.m.Lines(ctx, r, c.read)
+		if c.m.Stopped() {
+			return
+		}
+		for _, run := range c.order {
+			run.Finish(nil)
+		}
+	}
+}
+
+// DetectCopilotEvents tells from the first bytes of an input whether
+// [CopilotEvents] reads it.
+func DetectCopilotEvents(head []byte, _ string) bool {
+	for in := range ingest.HeadObjects(head) {
+		o := object(in)
+		_, hasParent := o["parentId"]
+		return hasParent && strings.Contains(o.text("type"), ".") && o.raw("data") != nil && o.raw("id") != nil
+	}
+	return false
+}
+
+// copilotLog is the state of one session.
+type copilotLog struct {
+	m       *ingest.Emitter
+	opts    ingest.Options
+	session string
+	runs    map[string]*ingest.Run
+	order   []*ingest.Run
+	last    time.Time
+}
+
+// copilotLine is one line.
+type copilotLine struct {
+	typ   string
+	agent string
+	data  object
+	raw   json.RawMessage
+	at    ingest.Place
+}
+
+func (c *copilotLog) read(in ingest.Line) {
+	o := objectOf(in.Text)
+	raw, ok := storable(in.Text)
+	switch {
+	case o == nil && json.Valid(in.Text):
+		c.m.Fault("not a JSON object", false)
+		return
+	case o == nil:
+		c.m.NotJSON(in, json.Unmarshal(in.Text, new(any)), false)
+		return
+	case !ok:
+		c.m.Fault("nested too deep", false)
+		return
+	}
+	l := copilotLine{typ: o.text("type"), agent: ident(o.text("agentId")), data: o.object("data"), raw: raw}
+	t, ok := o.moment("timestamp")
+	switch {
+	case ok:
+		c.last = t
+	case c.last.IsZero():
+		c.last = c.m.Now()
+	}
+	l.at = ingest.Place{ID: ident(o.text("id")), Block: -1, Time: c.last}
+	if l.at.ID == "" {
+		l.at.ID = c.m.LineID(in.Text)
+	}
+	if c.session == "" {
+		c.session = c.sessionOf(l)
+	}
+	r := c.run(l)
+	r.Touch(l.at.Time)
+	c.translate(r, l)
+}
+
+// sessionOf returns the id of the session: that of its first line, or of the
+// folder that the file lies in.
+func (c *copilotLog) sessionOf(l copilotLine) string {
+	if id := ident(l.data.text("sessionId")); id != "" {
+		return id
+	}
+	if dir := filepath.Base(filepath.Dir(c.opts.File)); filepath.Base(c.opts.File) == "events.jsonl" && len(dir) > 1 && ingest.Usable(dir) {
+		return dir
+	}
+	return ingest.SessionOf(c.opts.File)
+}
+
+// run returns the run that a line is of.
+func (c *copilotLog) run(l copilotLine) *ingest.Run {
+	id := ingest.Identity{Run: c.session, Session: c.session, Agent: copilotCLI.name}
+	if l.agent != "" {
+		id = ingest.Identity{Run: l.agent, Session: l.agent, Agent: l.agent, ParentRun: c.session, ParentAgent: copilotCLI.name}
+	}
+	if r := c.runs[id.Run]; r != nil {
+		return r
+	}
+	where := l.data.object("context")
+	r := c.m.Run(id, l.at, events.RunStartedData{
+		Version: l.data.text("copilotVersion"), Model: l.data.text("selectedModel", "model"), Cwd: where.text("cwd"),
+		Title: l.data.text("agentDisplayName"),
+	})
+	c.runs[id.Run] = r
+	c.order = append(c.order, r)
+	return r
+}
+
+// parent returns the run of the session, in which sub-agents are started.
+func (c *copilotLog) parent(l copilotLine) *ingest.Run {
+	l.agent = ""
+	return c.run(l)
+}
+
+func (c *copilotLog) translate(r *ingest.Run, l copilotLine) {
+	if do, ok := copilotLines[l.typ]; ok {
+		do(c, r, l)
+	} else {
+		c.custom(r, l)
+	}
+}
+
+// copilotLines are the types of lines that stand for something.
+var copilotLines = map[string]func(c *copilotLog, r *ingest.Run, l copilotLine){
+	"session.start":           (*copilotLog).start,
+	"session.resume":          (*copilotLog).start,
+	"user.message":            (*copilotLog).prompt,
+	"assistant.message":       (*copilotLog).answer,
+	"session.usage_record":    (*copilotLog).usage,
+	"tool.execution_start":    (*copilotLog).called,
+	"tool.execution_complete": (*copilotLog).result,
+	"subagent.started":        (*copilotLog).subagent,
+	"subagent.completed":      (*copilotLog).subagent,
+	"subagent.failed":         (*copilotLog).subagent,
+	"session.model_change":    (*copilotLog).switched,
+	"session.error":           (*copilotLog).failed,
+	"session.shutdown":        (*copilotLog).shutdown,
+}
+
+func (c *copilotLog) start(r *ingest.Run, l copilotLine) {
+	from := strings.TrimPrefix(l.typ, "session.")
+	r.Emit(l.at, events.SessionStart, "", events.SessionStartData{From: from, Model: l.data.text("selectedModel"), Common: l.common()})
+}
+
+func (c *copilotLog) prompt(r *ingest.Run, l copilotLine) {
+	r.Prompt(l.at, events.PromptSubmitData{Prompt: l.data.text("content"), Common: l.common()})
+}
+
+func (c *copilotLog) called(r *ingest.Run, l copilotLine) {
+	data := events.ToolBeforeData{Tool: l.data.text("toolName"), Args: l.data.raw("arguments"), Common: l.common()}
+	if id := ident(l.data.text("toolCallId")); id == "" || !r.Call(l.at, id, data) {
+		c.custom(r, l)
+	}
+}
+
+func (c *copilotLog) switched(r *ingest.Run, l copilotLine) {
+	r.Emit(l.at, events.ModelSwitched, "", events.ModelSwitchedData{
+		From: l.data.text("previousModel"), To: l.data.text("newModel"), Reason: l.data.text("source"), Common: l.common(),
+	})
+}
+
+func (c *copilotLog) failed(r *ingest.Run, l copilotLine) {
+	message := firstText(l.data.text("message"), copilotError(l.data))
+	r.Emit(l.at, events.Error, "", events.ErrorData{
+		Error: events.Failure{Message: clip(message, maxSummary)}, ErrorType: l.data.text("errorType"), Common: l.common(),
+	})
+}
+
+func (l copilotLine) common() events.Common { return events.Common{Raw: l.raw} }
+
+func (c *copilotLog) custom(r *ingest.Run, l copilotLine) {
+	r.Emit(l.at, events.Custom, "", events.CustomData{Name: clip(l.typ, maxID), Common: l.common()})
+}
+
+func (c *copilotLog) answer(r *ingest.Run, l copilotLine) {
+	text := l.data.text("content")
+	if text != "" && r.Step() != nil {
+		r.Step().Answer(text)
+	}
+	r.Emit(l.at, events.MessageCreated, "", events.MessageData{
+		Message: l.data.text("messageId"), Role: "assistant", Content: l.data.raw("content"), Common: l.common(),
+	})
+}
+
+func (c *copilotLog) usage(r *ingest.Run, l copilotLine) {
+	usage := l.data.object("usage")
+	cached := usage.number("cacheReadTokens")
+	tokens := events.Tokens{
+		Input: max(0, usage.number("inputTokens")-cached), Output: usage.number("outputTokens"),
+		CacheRead: cached, CacheCreation: usage.number("cacheWriteTokens"),
+	}
+	r.Spend(tokens)
+	r.Emit(l.at, events.ResponseCompleted, "", events.ResponseCompletedData{
+		Message: firstText(usage.text("apiCallId"), l.at.ID), Model: usage.text("model"), StopReason: usage.text("finishReason"),
+		TokensUsed: &tokens, DurationMS: usage.number("duration"), Common: l.common(),
+	})
+}
+
+func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
+	data := events.ToolResultData{Status: events.ToolSuccess, Result: l.data.raw("result"), Common: l.common()}
+	if exit := l.data.object("shellExecution").raw("exitCode"); exit != nil {
+		data.ExitCode = exitCode(string(exit))
+	}
+	content := l.data.object("result").text("content")
+	switch {
+	case string(l.data["success"]) == "false":
+		failure := l.data.object("error")
+		data.Status = events.ToolError
+		data.Error = &events.Failure{
+			Message: clip(firstText(failure.text("message"), l.data.text("error"), content), maxSummary), Class: clip(failure.text("code"), maxID),
+		}
+	case data.ExitCode != nil && *data.ExitCode != 0:
+		data.Status = events.ToolError
+		text := copilotExit().ReplaceAllString(strings.TrimRight(content, " \r\n"), "")
+		data.Error = &events.Failure{Message: clip(strings.TrimSpace(text), maxSummary)}
+	}
+	if id := ident(l.data.text("toolCallId")); id == "" || !r.Result(l.at, id, data) {
+		c.custom(r, l)
+	}
+}
+
+// subagent is the start or the end of a sub-agent, whose run is r.
+func (c *copilotLog) subagent(r *ingest.Run, l copilotLine) {
+	call := ident(l.data.text("toolCallId"))
+	name := firstText(l.data.text("agentDisplayName"), l.data.text("agentName"))
+	if l.agent == "" {
+		c.custom(r, l)
+		return
+	}
+	if l.typ == "subagent.started" {
+		c.parent(l).Emit(l.at, events.SubagentStart, call, events.SubagentStartData{
+			Subagent: l.agent, Name: name, Model: l.data.text("model"), TaskType: l.data.text("agentType", "agentName"), Common: l.common(),
+		})
+		return
+	}
+	status := string(events.ToolSuccess)
+	if l.typ == "subagent.failed" {
+		status = string(events.ToolError)
+		r.Failure = &events.Failure{Message: clip(l.data.text("error"), maxSummary)}
+	}
+	c.parent(l).Emit(l.at, events.SubagentStopped, call, events.SubagentStoppedData{
+		Subagent: l.agent, Name: name, Model: l.data.text("model"), Status: status, DurationMS: l.data.number("durationMs"),
+		TotalTokens: l.data.number("totalTokens"), ToolCalls: int(l.data.number("totalToolCalls")), Common: l.common(),
+	})
+}
+
+func (c *copilotLog) shutdown(r *ingest.Run, l copilotLine) {
+	data := events.SessionEndedData{Reason: l.data.text("shutdownType"), Common: l.common()}
+	snapshot := l.data.object("accountingSnapshot")
+	if snapshot == nil {
+		snapshot = l.data
+	}
+	for _, file := range listOf(snapshot.object("codeChanges").raw("filesModified")) {
+		if name, ok := textOf(file); ok {
+			data.Files = append(data.Files, name)
+		}
+	}
+	r.Emit(l.at, events.SessionEnded, "", data)
+}

@@ -1,0 +1,244 @@
+package agents_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/trace"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+type reader func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
+
+// readAll returns the events of an input and the reports on it.
+func readAll(tb testing.TB, read reader, name string, data []byte) (list []events.Event, reports []string) {
+	tb.Helper()
+	opts := ingest.Options{File: name, Tenant: "acme", Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
+	for e, err := range read(tb.Context(), bytes.NewReader(data), opts) {
+		if err != nil {
+			reports = append(reports, err.Error())
+			continue
+		}
+		if err := e.Validate(); err != nil {
+			tb.Errorf("%s: event %s: %v", name, e.Type, err)
+		}
+		list = append(list, e)
+	}
+	return list, reports
+}
+
+func kinds(list []events.Event) map[events.Kind]int {
+	n := map[events.Kind]int{}
+	for _, e := range list {
+		n[e.Kind()]++
+	}
+	return n
+}
+
+// TestLog_Recorded holds what the kept payloads of three projects come to.
+func TestLog_Recorded(t *testing.T) {
+	tests := map[string]map[events.Kind]int{
+		"CursorTouch-Operator-Use/post_tool_use.json": {events.ToolResult: 164},
+		"CursorTouch-Operator-Use/pre_tool_use.json":  {events.ToolBefore: 51},
+		"CursorTouch-Operator-Use/session_end.json":   {events.SessionEnded: 1, events.RunFinished: 1},
+		"CursorTouch-Operator-Use/stop.json":          {events.StepFinished: 26},
+		"CursorTouch-Operator-Use/subagent_stop.json": {events.SubagentStopped: 33, events.RunFinished: 33, events.StepFinished: 33},
+
+		"TomSelander-home-assistant-green-button/permission_request.json": {events.Approval: 28},
+		"TomSelander-home-assistant-green-button/pre_tool_use.json":       {events.ToolBefore: 170},
+		"TomSelander-home-assistant-green-button/session_end.json":        {events.SessionEnded: 4, events.RunFinished: 4},
+		"TomSelander-home-assistant-green-button/session_start.json":      {events.SessionStart: 5, events.RunStarted: 5},
+		"TomSelander-home-assistant-green-button/stop.json":               {events.StepFinished: 3},
+		"TomSelander-home-assistant-green-button/subagent_start.json":     {events.SubagentStart: 7, events.RunStarted: 7},
+		"TomSelander-home-assistant-green-button/subagent_stop.json":      {events.SubagentStopped: 6, events.RunFinished: 6, events.StepFinished: 6},
+
+		"ranaroussi-quantstats/post_tool_use.json": {events.ToolResult: 14},
+		"ranaroussi-quantstats/pre_tool_use.json":  {events.ToolBefore: 20},
+	}
+	root := realdata.Path(t, "hook-logs")
+	files, err := filepath.Glob(filepath.Join(root, "*", "*.json"))
+	if err != nil || len(files) != len(tests) {
+		t.Fatalf("there are %d files, want %d: %v", len(files), len(tests), err)
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join(root, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !agents.DetectLog(data[:min(len(data), ingest.HeadBytes)], name) {
+				t.Error("is not taken for hook payloads")
+			}
+			list, reports := readAll(t, agents.Log, name, data)
+			if diff := cmp.Diff(want, kinds(list)); diff != "" || len(reports) > 0 {
+				t.Errorf("(-want +got):\n%s%v", diff, reports)
+			}
+			again, _ := readAll(t, agents.Log, "elsewhere", data)
+			if diff := cmp.Diff(ids(list), ids(again)); diff != "" {
+				t.Errorf("ids are others the next time:\n%s", diff)
+			}
+			unique := slices.Compact(slices.Sorted(slices.Values(ids(list))))
+			if len(unique) != len(list) {
+				t.Errorf("%d events have %d ids", len(list), len(unique))
+			}
+		})
+	}
+}
+
+func ids(list []events.Event) []string {
+	out := make([]string, len(list))
+	for i, e := range list {
+		out[i] = e.ID
+	}
+	return out
+}
+
+// TestLog_PairsAcrossFiles: calls without ids have the same one in the log of
+// calls and in the one of results.
+func TestLog_PairsAcrossFiles(t *testing.T) {
+	fold := trace.Fold{}
+	var runs []string
+	for _, name := range []string{"pre_tool_use.json", "post_tool_use.json"} {
+		data, err := os.ReadFile(realdata.Path(t, "hook-logs", "ranaroussi-quantstats", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := readAll(t, agents.Log, name, data)
+		for _, e := range list {
+			fold.Add(e)
+			runs = append(runs, e.Run)
+		}
+	}
+	var calls, unanswered int
+	for _, run := range slices.Compact(slices.Sorted(slices.Values(runs))) {
+		calls += fold.Trace(run).ToolCalls
+		unanswered += fold.Trace(run).Unanswered
+	}
+	if calls != 20 || unanswered != 6 {
+		t.Errorf("got %d calls, %d without result; want 20 and 6", calls, unanswered)
+	}
+}
+
+// TestLog_Shapes: payloads of every tool, in a list, one behind the other, or
+// alone and indented, are read as of the tool that sent them.
+func TestLog_Shapes(t *testing.T) {
+	for _, c := range captures {
+		for _, p := range captured(t, c.dirs...) {
+			list, reports := readAll(t, agents.Log, p.file, slices.Concat(p.data, []byte("\n"), p.data))
+			if len(reports) > 0 || len(list) == 0 || list[0].Source != c.tool {
+				t.Errorf("%s: %d events, %v", p.file, len(list), reports)
+			}
+			if !agents.DetectLog(p.data, p.file) && c.tool != "opencode" && p.event != "" {
+				t.Errorf("%s: not taken for a hook payload", p.file)
+			}
+		}
+	}
+}
+
+func TestLog_Faults(t *testing.T) {
+	stop := `{"session_id":"s","hook_event_name":"Stop"}`
+	list, reports := readAll(t, agents.Log, "f", []byte("["+stop+",7,\n"+stop+","))
+	want := []string{"f:1: not a JSON object", "f:2:45: not JSON: the document ends early"}
+	if diff := cmp.Diff(want, reports); diff != "" || len(list) != 2 || list[0].ID == list[1].ID {
+		t.Errorf("got %d events, reports (-want +got):\n%s", len(list), diff)
+	}
+	for _, head := range []string{"", "7", "[]", `{"sessionId":"s","type":"user","uuid":"u","timestamp":"2026"}`, `{"type":"session_meta"}`} {
+		if agents.DetectLog([]byte(head), "x.json") {
+			t.Errorf("%q is taken for hook payloads", head)
+		}
+	}
+}
+
+// sessionEvents returns the recorded lines of a session of Copilot CLI, one of
+// each type, as the file would have them.
+func sessionEvents(tb testing.TB) []byte {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(realdata.Path(tb), "hook-payloads", "copilot-cli", "*", "session-events", "*.json"))
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("session events: %v, %v", files, err)
+	}
+	type line struct{ at, text string }
+	var lines []line
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := json.Compact(&b, data); err != nil {
+			tb.Fatal(err)
+		}
+		var l struct{ Timestamp string }
+		if err := json.Unmarshal(data, &l); err != nil {
+			tb.Fatal(err)
+		}
+		lines = append(lines, line{l.Timestamp, b.String()})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return strings.Compare(a.at, b.at) })
+	var all strings.Builder
+	for _, l := range lines {
+		all.WriteString(l.text + "\n")
+	}
+	return []byte(all.String())
+}
+
+func TestCopilotEvents_Recorded(t *testing.T) {
+	data := sessionEvents(t)
+	if !agents.DetectCopilotEvents(data, "events.jsonl") || agents.DetectLog(data, "events.jsonl") {
+		t.Error("is not taken for a session of Copilot CLI")
+	}
+	list, reports := readAll(t, agents.CopilotEvents, filepath.Join("6c925dbb", "events.jsonl"), data)
+	want := map[events.Kind]int{
+		events.RunStarted: 2, events.SessionStart: 1, events.PromptSubmit: 1, events.ToolBefore: 1, events.ToolResult: 1,
+		events.MessageCreated: 1, events.ResponseCompleted: 1, events.SubagentStart: 1, events.SubagentStopped: 1,
+		events.ModelSwitched: 1, events.SessionEnded: 1, events.StepFinished: 1, events.RunFinished: 2, events.Custom: 7,
+	}
+	if diff := cmp.Diff(want, kinds(list)); diff != "" || len(reports) > 0 {
+		t.Errorf("(-want +got):\n%s%v", diff, reports)
+	}
+	fold := trace.Fold{}
+	for _, e := range slices.Concat(list, list) {
+		fold.Add(e)
+	}
+	tr := fold.Trace("6c925dbb-cbfa-438d-929a-4d04d4dff417")
+	if tr.ToolCalls != 1 || tr.Unanswered != 0 || tr.Tokens.Input != 10 || len(tr.Children) != 1 || tr.Children[0].Run != "f66cf3d4-afed-46f4-a1c8-eb910c8a7819" {
+		t.Errorf("got %+v", tr)
+	}
+	if row := tr.Steps[0].Rows[0]; row.ExitCode == nil || *row.ExitCode != 0 || row.Status != events.ToolSuccess {
+		t.Errorf("got row %+v", row)
+	}
+}
+
+func TestCopilotEvents_Faults(t *testing.T) {
+	const line = `{"type":"%","data":{"toolCallId":"c","toolName":"bash","success":false,"error":{"message":"no","code":"denied"}},"id":"@","timestamp":"2026-11-21T07:30:06Z","parentId":null}`
+	var data strings.Builder
+	for i, typ := range []string{"tool.execution_complete", "tool.execution_complete", "tool.execution_start", "tool.execution_start", "subagent.started", "session.error"} {
+		data.WriteString(strings.NewReplacer("%", typ, "@", string(rune('a'+i))).Replace(line) + "\n")
+	}
+	data.WriteString("7\n{\n" + strings.Repeat(`{"a":`, 600) + "1" + strings.Repeat("}", 600) + "\n")
+	list, reports := readAll(t, agents.CopilotEvents, filepath.Join("x", "my.jsonl"), []byte(data.String()))
+	want := []string{"x/my.jsonl:7: not a JSON object", "x/my.jsonl:8:1: not JSON: the line ends early", "x/my.jsonl:9: nested too deep"}
+	if diff := cmp.Diff(want, reports); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+	wantKinds := map[events.Kind]int{
+		events.RunStarted: 1, events.ToolResult: 1, events.Custom: 4, events.Error: 1, events.StepFinished: 1, events.RunFinished: 1,
+	}
+	if diff := cmp.Diff(wantKinds, kinds(list)); diff != "" || list[0].Run != "my" {
+		t.Errorf("run %s (-want +got):\n%s", list[0].Run, diff)
+	}
+}

@@ -1,0 +1,174 @@
+package decision
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/hookdoc"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// Options configure a [Service].
+type Options struct {
+	Registry *hooks.Registry // whose hooks decide, and whose Appender records
+	Tenant   string          // the only tenant that is answered; empty answers all, and takes "default" where none is named
+	Space    subjects.Space
+	Caller   func(ctx context.Context) (tenant string) // whom a request over HTTP may ask for alone, "" for anybody; nil: anybody
+	Timeout  time.Duration                             // that a decision may take at most; [DefaultTimeout] when 0
+	MaxOpen  int                                       // decisions at once, for one tenant half of them; [DefaultMaxOpen] when 0
+	Logger   *slog.Logger                              // nil discards
+}
+
+// The limits of a service that sets no others.
+const (
+	DefaultTimeout = hooks.DefaultChainTimeout + 5*time.Second
+	DefaultMaxOpen = 256
+)
+
+// Service answers requests for decisions. Its methods may be called
+// concurrently.
+type Service struct {
+	opts  Options
+	slots chan struct{} // one for each decision under way
+
+	mu       sync.Mutex // guards closed, open against it, and deciding
+	closed   bool
+	open     sync.WaitGroup // requests over NATS
+	deciding map[string]int // decisions under way, by tenant
+}
+
+// New returns a service. It answers over HTTP from now on, and over NATS while
+// [Service.Run] runs.
+func New(opts Options) *Service {
+	if opts.Timeout <= 0 {
+		opts.Timeout = DefaultTimeout
+	}
+	if opts.MaxOpen <= 0 {
+		opts.MaxOpen = DefaultMaxOpen
+	}
+	if opts.Caller == nil {
+		opts.Caller = func(context.Context) string { return "" }
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{opts: opts, slots: make(chan struct{}, opts.MaxOpen), deciding: map[string]int{}}
+}
+
+// refusal is why there is no decision. It holds no text of the request.
+type refusal struct {
+	status int // as HTTP has them
+	detail string
+}
+
+// Error returns the detail.
+func (r *refusal) Error() string { return r.detail }
+
+var (
+	errBusy     = &refusal{http.StatusServiceUnavailable, "too many decisions under way"}
+	errClosing  = &refusal{http.StatusServiceUnavailable, "the service is shutting down"}
+	errRecord   = &refusal{http.StatusServiceUnavailable, "the decision could not be recorded"}
+	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a document has at most %d bytes", hookdoc.MaxBytes)}
+)
+
+// refused returns err as a refusal.
+func refused(err error) *refusal {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r
+	}
+	return &refusal{http.StatusInternalServerError, "the decision could not be made"}
+}
+
+// decide returns the outcome for a document. A tenant, if given, is the only one
+// that it may name.
+func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
+	leave, ok := s.enter(tenant)
+	if !ok {
+		return "", errBusy
+	}
+	defer leave()
+	if len(data) > hookdoc.MaxBytes {
+		return "", errTooLarge
+	}
+	d, err := hookdoc.Parse(data)
+	if err != nil {
+		return "", &refusal{http.StatusBadRequest, err.Error()}
+	}
+	if err := s.place(&d.Meta, tenant); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var invalid *events.InvalidError
+	out, err := s.opts.Registry.DispatchDocument(ctx, d)
+	switch {
+	case err != nil:
+		return "", &refusal{http.StatusBadRequest, err.Error()}
+	case errors.As(out.RecordErr, &invalid):
+		return "", &refusal{http.StatusBadRequest, "the event of this decision would be invalid: " + invalid.Error()}
+	case out.RecordErr != nil:
+		s.opts.Logger.ErrorContext(ctx, "decision not recorded", "point", d.Point, "run", d.Meta.Run, "error", out.RecordErr)
+		return "", errRecord
+	}
+	answer, err := hooks.Marshal(out)
+	if err != nil {
+		return "", fmt.Errorf("encode outcome: %w", err)
+	}
+	return answer, nil
+}
+
+// enter takes one of the slots for a decision, if there is one, until leave is
+// called. Half of them are left to others by whoever may ask for one tenant alone.
+func (s *Service) enter(tenant string) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tenant != "" && s.deciding[tenant] >= max(s.opts.MaxOpen/2, 1) {
+		return nil, false
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return nil, false
+	}
+	s.deciding[tenant]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		<-s.slots
+		if s.deciding[tenant]--; s.deciding[tenant] == 0 {
+			delete(s.deciding, tenant)
+		}
+	}, true
+}
+
+// place says whose the document is, and which run's: where none is named, the
+// session's.
+func (s *Service) place(m *hooks.Meta, tenant string) error {
+	if tenant == "" {
+		tenant = s.opts.Tenant
+	}
+	switch {
+	case m.Tenant == "" && tenant == "":
+		m.Tenant = "default"
+	case m.Tenant == "":
+		m.Tenant = tenant
+	case tenant != "" && m.Tenant != tenant:
+		return &refusal{http.StatusForbidden, "tenant: another one than may be asked for here"}
+	}
+	if m.Run == "" {
+		m.Run = m.Session
+	}
+	for name, id := range map[string]string{"tenant": m.Tenant, "run": m.Run} {
+		if _, err := subjects.Token(id); err != nil {
+			return &refusal{http.StatusBadRequest, name + ": " + err.Error()}
+		}
+	}
+	return nil
+}

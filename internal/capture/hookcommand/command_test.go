@@ -1,0 +1,172 @@
+package hookcommand
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// What is wrong with the command or the payload is told and recorded, and denies
+// nothing, unless that is what was asked for.
+func TestHook_Misconfigured(t *testing.T) {
+	call := hookcommandtest.Removals[0].Payload
+	tests := []struct {
+		name, args, payload, stderr string
+		closed                      bool // --fail-closed denies
+	}{
+		{"NoTool", "", call, "no agent is named", false},
+		{"UnknownTool", "emacs", call, `"emacs"`, false},
+		{"UnknownFlag", "claude-code --bogus", call, "unknown flag: --bogus", true},
+		{"BadTimeout", "claude-code --timeout soon", call, `invalid argument "soon"`, true},
+		{"NegativeTimeout", "claude-code --timeout -1s", call, "--timeout -1s: not positive", true},
+		{"TooMany", "claude-code a b c", call, "2 arguments too many", true},
+		{"NoHooksFile", "claude-code --hooks /does/not/exist.yaml", call, "/does/not/exist.yaml does not exist", true},
+		{"BadPublisher", "claude-code --publisher nonsense", call, "--publisher: want an address", true},
+		{"Junk", "codex", "nonsense", "not a JSON object", true},
+		{"Empty", "codex", "", "not a JSON object", true},
+		{"List", "gemini-cli", "[1]", "not a JSON object", true},
+		{"TooLong", "codex --timeout 1m", `{"a":"` + strings.Repeat("x", MaxPayload) + `"}`, "more than 16777216", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			got := says(t, dir, tt.payload, strings.Fields(tt.args)...)
+			if got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, tt.stderr) {
+				t.Errorf("got %+v, want %s", got, tt.stderr)
+			}
+			var problems []string
+			for _, e := range recorded(t, dir) {
+				var data struct{ Problems []string }
+				if err := json.Unmarshal(e.Data, &data); err == nil {
+					problems = append(problems, data.Problems...)
+				}
+			}
+			if !strings.Contains(strings.Join(problems, "\n"), tt.stderr) {
+				t.Errorf("recorded %q, want %s", problems, tt.stderr)
+			}
+			got = says(t, t.TempDir(), tt.payload, append(strings.Fields(tt.args), "--fail-closed")...)
+			denied := strings.Contains(got.Stdout, `"permissionDecision":"deny"`)
+			if got.Status == 2 { // what cannot be read is denied by the exit status
+				denied = got.Stdout == "" && strings.Contains(got.Stderr, "Blocked by Hooktrail")
+			}
+			if denied != tt.closed || got.Status != 0 && tt.payload == call {
+				t.Errorf("with --fail-closed: got %+v", got)
+			}
+		})
+	}
+}
+
+// With nobody there, everything goes on and is recorded, once; with --fail-closed
+// each tool is denied in its dialect, and that is recorded.
+func TestHook_Nobody(t *testing.T) {
+	for _, tt := range hookcommandtest.Removals {
+		t.Run(tt.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			args := append([]string{tt.Tool}, strings.Fields(tt.Event)...)
+			if got := says(t, dir, tt.Payload, args...); got != (hookcommandtest.Said{}) {
+				t.Errorf("got %+v", got)
+			}
+			const reason = "Blocked by Hooktrail, which fails closed: no publisher is running, and there are no hooks here"
+			want := hookcommandtest.Said{Stdout: strings.ReplaceAll(tt.Denied, "Nothing is removed here", reason) + "\n"}
+			if diff := cmp.Diff(want, says(t, dir, tt.Payload, append(args, "--fail-closed")...)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			verdicts := map[events.Verdict]int{}
+			for _, call := range hookcommandtest.Calls(t, recorded(t, dir)) {
+				verdicts[call.Verdict]++
+			}
+			if len(verdicts) != 2 || verdicts[events.VerdictDeny] != 1 {
+				t.Errorf("recorded %v", verdicts)
+			}
+		})
+	}
+}
+
+// A publisher that takes the connection and says nothing costs what is allowed:
+// little where nothing is decided, --timeout where something is.
+func TestHook_HungPublisher(t *testing.T) {
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	done := `{"session_id":"s1","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"},"tool_use_id":"t0"}`
+	const slack = 2 * time.Second // this machine may be busy
+	began := time.Now()
+	if got := says(t, dir, done, "claude-code", "--timeout", "1m"); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "publisher does not answer") {
+		t.Errorf("got %+v", got)
+	}
+	if took := time.Since(began); took > answerSoon+slack {
+		t.Errorf("what is decided by nobody took %v", took)
+	}
+	began = time.Now()
+	if got := says(t, dir, hookcommandtest.Removals[0].Payload, "claude-code", "--timeout", "300ms"); got.Status != 0 || got.Stdout != "" {
+		t.Errorf("got %+v", got)
+	}
+	if took := time.Since(began); took < 300*time.Millisecond || took > 300*time.Millisecond+slack {
+		t.Errorf("a decision took %v", took)
+	}
+	if got := says(t, dir, hookcommandtest.Removals[0].Payload, "claude-code", "--timeout", "50ms", "--fail-closed"); !strings.Contains(got.Stdout, "deny") {
+		t.Errorf("with --fail-closed: got %+v", got)
+	}
+	kinds := map[events.Kind]int{}
+	for _, e := range recorded(t, dir) {
+		kinds[e.Kind()]++
+	}
+	if kinds[events.ToolResult] != 1 || kinds[events.ToolBefore] != 2 {
+		t.Errorf("recorded %v", kinds)
+	}
+}
+
+// While somebody holds the shared outbox and does not let go, events are kept
+// beside it, redacted, and the next command brings them in.
+func TestHook_StoppedWriter(t *testing.T) {
+	dir := t.TempDir()
+	const secret = "ghp_" + "R4nd0mL00k1ngT0k3nV4lu3abcdefghij012"
+	payload := strings.Replace(hookcommandtest.Removals[0].Payload, "rm -rf build/x", "echo "+secret, 1)
+	if got := says(t, dir, hookcommandtest.Removals[1].Payload, "codex"); got != (hookcommandtest.Said{}) {
+		t.Fatalf("got %+v", got)
+	}
+	held, err := filelock.Try(filepath.Join(SharedOutbox(dir), "append.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := says(t, dir, payload, "claude-code"); got != (hookcommandtest.Said{}) {
+		t.Errorf("got %+v", got)
+	}
+	files, err := filepath.Glob(filepath.Join(SpoolDir(dir), "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("spooled %v, %v", files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || bytes.Contains(text, []byte(secret)) {
+		t.Errorf("spooled as it came: %v", err)
+	}
+	if err := held.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if got := says(t, dir, hookcommandtest.Removals[2].Payload, "gemini-cli"); got != (hookcommandtest.Said{}) {
+		t.Errorf("got %+v", got)
+	}
+	if calls := hookcommandtest.Calls(t, recorded(t, dir)); len(calls) != 3 {
+		t.Errorf("recorded %+v, want three calls", calls)
+	}
+	if left, err := os.ReadDir(SpoolDir(dir)); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

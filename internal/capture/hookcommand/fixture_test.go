@@ -1,0 +1,29 @@
+package hookcommand
+
+import (
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// says runs the command on a payload.
+func says(tb testing.TB, dir, payload string, args ...string) hookcommandtest.Said {
+	tb.Helper()
+	shared := &cli.Shared{}
+	publisher := cli.Group("publisher", "The command that has hook", Command(shared))
+	shared.Register(publisher)
+	return hookcommandtest.Says(tb, publisher, dir, payload, args...)
+}
+
+// recorded returns what hook commands have left in a data directory. On a busy
+// machine it can lie in the spool.
+func recorded(tb testing.TB, dir string) []events.Event {
+	tb.Helper()
+	if err := Sweep(tb.Context(), dir); err != nil {
+		tb.Fatal(err)
+	}
+	return hookcommandtest.Forwarded(tb, natstest.Start(tb), dir)
+}

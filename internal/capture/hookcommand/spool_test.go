@@ -1,0 +1,90 @@
+package hookcommand
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// A spooled file that cannot be read is set aside, and said once: it is no
+// reason to deny what was recorded.
+func TestSweep_UnreadableFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(SpoolDir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	torn := filepath.Join(SpoolDir(dir), "1"+spoolSuffix)
+	if err := os.WriteFile(torn, make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"claude-code", "--fail-closed", "--hooks", hookcommandtest.HooksFile(t, hookcommandtest.NoRemoval)}
+	harmless := strings.Replace(hookcommandtest.Removals[0].Payload, "rm -rf build/x", "ls", 1)
+	got := says(t, dir, harmless, args...)
+	if got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "1"+spoolSuffix) {
+		t.Errorf("got %+v", got)
+	}
+	if got := says(t, dir, hookcommandtest.Removals[0].Payload, args...); got.Stderr != "" || got.Stdout == "" {
+		t.Errorf("second command: got %+v", got)
+	}
+	if left, err := os.ReadFile(torn + damagedSuffix); err != nil || len(left) != 100 {
+		t.Errorf("kept %d bytes, error %v", len(left), err)
+	}
+	if calls := hookcommandtest.Calls(t, recorded(t, dir)); len(calls) != 2 {
+		t.Errorf("recorded %+v, want two calls", calls)
+	}
+}
+
+// An event that a full disk has no room for is lost, and known to be lost.
+func TestHook_FullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mount("hooktrail-test", dir, "tmpfs", 0, "size=2m"); err != nil {
+		t.Skipf("a tiny disk cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	if got := says(t, dir, hookcommandtest.Removals[0].Payload, "claude-code"); got != (hookcommandtest.Said{}) {
+		t.Fatalf("got %+v", got)
+	}
+	filler := filepath.Join(dir, "filler")
+	for size := 4 << 20; size > 0; size /= 2 {
+		f, err := os.OpenFile(filler, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = f.Write(make([]byte, size)) // as much as there is room for
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	large := strings.Replace(hookcommandtest.Removals[0].Payload, "rm -rf build/x", strings.Repeat("x", 64<<10), 1)
+	if got := says(t, dir, large, "claude-code"); got.Status != 0 || !strings.Contains(got.Stderr, "full") {
+		t.Errorf("got %+v", got)
+	}
+	if got := says(t, dir, large, "claude-code", "--fail-closed", "--hooks", hookcommandtest.HooksFile(t, hookcommandtest.NoRemoval)); !strings.Contains(got.Stdout, `"deny"`) {
+		t.Errorf("fails open: %+v", got)
+	}
+	s, err := publish.Inspect(SharedOutbox(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := uint64(0)
+	for _, g := range s.Gaps {
+		lost += g.Last - g.First + 1
+	}
+	if lost != 2 || s.Gaps[0].Reason != "shed" {
+		t.Errorf("gaps %+v, want two events shed", s.Gaps)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if got := says(t, dir, hookcommandtest.Removals[1].Payload, "codex"); got != (hookcommandtest.Said{}) {
+		t.Errorf("got %+v", got)
+	}
+	if calls := hookcommandtest.Calls(t, recorded(t, dir)); len(calls) != 2 {
+		t.Errorf("%d calls, want those before and behind", len(calls))
+	}
+}

@@ -1,0 +1,189 @@
+package amplifier
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Source is the source of the events of Amplifier, and the name of its agent.
+const Source = "amplifier"
+
+// Events yields the events of the log in r. What cannot be read is yielded as a
+// [*ingest.LineError]; a line that is not of the expected shape is kept as a
+// custom event all the same.
+func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		g := &log{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts, runs: map[string]*run{}}
+		if g.Lines(ctx, r, g.read) && !opts.Open {
+			for _, r := range g.order {
+				r.end()
+			}
+		}
+	}
+}
+
+// Detect reports whether an input that begins with head is a log of Amplifier.
+func Detect(head []byte, _ string) bool {
+	for object := range ingest.HeadObjects(head) {
+		var schema struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(object["schema"], &schema) == nil && strings.HasPrefix(schema.Name, "amplifier.") {
+			return true
+		}
+	}
+	return false
+}
+
+// log is the state of one input.
+type log struct {
+	*ingest.Emitter
+	opts  ingest.Options
+	runs  map[string]*run // by session
+	order []*run          // by first line
+	last  time.Time       // of the latest line that has one
+}
+
+// run is what is remembered of a run beside what the kit counts.
+type run struct {
+	*ingest.Run
+	answered  bool      // the open step has its answer
+	turns     int       // steps that no prompt began
+	responses int       // so far
+	waiting   []waiting // calls without a result, oldest first
+	ended     bool      // the session is, for now
+	cancelled bool
+}
+
+// waiting is a call without a result.
+type waiting struct{ id, tool string }
+
+func (g *log) read(in ingest.Line) {
+	l, err := parse(in)
+	if err != nil {
+		object := json.Valid(l.raw) && l.raw[0] == '{'
+		g.NotJSON(in, err, object)
+		if !object {
+			return
+		}
+		l.Event, l.Session = "", ""
+	}
+	if t, ok := ingest.Time(l.Time); ok {
+		g.last = t
+	} else if l.Time != "" {
+		g.Fault(ingest.BadTime, true)
+	}
+	if g.last.IsZero() {
+		g.last = g.Now()
+	}
+	l.time, l.id = g.last, g.LineID(l.raw)
+	r := g.run(l)
+	if r == nil {
+		g.alone(l)
+		return
+	}
+	r.Touch(l.time)
+	g.translate(r, l)
+}
+
+// run returns the run of l, which its first line starts; nil where it belongs to
+// none.
+func (g *log) run(l *line) *run {
+	if l.Session == "" {
+		return g.present()
+	}
+	r := g.runs[l.Session]
+	if r != nil {
+		return r
+	}
+	who := ingest.Identity{Run: l.Session, Session: l.Session, Agent: Source}
+	if l.Parent != "" && l.Parent != l.Session {
+		who.ParentRun, who.ParentAgent = l.Parent, Source
+		if l.Agent != "" {
+			who.Agent = l.Agent
+		}
+	}
+	r = &run{Run: g.Run(who, l.place(), events.RunStartedData{Model: l.Model})}
+	g.runs[l.Session] = r
+	g.order = append(g.order, r)
+	return r
+}
+
+// present returns the run of the only session that goes on.
+func (g *log) present() *run {
+	var only *run
+	for _, r := range g.order {
+		if r.ended {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = r
+	}
+	return only
+}
+
+// alone keeps a line that belongs to no run.
+func (g *log) alone(l *line) {
+	e := events.Event{
+		ID:     events.DeriveID(g.opts.Tenant, Source, "", l.id, string(events.Custom)),
+		Source: Source, Type: events.Custom.Type(), Time: l.time, Tenant: g.opts.Tenant, Agent: Source,
+	}
+	if err := e.SetData(events.CustomData{Name: l.name(), Common: l.common()}); err != nil {
+		g.Report(err)
+		return
+	}
+	g.Send(e)
+}
+
+// end tells the end of the run.
+func (r *run) end() {
+	r.CloseStep()
+	data := r.Finished()
+	if r.cancelled {
+		data.Success, data.Reason = false, "cancelled"
+	}
+	r.Finish(&data)
+}
+
+// turn opens the step of the next answer of the model. The first one after a
+// prompt belongs to the step of the prompt.
+func (r *run) turn(p ingest.Place) {
+	if r.Step() == nil || r.answered {
+		r.turns++
+		r.Open(ingest.Place{ID: "turn-" + strconv.Itoa(r.turns), Time: p.Time}, "")
+	} else {
+		r.Within(p)
+	}
+	r.answered = false
+}
+
+// call returns the call that a line is the result of: that of its id, else the
+// oldest of its tool.
+func (r *run) call(l *line) string {
+	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
+		if l.Call != "" {
+			return w.id == l.Call
+		}
+		return w.tool == l.Tool
+	})
+	if i < 0 {
+		if l.Call != "" {
+			return l.Call
+		}
+		return l.id
+	}
+	id := r.waiting[i].id
+	r.waiting = slices.Delete(r.waiting, i, i+1)
+	return id
+}

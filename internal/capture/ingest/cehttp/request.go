@@ -1,0 +1,135 @@
+package cehttp
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// The media types of CloudEvents.
+const (
+	structuredType = "application/cloudevents+json"
+	batchType      = "application/cloudevents-batch+json"
+	anyEventType   = "application/cloudevents"
+)
+
+// lineTypes are the media types of JSON lines. None is registered; these are the
+// ones in use.
+var lineTypes = []string{"application/x-ndjson", "application/jsonl", "application/cloudevents+jsonl"}
+
+// Received is an event of a request, and where in the body it begins.
+type Received struct {
+	Event  events.Event
+	Index  int   // in the batch, from 0; -1 for a request that is one event
+	Line   int   // from 1
+	Offset int64 // in bytes, from 0
+}
+
+// Read yields the events of an HTTP request in one of the content modes of
+// CloudEvents, structured, binary or batch, or in JSON lines, while they come in.
+// It ends at the first error, which is a [*Error]. An event has at most maxEvent
+// bytes; the caller bounds the body as a whole, with [http.MaxBytesReader],
+// takes off a content encoding, and closes it.
+//
+// What an outbox numbered before is treated as by [ingest.CloudEvents]. Payloads
+// that are not JSON become data_base64, byte for byte.
+func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
+	return func(yield func(Received, error) bool) {
+		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what cannot be parsed is no media type of ours
+		if err := checkMedia(r.Header, media, params); err != nil {
+			yield(Received{Index: -1}, err)
+			return
+		}
+		body := newScanner(r.Body, maxEvent)
+		switch {
+		case media == batchType:
+			each(body.element, body, yield)
+		case !hasHeaders(r.Header) && slices.Contains(lineTypes, media):
+			each(body.row, body, yield)
+		default:
+			e, err := readOne(r, media, maxEvent)
+			yield(Received{Event: e, Index: -1, Line: 1}, err)
+		}
+	}
+}
+
+// each yields the events that next finds in body.
+func each(next func() (piece, error), body *scanner, yield func(Received, error) bool) {
+	for i := 0; ; i++ {
+		p, err := next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		at := Received{Index: i, Line: p.line, Offset: p.offset}
+		if err != nil {
+			yield(at, body.fault(err, i))
+			return
+		}
+		if at.Event, err = ingest.DecodeEvent(p.text); err != nil {
+			yield(at, asError(err, at, p.text))
+			return
+		}
+		if !yield(at, nil) {
+			return
+		}
+	}
+}
+
+// readOne returns the event of structured or binary mode.
+func readOne(r *http.Request, media string, maxEvent int) (events.Event, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(maxEvent)+1))
+	if err != nil {
+		return events.Event{}, bodyError(err)
+	}
+	if len(body) > maxEvent {
+		return events.Event{}, tooLarge(maxEvent)
+	}
+	if media == structuredType {
+		e, err := ingest.DecodeEvent(body)
+		return e, asError(err, Received{Index: -1, Line: 1}, body)
+	}
+	return fromHeaders(r.Header, isJSON(r.Header.Get("Content-Type")), body)
+}
+
+// checkMedia refuses what is in none of the content modes.
+func checkMedia(header http.Header, media string, params map[string]string) error {
+	isOurs := media == structuredType || media == batchType || slices.Contains(lineTypes, media)
+	encoding := strings.Join(header.Values("Content-Encoding"), ", ")
+	switch {
+	case len(header.Values("Content-Type")) > 1:
+		return refuse(http.StatusBadRequest, "content type occurs twice")
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		return refuse(http.StatusUnsupportedMediaType, "content encoding %q is not supported", encoding)
+	case isOurs && !isUTF8(params):
+		return refuse(http.StatusUnsupportedMediaType, "charset %q is not supported: utf-8 is", params["charset"])
+	case isOurs:
+	case strings.HasPrefix(media, anyEventType):
+		return refuse(http.StatusUnsupportedMediaType, "media type %q is not supported: %s and %s are", media, structuredType, batchType)
+	case !hasHeaders(header):
+		return refuse(http.StatusUnsupportedMediaType, "neither %s nor %s nor %s nor ce- headers", structuredType, batchType, lineTypes[0])
+	}
+	return nil
+}
+
+// hasHeaders reports whether a request is in binary mode.
+func hasHeaders(header http.Header) bool {
+	return header.Get("Ce-Specversion") != "" || header.Get("Ce-Id") != ""
+}
+
+func isUTF8(params map[string]string) bool {
+	charset := strings.ToLower(params["charset"])
+	return charset == "" || charset == "utf-8" || charset == "us-ascii"
+}
+
+// lineOf returns the line of the byte at offset of text, which begins at first.
+func lineOf(text []byte, offset, first int) int {
+	return first + bytes.Count(text[:min(max(offset, 0), len(text))], []byte{'\n'})
+}

@@ -1,0 +1,191 @@
+// Package claude reads the transcripts that Claude Code writes.
+package claude
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Source is the source of the events of Claude Code transcripts, and the name
+// of the agent of a session.
+const Source = "claude-code"
+
+// Events yields the events of one Claude Code transcript: a main file, the
+// file of a sub-agent, or one in which several sessions continue each other.
+//
+// A session is a run. The lines of a sub-agent are a run of their own,
+// "<session>/<agent>", whose parent is the session's. A run has
+//
+//	run.started, session.start       at its first line
+//	prompt.submit                    what the user asked; begins a step named by the line's uuid
+//	tool.before, tool.result         a tool call and its result, paired by toolcall
+//	response.completed               one API call; the tokens of its last line
+//	subagent.start, subagent.stopped from the calls of Task, as soon as the agent's id is known
+//	compact.before, error            compactions; answers and retries that are API errors
+//	checkpoint.created               snapshots of the file history
+//	message.created                  texts, thoughts, commands and what the harness injected
+//	custom                           every other line, with its data or in raw
+//	step.finished                    at the next prompt or the end of the input
+//	run.finished                     at the end of the input
+//
+// Results are kept verbatim, and the tool's own copy of its result in raw.
+// Events have the time of their line, or of the line before where it has none.
+// A line that repeats an earlier one byte for byte says nothing new and yields
+// nothing.
+func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		t := &transcript{
+			Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts,
+			runs: map[string]*run{}, seen: map[[16]byte][16]byte{},
+		}
+		if t.Lines(ctx, r, t.read) {
+			t.release()
+			t.finish()
+		}
+	}
+}
+
+// transcript is the state of one transcript.
+type transcript struct {
+	*ingest.Emitter
+	opts ingest.Options
+
+	runs  map[string]*run
+	order []*run // by first line
+
+	session string    // of the latest line that names one
+	last    time.Time // of the latest line that has one
+
+	head     []*line // lines before the first session and time, which they take
+	headSize int
+	started  bool // the head is released
+
+	seen map[[16]byte][16]byte // line names to the hash of the line
+}
+
+func (t *transcript) read(in ingest.Line) {
+	l, bad := parse(t.opts.File, in)
+	if bad != nil {
+		t.Report(bad)
+	}
+	if l == nil || t.Stopped() {
+		return
+	}
+	l.bad = bad != nil
+	if t.started {
+		t.add(l)
+	} else {
+		t.hold(l)
+	}
+}
+
+// add turns one line into events.
+func (t *transcript) add(l *line) {
+	if l.Session == "" {
+		l.Session = t.session
+	}
+	t.session = l.Session
+	t.At(l.number)
+	if at, ok := ingest.Time(l.Timestamp); ok {
+		t.last = at
+	} else if l.Timestamp != "" {
+		t.Fault(ingest.BadTime, true)
+	}
+	l.time = t.last
+	if t.repeated(l) {
+		return
+	}
+	r := t.run(l)
+	r.Touch(l.time)
+	if r.isSession() && !r.hasStart && l.UUID != "" {
+		t.sessionStart(r, l, len(t.order) > 1)
+	}
+	t.translate(r, l)
+}
+
+// translate maps the line by its type.
+func (t *transcript) translate(r *run, l *line) {
+	switch {
+	case l.bad:
+		t.custom(r, l)
+	case l.Type == "user":
+		t.user(r, l)
+	case l.Type == "assistant":
+		t.assistant(r, l)
+	case l.Type == "progress":
+		t.progress(r, l)
+	case l.Type == "system":
+		t.system(r, l)
+	case l.Type == "file-history-snapshot":
+		t.checkpoint(r, l)
+	default:
+		t.custom(r, l)
+	}
+}
+
+// repeated names the line, by its uuid or else by its content, and reports
+// whether it was there before. A second line with the uuid of another is told
+// apart by its content, so that no two contents share an id.
+func (t *transcript) repeated(l *line) bool {
+	sum := sha256.Sum256(l.raw)
+	hash := [16]byte(sum[:16])
+	l.id = l.UUID
+	if l.id == "" || !ingest.Usable(l.id) {
+		l.id = "line-" + hex.EncodeToString(hash[:])
+	}
+	for range 2 {
+		sum := sha256.Sum256([]byte(l.Session + "\x00" + l.Agent + "\x00" + l.id))
+		key := [16]byte(sum[:16])
+		before, ok := t.seen[key]
+		if !ok {
+			t.seen[key] = hash
+			return false
+		}
+		if before == hash {
+			return true
+		}
+		l.id += "-" + hex.EncodeToString(hash[:])
+	}
+	return true
+}
+
+// run returns the run of l, which it starts with its first line.
+func (t *transcript) run(l *line) *run {
+	id := l.Session
+	if l.Agent != "" {
+		id += "/" + l.Agent
+	}
+	r := t.runs[id]
+	if r != nil {
+		return r
+	}
+	who := ingest.Identity{Run: id, Session: l.Session, Agent: Source}
+	if l.Agent != "" {
+		who.Agent, who.ParentAgent, who.ParentRun = l.Agent, Source, l.Session
+	}
+	started := events.RunStartedData{Cwd: l.Cwd, Version: l.Version}
+	if l.Branch != "" {
+		started.Metadata = map[string]any{"git_branch": l.Branch}
+	}
+	r = &run{Run: t.Run(who, l.whole(), started), spent: map[string]*spent{}, tasks: map[string]*task{}}
+	t.runs[id] = r
+	t.order = append(t.order, r)
+	return r
+}
+
+// finish closes everything that the end of the input closes.
+func (t *transcript) finish() {
+	for _, r := range t.order {
+		if !t.opts.Open {
+			r.closeResponse()
+		}
+		r.Finish(nil)
+	}
+}

@@ -1,0 +1,47 @@
+package claude
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// apiFailure returns the failure of an API call from its text and from the
+// class that newer transcripts give it.
+func apiFailure(message string, class json.RawMessage) *events.Failure {
+	f := &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: ingest.FailureClass(ingest.Text(class) + " " + message)}
+	if f.Class == "" {
+		f.Class = "api_error"
+	}
+	return f
+}
+
+// exitCode returns the exit code of a command, with which the text of its failure
+// begins: "Exit code 1".
+func exitCode(content json.RawMessage) *int {
+	first, _, _ := strings.Cut(ingest.Flatten(content), "\n")
+	told, ok := strings.CutPrefix(first, "Exit code ")
+	if code, err := strconv.Atoi(told); ok && err == nil {
+		return &code
+	}
+	return nil
+}
+
+// toolFailure returns the failure of a tool call, and the result where the
+// failure does not say all of it.
+func toolFailure(content json.RawMessage) (*events.Failure, json.RawMessage) {
+	message := ingest.Flatten(content)
+	f, result := ingest.Failed(message, content)
+	switch {
+	case strings.HasPrefix(message, "The user doesn't want to"), strings.HasPrefix(message, interruption):
+		f.Class = "rejected"
+	case strings.Contains(message, "hook blocking error"):
+		f.Class = "blocked_by_hook"
+	case strings.HasPrefix(message, "Command timed out"):
+		f.Class = "timeout"
+	}
+	return f, result
+}

@@ -1,0 +1,232 @@
+package claude_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// truth is what the oracle says of one file, and what a fold over events gives.
+type truth struct {
+	Tools              map[string]int
+	ToolErrors         int
+	CallsWithoutResult int
+	ResultsWithoutCall int
+	APICalls, BadLines int
+	Tokens             events.Tokens
+}
+
+type oracleRow struct {
+	File       string         `json:"file"`
+	BadLines   int            `json:"bad_lines"`
+	Tools      map[string]int `json:"tool_calls_by_name"`
+	ToolErrors int            `json:"tool_errors"`
+	NoResult   int            `json:"calls_without_result"`
+	NoCall     int            `json:"results_without_call"`
+	First      string         `json:"first_ts"`
+	Last       string         `json:"last_ts"`
+	Tokens     struct {
+		Input         int64 `json:"input_tokens"`
+		Output        int64 `json:"output_tokens"`
+		CacheCreation int64 `json:"cache_creation_input_tokens"`
+		CacheRead     int64 `json:"cache_read_input_tokens"`
+		APICalls      int   `json:"api_calls"`
+	} `json:"tokens"`
+}
+
+func (r oracleRow) truth() truth {
+	tools := r.Tools
+	if tools == nil {
+		tools = map[string]int{}
+	}
+	return truth{
+		Tools: tools, ToolErrors: r.ToolErrors, CallsWithoutResult: r.NoResult, ResultsWithoutCall: r.NoCall,
+		APICalls: r.Tokens.APICalls, BadLines: r.BadLines,
+		Tokens: events.Tokens{
+			Input: r.Tokens.Input, Output: r.Tokens.Output,
+			CacheCreation: r.Tokens.CacheCreation, CacheRead: r.Tokens.CacheRead,
+		},
+	}
+}
+
+// fold is what a reader of the events knows about them.
+func fold(tb testing.TB, list []events.Event, bad int) truth {
+	tb.Helper()
+	got := truth{Tools: map[string]int{}, BadLines: bad}
+	calls, results := map[string]bool{}, map[string]bool{}
+	spent := map[string]events.Tokens{}
+	for _, e := range list {
+		switch e.Kind() {
+		case events.ToolBefore:
+			got.Tools[ingesttest.Payload[events.ToolBeforeData](tb, e).Tool]++
+			calls[e.Run+"|"+e.ToolCall] = true
+		case events.ToolResult:
+			if ingesttest.Payload[events.ToolResultData](tb, e).Status == events.ToolError {
+				got.ToolErrors++
+			}
+			results[e.Run+"|"+e.ToolCall] = true
+		case events.ResponseCompleted:
+			p := ingesttest.Payload[events.ResponseCompletedData](tb, e)
+			spent[p.Message] = *p.TokensUsed
+		}
+	}
+	for id := range calls {
+		if !results[id] {
+			got.CallsWithoutResult++
+		}
+	}
+	for id := range results {
+		if !calls[id] {
+			got.ResultsWithoutCall++
+		}
+	}
+	for _, tokens := range spent {
+		got.Tokens = got.Tokens.Plus(tokens)
+	}
+	got.APICalls = len(spent)
+	return got
+}
+
+// read returns the events of one transcript, and what was reported.
+func read(tb testing.TB, name string, data []byte) (list []events.Event, bad []*ingest.LineError) {
+	tb.Helper()
+	return ingesttest.Read(tb, claude.Events, data, ingest.Options{File: name})
+}
+
+func readFile(tb testing.TB, name string) ([]events.Event, []*ingest.LineError) {
+	tb.Helper()
+	return ingesttest.ReadFile(tb, claude.Events, name)
+}
+
+// oracle returns the rows about Claude Code transcripts.
+func oracle(tb testing.TB) (dir string, rows []oracleRow) {
+	tb.Helper()
+	dir = realdata.Path(tb)
+	f, err := os.Open(filepath.Join(dir, "oracle-sessions.jsonl"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	for in.Scan() {
+		var row oracleRow
+		if err := json.Unmarshal(in.Bytes(), &row); err != nil {
+			tb.Fatal(err)
+		}
+		if strings.HasPrefix(row.File, "claude-code/") {
+			rows = append(rows, row)
+		}
+	}
+	if err := in.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	return dir, rows
+}
+
+func TestEvents_EqualsTheOracle(t *testing.T) {
+	dir, rows := oracle(t)
+	for _, row := range rows {
+		t.Run(strings.TrimPrefix(row.File, "claude-code/"), func(t *testing.T) {
+			list, bad := readFile(t, filepath.Join(dir, filepath.FromSlash(row.File)))
+			if diff := cmp.Diff(row.truth(), fold(t, list, len(bad))); diff != "" {
+				t.Errorf("fold (-oracle +events):\n%s", diff)
+			}
+			checkAggregates(t, list)
+			checkEvents(t, list)
+			checkTimes(t, row, list)
+		})
+	}
+}
+
+// checkAggregates checks that the last run.finished of each run, and the last
+// step.finished of each step, say what the run's other events say.
+func checkAggregates(t *testing.T, list []events.Event) {
+	t.Helper()
+	type sums struct {
+		Calls, Errors, Unanswered, Steps int
+		Tokens                           events.Tokens
+	}
+	stated, steps := map[string]sums{}, map[string]map[string]events.StepFinishedData{}
+	byRun := map[string][]events.Event{}
+	for _, e := range list {
+		byRun[e.Run] = append(byRun[e.Run], e)
+		switch e.Kind() {
+		case events.RunFinished:
+			p := ingesttest.Payload[events.RunFinishedData](t, e)
+			stated[e.Run] = sums{p.ToolCalls, p.ToolErrors, p.Unanswered, p.Steps, *p.TokensUsed}
+		case events.StepFinished:
+			if steps[e.Run] == nil {
+				steps[e.Run] = map[string]events.StepFinishedData{}
+			}
+			steps[e.Run][e.Step] = ingesttest.Payload[events.StepFinishedData](t, e)
+		}
+	}
+	for run, of := range byRun {
+		got := fold(t, of, 0)
+		calls := 0
+		for _, n := range got.Tools {
+			calls += n
+		}
+		want := sums{calls, got.ToolErrors, got.CallsWithoutResult, len(steps[run]), got.Tokens}
+		if diff := cmp.Diff(want, stated[run]); diff != "" {
+			t.Errorf("run.finished of %s (-events +stated):\n%s", run, diff)
+		}
+		var inSteps sums
+		for _, s := range steps[run] {
+			inSteps.Calls += s.ToolCalls
+			inSteps.Errors += s.ToolErrors
+			inSteps.Tokens = inSteps.Tokens.Plus(*s.TokensUsed)
+		}
+		if inSteps.Calls != want.Calls || inSteps.Errors != want.Errors || inSteps.Tokens != want.Tokens {
+			t.Errorf("steps of %s: got %+v, want %+v", run, inSteps, want)
+		}
+	}
+}
+
+// checkEvents checks what holds for the events of any transcript: they can be
+// published, and no two share an id.
+func checkEvents(t *testing.T, list []events.Event) {
+	t.Helper()
+	ids := map[string]bool{}
+	for i, e := range list {
+		if err := e.Validate(); err != nil {
+			t.Fatalf("event %d, %s: %v", i, e.Type, err)
+		}
+		if ids[e.ID] {
+			t.Fatalf("event %d, %s: id %s is not its own", i, e.Type, e.ID)
+		}
+		ids[e.ID] = true
+	}
+}
+
+func checkTimes(t *testing.T, row oracleRow, list []events.Event) {
+	t.Helper()
+	var first, last time.Time
+	for i, e := range list {
+		if i == 0 || e.Time.Before(first) {
+			first = e.Time
+		}
+		if e.Time.After(last) {
+			last = e.Time
+		}
+	}
+	const stamp = "2006-01-02T15:04:05.000Z"
+	if got := first.Format(stamp); got != row.First {
+		t.Errorf("first time: got %s, want %s", got, row.First)
+	}
+	if got := last.Format(stamp); got != row.Last {
+		t.Errorf("last time: got %s, want %s", got, row.Last)
+	}
+}

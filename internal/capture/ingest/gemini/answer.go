@@ -1,0 +1,154 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// answered is the state of an input of recorded answers.
+type answered struct {
+	*ingest.Emitter
+	opts ingest.Options
+	run  *ingest.Run
+}
+
+// recorded is one recorded answer: whole, or in the pieces in which it came.
+type recorded struct {
+	Method   string          `json:"method"`
+	Response json.RawMessage `json:"response"`
+}
+
+type piece struct {
+	Candidates []struct {
+		Content struct {
+			Parts []part `json:"parts"`
+		} `json:"content"`
+		Finish string `json:"finishReason"`
+	} `json:"candidates"`
+	Model string `json:"modelVersion"`
+	Usage *struct {
+		Prompt   float64 `json:"promptTokenCount"`
+		Output   float64 `json:"candidatesTokenCount"`
+		Cached   float64 `json:"cachedContentTokenCount"`
+		Thoughts float64 `json:"thoughtsTokenCount"`
+		Tool     float64 `json:"toolUsePromptTokenCount"`
+	} `json:"usageMetadata"`
+}
+
+type part struct {
+	Text    string `json:"text"`
+	Thought bool   `json:"thought"`
+	Call    *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
+}
+
+// line reads one answer, which is a step of its own.
+func (a *answered) line(in ingest.Line) {
+	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
+	var r recorded
+	err := json.Unmarshal(text, &r)
+	switch {
+	case err != nil && !json.Valid(text):
+		a.NotJSON(in, err, false)
+		return
+	case text[0] != '{':
+		a.Fault("not a JSON object", false)
+		return
+	case err != nil:
+		a.NotJSON(in, err, true)
+	}
+	p := ingest.Place{ID: a.LineID(text), Time: a.Now()}
+	if a.run == nil {
+		session := ingest.SessionOf(a.opts.File)
+		a.run = a.Run(ingest.Identity{Run: session, Session: session, Agent: Source}, p, events.RunStartedData{})
+	}
+	a.run.Touch(p.Time)
+	pieces, ok := r.pieces()
+	if !ok || r.Method != "generateContent" && r.Method != "generateContentStream" {
+		a.run.Emit(p, events.Custom, "", events.CustomData{Name: r.Method, Common: events.Common{Raw: text}})
+		return
+	}
+	a.answer(p, pieces, text)
+}
+
+// pieces returns the pieces of the answer.
+func (r recorded) pieces() (list []piece, ok bool) {
+	if len(r.Response) > 0 && r.Response[0] == '{' {
+		list = make([]piece, 1)
+		return list, json.Unmarshal(r.Response, &list[0]) == nil
+	}
+	return list, json.Unmarshal(r.Response, &list) == nil
+}
+
+// answer emits what an answer holds: texts, calls and what it used.
+func (a *answered) answer(p ingest.Place, pieces []piece, raw json.RawMessage) {
+	step := a.run.Open(p, "")
+	data := events.ResponseCompletedData{Message: p.ID, Common: events.Common{Raw: raw}}
+	var said, thought strings.Builder
+	calls := 0
+	for _, piece := range pieces {
+		for _, part := range piece.parts() {
+			switch {
+			case part.Call != nil && part.Call.Name != "":
+				a.call(p, calls, part)
+				calls++
+			case part.Thought:
+				thought.WriteString(part.Text)
+			default:
+				said.WriteString(part.Text)
+			}
+		}
+		piece.add(&data)
+	}
+	for i, text := range []string{thought.String(), said.String()} {
+		if text != "" {
+			at := p
+			at.Block = i
+			a.run.Emit(at, events.MessageCreated, "", events.MessageData{Message: p.ID, Role: "assistant", Content: ingest.JSON(text)})
+		}
+	}
+	step.Answer(said.String())
+	if data.TokensUsed != nil {
+		a.run.Spend(*data.TokensUsed)
+	}
+	a.run.Emit(p, events.ResponseCompleted, "", data)
+}
+
+func (a *answered) call(p ingest.Place, n int, call part) {
+	p.Block = n
+	a.run.Call(p, p.ID+"/"+strconv.Itoa(n), events.ToolBeforeData{Tool: call.Call.Name, Args: call.Call.Args})
+}
+
+// parts returns the parts of all candidates of a piece.
+func (p piece) parts() (list []part) {
+	for _, c := range p.Candidates {
+		list = append(list, c.Content.Parts...)
+	}
+	return list
+}
+
+// add adds what a piece says of the whole answer: the latest says it best.
+func (p piece) add(data *events.ResponseCompletedData) {
+	for _, c := range p.Candidates {
+		if c.Finish != "" {
+			data.StopReason = c.Finish
+		}
+	}
+	if p.Model != "" {
+		data.Model = p.Model
+	}
+	if u := p.Usage; u != nil {
+		all := usage{Input: u.Prompt, Output: u.Output, Cached: u.Cached, Thoughts: u.Thoughts, Tool: u.Tool}
+		if tokens, ok := all.tokens(); ok {
+			data.TokensUsed = &tokens
+		}
+	}
+}

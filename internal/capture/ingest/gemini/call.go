@@ -1,0 +1,157 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// toolCall is a call of a message, which is written again as it goes on.
+type toolCall struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Args      json.RawMessage `json:"args"`
+	Result    json.RawMessage `json:"result"`
+	Status    string          `json:"status"`
+	Timestamp string          `json:"timestamp"`
+	Agent     string          `json:"agentId"`
+}
+
+// call emits a call with the time of the message that made it, and its result
+// with that of the call, which is when it ended.
+func (c *chat) call(m message, i int, text json.RawMessage) {
+	var k toolCall
+	if json.Unmarshal(text, &k) != nil || k.Name == "" {
+		c.other("toolCall", text)
+		return
+	}
+	id := k.ID
+	if id == "" || !ingest.Usable(id) {
+		id = m.ID + "/" + strconv.Itoa(i)
+	}
+	p := m.place
+	p.ID += "/" + id
+	if !ingest.Usable(k.Agent) {
+		k.Agent = ""
+	}
+	if !c.run.Called(id) {
+		c.run.Call(p, id, events.ToolBeforeData{Tool: k.Name, Args: k.Args})
+		if k.Agent != "" {
+			c.run.Emit(p, events.SubagentStart, id, events.SubagentStartData{Subagent: k.Agent, Name: k.Name})
+		}
+	}
+	if k.ended() && !c.run.Answered(id) {
+		c.ended(p, id, k, text)
+	}
+}
+
+// ended emits the result of a call.
+func (c *chat) ended(p ingest.Place, id string, k toolCall, text json.RawMessage) {
+	started := p.Time
+	if at, ok := ingest.Time(k.Timestamp); ok {
+		p.Time = at
+		c.run.Touch(at)
+	}
+	data := k.result()
+	data.Raw = ingest.Rest(text, "id", "name", "args", "result", "timestamp")
+	c.run.Result(p, id, data)
+	if k.Agent != "" {
+		c.run.Emit(p, events.SubagentStopped, id, events.SubagentStoppedData{
+			Subagent: k.Agent, Name: k.Name, Status: string(data.Status), DurationMS: max(0, p.Time.Sub(started).Milliseconds()),
+		})
+	}
+}
+
+// ended reports whether nothing more will become of the call.
+func (k toolCall) ended() bool {
+	return k.Status == "success" || k.Status == "error" || k.Status == "cancelled"
+}
+
+// shell is the tool that runs commands.
+const shell = "run_shell_command"
+
+// result returns how the call ended: as its status says, and where it was a
+// command that failed, as its exit code does.
+func (k toolCall) result() events.ToolResultData {
+	text := k.output()
+	data := events.ToolResultData{Status: events.ToolSuccess, Result: k.Result}
+	if code, ok := exitCode(text); ok && k.Name == shell {
+		data.ExitCode = &code
+	}
+	if k.Status == "success" && (data.ExitCode == nil || *data.ExitCode == 0) {
+		return data
+	}
+	data.Status = events.ToolError
+	if text == "" {
+		text = k.Status
+	}
+	data.Error, data.Result = ingest.Failed(text, k.Result)
+	if k.Status == "cancelled" {
+		data.Error.Class = "rejected"
+	}
+	return data
+}
+
+// output returns the text of a result, which is a list of answers to the model.
+func (k toolCall) output() string {
+	type answer struct {
+		Text     string `json:"text"`
+		Function struct {
+			Response struct {
+				Output json.RawMessage `json:"output"`
+				Error  json.RawMessage `json:"error"`
+			} `json:"response"`
+		} `json:"functionResponse"`
+	}
+	var list []answer
+	if json.Unmarshal(k.Result, &list) != nil {
+		return ingest.Flatten(k.Result)
+	}
+	var parts []string
+	for _, a := range list {
+		for _, text := range []string{ingest.Text(a.Function.Response.Error), ingest.Text(a.Function.Response.Output), a.Text} {
+			if text != "" {
+				parts = append(parts, text)
+			}
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// trailer are the lines that the shell tool puts behind the output of a command.
+var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
+
+// exitCode returns the exit code that the shell tool put behind the output of a
+// command. Lines before the trailer are the command's own, and say nothing.
+func exitCode(text string) (code int, ok bool) {
+	for text != "" {
+		rest, line := cutLast(text)
+		if line != "" && !isTrailer(line) {
+			return 0, false
+		}
+		if told, is := strings.CutPrefix(line, "Exit Code: "); is {
+			n, err := strconv.Atoi(told)
+			return n, err == nil
+		}
+		text = rest
+	}
+	return 0, false
+}
+
+func isTrailer(line string) bool {
+	for _, begin := range trailer {
+		if strings.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutLast returns the last line of text, and what is before it.
+func cutLast(text string) (before, line string) {
+	i := strings.LastIndexByte(text, '\n')
+	return text[:max(0, i)], strings.TrimSpace(text[i+1:])
+}

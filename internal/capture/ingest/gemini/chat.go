@@ -1,0 +1,215 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// chat is the state of one recording.
+type chat struct {
+	*ingest.Emitter
+	opts ingest.Options
+
+	run   *ingest.Run
+	about ingest.Object   // what an object says of the session beside its messages
+	first json.RawMessage // what the first line says of it
+	head  head
+	last  time.Time         // of the latest message that has one
+	model string            // of the latest answer
+	known map[string]*known // by run and message id
+
+	held     []func() // what came before the session is known
+	heldSize int
+}
+
+// maxHeld bounds what is held back until the session is known.
+const maxHeld = 16 << 20
+
+// head is what a recording says of its session.
+type head struct {
+	Session     string   `json:"sessionId"`
+	Project     string   `json:"projectHash"`
+	Start       string   `json:"startTime"`
+	Kind        string   `json:"kind"`
+	Directories []string `json:"directories"`
+}
+
+// headMembers are the members of a recording that are about its session.
+var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
+
+// known is what is remembered of a message, which may be written again.
+type known struct {
+	said   map[string]bool // by hash: its texts and thoughts
+	tokens events.Tokens
+	counts int // how often it had other ones
+
+	modelled bool // its model is known
+}
+
+// end ends the session that the input ends, or that another one follows.
+func (c *chat) end() {
+	if c.run == nil && (c.head.Session != "" || len(c.held) > 0) {
+		c.begin()
+	}
+	if c.run != nil {
+		if c.run.About = c.about.JSON(); c.run.About == nil {
+			c.run.About = c.first
+		}
+	}
+	c.run, c.head, c.about, c.first = nil, head{}, ingest.Object{}, nil
+	c.last, c.model = time.Time{}, ""
+}
+
+// part reads a member of a recording that is one object, or one of its messages.
+func (c *chat) part(p ingest.Part) {
+	switch {
+	case p.End:
+		c.end()
+	case p.Member == "messages" && p.Element >= 0:
+		c.take(p.Text)
+	case slices.Contains(headMembers, p.Member):
+		c.about.Add(p.Member, p.Text)
+		c.learn(c.about.JSON())
+	default:
+		c.other(p.Member, p.Text)
+	}
+}
+
+// learn reads what is known of the session.
+func (c *chat) learn(about json.RawMessage) { _ = json.Unmarshal(about, &c.head) }
+
+// line reads a line of a recording: what is known of the session, a message, or
+// what became of messages before it.
+func (c *chat) line(in ingest.Line) {
+	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
+	var l struct {
+		ID      string          `json:"id"`
+		Type    string          `json:"type"`
+		Session string          `json:"sessionId"`
+		Set     json.RawMessage `json:"$set"`
+		Rewind  json.RawMessage `json:"$rewindTo"`
+	}
+	err := json.Unmarshal(text, &l)
+	switch {
+	case err != nil && !json.Valid(text):
+		c.NotJSON(in, err, false)
+	case text[0] != '{':
+		c.Fault("not a JSON object", false)
+	case err != nil:
+		c.NotJSON(in, err, true)
+		c.other("line", text)
+	case l.Set != nil:
+		c.set(l.Set)
+	case l.Rewind != nil:
+		c.other("$rewindTo", text)
+	case l.Type != "" || l.ID != "":
+		c.take(text)
+	default:
+		c.open(text, l.Session)
+	}
+}
+
+// open reads a line about the session, or about another one, which it begins.
+func (c *chat) open(text json.RawMessage, session string) {
+	if session != "" && c.run != nil && session != c.head.Session {
+		c.end()
+	}
+	if c.run != nil || c.first != nil {
+		c.set(text)
+		return
+	}
+	c.first = ingest.Rest(text, "messages")
+	c.learn(text)
+	c.set(ingest.Rest(text, headMembers...))
+}
+
+// set reads a change of the session. Messages in it replace what the model is
+// told from then on: those that were not there before are taken.
+func (c *chat) set(changes json.RawMessage) {
+	var list struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	_ = json.Unmarshal(changes, &list) // what it is not stays in the event below
+	for _, text := range list.Messages {
+		c.take(text)
+	}
+	if rest := ingest.Rest(changes, "messages"); rest != nil {
+		c.other("$set", rest)
+	}
+}
+
+// take reads a message.
+func (c *chat) take(text json.RawMessage) {
+	c.hold(len(text), func() { c.message(text) })
+}
+
+// other keeps what has no kind of its own.
+func (c *chat) other(name string, text json.RawMessage) {
+	c.hold(len(text), func() {
+		p := ingest.Place{ID: c.LineID(append([]byte(name+":"), text...)), Time: c.when("")}
+		c.run.Emit(p, events.Custom, "", events.CustomData{Name: name, Common: events.Common{Raw: text}})
+	})
+}
+
+// hold does what makes events once the session is known: now, if it is.
+func (c *chat) hold(size int, emit func()) {
+	if c.run == nil && c.head.Session == "" && c.heldSize+size <= maxHeld {
+		c.held, c.heldSize = append(c.held, emit), c.heldSize+size
+		return
+	}
+	if c.run == nil {
+		c.begin()
+	}
+	emit()
+}
+
+func (c *chat) begin() {
+	h := c.head
+	if h.Session == "" || !ingest.Usable(h.Session) {
+		h.Session = ingest.SessionOf(c.opts.File)
+	}
+	id := ingest.Identity{Run: h.Session, Session: h.Session, Agent: Source}
+	if h.Kind == "subagent" {
+		if parent := filepath.Base(filepath.Dir(c.opts.File)); ingest.Usable(parent) && parent != "." && parent != string(filepath.Separator) {
+			id = ingest.Identity{Run: parent + "/" + h.Session, Session: parent, Agent: h.Session, ParentRun: parent, ParentAgent: Source}
+		}
+	}
+	started := events.RunStartedData{Metadata: map[string]any{}}
+	if h.Project != "" {
+		started.Metadata["project_hash"] = h.Project
+	}
+	if len(h.Directories) > 0 {
+		started.Cwd = h.Directories[0]
+	}
+	p := ingest.Place{ID: "session", Time: c.when(h.Start)}
+	again := c.Started(id.Run)
+	c.run = c.Run(id, p, started)
+	if !again {
+		c.run.Emit(p, events.SessionStart, "", events.SessionStartData{})
+	}
+	held := c.held
+	c.held, c.heldSize = nil, 0
+	for _, emit := range held {
+		emit()
+	}
+}
+
+// when returns the time that a session or a message tells, or that of the one
+// before.
+func (c *chat) when(told string) time.Time {
+	if at, ok := ingest.Time(told); ok {
+		c.last = at
+	} else if told != "" {
+		c.Fault(ingest.BadTime, true)
+	}
+	if c.last.IsZero() {
+		return c.Now()
+	}
+	return c.last
+}

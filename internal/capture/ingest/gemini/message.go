@@ -1,0 +1,208 @@
+package gemini
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// message is one message of a recording.
+type message struct {
+	ID        string            `json:"id"`
+	Timestamp string            `json:"timestamp"`
+	Type      string            `json:"type"`
+	Content   json.RawMessage   `json:"content"`
+	Thoughts  json.RawMessage   `json:"thoughts"`
+	Calls     []json.RawMessage `json:"toolCalls"`
+	Tokens    json.RawMessage   `json:"tokens"`
+	Model     string            `json:"model"`
+
+	place ingest.Place
+	text  json.RawMessage // all of it
+}
+
+// told are the members of a message that its events tell.
+var told = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
+
+// injected begins what stands in the user's place and no user typed.
+var injected = []string{"<session_context>", "System: Please continue.", "This is the Gemini CLI.", "<state_snapshot>"}
+
+// message emits what is new in a message.
+func (c *chat) message(text json.RawMessage) {
+	m := message{text: text}
+	if err := json.Unmarshal(text, &m); err != nil || text[0] != '{' {
+		c.Fault("message: not of the expected shape", true)
+		c.other("message", text)
+		return
+	}
+	if m.ID == "" || !ingest.Usable(m.ID) {
+		m.ID = c.LineID(text)
+	}
+	m.place = ingest.Place{ID: m.ID, Time: c.when(m.Timestamp)}
+	c.run.Touch(m.place.Time)
+	key := c.run.Run + "\x00" + m.ID
+	k := c.known[key]
+	isNew := k == nil
+	if isNew {
+		k = &known{said: map[string]bool{}}
+		c.known[key] = k
+	}
+	switch m.Type {
+	case "user":
+		c.user(m, k, isNew)
+	case "gemini":
+		c.answer(m, k)
+	case "info", "warning", "error":
+		c.notice(m, k)
+	default:
+		if k.isNew(text) {
+			c.other("message."+m.Type, text)
+		}
+	}
+}
+
+// isNew reports whether the message says content for the first time.
+func (k *known) isNew(content json.RawMessage) bool {
+	hash := digest(content)
+	if k.said[hash] {
+		return false
+	}
+	k.said[hash] = true
+	return true
+}
+
+// digest names a content.
+func digest(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8])
+}
+
+// user takes what stands in the user's place: a prompt, or what the tool itself
+// put there.
+func (c *chat) user(m message, k *known, isNew bool) {
+	if !k.isNew(m.Content) {
+		return
+	}
+	text := ingest.Flatten(m.Content)
+	isPrompt := isNew && text != ""
+	for _, begin := range injected {
+		isPrompt = isPrompt && !strings.HasPrefix(strings.TrimSpace(text), begin)
+	}
+	if !isPrompt {
+		c.said(m, "user", m.Content, ingest.Rest(m.text, told...))
+		return
+	}
+	data := events.PromptSubmitData{Prompt: text, Common: events.Common{Raw: ingest.Rest(m.text, told...)}}
+	if m.Content[0] != '"' {
+		data.Raw = ingest.Rest(m.text, "id", "timestamp", "type")
+	}
+	c.run.Prompt(m.place, data)
+}
+
+// said emits a text of a message. Its id covers the text: a message that is
+// written again can say another one.
+func (c *chat) said(m message, role string, content, rest json.RawMessage) {
+	p := m.place
+	p.ID += "#" + digest(content)
+	c.run.Emit(p, events.MessageCreated, "", events.MessageData{
+		Message: m.ID, Role: role, Content: content, Common: events.Common{Raw: rest},
+	})
+}
+
+func (c *chat) notice(m message, k *known) {
+	switch {
+	case !k.isNew(m.text):
+	case m.Type == "error":
+		text := ingest.Flatten(m.Content)
+		f := events.Failure{Message: ingest.Clip(text, ingest.MaxMessage), Class: ingest.FailureClass(text)}
+		if f.Message == "" {
+			f.Message = "failed, and does not say why"
+		}
+		c.run.Within(m.place).Failure = &f
+		c.run.Emit(m.place, events.Error, "", events.ErrorData{Error: f, Model: c.model, Common: events.Common{Raw: m.text}})
+	default:
+		c.said(m, "system", m.Content, ingest.Rest(m.text, "id", "timestamp", "content"))
+	}
+}
+
+// answer takes an answer of the model: its thoughts, its text, its calls and
+// what it used.
+func (c *chat) answer(m message, k *known) {
+	step := c.run.Within(m.place)
+	if m.Model != "" && !k.modelled {
+		k.modelled = true
+		if c.model != "" && c.model != m.Model {
+			c.run.Emit(m.place, events.ModelSwitched, "", events.ModelSwitchedData{From: c.model, To: m.Model})
+		}
+		c.model = m.Model
+	}
+	if len(m.Thoughts) > 2 && k.isNew(m.Thoughts) { // more than []
+		c.said(m, "assistant", object("thoughts", m.Thoughts), nil)
+	}
+	if text := ingest.Flatten(m.Content); text != "" && k.isNew(m.Content) {
+		step.Answer(text)
+		step.Failure = nil // an answer overcomes the errors before it
+		c.said(m, "assistant", m.Content, ingest.Rest(m.text, told...))
+	}
+	for i, text := range m.Calls {
+		c.call(m, i, text)
+	}
+	c.spend(m, k)
+}
+
+func object(name string, value json.RawMessage) json.RawMessage {
+	var o ingest.Object
+	o.Add(name, value)
+	return o.JSON()
+}
+
+// usage are token counts as Gemini CLI has them: those read from a cache are
+// among the input, thoughts are counted beside the output.
+type usage struct {
+	Input    float64 `json:"input"`
+	Output   float64 `json:"output"`
+	Cached   float64 `json:"cached"`
+	Thoughts float64 `json:"thoughts"`
+	Tool     float64 `json:"tool"`
+}
+
+func (u usage) tokens() (t events.Tokens, ok bool) {
+	for _, n := range []float64{u.Input, u.Output, u.Cached, u.Thoughts, u.Tool} {
+		if n < 0 || n > ingest.MaxCount {
+			return events.Tokens{}, false
+		}
+	}
+	return events.Tokens{
+		Input:     int64(max(0, u.Input-u.Cached) + u.Tool),
+		CacheRead: int64(min(u.Cached, u.Input)),
+		Output:    int64(u.Output + u.Thoughts),
+	}, true
+}
+
+// spend counts what an answer used; of a message that is written again, what it
+// used since.
+func (c *chat) spend(m message, k *known) {
+	var u usage
+	if len(m.Tokens) == 0 || m.Tokens[0] != '{' || json.Unmarshal(m.Tokens, &u) != nil {
+		return
+	}
+	now, ok := u.tokens()
+	if !ok {
+		c.Fault("tokens: a count is out of range", true)
+		return
+	}
+	if k.counts > 0 && now == k.tokens {
+		return
+	}
+	c.run.Spend(events.Tokens{Input: now.Input - k.tokens.Input, Output: now.Output - k.tokens.Output, CacheRead: now.CacheRead - k.tokens.CacheRead})
+	k.tokens = now
+	k.counts++
+	c.run.Aggregate(m.ID+"#"+strconv.Itoa(k.counts), c.run.StepID(), m.place.Time, events.ResponseCompleted, events.ResponseCompletedData{
+		Message: m.ID, Model: m.Model, TokensUsed: &now, Common: events.Common{Raw: m.Tokens},
+	})
+}

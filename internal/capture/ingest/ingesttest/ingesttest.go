@@ -1,0 +1,263 @@
+// Package ingesttest is what the tests of transcript formats have in common: the
+// recorded sessions, what a reader of the events knows about them, and the
+// properties that every adapter has.
+package ingesttest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Adapter is the Events of a format's package.
+type Adapter func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
+
+// Read returns the events of an input, and what was reported.
+func Read(tb testing.TB, read Adapter, data []byte, opts ingest.Options) (list []events.Event, bad []*ingest.LineError) {
+	tb.Helper()
+	if opts.Tenant == "" {
+		opts.Tenant = "default"
+	}
+	for e, err := range read(tb.Context(), bytes.NewReader(data), opts) {
+		report, isLine := errors.AsType[*ingest.LineError](err)
+		switch {
+		case isLine:
+			bad = append(bad, report)
+		case err != nil:
+			tb.Fatalf("read %s: %v", opts.File, err)
+		default:
+			list = append(list, e)
+		}
+	}
+	return list, bad
+}
+
+// ReadFile is [Read] of a file.
+func ReadFile(tb testing.TB, read Adapter, name string) ([]events.Event, []*ingest.LineError) {
+	tb.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Read(tb, read, data, ingest.Options{File: name})
+}
+
+// Payload returns the payload of e.
+func Payload[T any](tb testing.TB, e events.Event) T {
+	tb.Helper()
+	p, err := events.Payload[T](e)
+	if err != nil {
+		tb.Fatalf("payload of %s: %v", e.Type, err)
+	}
+	return p
+}
+
+// Counts are what a table of files tells of each.
+type Counts struct {
+	Runs, Steps, Prompts, Calls, Results, Failed int // failed results
+	Responses, Messages, Errors, Customs         int
+	Subagents                                    int
+	Tokens                                       events.Tokens // of response.completed; the latest per message counts
+	Bad                                          int           // reported lines
+	Events                                       int
+}
+
+// Count returns what the events say. The latest step.finished of a step counts.
+func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
+	tb.Helper()
+	c := Counts{Bad: len(bad), Events: len(list)}
+	spent, steps := map[string]events.Tokens{}, map[string]bool{}
+	for _, e := range list {
+		switch e.Kind() {
+		case events.RunStarted:
+			c.Runs++
+		case events.StepFinished:
+			steps[e.Run+"\x00"+e.Step] = true
+		case events.PromptSubmit:
+			c.Prompts++
+		case events.ToolBefore:
+			c.Calls++
+		case events.ToolResult:
+			c.Results++
+			if Payload[events.ToolResultData](tb, e).Status == events.ToolError {
+				c.Failed++
+			}
+		case events.ResponseCompleted:
+			p := Payload[events.ResponseCompletedData](tb, e)
+			if p.TokensUsed != nil {
+				spent[e.Run+"\x00"+p.Message] = *p.TokensUsed
+			}
+			c.Responses++
+		case events.MessageCreated:
+			c.Messages++
+		case events.Error:
+			c.Errors++
+		case events.Custom:
+			c.Customs++
+		case events.SubagentStart:
+			c.Subagents++
+		}
+	}
+	c.Steps = len(steps)
+	for _, tokens := range spent {
+		c.Tokens = c.Tokens.Plus(tokens)
+	}
+	return c
+}
+
+// Check checks what holds for the events of any input: they can be published, no
+// two share an id, each call has one tool.before and one tool.result at most, and
+// the last run.finished of each run says what its other events say.
+func Check(tb testing.TB, list []events.Event) {
+	tb.Helper()
+	ids, calls := map[string]bool{}, map[string]bool{}
+	byRun, finished := map[string][]events.Event{}, map[string]events.RunFinishedData{}
+	for i, e := range list {
+		if err := e.Validate(); err != nil {
+			tb.Fatalf("event %d, %s: %v", i, e.Type, err)
+		}
+		if ids[e.ID] {
+			tb.Fatalf("event %d, %s: id %s is not its own", i, e.Type, e.ID)
+		}
+		ids[e.ID] = true
+		byRun[e.Run] = append(byRun[e.Run], e)
+		switch k := e.Kind(); k {
+		case events.ToolBefore, events.ToolResult:
+			key := e.Run + "\x00" + e.ToolCall + "\x00" + string(k)
+			if e.ToolCall == "" || calls[key] {
+				tb.Fatalf("event %d, %s: call %q has one already, or no id", i, e.Type, e.ToolCall)
+			}
+			calls[key] = true
+		case events.RunFinished:
+			finished[e.Run] = Payload[events.RunFinishedData](tb, e)
+		}
+	}
+	for run, said := range finished {
+		got := Count(tb, byRun[run], nil)
+		if got.Tokens == (events.Tokens{}) {
+			got.Tokens = *said.TokensUsed // some tools tell only the sum
+		}
+		want := Counts{Steps: said.Steps, Calls: said.ToolCalls, Failed: said.ToolErrors, Tokens: *said.TokensUsed}
+		if got = (Counts{Steps: got.Steps, Calls: got.Calls, Failed: got.Failed, Tokens: got.Tokens}); got != want {
+			tb.Errorf("run.finished of %s: got %+v, its events say %+v", run, want, got)
+		}
+	}
+}
+
+// Grow reads versions of one input, each longer than the one before, and checks
+// that importing them one after the other gives what the last one alone gives:
+// the same events in the same order, and of each aggregate the same latest one.
+// It does so too with inputs that are still open, which finish nothing.
+func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
+	tb.Helper()
+	seen := map[string][]byte{}
+	var merged []events.Event
+	for i, data := range versions {
+		for _, open := range []bool{true, false} {
+			list, _ := Read(tb, read, data, ingest.Options{File: file, Open: open})
+			for _, e := range list {
+				if open && e.Kind() == events.RunFinished {
+					tb.Fatalf("version %d is open, and run %s finished", i, e.Run)
+				}
+				if before, ok := seen[e.ID]; !ok {
+					seen[e.ID] = e.Encode()
+					merged = append(merged, e)
+				} else if !bytes.Equal(before, e.Encode()) {
+					tb.Fatalf("one id, two events:\n%s\n%s", before, e.Encode())
+				}
+			}
+		}
+	}
+	alone, _ := Read(tb, read, versions[len(versions)-1], ingest.Options{File: file})
+	wantPlain, wantLatest := split(tb, alone)
+	gotPlain, gotLatest := split(tb, merged)
+	if !slices.Equal(wantPlain, gotPlain) {
+		tb.Errorf("events: got %d grown, want %d; the ids are\n%q, want\n%q", len(gotPlain), len(wantPlain), gotPlain, wantPlain)
+	}
+	if !maps.Equal(wantLatest, gotLatest) {
+		tb.Errorf("latest aggregates: got %q grown, want %q", gotLatest, wantLatest)
+	}
+}
+
+// split returns the ids of plain events, and that of the latest of each aggregate.
+func split(tb testing.TB, list []events.Event) (plain []string, latest map[string]string) {
+	tb.Helper()
+	latest = map[string]string{}
+	for _, e := range list {
+		switch e.Kind() {
+		case events.RunFinished, events.StepFinished:
+			latest[string(e.Kind())+e.Run+e.Step] = e.ID
+		case events.ResponseCompleted:
+			latest[e.Run+Payload[events.ResponseCompletedData](tb, e).Message] = e.ID
+		default:
+			plain = append(plain, e.ID)
+		}
+	}
+	return plain, latest
+}
+
+// Outcome returns how a tool call ended: its status, exit code and the class of
+// its error, as far as they are known.
+func Outcome(tb testing.TB, result events.Event) string {
+	tb.Helper()
+	p := Payload[events.ToolResultData](tb, result)
+	said := string(p.Status)
+	if p.ExitCode != nil {
+		said += " exit " + strconv.Itoa(*p.ExitCode)
+	}
+	if p.Error != nil && p.Error.Class != "" {
+		said += " " + p.Error.Class
+	}
+	return said
+}
+
+// Told checks what an adapter makes of data, the events as brief puts them, and
+// what it reports.
+func Told(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
+	t.Helper()
+	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
+	Check(t, list)
+	var got, reports []string
+	for _, e := range list {
+		got = append(got, brief(t, e))
+	}
+	for _, b := range bad {
+		reports = append(reports, b.Error())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantReports, reports); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+}
+
+// Stable is the property of a fuzz target: whatever the input, its events can be
+// published, none shares an id, and reading it again gives the same.
+func Stable(tb testing.TB, read Adapter, data []byte) {
+	tb.Helper()
+	opts := ingest.Options{File: "fuzz"}
+	first, reports := Read(tb, read, data, opts)
+	Check(tb, first)
+	second, again := Read(tb, read, data, opts)
+	if len(first) != len(second) || len(reports) != len(again) {
+		tb.Fatalf("got %d events and %d reports, then %d and %d", len(first), len(reports), len(second), len(again))
+	}
+	for i := range first {
+		if !bytes.Equal(first[i].Encode(), second[i].Encode()) {
+			tb.Fatalf("event %d differs:\n%s\n%s", i, first[i].Encode(), second[i].Encode())
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// collect returns the events that make emits, and the reports.
+func collect(opts ingest.Options, emit func(*ingest.Emitter)) (list []events.Event, reports []string) {
+	emit(ingest.NewEmitter("tool", opts, func(e events.Event, err error) bool {
+		if err != nil {
+			reports = append(reports, err.Error())
+		} else {
+			list = append(list, e)
+		}
+		return true
+	}))
+	return list, reports
+}
+
+func kinds(list []events.Event) (names []string) {
+	for _, e := range list {
+		names = append(names, strings.TrimSpace(string(e.Kind())+" "+e.Step+" "+e.ToolCall))
+	}
+	return names
+}
+
+var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func place(id string, seconds int) ingest.Place {
+	return ingest.Place{ID: id, Time: start.Add(time.Duration(seconds) * time.Second)}
+}
+
+// story is a run with a prompt, a call that is made and answered twice, and a
+// step of a name that was there before.
+func story(m *ingest.Emitter) {
+	r := m.Run(ingest.Identity{Run: "r", Session: "r", Agent: "tool"}, place("0", 0), events.RunStartedData{})
+	r.Prompt(place("p", 1), events.PromptSubmitData{Prompt: "go"})
+	for i := range 2 {
+		at := place("c", 2+i)
+		at.Block = i
+		r.Call(at, "t", events.ToolBeforeData{Tool: "Bash"})
+		r.Result(at, "t", events.ToolResultData{Status: events.ToolError})
+	}
+	r.Spend(events.Tokens{Input: 3})
+	r.Step().Answer("done")
+	again := m.Run(ingest.Identity{Run: "r"}, place("0", 4), events.RunStartedData{})
+	again.Open(place("p", 5), "")
+	again.Touch(start.Add(9 * time.Second))
+	m.Finish()
+	m.Finish()
+}
+
+func TestRun(t *testing.T) {
+	list, reports := collect(ingest.Options{Tenant: "t"}, story)
+	want := []string{"run.started", "prompt.submit p", "tool.before p t", "tool.result p t", "step.finished p", "step.finished p-2", "run.finished"}
+	if diff := cmp.Diff(want, kinds(list)); diff != "" || len(reports) > 0 {
+		t.Errorf("reports %q, (-want +got):\n%s", reports, diff)
+	}
+	got, err := events.Payload[events.RunFinishedData](list[len(list)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	finished := events.RunFinishedData{Success: true, DurationMS: 9000, TokensUsed: &events.Tokens{Input: 3}, Steps: 2, ToolCalls: 1, ToolErrors: 1}
+	if diff := cmp.Diff(finished, got); diff != "" {
+		t.Errorf("run.finished (-want +got):\n%s", diff)
+	}
+}
+
+// An input that is still open finishes nothing that only its end would.
+func TestRun_Open(t *testing.T) {
+	list, _ := collect(ingest.Options{Tenant: "t", Open: true}, story)
+	want := []string{"run.started", "prompt.submit p", "tool.before p t", "tool.result p t", "step.finished p"}
+	if diff := cmp.Diff(want, kinds(list)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What cannot be published is a report, and what is reported to nobody is not
+// made.
+func TestEmitter_Refuses(t *testing.T) {
+	deep := json.RawMessage(strings.Repeat("[", 600) + strings.Repeat("]", 600))
+	_, reports := collect(ingest.Options{File: "f", Tenant: "t"}, func(m *ingest.Emitter) {
+		m.At(7)
+		r := m.Run(ingest.Identity{Run: "r", Agent: "tool"}, place("0", 0), events.RunStartedData{})
+		r.Emit(place("1", 0), events.Custom, "", events.CustomData{Name: "deep", Data: deep})
+	})
+	if diff := cmp.Diff([]string{"f:7: custom: data.data: nested more than 512 deep"}, reports); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	calls := 0
+	m := ingest.NewEmitter("tool", ingest.Options{Tenant: "t"}, func(events.Event, error) bool { calls++; return false })
+	story(m)
+	m.Fault("late", false)
+	if calls != 1 || !m.Stopped() {
+		t.Errorf("got %d calls after the first was refused, want none", calls-1)
+	}
+}
+
+// Times that the input does not tell are in no id.
+func TestEmitter_Untimed(t *testing.T) {
+	ids := func(year int) (ids []string) {
+		list, _ := collect(ingest.Options{Tenant: "t", Now: func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }},
+			func(m *ingest.Emitter) {
+				p := ingest.Place{ID: "0", Time: m.Now()}
+				m.Run(ingest.Identity{Run: "r", Agent: "tool"}, p, events.RunStartedData{}).Open(p, "")
+				m.Finish()
+			})
+		for _, e := range list {
+			ids = append(ids, e.ID)
+		}
+		return ids
+	}
+	if diff := cmp.Diff(ids(2030), ids(2031)); diff != "" || len(ids(2030)) != 3 {
+		t.Errorf("(-2030 +2031):\n%s", diff)
+	}
+}
+
+func TestEmitter_LineID(t *testing.T) {
+	m := ingest.NewEmitter("tool", ingest.Options{}, nil)
+	a, b, again := m.LineID([]byte("a")), m.LineID([]byte("b")), m.LineID([]byte("a"))
+	if a == b || again != a+"-2" {
+		t.Errorf("got %q, %q and %q", a, b, again)
+	}
+}
+
+// A last line that is not complete is no fault while the input is open, and one
+// that is complete but for its end is taken.
+func TestLines_Open(t *testing.T) {
+	for in, want := range map[string]int{"{}\n{\"a\"": 1, "{}\n{}": 2, "{}\n{": 1, "": 0, "{\n{}": 2} {
+		got := 0
+		for _, err := range ingest.Lines(t.Context(), strings.NewReader(in), ingest.Options{Open: true}) {
+			if err != nil {
+				t.Error(err)
+			}
+			got++
+		}
+		if got != want {
+			t.Errorf("%q: got %d lines, want %d", in, got, want)
+		}
+	}
+}
+
+func TestHeadObjects(t *testing.T) {
+	var got []string
+	for o := range ingest.HeadObjects([]byte("\uFEFF{\"a\":1}\n\n7\n[2]\nnoise\n{\"b\":{\"c\":3},\"d\":\"cut o")) {
+		for name, value := range o {
+			got = append(got, name+"="+string(value))
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a=1", `b={"c":3}`, "d="}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRest(t *testing.T) {
+	tests := []struct{ object, told, want string }{
+		{`{"b":1,"a":{"x":[1, 2]},"c":"<&>"}`, "b", `{"a":{"x":[1, 2]},"c":"<&>"}`},
+		{`{"a":1}`, "a", ""},
+		{`{}`, "a", ""},
+		{`[1]`, "a", "[1]"},
+		{`{"a":`, "b", `{"a":`},
+	}
+	for _, tt := range tests {
+		if got := string(ingest.Rest([]byte(tt.object), tt.told)); got != tt.want {
+			t.Errorf("Rest(%s, %s): got %s, want %s", tt.object, tt.told, got, tt.want)
+		}
+	}
+}
+
+// What is told and what is left are together what there was.
+func FuzzRest(f *testing.F) {
+	f.Add([]byte(`{"a":1,"b":{"c":[1,2]}}`), "a")
+	f.Add([]byte(`{"<":1,"\ud800":"x"}`), "<")
+	f.Fuzz(func(t *testing.T, object []byte, told string) {
+		rest := ingest.Rest(object, told)
+		var all, left map[string]json.RawMessage
+		if json.Unmarshal(object, &all) != nil {
+			return
+		}
+		if rest != nil && json.Unmarshal(rest, &left) != nil {
+			t.Fatalf("rest is no object: %s", rest)
+		}
+		delete(all, told)
+		if len(all) != len(left) {
+			t.Fatalf("got %d members, want %d", len(left), len(all))
+		}
+		for name, value := range all {
+			if !bytes.Equal(value, left[name]) {
+				t.Fatalf("member %q: got %s, want %s", name, left[name], value)
+			}
+		}
+	})
+}
+
+func TestSessionOf(t *testing.T) {
+	for file, want := range map[string]string{
+		"/x/my session.jsonl": "my session", "s.jsonl.gz": "s", "": "transcript", strings.Repeat("x", 200): "transcript",
+	} {
+		if got := ingest.SessionOf(file); got != want {
+			t.Errorf("SessionOf(%q): got %q, want %q", file, got, want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package openhands
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// document is what stands beside the history.
+type document struct {
+	before, after ingest.Object // its members, in front of the history and behind it
+
+	Instance string // its id
+	Issue    struct {
+		Owner, Repo, Title string
+		Number             int
+	}
+	IssueType   string
+	Instruction string
+	Metadata    struct {
+		Agent      string `json:"agent_class"`
+		Dataset    string `json:"dataset"`
+		Iterations int    `json:"max_iterations"`
+		LLM        struct {
+			Model string `json:"model"`
+		} `json:"llm_config"`
+	}
+	Task struct {
+		Repo   string `json:"repo"`
+		Commit string `json:"base_commit"`
+	}
+	Commit string
+	Patch  string
+	Test   struct {
+		Patch string `json:"git_patch"`
+	}
+	Error       string
+	Success     *bool
+	Explanation string
+	Metrics     metrics
+}
+
+// fields returns where the members are kept that are more than raw.
+func (d *document) fields() map[string]any {
+	return map[string]any{
+		"instance_id": &d.Instance, "instance": &d.Task, "issue": &d.Issue, "issue_type": &d.IssueType,
+		"instruction": &d.Instruction, "metadata": &d.Metadata, "base_commit": &d.Commit,
+		"git_patch": &d.Patch, "test_result": &d.Test, "metrics": &d.Metrics,
+		"error": &d.Error, "success": &d.Success, "result_explanation": &d.Explanation,
+	}
+}
+
+// add takes in a member. It returns false where it is not of the expected shape.
+func (d *document) add(name string, value json.RawMessage, begun bool) bool {
+	if begun {
+		d.after.Add(name, value)
+	} else {
+		d.before.Add(name, value)
+	}
+	field := d.fields()[name]
+	return field == nil || json.Unmarshal(value, field) == nil
+}
+
+// runID names the run: by what it works on, else by the file, and by what the
+// agent did first. Since version 1 the first item tells it from all others.
+func (d *document) runID(file string, first json.RawMessage) string {
+	return d.subject(file) + "-" + ingest.Hash(first)
+}
+
+func (d *document) subject(file string) string {
+	if d.Instance != "" && ingest.Usable(d.Instance) {
+		return d.Instance
+	}
+	if d.Issue.Repo != "" {
+		if name := d.Issue.Owner + "__" + d.Issue.Repo + "-" + strconv.Itoa(d.Issue.Number); ingest.Usable(name) {
+			return name
+		}
+	}
+	return ingest.SessionOf(file)
+}
+
+// repository returns the one that the run works in, as "owner/name".
+func (d *document) repository() string {
+	if d.Issue.Repo != "" {
+		return d.Issue.Owner + "/" + d.Issue.Repo
+	}
+	return d.Task.Repo
+}
+
+// workItem returns what the run is to resolve, as "owner/name#number".
+func (d *document) workItem() string {
+	if d.Issue.Repo != "" && d.Issue.Number > 0 {
+		return d.repository() + "#" + strconv.Itoa(d.Issue.Number)
+	}
+	return ""
+}
+
+// started returns the payload of run.started.
+func (d *document) started(version string) events.RunStartedData {
+	about := map[string]any{}
+	for name, text := range map[string]string{
+		"instance_id": d.Instance, "issue_type": d.IssueType, "agent_class": d.Metadata.Agent, "dataset": d.Metadata.Dataset,
+		"repository": d.repository(), "base_commit": d.Task.Commit + d.Commit, "work_item": d.workItem(),
+	} {
+		if text != "" {
+			about[name] = text
+		}
+	}
+	if d.Metadata.Iterations > 0 {
+		about["max_iterations"] = d.Metadata.Iterations
+	}
+	title := d.Issue.Title
+	if title == "" {
+		title = d.Instance
+	}
+	return events.RunStartedData{
+		Title: title, InputSummary: ingest.Clip(d.Instruction, ingest.MaxInput), Model: d.Metadata.LLM.Model, Version: version,
+		Metadata: about, Common: events.Common{Raw: d.before.JSON()},
+	}
+}
+
+// end tells data how the run ended, as far as the document does.
+func (d *document) end(data *events.RunFinishedData) {
+	data.Raw = d.after.JSON()
+	data.Files = ingest.PatchedFiles(d.Patch + "\n" + d.Test.Patch)
+	if total := d.Metrics.Usage.tokens(); *data.TokensUsed == (events.Tokens{}) {
+		data.TokensUsed = &total // no answer told its own
+	}
+	if cost := number(d.Metrics.Cost); cost > 0 {
+		if data.Metadata == nil {
+			data.Metadata = map[string]any{}
+		}
+		data.Metadata["cost"] = cost
+	}
+	if d.Explanation != "" {
+		data.OutputSummary = ingest.Clip(d.Explanation, ingest.MaxOutput)
+	}
+	switch {
+	case d.Error != "":
+		data.Success, data.Reason = false, "error"
+		data.Error = &events.Failure{Message: ingest.Clip(d.Error, ingest.MaxMessage)}
+		if strings.Contains(d.Error, "maximum iteration") {
+			data.Reason, data.Error.Class = "max_iterations", "max_iterations"
+		}
+	case d.Success != nil && !*d.Success:
+		data.Success, data.Reason = false, "not resolved"
+	case d.Success != nil:
+		data.Success = true
+	}
+}
+
+// number returns raw as a number, 0 where it is none.
+func number(raw json.RawMessage) float64 {
+	var n float64
+	if json.Unmarshal(raw, &n) != nil {
+		return 0
+	}
+	return n
+}

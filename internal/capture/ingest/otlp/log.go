@@ -1,0 +1,231 @@
+package otlp
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// record is a log record that is read.
+type record struct {
+	recordForm
+	a    attributes
+	raw  json.RawMessage
+	id   string // what tells it from others
+	name string // of its event, without that of the tool
+	tool string // claude-code, codex, gemini-cli; "" for what is of none
+	at   time.Time
+}
+
+// prefixes are what the tools begin the names of their events with.
+var prefixes = map[string]string{"claude_code.": "claude-code", "codex.": "codex", "gemini_cli.": "gemini-cli"}
+
+// services are the names that the tools give themselves.
+var services = map[string]string{"claude-code": "claude-code", "codex_cli_rs": "codex", "codex": "codex", "codex-cli": "codex", "gemini-cli": "gemini-cli"}
+
+// record returns the events of one log record.
+func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
+	c := &record{raw: r.raw("record", text), id: digest(text)}
+	if err := json.Unmarshal(text, &c.recordForm); err != nil {
+		return nil, errors.New("not a log record")
+	}
+	c.a = asAttributes(c.Attributes)
+	c.at = c.Time.Time
+	if c.at.IsZero() {
+		c.at = c.Observed.Time
+	}
+	if c.at.IsZero() {
+		// Nothing tells two records with the same text apart but their order.
+		c.at = r.opts.Now
+		c.id += "-" + strconv.Itoa(r.seen[c.id])
+		r.seen[digest(text)]++
+	}
+	c.name, c.tool = nameOf(c, r.attributes.text("service.name"))
+	var m made
+	if c.tool == "" {
+		r.foreign(&m, c)
+	} else {
+		r.ofTool(&m, c)
+	}
+	return m.list, m.err
+}
+
+// nameOf returns the name of a record's event, and the tool whose it is.
+func nameOf(c *record, service string) (name, of string) {
+	body, _ := c.Body.value.(string)
+	for _, name := range []string{c.EventName, c.a.text("event.name"), body} {
+		for prefix, of := range prefixes {
+			if rest, ok := strings.CutPrefix(name, prefix); ok {
+				return rest, of
+			}
+		}
+	}
+	name = c.EventName
+	if name == "" {
+		name = c.a.text("event.name")
+	}
+	return name, services[service]
+}
+
+// emit adds an event of the record.
+func (m *made) emit(r *reader, c *record, kind events.Kind, payload any, changes ...func(*events.Event)) {
+	session := r.usable(c.a, sessionNames)
+	e := events.Event{
+		Source: r.source(), Type: kind.Type(), Time: c.at, Tenant: r.opts.Tenant, Session: session,
+		ID: events.DeriveID(r.opts.Tenant, "otlp-log", c.tool, c.id, string(kind)),
+	}
+	switch {
+	case c.tool != "":
+		e.Source, e.Agent, e.Run = c.tool, c.tool, session
+	case c.TraceID.isHex(16):
+		e.Run = string(c.TraceID)
+	default:
+		e.Run = session
+	}
+	e.Subject, e.User = e.Run, r.usable(c.a, userNames)
+	if c.TraceID.isHex(16) && c.SpanID.isHex(8) {
+		e.TraceParent = "00-" + string(c.TraceID) + "-" + string(c.SpanID) + "-01"
+	}
+	if err := e.SetData(payload); err != nil {
+		m.add(e, errors.New("cannot be stored as JSON"))
+		return
+	}
+	if err := e.Normalize(); err != nil {
+		m.add(e, errors.New("cannot be stored: "+invalidOf(err)))
+		return
+	}
+	m.add(e, nil, changes...)
+}
+
+// invalidOf returns what is wrong with an event, without its text.
+func invalidOf(err error) string {
+	if invalid, ok := errors.AsType[*events.InvalidError](err); ok {
+		return invalid.Error()
+	}
+	return "its ids"
+}
+
+// foreign adds the event of a record that no known tool wrote: a message of
+// OpenTelemetry's GenAI conventions, or custom.
+func (r *reader) foreign(m *made, c *record) {
+	role, isMessage := strings.CutPrefix(c.name, "gen_ai.")
+	role, hasRole := strings.CutSuffix(role, ".message")
+	if isMessage && c.name == "gen_ai.choice" {
+		role, hasRole = "assistant", true
+	}
+	if isMessage && hasRole && (c.TraceID != "" || r.usable(c.a, sessionNames) != "") {
+		m.emit(r, c, events.MessageCreated, events.MessageData{Role: role, Content: encode(c.Body.value), Common: events.Common{Raw: c.raw}})
+		return
+	}
+	r.custom(m, c)
+}
+
+func (r *reader) custom(m *made, c *record) {
+	name := c.name
+	if name == "" {
+		name = "log"
+	}
+	m.emit(r, c, events.Custom, events.CustomData{Name: ingest.Clip(name, ingest.MaxInput), Common: events.Common{Raw: c.raw}})
+}
+
+// ofTool adds the events of a record that a tool wrote.
+func (r *reader) ofTool(m *made, c *record) {
+	raw := events.Common{Raw: c.raw}
+	switch {
+	case r.usable(c.a, sessionNames) == "":
+		r.custom(m, c)
+	case c.name == "user_prompt":
+		m.emit(r, c, events.PromptSubmit, events.PromptSubmitData{Prompt: c.a.text("prompt"), Common: raw})
+	case c.name == "conversation_starts", c.name == "config":
+		m.emit(r, c, events.RunStarted, events.RunStartedData{Model: c.a.text("model"), Common: raw})
+	case c.name == "tool_decision", c.name == "tool_result", c.name == "tool_call":
+		r.toolRecord(m, c)
+	case c.name == "api_request" && c.a.has("input_tokens", "output_tokens"), c.name == "api_response",
+		c.name == "sse_event" && c.a.text("event.kind") == "response.completed":
+		r.answer(m, c)
+	case c.name == "api_error":
+		m.emit(r, c, events.Error, events.ErrorData{
+			Error: events.Failure{
+				Message: ingest.Clip(c.a.text("error", "error.message", "error_message"), ingest.MaxMessage),
+				Class:   c.a.text("error.type", "error_type", "status_code", "http.status_code"),
+			},
+			Model: c.a.text("model"), Common: raw,
+		})
+	default:
+		r.custom(m, c)
+	}
+}
+
+// answer adds the step that a model call is.
+func (r *reader) answer(m *made, c *record) {
+	n := func(names ...string) int64 {
+		count, _ := c.a.number(names...)
+		return bounded(count)
+	}
+	m.emit(r, c, events.StepFinished, events.StepFinishedData{
+		StepStatus: events.StepCompleted, DurationMS: n("duration_ms"),
+		TokensUsed: &events.Tokens{
+			Input: n("input_tokens", "input_token_count"), Output: n("output_tokens", "output_token_count"),
+			CacheRead: n("cache_read_tokens", "cached_content_token_count", "cached_token_count"), CacheCreation: n("cache_creation_tokens"),
+		},
+		Metadata: map[string]any{"model": c.a.text("model", "slug")}, Common: events.Common{Raw: c.raw},
+	}, func(e *events.Event) { e.Step = c.id })
+}
+
+// verdicts are what the tools say of a permission.
+var verdicts = map[string]events.Verdict{
+	"accept": events.VerdictAllow, "auto_accept": events.VerdictAllow, "modify": events.VerdictAllow, "approved": events.VerdictAllow, "approved_for_session": events.VerdictAllow,
+	"reject": events.VerdictDeny, "denied": events.VerdictDeny, "abort": events.VerdictDeny,
+}
+
+// toolRecord adds what a record tells of a tool call: what was decided on it, its
+// result, or both.
+func (r *reader) toolRecord(m *made, c *record) {
+	name, call := c.a.text("tool_name", "function_name", "tool.name"), c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
+	verdict := verdicts[c.a.text("decision")]
+	denied := verdict == events.VerdictDeny
+	hasCall := call != "" && ingest.Usable(call)
+	if name == "" || c.name == "tool_decision" && !hasCall && !denied {
+		r.custom(m, c) // a permission for a call that cannot be told
+		return
+	}
+	if !hasCall {
+		call = c.id
+	}
+	paired := func(e *events.Event) { e.ToolCall = call }
+	args := c.a.content("function_args", "arguments", "tool_input", "tool_parameters")
+	// A denied call has no result.
+	isResult := c.name == "tool_result" || c.name == "tool_call" && !denied
+	if c.name != "tool_result" {
+		before := events.ToolBeforeData{Tool: name, Args: args, Outcome: events.Outcome{Verdict: verdict}}
+		if !isResult {
+			before.Raw = c.raw
+		}
+		m.emit(r, c, events.ToolBefore, before, paired)
+		args = nil
+	}
+	if isResult {
+		m.emit(r, c, events.ToolResult, c.result(name, args), paired)
+	}
+}
+
+// result returns what a record tells of the result of a tool call. Arguments are
+// those that no tool.before has.
+func (c *record) result(name string, args json.RawMessage) events.ToolResultData {
+	data := events.ToolResultData{
+		Tool: name, Args: args, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw},
+	}
+	data.DurationMS, _ = c.a.number("duration_ms")
+	if ok, told := c.a.truth("success"); told && !ok {
+		data.Status = events.ToolError
+		data.Error = &events.Failure{
+			Message: ingest.Clip(c.a.text("error", "error.message"), ingest.MaxMessage), Class: c.a.text("error_type", "error.type"),
+		}
+	}
+	return data
+}

@@ -1,0 +1,238 @@
+package otlp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Signal is what a request carries.
+type Signal int
+
+// The signals that are read.
+const (
+	Traces Signal = iota
+	Logs
+)
+
+// The media types of OTLP/HTTP.
+const (
+	JSON     = "application/json"
+	Protobuf = "application/x-protobuf"
+)
+
+// Options are what is known about a request.
+type Options struct {
+	Tenant string    // whose events they are
+	Now    time.Time // the time of what tells none; no id depends on it
+}
+
+// ErrDocument is wrapped by the refusal of a request that cannot be read as a
+// whole.
+var ErrDocument = errors.New("not an OTLP request")
+
+// RejectedError is about one span or record that no event can be made of. Those
+// behind it follow.
+type RejectedError struct {
+	Index  int // of the span or record in the request, from 0
+	Reason string
+}
+
+// Error returns the place and the reason. It holds no text of the request.
+func (e *RejectedError) Error() string { return fmt.Sprintf("%d: %s", e.Index, e.Reason) }
+
+// Events yields the events of a request of the given media type, [JSON] or
+// [Protobuf]. An error is a [*RejectedError], after which the rest follows, or
+// wraps [ErrDocument] and is the only thing that is yielded.
+func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		d, err := parse(s, media, body)
+		if err != nil {
+			yield(events.Event{}, err)
+			return
+		}
+		r := &reader{opts: opts, yield: yield, seen: map[string]int{}}
+		for _, in := range slices.Concat(d.ResourceSpans, d.ResourceLogs) {
+			for _, in := range r.scopes(s, in) {
+				if !r.scope(s, in) {
+					return
+				}
+			}
+			if r.stopped {
+				return
+			}
+		}
+	}
+}
+
+// parse cuts a request into its parts. Protobuf becomes JSON first: there is one
+// way to read it, and it is what data.raw holds.
+func parse(s Signal, media string, body []byte) (document, error) {
+	var err error
+	if media == Protobuf {
+		if body, err = fromProtobuf(s, body); err != nil {
+			return document{}, err
+		}
+	}
+	var d document
+	err = json.Unmarshal(body, &d)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return d, fmt.Errorf("%w: not JSON (byte %d)", ErrDocument, syntax.Offset)
+	}
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return d, fmt.Errorf("%w: %s: another type was expected (byte %d)", ErrDocument, mismatch.Field, mismatch.Offset)
+	}
+	if err != nil {
+		return d, fmt.Errorf("%w: not JSON", ErrDocument)
+	}
+	return d, nil
+}
+
+// fromProtobuf returns a request in JSON.
+func fromProtobuf(s Signal, body []byte) ([]byte, error) {
+	of, convert := tracesRequest, tracesAsJSON
+	if s == Logs {
+		of, convert = logsRequest, logsAsJSON
+	}
+	if err := checkNesting(of, body, 0); err != nil {
+		return nil, err
+	}
+	text, err := convert(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: not protobuf", ErrDocument)
+	}
+	return text, nil
+}
+
+func logsAsJSON(body []byte) ([]byte, error) {
+	logs, err := (&plog.ProtoUnmarshaler{}).UnmarshalLogs(body)
+	if err != nil {
+		return nil, err
+	}
+	return (&plog.JSONMarshaler{}).MarshalLogs(logs)
+}
+
+func tracesAsJSON(body []byte) ([]byte, error) {
+	traces, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
+	if err != nil {
+		return nil, err
+	}
+	return (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
+}
+
+// reader makes the events of one request.
+type reader struct {
+	opts    Options
+	yield   func(events.Event, error) bool
+	index   int            // of the next span or record
+	seen    map[string]int // how often a record without a time came
+	where                  // of what is read now
+	stopped bool
+}
+
+// maxAround is how long a resource or a scope may be to stand in the raw of each
+// of its spans: a request must not become many times as long.
+const maxAround = 4 << 10
+
+// around returns what stands for a resource or a scope in raw: itself, or where
+// it is long a name of it. It has an event of its own then.
+func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
+	if len(text) <= maxAround || r.stopped {
+		return text
+	}
+	id := digest(text)
+	e := events.Event{
+		ID: events.DeriveID(r.opts.Tenant, "otlp", name, id), Source: r.source(), Type: events.Custom.Type(), Time: r.opts.Now, Tenant: r.opts.Tenant,
+	}
+	data := events.CustomData{Name: "otlp." + name, Common: events.Common{Raw: encode(map[string]any{"id": id, name: text})}}
+	if e.SetData(data) != nil || e.Normalize() != nil {
+		return text
+	}
+	r.stopped = !r.yield(e, nil)
+	return encode(map[string]string{"id": id})
+}
+
+// where is the resource and the scope of a span or record.
+type where struct {
+	resource, scopeOf json.RawMessage
+	attributes        attributes // of the resource
+	scopeName         string
+}
+
+// scopes returns the scopes of a resource, and notes the latter.
+func (r *reader) scopes(s Signal, in resource) []scope {
+	r.attributes = asAttributes(describe(in.Resource).Attributes)
+	r.resource = r.around("resource", in.Resource)
+	if s == Logs {
+		return in.Logs
+	}
+	return slices.Concat(in.Spans, in.OldSpans)
+}
+
+// scope reads the spans or records of a scope, and reports whether to go on.
+func (r *reader) scope(s Signal, in scope) bool {
+	r.scopeName = describe(in.Scope).Name
+	r.scopeOf = r.around("scope", in.Scope)
+	if r.stopped {
+		return false
+	}
+	list, read := in.Spans, r.span
+	if s == Logs {
+		list, read = in.Records, r.record
+	}
+	for _, raw := range list {
+		made, err := read(raw)
+		r.index++
+		if err != nil {
+			if !r.yield(events.Event{}, &RejectedError{Index: r.index - 1, Reason: err.Error()}) {
+				return false
+			}
+			continue
+		}
+		for _, e := range made {
+			if !r.yield(e, nil) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// source returns who emitted what is read now.
+func (w *where) source() string {
+	for _, name := range []string{w.attributes.text("service.name"), w.scopeName} {
+		if name != "" && ingest.Usable(name) {
+			return name
+		}
+	}
+	return "otlp"
+}
+
+// raw returns a span or record with its resource and scope.
+func (w *where) raw(name string, text json.RawMessage) json.RawMessage {
+	whole := map[string]json.RawMessage{name: text}
+	if len(w.resource) > 0 {
+		whole["resource"] = w.resource
+	}
+	if len(w.scopeOf) > 0 {
+		whole["scope"] = w.scopeOf
+	}
+	return encode(whole)
+}
+
+// digest returns what tells texts apart.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,195 @@
+package otlp
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// class is what a span is of.
+type class int
+
+const (
+	unknown class = iota
+	chain         // a part of a framework, or what is around all of a run
+	agent
+	model
+	tool
+)
+
+// What the attributes that name a class say, in lower case. What is not listed
+// says nothing.
+var classes = map[string]map[string]class{
+	"openinference.span.kind": {
+		"tool": tool, "agent": agent, "llm": model, "embedding": model, "retriever": model, "reranker": model, "chain": chain,
+	},
+	"gen_ai.operation.name": {
+		"execute_tool": tool, "invoke_agent": agent, "invoke_workflow": chain, "chat": model, "generate_content": model,
+		"text_completion": model, "embeddings": model, "retrieval": model,
+	},
+	"langfuse.observation.type": {
+		"tool": tool, "agent": agent, "generation": model, "embedding": model, "retriever": model, "chain": chain,
+	},
+	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
+}
+
+// inOrder is which of them is believed first.
+var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
+
+// classOf returns what a span is of, by what it says, else by what it has. One
+// that tells tokens and no model sums up those of others.
+func classOf(a attributes, isRoot bool) class {
+	for _, name := range inOrder {
+		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {
+			return c
+		}
+	}
+	if c := classOfSDK(a); c != unknown {
+		return c
+	}
+	hasModel := a.has("gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "llm.request.model")
+	switch {
+	case a.has("gen_ai.tool.name", "gen_ai.tool.call.id"):
+		return tool
+	case a.has("gen_ai.agent.name", "agent_name") && !hasModel:
+		return agent
+	case hasModel, a.has("gen_ai.system", "gen_ai.provider.name"),
+		a.under("gen_ai.prompt", "gen_ai.completion", "gen_ai.input.messages", "gen_ai.output.messages"):
+		return model
+	case isRoot && (a.has(sessionNames...) || a.under("gen_ai.")):
+		return chain
+	}
+	return unknown
+}
+
+// classOfSDK returns what a span of the AI SDK is of.
+func classOfSDK(a attributes) class {
+	name, _, _ := strings.Cut(a.text("ai.operationId", "operation.name"), " ")
+	rest, ok := strings.CutPrefix(name, "ai.")
+	switch {
+	case !ok:
+		return unknown
+	case rest == "toolCall":
+		return tool
+	case strings.Contains(rest, ".do"), rest == "embed", rest == "embedMany":
+		return model
+	case strings.HasPrefix(rest, "generate"), strings.HasPrefix(rest, "stream"):
+		return agent
+	}
+	return unknown
+}
+
+// sessionNames are the attributes that name a session.
+var sessionNames = []string{
+	"gen_ai.conversation.id", "session.id", "langfuse.session.id", "conversation.id",
+	"traceloop.association.properties.session_id", "ai.telemetry.metadata.sessionId", "thread_id",
+}
+
+var userNames = []string{"user.id", "enduser.id", "langfuse.user.id", "gen_ai.request.user"}
+
+// span is a span that is read.
+type span struct {
+	spanForm
+	a     attributes
+	class class
+	raw   json.RawMessage
+	text  json.RawMessage // of the span alone
+
+	failure *events.Failure
+}
+
+// span returns the events of one span.
+func (r *reader) span(text json.RawMessage) ([]events.Event, error) {
+	s := &span{text: text, raw: r.raw("span", text)}
+	if err := json.Unmarshal(text, &s.spanForm); err != nil {
+		return nil, errors.New("not a span")
+	}
+	switch {
+	case !s.TraceID.isHex(16):
+		return nil, errors.New("no trace id of 16 bytes")
+	case !s.SpanID.isHex(8):
+		return nil, errors.New("no span id of 8 bytes")
+	}
+	if s.Start.IsZero() {
+		s.Start = s.End
+	}
+	if s.Start.IsZero() {
+		s.Start.Time = r.opts.Now
+	}
+	if s.End.Before(s.Start.Time) {
+		s.End = s.Start
+	}
+	s.a = asAttributes(s.Attributes)
+	s.class = classOf(s.a, s.Parent == "")
+	s.failure = failureOf(s)
+	return r.ofSpan(s)
+}
+
+// failureOf returns why a span failed, nil if it did not.
+func failureOf(s *span) *events.Failure {
+	if !s.failed() && !s.a.has("error.type") {
+		return nil
+	}
+	f := &events.Failure{Message: s.Status.Message, Class: s.a.text("error.type")}
+	for _, e := range s.Events {
+		if e.Name != "exception" {
+			continue
+		}
+		a := asAttributes(e.Attributes)
+		if f.Message == "" {
+			f.Message = a.text("exception.message")
+		}
+		if f.Class == "" {
+			f.Class = a.text("exception.type")
+		}
+	}
+	if f.Message == "" {
+		f.Message = "the span failed"
+	}
+	return f
+}
+
+// duration returns how long the span took.
+func (s *span) duration() int64 { return s.End.Sub(s.Start.Time).Milliseconds() }
+
+// event returns an event of the span.
+func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (events.Event, error) {
+	e := events.Event{
+		Source: r.source(), Type: kind.Type(), Time: at, Tenant: r.opts.Tenant,
+		ID:  events.DeriveID(r.opts.Tenant, "otlp", string(s.TraceID), string(s.SpanID), string(kind), digest(s.text)),
+		Run: string(s.TraceID), TraceParent: "00-" + string(s.TraceID) + "-" + string(s.SpanID) + "-01",
+	}
+	e.Session, e.User = r.usable(s.a, sessionNames), r.usable(s.a, userNames)
+	e.Agent = r.usable(s.a, []string{"gen_ai.agent.name", "agent_name"})
+	if e.Agent == "" {
+		e.Agent = e.Source
+	}
+	e.Subject = e.Run
+	if err := e.SetData(payload); err != nil {
+		return events.Event{}, errors.New("cannot be stored as JSON")
+	}
+	if err := e.Normalize(); err != nil {
+		if invalid, ok := errors.AsType[*events.InvalidError](err); ok {
+			return events.Event{}, errors.New(invalid.Error())
+		}
+		return events.Event{}, errors.New("cannot be stored")
+	}
+	return e, nil
+}
+
+// usable returns the first of the names, of the span or else of the resource,
+// that can be an attribute of an event.
+func (r *reader) usable(a attributes, names []string) string {
+	for _, from := range []attributes{a, r.attributes} {
+		for _, name := range names {
+			if text := from.text(name); text != "" && ingest.Usable(text) {
+				return text
+			}
+		}
+	}
+	return ""
+}

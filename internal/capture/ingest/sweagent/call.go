@@ -1,0 +1,133 @@
+package sweagent
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// called is a call of a tool that an answer makes.
+type called struct {
+	id, tool, action string
+	args             json.RawMessage
+}
+
+// fenced finds the one command of an answer that is a text.
+var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
+
+// calls returns what the answer calls. Of a text that has more than one command,
+// or none, the agent runs nothing.
+func (m *message) calls() []called {
+	switch {
+	case len(m.Extra.Actions) > 0:
+		var list []called
+		for _, a := range m.Extra.Actions {
+			list = append(list, command(a.Command, a.CallID))
+		}
+		return list
+	case len(m.Calls) > 0:
+		var list []called
+		for _, c := range m.Calls {
+			list = append(list, c.Function.called(c.ID))
+		}
+		return list
+	case m.Object == "response":
+		return responded(m.Output)
+	case m.Action != "":
+		c := called{action: m.Action}
+		c.tool, c.args = toolOf(m.Action)
+		if len(m.CallIDs) > 0 {
+			c.id = m.CallIDs[0]
+		}
+		return []called{c}
+	}
+	if found := fenced.FindAllStringSubmatch(ingest.Flatten(m.Content), 2); len(found) == 1 {
+		return []called{command(found[0][1], "")}
+	}
+	return nil
+}
+
+// command returns a call of the shell.
+func command(text, id string) called {
+	return called{id: id, tool: shell, action: text, args: ingest.JSON(map[string]string{"command": text})}
+}
+
+// responded returns the calls in the output of the Responses API.
+func responded(raw json.RawMessage) []called {
+	var output []struct {
+		Type string `json:"type"`
+		ID   string `json:"call_id"`
+		function
+	}
+	if json.Unmarshal(raw, &output) != nil {
+		return nil
+	}
+	var list []called
+	for _, o := range output {
+		if o.Type == "function_call" {
+			list = append(list, o.called(o.ID))
+		}
+	}
+	return list
+}
+
+// called returns the call of a function. Its arguments are JSON in a text.
+func (f function) called(id string) called {
+	c := called{id: id, tool: f.Name, args: f.Arguments}
+	if text := ingest.Text(f.Arguments); text != "" && json.Valid([]byte(text)) {
+		c.args = json.RawMessage(text)
+	}
+	c.action = ingest.Text(ingest.Members(c.args)["command"])
+	return c
+}
+
+// answers returns which call the message is the result of.
+func (m *message) answers(waiting []string) (call string, ok bool) {
+	id := m.Answers + m.CallID
+	if id == "" && len(m.CallIDs) > 0 {
+		id = m.CallIDs[0]
+	}
+	switch {
+	case m.isAnswer() || m.Role == "system" || m.Demo || m.Extra.Interrupt != "":
+		return "", false
+	case id != "":
+		return id, ingest.Usable(id)
+	case len(waiting) == 0, m.Role == "exit" && !strings.EqualFold(m.Extra.Exit, "submitted"):
+		return "", false
+	}
+	return waiting[0], true
+}
+
+// returned finds the exit code in a result that is a text.
+var returned = regexp.MustCompile(`^\s*(?:<returncode>\s*(-?\d+)\s*</returncode>|\{\s*"returncode":\s*(-?\d+)\s*[,}])`)
+
+// result returns the result that the message is.
+func (m *message) result() events.ToolResultData {
+	content, name := m.Content, "content"
+	if len(content) == 0 {
+		content, name = m.Output, "output"
+	}
+	data := events.ToolResultData{
+		Status: events.ToolSuccess, Result: content, ExitCode: m.Extra.Code, Common: events.Common{Raw: ingest.Rest(m.raw, name)},
+	}
+	text := ingest.Flatten(content)
+	if found := returned.FindStringSubmatch(text); data.ExitCode == nil && found != nil {
+		if code, err := strconv.Atoi(found[1] + found[2]); err == nil {
+			data.ExitCode = &code
+		}
+	}
+	class := notRun(text)
+	if code := data.ExitCode; code != nil && *code < 0 {
+		data.ExitCode, class = nil, "not_completed" // the command was not run, or it did not end
+	}
+	if class != "" || data.ExitCode != nil && *data.ExitCode != 0 {
+		data.Status = events.ToolError
+		data.Error, data.Result = ingest.Failed(text, content)
+		data.Error.Class = class
+	}
+	return data
+}

@@ -1,0 +1,219 @@
+package sweagent
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// message is one entry of mini-swe-agent's messages, or of SWE-agent's history.
+type message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Calls   []struct {
+		ID       string `json:"id"`
+		Function function
+	} `json:"tool_calls"`
+	Answers string `json:"tool_call_id"` // a result of that call
+
+	Type   string          `json:"type"`   // of the Responses API
+	Object string          `json:"object"` // likewise: "response"
+	Output json.RawMessage `json:"output"` // of a response, or of a call
+	CallID string          `json:"call_id"`
+
+	Action  string   `json:"action"` // of a history
+	CallIDs []string `json:"tool_call_ids"`
+	Demo    bool     `json:"is_demo"`
+	Usage   *usage   `json:"usage"`
+	Model   string   `json:"model"`
+	Extra   extra    `json:"extra"`
+
+	id   string
+	line int
+	raw  json.RawMessage
+	time time.Time
+}
+
+type function struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// extra is what mini-swe-agent adds to a message.
+type extra struct {
+	Actions []struct {
+		Command string `json:"command"`
+		CallID  string `json:"tool_call_id"`
+	} `json:"actions"`
+	Response struct {
+		Model string `json:"model"`
+		Usage *usage `json:"usage"`
+	} `json:"response"`
+	Timestamp  float64 `json:"timestamp"` // seconds since 1970
+	Code       *int    `json:"returncode"`
+	Exception  string  `json:"exception_info"`
+	Interrupt  string  `json:"interrupt_type"`
+	Exit       string  `json:"exit_status"`
+	Submission string  `json:"submission"`
+}
+
+type usage struct {
+	Prompt     json.RawMessage `json:"prompt_tokens"`
+	Completion json.RawMessage `json:"completion_tokens"`
+	Input      json.RawMessage `json:"input_tokens"`  // of the Responses API
+	Output     json.RawMessage `json:"output_tokens"` // likewise
+	Details    struct {
+		Cached json.RawMessage `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	InputDetails struct {
+		Cached json.RawMessage `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+}
+
+func (u *usage) tokens() events.Tokens {
+	t := events.Tokens{
+		Output:    ingest.Number(u.Completion) + ingest.Number(u.Output),
+		CacheRead: ingest.Number(u.Details.Cached) + ingest.Number(u.InputDetails.Cached),
+	}
+	t.Input = max(0, ingest.Number(u.Prompt)+ingest.Number(u.Input)-t.CacheRead)
+	return t
+}
+
+func (m *message) isAnswer() bool { return m.Role == "assistant" || m.Object == "response" }
+
+func (m *message) place() ingest.Place { return ingest.Place{ID: m.id, Time: m.time} }
+
+// when returns the time of the message, if it has one.
+func (m *message) when() (time.Time, bool) {
+	s := m.Extra.Timestamp
+	if s <= 0 || s > 253402300799 { // the end of the year 9999
+		return time.Time{}, false
+	}
+	whole, part := math.Modf(s)
+	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
+}
+
+// message takes in a message. Those before the first answer wait for it: it
+// names the run.
+func (t *transcript) message(p ingest.Part) {
+	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
+	t.items++
+	if err := json.Unmarshal(p.Text, m); err != nil {
+		t.Misfit(err, true)
+		m.Role = ""
+	}
+	if t.run != nil {
+		t.tell(m)
+		return
+	}
+	t.held = append(t.held, m)
+	if m.isAnswer() || len(t.held) > maxHeld {
+		t.release(m.raw)
+	}
+}
+
+// maxHeld bounds the messages before the first answer.
+const maxHeld = 100
+
+// release starts the run and tells what was held back for its name.
+func (t *transcript) release(first json.RawMessage) {
+	for _, m := range slices.Backward(t.held) {
+		if at, ok := m.when(); ok {
+			t.time = at
+		}
+	}
+	if t.time.IsZero() {
+		t.time = t.Now()
+	}
+	t.begin(first, t.time)
+	for _, m := range t.held {
+		t.tell(m)
+	}
+	t.held = nil
+}
+
+// tell maps one message.
+func (t *transcript) tell(m *message) {
+	t.At(m.line)
+	if at, ok := m.when(); ok {
+		t.time = at
+	}
+	m.time = t.time
+	r := t.run
+	r.Touch(m.time)
+	call, isResult := m.answers(r.waiting)
+	switch {
+	case m.isAnswer():
+		t.answer(r, m)
+	case isResult:
+		t.result(r, m, call)
+	case m.Extra.Interrupt != "":
+		r.Emit(m.place(), events.Error, "", events.ErrorData{
+			Error:     events.Failure{Message: ingest.Clip(ingest.Flatten(m.Content), ingest.MaxMessage), Class: strings.ToLower(m.Extra.Interrupt)},
+			ErrorType: "agent_error", Common: events.Common{Raw: m.raw},
+		})
+	case m.Role == "user" && !m.Demo && !t.prompted:
+		t.prompted = true
+		r.Prompt(m.place(), events.PromptSubmitData{Prompt: ingest.Flatten(m.Content), Common: events.Common{Raw: ingest.Rest(m.raw, "role", "content")}})
+	case m.Role == "":
+		r.Emit(m.place(), events.Custom, "", events.CustomData{Name: "message", Common: events.Common{Raw: m.raw}})
+	default:
+		t.said(r, m.place(), m.Role, m.Content, ingest.Rest(m.raw, "role", "content"))
+	}
+	if m.Extra.Exit != "" {
+		t.info.Exit, t.info.Submission = m.Extra.Exit, m.Extra.Submission
+	}
+}
+
+// answer maps what the model answers, and what it calls.
+func (t *transcript) answer(r *run, m *message) {
+	if m.Demo {
+		t.said(r, m.place(), m.Role, m.Content, ingest.Rest(m.raw, "role", "content"))
+		return
+	}
+	r.turn(m.place())
+	used, model := m.Extra.Response.Usage, m.Extra.Response.Model
+	if used == nil {
+		used, model = m.Usage, m.Model
+	}
+	data := events.ResponseCompletedData{
+		Message: m.id, Model: model, Text: ingest.Flatten(m.Content), Common: events.Common{Raw: ingest.Rest(m.raw, "role", "content")},
+	}
+	if used != nil {
+		tokens := used.tokens()
+		data.TokensUsed = &tokens
+		r.Spend(tokens)
+	}
+	r.Emit(m.place(), events.ResponseCompleted, "", data)
+	r.waiting = nil
+	for n, c := range m.calls() {
+		if c.id == "" || !ingest.Usable(c.id) || r.Called(c.id) {
+			c.id = m.id + "/" + strconv.Itoa(n)
+		}
+		p := m.place()
+		p.Block = n
+		r.Call(p, c.id, events.ToolBeforeData{Tool: c.tool, Args: c.args})
+		r.waiting = append(r.waiting, c.id)
+		r.submitted = submits(c.tool, c.action)
+	}
+}
+
+// result maps the result of a call.
+func (t *transcript) result(r *run, m *message, call string) {
+	r.waiting = slices.DeleteFunc(r.waiting, func(id string) bool { return id == call })
+	data := m.result()
+	if !r.Result(m.place(), call, data) {
+		t.said(r, m.place(), m.Role, m.Content, ingest.Rest(m.raw, "role", "content"))
+		return
+	}
+	r.answer = ""
+	if r.submitted {
+		r.answer = ingest.Flatten(m.Content)
+	}
+}

@@ -1,0 +1,75 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/tokens"
+)
+
+// callerKey is the key of the caller's tenant in the context of a request.
+type callerKey struct{}
+
+// TenantOf returns the only tenant that the caller of a request may write and
+// ask for: that of its token, else the one that this publisher takes alone. It is
+// empty where the caller may name any. Handlers that [Handler] mounts get it in
+// the context of their requests, and refuse what names another one.
+func TenantOf(ctx context.Context) string {
+	tenant, _ := ctx.Value(callerKey{}).(string)
+	return tenant
+}
+
+// withTenant returns a context of which TenantOf is tenant.
+func withTenant(ctx context.Context, tenant string) context.Context {
+	return context.WithValue(ctx, callerKey{}, tenant)
+}
+
+// authorized lets in who has a token, where tokens are required, and says whose
+// request it is.
+func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		tenant, err := h.tenantOf(r)
+		switch {
+		case err == nil:
+			next(w, r.WithContext(withTenant(r.Context(), tenant)))
+		case errors.Is(err, tokens.ErrRequired), errors.Is(err, tokens.ErrUnknown):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="hooktrail"`)
+			h.refuse(w, r, problem{Status: http.StatusUnauthorized, Detail: err.Error() + ": Authorization: Bearer TOKEN, of publisher token create"}, nil)
+		case errors.Is(err, errOtherTenant):
+			h.refuse(w, r, problem{Status: http.StatusForbidden, Detail: err.Error()}, nil)
+		default:
+			h.refuse(w, r, problem{Status: http.StatusServiceUnavailable, Detail: "tokens cannot be checked at present"}, err)
+		}
+	}
+}
+
+var errOtherTenant = errors.New("the token is of another tenant")
+
+// tenantOf returns the only tenant that the sender of r may act for, "" for any.
+func (h *handler) tenantOf(r *http.Request) (string, error) {
+	if h.opts.Tokens == nil {
+		return h.opts.Tenant, nil
+	}
+	token, err := h.opts.Tokens.Check(bearer(r.Header))
+	switch {
+	case err != nil:
+		return "", err
+	case token.Tenant == "":
+		return h.opts.Tenant, nil // no tokens are required
+	case h.opts.Tenant != "" && token.Tenant != h.opts.Tenant:
+		return "", fmt.Errorf("%w: those of %q only are served here", errOtherTenant, h.opts.Tenant)
+	}
+	return token.Tenant, nil
+}
+
+// bearer returns the token in the Authorization header, "" if there is none.
+func bearer(header http.Header) tokens.Secret {
+	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return tokens.Secret(strings.TrimSpace(token))
+}

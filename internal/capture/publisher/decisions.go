@@ -1,0 +1,125 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/capture/decision"
+	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// HookFile is the flag --hooks of commands that answer requests for decisions.
+type HookFile struct{ path string }
+
+// Register adds the flag to cmd.
+func (f *HookFile) Register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
+}
+
+// Load reads the file and checks that it can decide: nil if none was given. What
+// counts otherwise than it is written is logged.
+func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookconfig.File, error) {
+	if f.path == "" {
+		return nil, nil //nolint:nilnil // no file is no hooks
+	}
+	file, err := hookconfig.Load(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookconfig.Options{Serving: true}); err != nil {
+		return nil, err
+	}
+	for _, p := range file.Warnings {
+		logger.WarnContext(ctx, "hooks file is odd", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
+	}
+	return file, nil
+}
+
+// decisionSource is the source of the events that record decisions.
+const decisionSource = "/decisions"
+
+// lateHooks is how long the end of a service waits for hooks that nobody waits
+// for any more, so that they are recorded.
+const lateHooks = 3 * time.Second
+
+// Decider answers requests for decisions. A nil Decider answers none.
+type Decider struct {
+	service  *decision.Service
+	registry *hooks.Registry
+	broker   *broker.Broker
+	logger   *slog.Logger
+}
+
+// NewDecider returns the decider with the hooks of file, nil without a file. It
+// records each decision in to.
+func NewDecider(file *hookconfig.File, to Appender, opts Options) (*Decider, error) {
+	if file == nil {
+		return nil, nil //nolint:nilnil // no hooks, no decisions
+	}
+	opts = opts.withDefaults()
+	r := hooks.NewRegistry(hooks.Options{Appender: to, Source: decisionSource, Logger: opts.Logger})
+	err := file.Register(r, hookconfig.Options{
+		Conn: opts.Broker.Conn(), Space: opts.Broker.Space(), Serving: true, Logger: opts.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Decider{registry: r, broker: opts.Broker, logger: opts.Logger, service: decision.New(decision.Options{
+		Registry: r, Tenant: opts.Tenant, Caller: TenantOf, Space: opts.Broker.Space(), Logger: opts.Logger,
+	})}, nil
+}
+
+// Handler returns the handler of POST /v1/decisions, which decides for the
+// caller's tenant alone, as [Handler] says; nil if there are no decisions.
+func (d *Decider) Handler() http.Handler {
+	if d == nil {
+		return nil
+	}
+	return d.service
+}
+
+// Run answers over NATS until ctx ends, and returns when nothing is under way.
+func (d *Decider) Run(ctx context.Context) error {
+	if d == nil {
+		<-ctx.Done()
+		return nil
+	}
+	err := d.service.Run(ctx, d.broker.Conn())
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
+	defer cancel()
+	if late := d.registry.Close(closing); late != nil {
+		d.logger.WarnContext(ctx, "hooks did not end", "error", late)
+	}
+	if err != nil {
+		return fmt.Errorf("decide: %w", err)
+	}
+	return nil
+}
+
+// runBeside runs the decider until stop is called, which returns its error.
+func (d *Decider) runBeside(ctx context.Context) (failed <-chan error, stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	early := make(chan error, 1)
+	go func() {
+		err := d.Run(ctx)
+		if ctx.Err() == nil {
+			early <- errors.Join(errEndedEarly, err)
+		}
+		ended <- err
+	}()
+	return early, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+var errEndedEarly = errors.New("decisions are not answered any more")

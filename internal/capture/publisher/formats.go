@@ -1,0 +1,104 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/amplifier"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/codex"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/gemini"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/openhands"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/sweagent"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// format is a kind of input that import reads.
+type format struct {
+	name   string
+	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
+	// detect tells from the first bytes of a file (64 KiB, or all of a shorter
+	// one) and from its path whether it is of this format. No input is of two.
+	detect func(head []byte, path string) bool
+	// exts are the ends of the names of its files, by which those are found that
+	// are looked at in a folder.
+	exts []string
+}
+
+var lineExts = []string{".jsonl"}
+
+// auto is the format that stands for whichever an input is of.
+const auto = "auto"
+
+// formats are all of them, in the order in which help lists them.
+var formats = []format{
+	{name: claude.Source, events: claude.Events, detect: claude.Detect, exts: lineExts},
+	{name: codex.Source, events: codex.Events, detect: codex.Detect, exts: lineExts},
+	{name: gemini.Source, events: gemini.Events, detect: gemini.Detect, exts: []string{".json", ".jsonl", ".responses"}},
+	{name: "copilot-cli", events: agents.CopilotEvents, detect: agents.DetectCopilotEvents, exts: lineExts},
+	{name: openhands.Source, events: openhands.Events, detect: openhands.Detect, exts: []string{".json", ".jsonl"}},
+	{name: sweagent.Source, events: sweagent.Events, detect: sweagent.Detect, exts: []string{".traj", ".json"}},
+	{name: amplifier.Source, events: amplifier.Events, detect: amplifier.Detect, exts: lineExts},
+	{name: "hook-log", events: agents.Log, detect: agents.DetectLog, exts: []string{".json", ".jsonl"}},
+	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents, exts: []string{".json", ".jsonl", ".ndjson"}},
+}
+
+// ErrFormat is wrapped by the refusal of a format.
+var ErrFormat = errors.New("format cannot be imported")
+
+// formatNamed returns the format of that name, nil where there is none.
+func formatNamed(name string) *format {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &formats[i]
+}
+
+// formatNames returns the names of all formats, as help and errors list them.
+func formatNames() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkFormat refuses what is not in formats.
+func checkFormat(name string) error {
+	if name == auto || formatNamed(name) != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %q is unknown; there is %s, and %s, which tells them apart", ErrFormat, name, formatNames(), auto)
+}
+
+// detect returns the format of an input that begins with head, nil where it is
+// of none.
+func detect(head []byte, path string) *format {
+	for i := range formats {
+		if formats[i].detect(head, path) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// extsOf returns the ends of the names of files of a format, or of any.
+func extsOf(name string) []string {
+	if f := formatNamed(name); f != nil {
+		return f.exts
+	}
+	var all []string
+	for _, f := range formats {
+		all = append(all, f.exts...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

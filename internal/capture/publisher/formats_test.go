@@ -1,0 +1,73 @@
+package publisher
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/realdata"
+)
+
+// headOf returns the bytes of a file that formats are told by.
+func headOf(tb testing.TB, name string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data[:min(len(data), ingest.HeadBytes)]
+}
+
+// detected returns the names of the formats that head is told to be of.
+func detected(head []byte, path string) (names []string) {
+	for _, f := range formats {
+		if f.detect(head, path) {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// recordedFormats are the folders of recorded data, and the format of each.
+var recordedFormats = map[string]string{
+	"claude-code": "claude-code", "codex": "codex", "gemini-cli": "gemini-cli", "openhands": "openhands",
+	"mini-swe-agent": "swe-agent", "orchestrators/amplifier": "amplifier", "hook-logs": "hook-log",
+}
+
+// notImported are files beside the recorded sessions that are none.
+func notImported(path string) bool {
+	switch filepath.Ext(path) {
+	case ".json":
+		return filepath.Base(path) == "metadata.json"
+	case ".jsonl", ".traj", ".responses":
+		return false
+	}
+	return true
+}
+
+// Each recorded file is told to be of one format, its own.
+func TestFormats_DetectAllRecordedData(t *testing.T) {
+	for folder, want := range recordedFormats {
+		files := 0
+		err := filepath.WalkDir(realdata.Path(t, filepath.FromSlash(folder)), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || notImported(path) {
+				return err
+			}
+			files++
+			head := headOf(t, path)
+			if len(head) == 0 {
+				return nil // one recording is empty
+			}
+			if got := detected(head, path); strings.Join(got, " ") != want {
+				t.Errorf("%s: got %q, want %s", path, got, want)
+			}
+			return nil
+		})
+		if err != nil || files == 0 {
+			t.Errorf("%s: %d files, %v", folder, files, err)
+		}
+	}
+}

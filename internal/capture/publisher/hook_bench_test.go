@@ -1,0 +1,63 @@
+package publisher
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/pythontest"
+)
+
+// hookDecisionGoal is what a decision may cost of a hook in Python that does
+// nothing.
+const hookDecisionGoal = 1.0 / 50
+
+// BenchmarkHookDecision measures what a decision of the publisher adds to a hook
+// command: connect to its socket, ask, and read the answer. To reach: a fiftieth
+// of spawning python3 -c pass.
+func BenchmarkHookDecision(b *testing.B) {
+	python := pythontest.Find(b)
+	dir := b.TempDir()
+	_, broker := open(b)
+	service, err := NewHookService(parseHooks(b, hookcommandtest.NoRemoval), &recorder{}, Options{DataDir: dir, Broker: broker})
+	if err != nil {
+		b.Fatal(err)
+	}
+	unplug := service.Plug(b.Context())
+	defer func() {
+		if err := unplug(); err != nil {
+			b.Error(err)
+		}
+	}()
+	tool, err := agents.Named("claude-code")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := tool.Parse([]byte(hookcommandtest.Removals[0].Payload), agents.Context{Tenant: "default"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const rounds, calls = 7, 100
+	var ratios []float64
+	for b.Loop() {
+		for range rounds {
+			spawn := pythontest.Spawn(b, python)
+			took := make([]time.Duration, calls)
+			for i := range took {
+				began := time.Now()
+				if out, err := hookcommand.Ask(b.Context(), dir, tool, p.Document); err != nil || out.Verdict != "deny" {
+					b.Fatalf("got %v, %v", out, err)
+				}
+				took[i] = time.Since(began)
+			}
+			slices.Sort(took)
+			ratios = append(ratios, float64(took[calls/2])/float64(spawn)/hookDecisionGoal)
+		}
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "p50/limit")
+	b.Logf("a decision: %.2f of its limit at the median, from %.2f to %.2f", ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+}

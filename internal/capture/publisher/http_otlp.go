@@ -1,0 +1,105 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
+	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// otlp takes a request of an OpenTelemetry exporter. What cannot be an event is
+// told as a partial success; a request that cannot be read is refused, and one
+// that cannot be stored is to be sent again: that adds nothing twice.
+func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err != nil || media != otlp.JSON && media != otlp.Protobuf {
+			h.refuse(w, r, problem{Status: http.StatusUnsupportedMediaType, Detail: "content type: want " + otlp.JSON + " or " + otlp.Protobuf}, nil)
+			return
+		}
+		limit := min(DefaultMaxEvent, h.opts.MaxBody)
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+		if err != nil {
+			h.refuseOTLP(w, r, media, problemOf(cehttp.BodyError(err)), err)
+			return
+		}
+		rejected, why, err := h.takeOTLP(r.Context(), signal, media, body)
+		if err != nil {
+			h.refuseOTLP(w, r, media, problemOfOTLP(err), err)
+			return
+		}
+		h.write(w, r, http.StatusOK, media, otlp.Answer(signal, media, rejected, why))
+	}
+}
+
+// takeOTLP stores the events of a request, and returns how many of its spans or
+// records cannot be events, and why the first cannot.
+func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
+	var done accepted
+	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC()}
+	for e, err := range otlp.Events(signal, media, body, opts) {
+		if err == nil {
+			err = h.take(ctx, e, &done)
+		}
+		_, isRejected := errors.AsType[*otlp.RejectedError](err)
+		_, isInvalid := errors.AsType[*events.InvalidError](err)
+		switch {
+		case err == nil:
+		case isRejected, isInvalid, errors.Is(err, subjects.ErrID):
+			if rejected++; rejected == 1 {
+				why = "the first, " + err.Error()
+			}
+		default:
+			return 0, "", err
+		}
+	}
+	return rejected, why, nil
+}
+
+func problemOfOTLP(err error) problem {
+	if errors.Is(err, otlp.ErrDocument) {
+		return problem{Status: http.StatusBadRequest, Detail: err.Error()}
+	}
+	return problemOf(err)
+}
+
+// The codes of gRPC that a refusal carries.
+const (
+	grpcInvalidArgument   = 3
+	grpcResourceExhausted = 8
+	grpcUnavailable       = 14
+)
+
+// refuseOTLP answers with p as OTLP has refusals.
+func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media string, p problem, cause error) {
+	code := grpcInvalidArgument
+	switch {
+	case p.Status == http.StatusRequestEntityTooLarge:
+		code = grpcResourceExhausted
+	case p.Status >= http.StatusInternalServerError:
+		// Whatever it is, the exporter is to send again: 503 says so, 500 does not.
+		code, p.Status = grpcUnavailable, http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", "1")
+		h.opts.Logger.WarnContext(r.Context(), "telemetry was refused", "status", p.Status, "error", cause)
+	}
+	h.write(w, r, p.Status, media, otlp.Refusal(media, code, p.Detail))
+}
+
+// write answers with a body that is encoded already.
+func (h *handler) write(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil { //nolint:gosec // JSON or protobuf, and said to be
+		h.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
+	}
+}

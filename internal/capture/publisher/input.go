@@ -1,0 +1,136 @@
+package publisher
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+)
+
+// opened is an input that is being read.
+type opened struct {
+	*bufio.Reader
+	bytes *watched
+	close func() error
+	now   func() time.Time // the time of what the input tells no time of
+}
+
+// watched remembers what a reader failed with.
+type watched struct {
+	io.Reader
+	err error
+}
+
+// Read reads from the reader.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+// inputError is the failure of one input, after which others can be read.
+type inputError struct{ error }
+
+// Unwrap returns what failed.
+func (e *inputError) Unwrap() error { return e.error }
+
+// failure returns err, which the reading of the input ended with, as a failure of
+// the input if the input failed, and what it failed with where err is nil.
+func (o *opened) failure(err error) error {
+	switch failed := o.bytes.err; {
+	case failed == nil, err != nil && !errors.Is(err, failed):
+		return err
+	case err == nil:
+		err = fmt.Errorf("read: %w", failed)
+	}
+	return &inputError{err}
+}
+
+// open opens an input, and unpacks what is packed with gzip.
+func (im *importer) open(ctx context.Context, in input) (*opened, error) {
+	o := &opened{now: time.Now}
+	var r io.Reader
+	if in.path == stdinPath {
+		lines := interruptible(ctx, func(w io.Writer) error {
+			_, err := io.Copy(w, im.opts.Stdin)
+			return err
+		})
+		r, o.close = endsWith(ctx, lines), lines.Close
+	} else {
+		f, err := openFile(ctx, in.path)
+		if err != nil {
+			return nil, &inputError{err}
+		}
+		r, o.close = f, f.Close
+		if in.info != nil && in.info.Mode().IsRegular() {
+			changed := in.info.ModTime()
+			o.now = func() time.Time { return changed }
+		}
+	}
+	o.bytes = &watched{Reader: r}
+	o.Reader = bufio.NewReaderSize(o.bytes, ingest.HeadBytes)
+	if magic, _ := o.Peek(2); string(magic) != "\x1f\x8b" { // a read that failed fails again
+		return o, nil
+	}
+	unpacked, err := gzip.NewReader(o.Reader)
+	if err != nil {
+		return nil, &inputError{errors.Join(fmt.Errorf("unpack: %w", err), o.close())}
+	}
+	o.bytes = &watched{Reader: unpacked}
+	o.Reader = bufio.NewReaderSize(o.bytes, ingest.HeadBytes)
+	return o, nil
+}
+
+// endsWith returns r, which ends where it fails because ctx has ended.
+func endsWith(ctx context.Context, r io.Reader) io.Reader {
+	return readerFunc(func(p []byte) (int, error) {
+		n, err := r.Read(p)
+		if err != nil && ctx.Err() != nil {
+			err = io.EOF
+		}
+		return n, err
+	})
+}
+
+// openFile opens a file. What is no regular one, a pipe for example, can keep
+// its opener and its reader waiting: the end of ctx ends both.
+func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
+	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
+		return os.Open(name)
+	}
+	return interruptible(ctx, func(w io.Writer) error {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, f)
+		return errors.Join(err, f.Close())
+	}), nil
+}
+
+// detect returns the format that the input begins as, nil where it is of none,
+// and the beginning that tells, which is empty where the input is. Of what is no
+// regular file it reads no more than it has to: a pipe may be slow.
+func (o *opened) detect(in input) (f *format, head []byte) {
+	n := 1
+	if in.info != nil && in.info.Mode().IsRegular() {
+		n = ingest.HeadBytes
+	}
+	for {
+		_, err := o.Peek(n)
+		head, _ = o.Peek(o.Buffered()) // which is there
+		f = detect(head, in.path)
+		if f != nil || err != nil || len(head) >= ingest.HeadBytes {
+			return f, head
+		}
+		n = len(head) + 1
+	}
+}

@@ -1,0 +1,144 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// FlushOptions configure [FlushOutboxes].
+type FlushOptions struct {
+	Broker   *broker.Broker
+	DataDir  string
+	Names    []string                 // of outboxes; empty is all
+	Progress func(done, total uint64) // may be nil
+	Logger   *slog.Logger
+}
+
+const (
+	// flushPoll is how often progress is looked at.
+	flushPoll = 100 * time.Millisecond
+	// flushOpen is how long flush tries to open an outbox that nobody seems to
+	// have open.
+	flushOpen = time.Second
+)
+
+// FlushOutboxes sends what waits in outboxes, and returns how many events that
+// were. An outbox that another process has open is left to that process, and
+// waited for. One that cannot be sent keeps none of the others.
+func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
+	err = hookcommand.Sweep(ctx, opts.DataDir)
+	list, unread := Outboxes(opts.DataDir, opts.Names...)
+	err = errors.Join(err, unread)
+	total := uint64(0)
+	for _, o := range list {
+		total += o.Waiting
+	}
+	for _, o := range list {
+		done := func(left uint64) {
+			if opts.Progress != nil {
+				opts.Progress(min(sent+o.Waiting-min(left, o.Waiting), total), total)
+			}
+		}
+		left, e := flushOne(ctx, opts, o, done)
+		sent += o.Waiting - min(left, o.Waiting)
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("flush outbox %s: %w", o.Name, e))
+		}
+	}
+	return sent, err
+}
+
+// flushOne sends what waits in an outbox, and returns how much is left.
+func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(left uint64)) (left uint64, err error) {
+	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 {
+		return 0, nil
+	}
+	if !o.Open {
+		opening, cancel := context.WithTimeout(ctx, flushOpen)
+		defer cancel()
+		p, err := reopen(opening, opts, o)
+		if err == nil {
+			return flushOpened(ctx, p, progress)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return o.Waiting, err
+		}
+	}
+	return awaitOther(ctx, opts.DataDir, o, progress)
+}
+
+// reopen opens an outbox as it was opened before.
+func reopen(ctx context.Context, opts FlushOptions, o Outbox) (*publish.Publisher, error) {
+	open := publish.Open
+	if o.Shared {
+		open = publish.OpenShared
+	}
+	return open(ctx, opts.Broker.Conn(), publish.Options{
+		Dir: outboxDir(opts.DataDir, o.Name), Name: o.made, Unique: o.unique, Redactor: publish.NoRedaction, Logger: opts.Logger,
+		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
+	})
+}
+
+func flushOpened(ctx context.Context, p *publish.Publisher, progress func(left uint64)) (left uint64, err error) {
+	flushed := make(chan error, 1)
+	go func() { flushed <- p.Flush(ctx) }()
+	tick := time.NewTicker(flushPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-flushed:
+			progress(p.Stats().Pending)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)
+			defer cancel()
+			closed := p.Close(last)
+			if err != nil {
+				return p.Stats().Pending, err
+			}
+			return p.Stats().Pending, closed
+		case <-tick.C:
+			progress(p.Stats().Pending)
+		}
+	}
+}
+
+// awaitOther waits for the process that has an outbox open.
+func awaitOther(ctx context.Context, dataDir string, o Outbox, progress func(left uint64)) (left uint64, err error) {
+	tick := time.NewTicker(flushPoll)
+	defer tick.Stop()
+	for {
+		s, err := publish.Inspect(outboxDir(dataDir, o.Name))
+		if err != nil {
+			return o.Waiting, err
+		}
+		progress(s.Waiting)
+		switch {
+		case s.Waiting == 0 && len(s.Gaps) == 0:
+			return 0, nil
+		case !s.Held:
+			return s.Waiting, errors.New("the process that had it open has ended; run it again")
+		}
+		select {
+		case <-ctx.Done():
+			return s.Waiting, fmt.Errorf("%s for process %d: %w", count(int(s.Waiting), "event waits", "events wait"), s.Holder, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func printFlush(cmd *cobra.Command, asJSON bool, sent uint64, failed error) error {
+	if asJSON {
+		return cli.PrintJSON(cmd, map[string]any{"sent": sent, "complete": failed == nil})
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "sent %s\n", count(int(sent), "event", "events"))
+	return nil
+}

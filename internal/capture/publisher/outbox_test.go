@@ -1,0 +1,253 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// share appends events to the shared outbox, as processes do that find nobody.
+func share(t *testing.T, dataDir string, from, to int) {
+	t.Helper()
+	for n := from; n < to; n++ {
+		e, err := events.New(events.PromptSubmit, "/test", events.PromptSubmitData{Prompt: "hello"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.ID, e.Run = fmt.Sprintf("shared-%d", n), "run"
+		opts := publish.SharedOptions{Tenant: "acme", Redactor: publish.NoRedaction}
+		if _, err := publish.AppendShared(t.Context(), hookcommand.SharedOutbox(dataDir), opts, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantShared requires that the stream has the events that share appended.
+func wantShared(t *testing.T, srv *natstest.Server, count int) {
+	t.Helper()
+	seen := 0
+	for _, e := range srv.Events(t) {
+		if want := fmt.Sprintf("shared-%d", seen); e.ID != want {
+			t.Fatalf("event %d is %s, want %s", seen, e.ID, want)
+		}
+		seen++
+	}
+	if seen != count {
+		t.Errorf("%d events in the stream, want %d", seen, count)
+	}
+}
+
+// A publisher that runs sends what short-lived processes left, and what they
+// leave meanwhile; a second one takes over when it ends.
+func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
+	srv, b := open(t)
+	dir := t.TempDir()
+	share(t, dir, 0, 3)
+	run := func() (stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended, running := make(chan error, 1), make(chan struct{})
+		go func() {
+			ended <- Run(ctx, Options{
+				Broker: b, DataDir: dir, Listen: "127.0.0.1:0",
+				Ready: func(string) { close(running) },
+			})
+		}()
+		<-running
+		return func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	stop := run()
+	waitEmpty(t, dir)
+	share(t, dir, 3, 6)
+	waitEmpty(t, dir)
+	list, err := Outboxes(dir, "shared")
+	if err != nil || !list[0].Open || list[0].Process != os.Getpid() {
+		t.Errorf("outbox %+v, error %v; want it open in this process", list, err)
+	}
+	stop()
+	share(t, dir, 6, 8)
+	stop = run()
+	waitEmpty(t, dir)
+	stop()
+	wantShared(t, srv, 8)
+}
+
+// waitEmpty waits until nothing waits in the shared outbox.
+func waitEmpty(t *testing.T, dataDir string) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(30 * time.Second)
+	for {
+		list, err := Outboxes(dataDir, "shared")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list[0].Waiting == 0 && list[0].Open {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("it still waits: %+v", list)
+		}
+	}
+}
+
+// Flush tells how far it came, and what is left when it has to give up.
+func TestFlushOutboxes(t *testing.T) {
+	srv := natstest.Listen(t, t.TempDir())
+	dir := t.TempDir()
+	share(t, dir, 0, 40)
+	srv.Stop()
+	b, err := broker.Open(t.Context(), broker.Options{URL: srv.URL(), Later: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close(context.Background()) }) // the server may be gone
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	sent, err := FlushOutboxes(short, FlushOptions{Broker: b, DataDir: dir})
+	if sent != 0 || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("without a server: sent %d, error %v; want %v", sent, err, context.DeadlineExceeded)
+	}
+	srv.Restart(t)
+	var last, all uint64
+	sent, err = FlushOutboxes(t.Context(), FlushOptions{Broker: b, DataDir: dir, Progress: func(done, total uint64) { last, all = done, total }})
+	if err != nil || sent != 40 || last != 40 || all != 40 {
+		t.Errorf("sent %d, progress %d of %d, error %v; want 40", sent, last, all, err)
+	}
+	wantShared(t, srv, 40)
+}
+
+// Each outbox is told apart, and a damaged one says what to do.
+func TestOutboxes(t *testing.T) {
+	dir := t.TempDir()
+	share(t, dir, 0, 5)
+	segments, err := filepath.Glob(filepath.Join(hookcommand.SharedOutbox(dir), "*", "*.seg"))
+	if err != nil || len(segments) != 1 {
+		t.Fatal(segments, err)
+	}
+	data, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(segments[0], data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Outboxes(dir)
+	if err != nil || len(list) != 1 || list[0].Waiting != 4 || list[0].Damaged != 1 || list[0].Tenants["acme"] != 4 || len(list[0].Kept) != 0 {
+		t.Fatalf("outboxes %+v, error %v; want four events and one damaged record", list, err)
+	}
+	srv, b := open(t)
+	if _, err := FlushOutboxes(t.Context(), FlushOptions{Broker: b, DataDir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	list, err = Outboxes(dir)
+	if err != nil || list[0].Waiting != 0 || list[0].Damaged != 0 || len(list[0].Kept) != 1 {
+		t.Errorf("outboxes %+v, error %v; want one segment in quarantine", list, err)
+	}
+	kept, err := os.ReadFile(list[0].Kept[0])
+	if err != nil || string(kept) != string(data) {
+		t.Errorf("what was kept is not the segment: %v", err)
+	}
+	gaps := 0
+	for _, e := range srv.Events(t) {
+		if e.Kind() == events.GapRecorded {
+			gaps++
+		}
+	}
+	if gaps != 1 {
+		t.Errorf("%d gaps were recorded, want 1", gaps)
+	}
+	if _, err := Outboxes(dir, "other"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an outbox that is not there: got %v, want %v", err, os.ErrNotExist)
+	}
+}
+
+// An outbox that cannot be read is told of, and keeps nobody from the others.
+func TestOutboxes_OneCannotBeRead(t *testing.T) {
+	srv, b := open(t)
+	dir := t.TempDir()
+	share(t, dir, 0, 3)
+	if err := os.MkdirAll(outboxDir(dir, "broken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	identity := filepath.Join(outboxDir(dir, "broken"), "outbox.json")
+	if err := os.WriteFile(identity, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Outboxes(dir)
+	if err == nil || !strings.Contains(err.Error(), identity) || len(list) != 1 || list[0].Waiting != 3 {
+		t.Errorf("outboxes %+v, error %v", list, err)
+	}
+	sent, err := FlushOutboxes(t.Context(), FlushOptions{Broker: b, DataDir: dir})
+	if err == nil || !strings.Contains(err.Error(), identity) || sent != 3 {
+		t.Errorf("sent %d, error %v", sent, err)
+	}
+	wantShared(t, srv, 3)
+	var out, errs bytes.Buffer
+	cmd := Command()
+	cmd.SetOut(&out)
+	cmd.SetErr(&errs)
+	status := cli.Execute(t.Context(), cmd, []string{"outbox", "status", "--data-dir", dir})
+	if status != 1 || !strings.HasPrefix(out.String(), "shared: 0 events wait") || !strings.Contains(errs.String(), identity) {
+		t.Errorf("status %d, stdout %s, stderr %s", status, &out, &errs)
+	}
+}
+
+// An outbox whose outbox.json is gone still has what waits in it.
+func TestOutboxes_WithoutIdentity(t *testing.T) {
+	srv, b := open(t)
+	dir := t.TempDir()
+	share(t, dir, 0, 3)
+	if err := os.Remove(filepath.Join(hookcommand.SharedOutbox(dir), "outbox.json")); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Outboxes(dir)
+	if err != nil || len(list) != 1 || list[0].Waiting != 3 {
+		t.Errorf("outboxes %+v, error %v", list, err)
+	}
+	if sent, err := FlushOutboxes(t.Context(), FlushOptions{Broker: b, DataDir: dir}); err != nil || sent != 3 {
+		t.Errorf("sent %d, error %v", sent, err)
+	}
+	wantShared(t, srv, 3)
+}
+
+// The time that flush is given is all that it takes, the connection included.
+func TestFlushCommand_Timeout(t *testing.T) {
+	dir := t.TempDir()
+	share(t, dir, 0, 1)
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	began := time.Now()
+	var errs bytes.Buffer
+	cmd := Command()
+	cmd.SetErr(&errs)
+	status := cli.Execute(t.Context(), cmd, []string{"outbox", "flush", "--timeout", "200ms", "--data-dir", dir, "--nats-url", "nats://" + l.Addr().String()})
+	if took := time.Since(began); status != 1 || took > 5*time.Second {
+		t.Errorf("status %d after %v: %s", status, took, &errs)
+	}
+}

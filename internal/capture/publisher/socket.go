@@ -1,0 +1,116 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+)
+
+// listenSocket listens on the socket of a data directory, which only this user
+// may connect to. It takes the place of a socket that is there: whoever has the
+// outbox of the directory open is its publisher. remove takes the socket away,
+// unless another publisher has put its own there.
+func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
+	}
+	// Nobody can connect before it has its name, and it has its permissions then.
+	fresh := hookcommand.SocketName + "." + strconv.Itoa(os.Getpid())
+	if err := os.Remove(filepath.Join(dataDir, fresh)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
+	}
+	path, done, err := hookcommand.SocketPath(dataDir, fresh)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	l, err = new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
+	}
+	if unix, ok := l.(*net.UnixListener); ok {
+		unix.SetUnlinkOnClose(false)
+	}
+	own, name := filepath.Join(dataDir, fresh), filepath.Join(dataDir, hookcommand.SocketName)
+	mine, err := os.Lstat(own)
+	err = errors.Join(err, os.Chmod(own, 0o600), os.Rename(own, name))
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("listen on the socket: %w", err), l.Close())
+	}
+	return l, func() error {
+		if there, err := os.Lstat(name); err != nil || !os.SameFile(there, mine) {
+			return nil //nolint:nilerr // it is gone, or another's
+		}
+		return os.Remove(name)
+	}, nil
+}
+
+// Plug has the socket of the data directory answered from now on until ctx ends
+// or unplug is called, which returns when that is over and no hook is under way
+// any more. unplug has to be called, after the last payload has come. Where there
+// can be no socket, that is logged: hook commands then ask nobody here.
+func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	if l, remove, err := listenSocket(ctx, s.opts.DataDir); err != nil {
+		s.opts.Logger.WarnContext(ctx, "hook commands cannot ask this publisher", "error", err)
+		ended <- nil
+	} else {
+		go func() { ended <- s.serveSocket(ctx, l, remove) }()
+	}
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { hookcommand.SweepAlways(ctx, s.opts.DataDir, s.opts.Logger) })
+	return func() error {
+		cancel()
+		sweeping.Wait()
+		err := <-ended
+		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
+		defer stop()
+		s.close(closing)
+		if left := hookcommand.Sweep(closing, s.opts.DataDir); left != nil {
+			s.opts.Logger.WarnContext(ctx, "events of hooks stay in files", "error", left)
+		}
+		return err
+	}
+}
+
+// serveSocket answers on l until ctx ends, and returns when nothing is under way
+// and the socket is gone.
+func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
+	mux := http.NewServeMux()
+	mux.Handle("POST /v1/hooks/{tool}", s)
+	srv := &http.Server{
+		Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+		ErrorLog:    slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return errors.Join(fmt.Errorf("serve the socket: %w", err), remove())
+	case <-ctx.Done():
+	}
+	gone := remove()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainRequests)
+	defer cancel()
+	if err := srv.Shutdown(drain); err != nil {
+		s.opts.Logger.WarnContext(ctx, "hooks were cut off", "error", err)
+		gone = errors.Join(gone, srv.Close())
+	}
+	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+		gone = errors.Join(gone, err)
+	}
+	return gone
+}

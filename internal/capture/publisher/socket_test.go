@@ -1,0 +1,106 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+)
+
+// plugged returns a service that answers on the socket of dir, and what ends it.
+func plugged(t *testing.T, dir string) (unplug func() error) {
+	t.Helper()
+	s, err := NewHookService(nil, &recorder{}, Options{DataDir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Plug(t.Context())
+}
+
+// reachable tells whether somebody answers on the socket of dir.
+func reachable(t *testing.T, dir string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	conn, err := hookcommand.Dial(ctx, dir)
+	if err == nil {
+		err = conn.Close()
+	}
+	return err
+}
+
+// The socket is this user's alone, takes the place of one that a killed publisher
+// left, and goes with its publisher, unless another one has put its own there.
+func TestSocket(t *testing.T) {
+	dir := t.TempDir()
+	stale, err := net.Listen("unix", filepath.Join(dir, hookcommand.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unix, ok := stale.(*net.UnixListener); ok {
+		unix.SetUnlinkOnClose(false)
+	}
+	if err := stale.Close(); err != nil {
+		t.Fatal(err)
+	}
+	unplug := plugged(t, dir)
+	if err := reachable(t, dir); err != nil {
+		t.Error(err)
+	}
+	info, err := os.Lstat(filepath.Join(dir, hookcommand.SocketName))
+	if err != nil || info.Mode().Perm() != 0o600 || info.Mode()&os.ModeSocket == 0 {
+		t.Errorf("got %v, %v", info, err)
+	}
+	another := plugged(t, dir)
+	if err := unplug(); err != nil {
+		t.Error(err)
+	}
+	if err := reachable(t, dir); err != nil {
+		t.Errorf("the other's socket is gone: %v", err)
+	}
+	if err := another(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A data directory may lie deeper than the path of a socket may be long.
+func TestSocket_LongPath(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("long paths of sockets are Linux's")
+	}
+	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	unplug := plugged(t, dir)
+	if err := reachable(t, dir); err != nil {
+		t.Error(err)
+	}
+	if err := unplug(); err != nil {
+		t.Error(err)
+	}
+	if err := reachable(t, dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want that it is gone", err)
+	}
+}
+
+// Without a place for a socket a publisher runs all the same.
+func TestSocket_NoPlace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := plugged(t, filepath.Join(file, "data"))(); err != nil {
+		t.Error(err)
+	}
+}

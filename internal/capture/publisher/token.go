@@ -1,0 +1,153 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/capture/tokens"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+)
+
+// tokenFlags are those of the token commands.
+type tokenFlags struct {
+	shared *cli.Shared
+	file   string
+}
+
+func (f *tokenFlags) path() string {
+	if f.file != "" {
+		return f.file
+	}
+	return tokens.Path(f.shared.DataDir)
+}
+
+func tokenCommand(shared *cli.Shared) *cobra.Command {
+	f := &tokenFlags{shared: shared}
+	cmd := cli.Group("token", "Make, list and revoke the tokens of senders over HTTP",
+		f.register(f.createCommand()), f.register(f.listCommand()), f.register(f.revokeCommand()))
+	cmd.Long = "A token lets its owner send events and ask for decisions over HTTP, as one tenant and no other.\n" +
+		"From the first one on nobody gets in without: publisher serve and hooktrail up notice at once.\n" +
+		"Only hashes are kept."
+	return cmd
+}
+
+// register adds what all of them take.
+func (f *tokenFlags) register(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.file, "tokens", "", "`file` of tokens; keys/http-tokens.json of the data directory if empty")
+	return cmd
+}
+
+// shownToken is a token as it is listed; Token is there once, when it was made.
+type shownToken struct {
+	ID      string    `json:"id"`
+	Tenant  string    `json:"tenant"`
+	Note    string    `json:"note,omitempty"`
+	Created time.Time `json:"created"`
+	Token   string    `json:"token,omitempty"`
+}
+
+func shown(t tokens.Token) shownToken {
+	return shownToken{ID: t.ID, Tenant: t.Tenant, Note: t.Note, Created: t.Created}
+}
+
+func (f *tokenFlags) createCommand() *cobra.Command {
+	var note string
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Make a token for a tenant, and print it: it cannot be shown again",
+		Example: "  publisher token create --tenant acme --note 'build farm'\n" +
+			"  export HOOKTRAIL_TOKEN=$(publisher token create --tenant acme)",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			secret, token, err := tokens.Create(cmd.Context(), f.path(), f.shared.TenantOrDefault(), note)
+			if err != nil {
+				return err
+			}
+			if f.shared.JSON {
+				s := shown(token)
+				s.Token = secret.Reveal()
+				return cli.PrintJSON(cmd, s)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), secret.Reveal())
+			fmt.Fprintf(cmd.ErrOrStderr(), "token %s of tenant %s: it cannot be shown again; publisher token revoke %s ends it\n",
+				token.ID, cli.Printable(token.Tenant), token.ID)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&note, "note", "", "`text` that says what it is for")
+	return cmd
+}
+
+func (f *tokenFlags) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the tokens, of all tenants or of one",
+		Example: "  publisher token list --tenant acme",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := f.ofTenant()
+			if err != nil {
+				return err
+			}
+			if f.shared.JSON {
+				return cli.PrintJSON(cmd, list)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tTENANT\tCREATED\tNOTE")
+			for _, t := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.ID, cli.Printable(t.Tenant), t.Created.Format(time.RFC3339), cli.Printable(t.Note))
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// ofTenant returns the tokens of the tenant that was given, else all.
+func (f *tokenFlags) ofTenant() ([]shownToken, error) {
+	list, err := tokens.List(f.path())
+	if err != nil {
+		return nil, err
+	}
+	all := []shownToken{}
+	for _, t := range list {
+		if f.shared.Tenant == "" || f.shared.Tenant == t.Tenant {
+			all = append(all, shown(t))
+		}
+	}
+	return all, nil
+}
+
+func (f *tokenFlags) revokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke ID…",
+		Short:   "Revoke tokens: they count no longer, at once",
+		Example: "  publisher token revoke 1f0c2a7e",
+		Args:    cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.revoke(cmd.Context(), cmd, args)
+		},
+	}
+}
+
+func (f *tokenFlags) revoke(ctx context.Context, cmd *cobra.Command, ids []string) error {
+	gone := []shownToken{}
+	var errs []error
+	for _, id := range ids {
+		t, err := tokens.Revoke(ctx, f.path(), f.shared.Tenant, id)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		gone = append(gone, shown(t))
+		if !f.shared.JSON {
+			fmt.Fprintf(cmd.OutOrStdout(), "revoked %s of tenant %s\n", t.ID, cli.Printable(t.Tenant))
+		}
+	}
+	if f.shared.JSON {
+		errs = append(errs, cli.PrintJSON(cmd, gone))
+	}
+	return errors.Join(errs...)
+}

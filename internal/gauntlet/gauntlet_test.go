@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
 // attack is a row of the table.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
-	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
 // key is a signing key as a thief has it: from its files.

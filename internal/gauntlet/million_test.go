@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/auditor"
-	"github.com/hooktrail/hooktrail/internal/export"
-	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/bundle"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -63,11 +63,11 @@ func TestMillion(t *testing.T) {
 			}
 		}
 	})
-	for _, format := range []export.Format{export.JSONL, export.CSV, export.Parquet} {
+	for _, format := range []bundle.Format{bundle.JSONL, bundle.CSV, bundle.Parquet} {
 		measure(t, string(format), want, func() {
 			told := int64(0)
 			progress := func(done, _ int64) { told = done }
-			if err := export.WriteTable(t.Context(), io.Discard, r, format, export.Options{Progress: progress}); err != nil || told < int64(want) {
+			if err := bundle.WriteTable(t.Context(), io.Discard, r, format, bundle.Options{Progress: progress}); err != nil || told < int64(want) {
 				t.Fatalf("told of %d: %v", told, err)
 			}
 		})
@@ -77,7 +77,7 @@ func TestMillion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := export.WriteBundle(t.Context(), f, r, export.Options{Key: k.Public()}); err != nil {
+		if err := bundle.WriteBundle(t.Context(), f, r, bundle.Options{Key: k.Public()}); err != nil {
 			t.Fatal(err)
 		}
 		if err := f.Close(); err != nil {

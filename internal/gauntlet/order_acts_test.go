@@ -3,8 +3,8 @@ package gauntlet
 import (
 	"fmt"
 
-	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -11,14 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/auditor"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
-	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
-	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/internal/tracker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -222,7 +222,7 @@ func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 	}
 	for _, s := range t.Steps {
 		if s.Input != "" {
-			report.Title = trace.OneLine(s.Input)
+			report.Title = runtree.OneLine(s.Input)
 			break
 		}
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/auditor"
-	"github.com/hooktrail/hooktrail/internal/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
-	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -136,7 +136,7 @@ func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, er
 	if err != nil {
 		return runTrace{}, err
 	}
-	fold := trace.Fold{Tenant: r.Tenant()}
+	fold := runtree.Fold{Tenant: r.Tenant()}
 	read := map[string]bool{run: true}
 	for left := []string{run}; len(left) > 0; left = left[1:] {
 		if err := eachEvent(ctx, r, left[0], fold.Add); err != nil {

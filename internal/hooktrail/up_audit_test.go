@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/auditor"
-	"github.com/hooktrail/hooktrail/internal/keep"
-	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
@@ -46,7 +46,7 @@ func TestUp_ShowsCheckpoints(t *testing.T) {
 	log := urls{slog.DiscardHandler, make(chan string, 8)}
 	r := startUp(t, dir, func(o *UpOptions) {
 		o.Logger = slog.New(log)
-		o.Audit = auditor.Options{CheckpointFile: keep.File(filepath.Join(away, "{tenant}")), TilesListen: "127.0.0.1:0"}
+		o.Audit = auditor.Options{CheckpointFile: anchor.File(filepath.Join(away, "{tenant}")), TilesListen: "127.0.0.1:0"}
 	})
 	r.until(t, "readiness", isReady)
 	r.send(t, "e", 10)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
-	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // waterfall writes t to w: a line for the run, one per step, and below it one
 // per tool call with a bar that shows when in the step it ran, and how long.
-func waterfall(w io.Writer, t trace.Trace, paint cli.Palette) {
+func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
 	fmt.Fprintln(w, strings.Join(traceTotals(t), " · "))
@@ -46,11 +46,11 @@ func waterfall(w io.Writer, t trace.Trace, paint cli.Palette) {
 }
 
 // runTrace is a trace as `run show` reports it.
-type runTrace struct{ trace.Trace }
+type runTrace struct{ runtree.Trace }
 
 func (t runTrace) write(w io.Writer, paint cli.Palette) { waterfall(w, t.Trace, paint) }
 
-func heading(t trace.Trace) []string {
+func heading(t runtree.Trace) []string {
 	engine := t.Source
 	if t.Version != "" {
 		engine += " " + t.Version
@@ -72,7 +72,7 @@ func heading(t trace.Trace) []string {
 	return append(parts, t.Started.UTC().Format("2006-01-02 15:04:05 UTC"), duration(t.Ended.Sub(t.Started).Milliseconds()), state)
 }
 
-func traceTotals(t trace.Trace) []string {
+func traceTotals(t runtree.Trace) []string {
 	calls := plural(t.ToolCalls, "tool call")
 	if t.ToolErrors > 0 {
 		calls += fmt.Sprintf(", %d failed", t.ToolErrors)
@@ -95,7 +95,7 @@ func tokens(u events.Tokens) string {
 	return s
 }
 
-func writeStep(w io.Writer, n int, s *trace.Step, t trace.Trace, paint cli.Palette) {
+func writeStep(w io.Writer, n int, s *runtree.Step, t runtree.Trace, paint cli.Palette) {
 	input := s.Input
 	if input == "" {
 		input = s.ID
@@ -113,7 +113,7 @@ func writeStep(w io.Writer, n int, s *trace.Step, t trace.Trace, paint cli.Palet
 	}
 }
 
-func writeRow(w io.Writer, r *trace.Row, s *trace.Step, t trace.Trace, paint cli.Palette) {
+func writeRow(w io.Writer, r *runtree.Row, s *runtree.Step, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "    %s %s %s %s %7s\n",
 		rowMark(r, paint),
 		pad(shown(r.Name, nameWidth), nameWidth),
@@ -140,7 +140,7 @@ func writeLink(w io.Writer, run, tenant string, paint cli.Palette) {
 }
 
 // writeChild writes what a sub-agent did, a line per row.
-func writeChild(w io.Writer, t trace.Trace, paint cli.Palette) {
+func writeChild(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	writeLink(w, t.Run, t.Tenant, paint)
 	for _, s := range t.Steps {
 		for _, r := range s.Rows {
@@ -150,7 +150,7 @@ func writeChild(w io.Writer, t trace.Trace, paint cli.Palette) {
 	}
 }
 
-func rowDuration(r *trace.Row) string {
+func rowDuration(r *runtree.Row) string {
 	switch {
 	case r.Kind != events.ToolBefore && r.Kind != events.ToolResult:
 		return ""
@@ -162,7 +162,7 @@ func rowDuration(r *trace.Row) string {
 	return duration(r.DurationMS)
 }
 
-func rowBar(r *trace.Row, s *trace.Step, paint cli.Palette) string {
+func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	bar := timeBar(r.Started.Sub(s.Started), time.Duration(r.DurationMS)*time.Millisecond, time.Duration(s.DurationMS)*time.Millisecond)
 	if r.Status == events.ToolError {
 		return paint.Bad(bar)
@@ -197,7 +197,7 @@ func stepMark(status events.StepStatus, paint cli.Palette) string {
 	return " "
 }
 
-func rowMark(r *trace.Row, paint cli.Palette) string {
+func rowMark(r *runtree.Row, paint cli.Palette) string {
 	switch r.Status {
 	case events.ToolSuccess:
 		return paint.Good("✓")
@@ -215,7 +215,7 @@ func rowMark(r *trace.Row, paint cli.Palette) string {
 
 // shown returns s as at most width characters of one line that a terminal only
 // prints.
-func shown(s string, width int) string { return trace.Clip(cli.Printable(trace.OneLine(s)), width) }
+func shown(s string, width int) string { return runtree.Clip(cli.Printable(runtree.OneLine(s)), width) }
 
 // pad fills s with spaces to width characters.
 func pad(s string, width int) string {

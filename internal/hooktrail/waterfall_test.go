@@ -15,8 +15,8 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
-	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -41,9 +41,9 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // recorded returns the fold of the built-in session.
-func recorded(t *testing.T) *trace.Fold {
+func recorded(t *testing.T) *runtree.Fold {
 	t.Helper()
-	fold := &trace.Fold{Tenant: "default"}
+	fold := &runtree.Fold{Tenant: "default"}
 	err := fs.WalkDir(os.DirFS("session"), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -102,8 +102,8 @@ func (l *timeline) add(kind events.Kind, step, call string, payload any) {
 	l.all = append(l.all, e)
 }
 
-func (l *timeline) trace() trace.Trace {
-	fold := trace.Fold{Tenant: "acme"}
+func (l *timeline) trace() runtree.Trace {
+	fold := runtree.Fold{Tenant: "acme"}
 	for _, e := range l.all {
 		fold.Add(e)
 	}

@@ -30,9 +30,9 @@ func TestCheck(t *testing.T) {
 				"internal/stream/consume/run.go":          imports("consume", "fmt", ours+"internal/stream/broker", ours+"pkg/events"),
 				"internal/stream/consume/run_test.go":     imports("consume", ours+"internal/natstest", ours+"pkg/publish"),
 				"internal/stream/consume/testdata/bad.go": "no go at all",
-				"cmd/auditor/main.go":              imports("main", ours+"internal/platform/cli", ours+"internal/auditor"),
+				"cmd/auditor/main.go":              imports("main", ours+"internal/platform/cli", ours+"internal/evidence/auditor"),
 				"internal/natstest/start.go":       imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/stream/broker"),
-				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/auditor", ours+"internal/capture/publisher"),
+				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/evidence/auditor", ours+"internal/capture/publisher"),
 				"pkg/publish/open.go":              imports("publish", ours+"internal/subjects", "github.com/nats-io/nats.go"),
 			},
 		},
@@ -43,18 +43,18 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "SameFloor",
-			tree: map[string]string{"internal/ledger/a.go": imports("ledger", ours+"internal/agentfs")},
-			want: []string{"internal/ledger/a.go: imports internal/agentfs: floor 2 is not below floor 2"},
+			tree: map[string]string{"internal/evidence/ledger/a.go": imports("ledger", ours+"internal/evidence/agentfs")},
+			want: []string{"internal/evidence/ledger/a.go: imports internal/evidence/agentfs: floor 2 is not below floor 2"},
 		},
 		{
 			name: "ServiceImportsService",
-			tree: map[string]string{"internal/tracker/a.go": imports("tracker", ours+"internal/auditor")},
-			want: []string{"internal/tracker/a.go: imports internal/auditor: services never import each other"},
+			tree: map[string]string{"internal/tracker/a.go": imports("tracker", ours+"internal/evidence/auditor")},
+			want: []string{"internal/tracker/a.go: imports internal/evidence/auditor: services never import each other"},
 		},
 		{
 			name: "ServiceTestsService",
-			tree: map[string]string{"internal/tracker/a_test.go": imports("tracker", ours+"internal/auditor")},
-			want: []string{"internal/tracker/a_test.go: imports internal/auditor: only hooktrail and e2e test several services"},
+			tree: map[string]string{"internal/tracker/a_test.go": imports("tracker", ours+"internal/evidence/auditor")},
+			want: []string{"internal/tracker/a_test.go: imports internal/evidence/auditor: only hooktrail and e2e test several services"},
 		},
 		{
 			name: "ExampleImportsInternal",
@@ -95,8 +95,8 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "LoggingOutsideCLI",
-			tree: map[string]string{"internal/auditor/a.go": imports("auditor", "github.com/rs/zerolog")},
-			want: []string{"internal/auditor/a.go: imports github.com/rs/zerolog, which is left to [internal/platform/cli]"},
+			tree: map[string]string{"internal/evidence/auditor/a.go": imports("auditor", "github.com/rs/zerolog")},
+			want: []string{"internal/evidence/auditor/a.go: imports github.com/rs/zerolog, which is left to [internal/platform/cli]"},
 		},
 		{
 			name: "OracleInCode",
@@ -117,8 +117,8 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "CGO",
-			tree: map[string]string{"internal/ledger/a.go": imports("ledger", "C")},
-			want: []string{"internal/ledger/a.go: imports C, which is left to []"},
+			tree: map[string]string{"internal/evidence/ledger/a.go": imports("ledger", "C")},
+			want: []string{"internal/evidence/ledger/a.go: imports C, which is left to []"},
 		},
 		{
 			name: "PureLinksThirdParty",
@@ -133,18 +133,18 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "TestPackageInCode",
-			tree: map[string]string{"internal/auditor/a.go": imports("auditor", ours+"internal/natstest")},
-			want: []string{"internal/auditor/a.go: imports internal/natstest: for tests only"},
+			tree: map[string]string{"internal/evidence/auditor/a.go": imports("auditor", ours+"internal/natstest")},
+			want: []string{"internal/evidence/auditor/a.go: imports internal/natstest: for tests only"},
 		},
 		{
 			name: "FatMain",
-			tree: map[string]string{"cmd/auditor/main.go": imports("main", ours+"internal/platform/cli", ours+"internal/ledger")},
-			want: []string{"cmd/auditor/main.go: imports internal/ledger: a main imports cli and its own service"},
+			tree: map[string]string{"cmd/auditor/main.go": imports("main", ours+"internal/platform/cli", ours+"internal/evidence/ledger")},
+			want: []string{"cmd/auditor/main.go: imports internal/evidence/ledger: a main imports cli and its own service"},
 		},
 		{
 			name: "VerifierUsesTheWriter",
-			tree: map[string]string{"internal/ledger/verifier/a.go": imports("verifier", ours+"internal/ledger/writer")},
-			want: []string{"internal/ledger/verifier/a.go: imports internal/ledger/writer: floor 3 is not below floor 3"},
+			tree: map[string]string{"internal/evidence/ledger/verifier/a.go": imports("verifier", ours+"internal/evidence/ledger/writer")},
+			want: []string{"internal/evidence/ledger/verifier/a.go: imports internal/evidence/ledger/writer: floor 3 is not below floor 3"},
 		},
 		{
 			name: "NoFloor",

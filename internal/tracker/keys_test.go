@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/issues/issuestest"
-	"github.com/hooktrail/hooktrail/internal/ledger"
-	"github.com/hooktrail/hooktrail/internal/ledger/writer"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

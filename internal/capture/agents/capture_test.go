@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/trace"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -59,7 +59,7 @@ func TestCaptured_Skeleton(t *testing.T) {
 }
 
 // tree is what must not depend on order and copies.
-func tree(f *trace.Fold) []string {
+func tree(f *runtree.Fold) []string {
 	lines := skeleton(f)
 	for _, run := range f.Runs() {
 		tr := f.Trace(run)

@@ -18,5 +18,5 @@
 // events of the same call. Where a payload has nothing that tells it from a
 // later, equal one (neither a call nor a turn nor a time), its events have fresh
 // ids: two equal payloads are then two events, and the run tree that
-// internal/trace makes of them is that of one.
+// internal/evidence/runtree makes of them is that of one.
 package agents

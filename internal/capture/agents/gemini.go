@@ -53,7 +53,7 @@ func readGemini(b *build) {
 }
 
 // stepOf returns the id of the step that a prompt begins, where the tool has
-// none. Other events of the step do not know it; internal/trace places them by
+// none. Other events of the step do not know it; internal/evidence/runtree places them by
 // their time.
 func (b *build) stepOf() string {
 	if b.mark == "" {

@@ -17,8 +17,8 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/realdata"
-	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -110,7 +110,7 @@ func ids(list []events.Event) []string {
 // TestLog_PairsAcrossFiles: calls without ids have the same one in the log of
 // calls and in the one of results.
 func TestLog_PairsAcrossFiles(t *testing.T) {
-	fold := trace.Fold{}
+	fold := runtree.Fold{}
 	var runs []string
 	for _, name := range []string{"pre_tool_use.json", "post_tool_use.json"} {
 		data, err := os.ReadFile(realdata.Path(t, "hook-logs", "ranaroussi-quantstats", name))
@@ -210,7 +210,7 @@ func TestCopilotEvents_Recorded(t *testing.T) {
 	if diff := cmp.Diff(want, kinds(list)); diff != "" || len(reports) > 0 {
 		t.Errorf("(-want +got):\n%s%v", diff, reports)
 	}
-	fold := trace.Fold{}
+	fold := runtree.Fold{}
 	for _, e := range slices.Concat(list, list) {
 		fold.Add(e)
 	}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/realdata"
-	"github.com/hooktrail/hooktrail/internal/trace"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
@@ -145,9 +145,9 @@ func handle(tb testing.TB, tool *agents.Tool, r *hooks.Registry, p payload, c ag
 }
 
 // replay returns the fold of payloads that came in this order, a second apart.
-func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.Pairs) *trace.Fold {
+func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.Pairs) *runtree.Fold {
 	tb.Helper()
-	fold := &trace.Fold{Tenant: "acme"}
+	fold := &runtree.Fold{Tenant: "acme"}
 	r := denyme(tb)
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i, p := range list {
@@ -160,7 +160,7 @@ func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.Pairs
 
 // skeleton returns what can be compared between tools: each run below its
 // parent, and of each call what it was and how it ended.
-func skeleton(f *trace.Fold) []string {
+func skeleton(f *runtree.Fold) []string {
 	var lines []string
 	for _, run := range f.Runs() {
 		if t := f.Trace(run); run != "" && t.ParentRun == "" {
@@ -170,7 +170,7 @@ func skeleton(f *trace.Fold) []string {
 	return lines
 }
 
-func limbs(t trace.Trace, depth string) []string {
+func limbs(t runtree.Trace, depth string) []string {
 	var lines []string
 	for _, s := range t.Steps {
 		for _, row := range s.Rows {
@@ -188,7 +188,7 @@ func limbs(t trace.Trace, depth string) []string {
 }
 
 // limb tells what a call was, and how it ended.
-func limb(row *trace.Row) string {
+func limb(row *runtree.Row) string {
 	what := policy.CanonicalTool(row.Name)
 	for _, word := range []string{"DENYME", "cat", "echo"} {
 		if strings.Contains(row.Detail, word) && what == policy.ToolShell {

@@ -1,0 +1,119 @@
+package bucket
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// The server's refusals of a compare-and-set; the second while another batch is
+// under way.
+const (
+	codeWrongLast      = 10071
+	codeWrongLastBatch = 10164
+	codeStoreFailed    = 10077 // with why in words
+)
+
+// errUnanswered is wrapped when it cannot be told whether something was stored.
+var errUnanswered = errors.New("it was not answered")
+
+// write is one message, stored only if revision is the last of its subject.
+type write struct {
+	subject  string
+	data     []byte
+	revision uint64
+}
+
+// put stores one write, and returns its revision.
+func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
+	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: w.subject, Data: w.data},
+		jetstream.WithExpectLastSequencePerSubject(w.revision), jetstream.WithRetryAttempts(0))
+	if err != nil {
+		return 0, fmt.Errorf("write to bucket %s: %w", b.Name(), refusal(err))
+	}
+	return ack.Sequence, nil
+}
+
+// putAll stores writes, all or none, and returns the revision of the last one: those
+// of the others come before it, one after the other.
+func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
+	nc := b.js.Conn()
+	inbox := nc.NewInbox()
+	sub, err := nc.SubscribeSync(inbox)
+	if err != nil {
+		return 0, fmt.Errorf("write to bucket %s: %w", b.Name(), err)
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the connection may have been closed
+	id := nuid.Next()
+	for i, w := range writes {
+		msg := nats.Msg{Subject: w.subject, Data: w.data, Header: nats.Header{
+			subjects.BatchID: {id}, subjects.BatchSequence: {strconv.Itoa(i + 1)},
+			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
+		}}
+		if i == 0 {
+			msg.Reply = inbox // says at once if no batch can begin
+		}
+		if i == len(writes)-1 {
+			msg.Header[subjects.BatchCommit], msg.Reply = []string{subjects.Commit}, inbox
+		}
+		if err := nc.PublishMsg(&msg); err != nil {
+			return 0, fmt.Errorf("write to bucket %s: %w", b.Name(), err)
+		}
+	}
+	last, err := answer(ctx, sub, len(writes))
+	if err != nil {
+		return 0, fmt.Errorf("write to bucket %s: %w", b.Name(), refusal(err))
+	}
+	return last, nil
+}
+
+// answer waits for the server's word on a batch.
+func answer(ctx context.Context, sub *nats.Subscription, count int) (uint64, error) {
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", errUnanswered, err)
+		}
+		switch status := msg.Header.Get("Status"); {
+		case status != "":
+			return 0, fmt.Errorf("%w: status %s", errUnanswered, status)
+		case len(msg.Data) == 0:
+			continue // the beginning of the batch
+		}
+		return parseAnswer(msg.Data, count)
+	}
+}
+
+func parseAnswer(data []byte, count int) (uint64, error) {
+	var a struct {
+		Sequence uint64              `json:"seq"`
+		Count    int                 `json:"count"`
+		Error    *jetstream.APIError `json:"error"`
+	}
+	switch err := json.Unmarshal(data, &a); {
+	case err != nil:
+		return 0, fmt.Errorf("%w: %w", errUnanswered, err)
+	case a.Error != nil:
+		return 0, a.Error
+	case a.Count != count || a.Sequence < uint64(count):
+		return 0, fmt.Errorf("%w: %d of %d writes acknowledged", errUnanswered, a.Count, count)
+	}
+	return a.Sequence, nil
+}
+
+// refusal makes those of a compare-and-set [ErrConflict], and explains others.
+func refusal(err error) error {
+	var api *jetstream.APIError
+	if errors.As(err, &api) && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastBatch) {
+		return fmt.Errorf("%w: %w", ErrConflict, err)
+	}
+	return explain(err)
+}

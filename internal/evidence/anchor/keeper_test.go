@@ -1,0 +1,179 @@
+package anchor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// ledgers are those of some tenants, of a leaf each.
+type ledgers struct {
+	dir    string
+	key    note.Verifier
+	public string // the key, as text
+}
+
+func newLedgers(tb testing.TB, tenants ...string) ledgers {
+	tb.Helper()
+	dir := tb.TempDir()
+	key, err := writer.OpenKey(filepath.Join(dir, "keys"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	verifier, _, err := ledger.ParseVerifier(key.Public())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	set := writer.OpenSet(dir, writer.Options{Key: key})
+	for i, tenant := range tenants {
+		l, err := set.Ledger(tb.Context(), tenant)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		_, err = l.Append(tb.Context(), ledger.Stream{Epoch: 1, Created: time.Unix(1, 0)}, []ledger.Message{{
+			Sequence: uint64(i + 1), Stored: time.Unix(2, 0), Data: []byte("{}"), // set apart, and so a leaf
+			Address: subjects.Address{Tenant: tenant, Producer: "p", Run: "r", Kind: "custom"},
+		}})
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := set.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return ledgers{dir, verifier, key.Public()}
+}
+
+// keeper returns one that brings checkpoints to s.
+func (l ledgers) keeper(s shelf) *keeper {
+	return newKeeper(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key)}.withDefaults(), s)
+}
+
+// newest returns the newest checkpoint of tenant.
+func (l ledgers) newest(tb testing.TB, tenant string) string {
+	tb.Helper()
+	r, err := ledger.OpenTenant(l.dir, tenant)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	signed, _, err := r.Signed(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return string(signed)
+}
+
+// A place that cannot be written holds nothing up, and is told.
+func TestKeeper_FileCannotBeWritten(t *testing.T) {
+	l := newLedgers(t, "acme")
+	folder := filepath.Join(t.TempDir(), "gone")
+	file := filepath.Join(folder, "checkpoint")
+	k := l.keeper(File(file))
+	k.changed("acme")
+	k.round(t.Context())
+	if err := k.failure(); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v, want an error that names %s", err, file)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.round(t.Context())
+	if err := k.failure(); err != nil {
+		t.Error(err)
+	}
+	if kept, err := os.ReadFile(file); err != nil || string(kept) != l.newest(t, "acme") {
+		t.Errorf("got %q, %v", kept, err)
+	}
+}
+
+// Who can write to the place of a checkpoint can neither stop the auditor there nor
+// have it take in more than it has room for.
+func TestKeeper_PlaceWithoutAnEnd(t *testing.T) {
+	l := newLedgers(t, "acme")
+	dir := t.TempDir()
+	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(huge, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{pipe, huge} {
+		if err := l.keeper(File(file)).keep(t.Context(), "acme"); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("got %v, want an error that names %s", err, file)
+		}
+	}
+}
+
+func TestKeeper_ReplacesNothingOfOthers(t *testing.T) {
+	l, stranger := newLedgers(t, "acme", "other"), newLedgers(t, "acme")
+	for name, text := range map[string]string{
+		"Text": "anything", "OtherTenant": l.newest(t, "other"), "OtherKey": stranger.newest(t, "acme"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "checkpoint")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.keeper(File(file)).keep(t.Context(), "acme"); err == nil {
+				t.Error("it was replaced")
+			}
+			if got, err := os.ReadFile(file); err != nil || string(got) != text {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// counted counts what is stored on a shelf.
+type counted struct {
+	File
+	stores int
+}
+
+func (c *counted) store(ctx context.Context, tenant string, signed []byte, revision uint64) error {
+	c.stores++
+	if err := c.File.store(ctx, tenant, signed, revision); err != nil {
+		return err
+	}
+	return os.Remove(string(c.File)) // so that there is always something to store
+}
+
+func TestKeeper_AtMostOncePerSecond(t *testing.T) {
+	place := &counted{File: File(filepath.Join(t.TempDir(), "checkpoint"))}
+	k := newLedgers(t, "acme").keeper(place)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			k.run(ctx)
+		}()
+		for range 1000 {
+			k.changed("acme")
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel()
+		<-done
+	})
+	if place.stores < 9 || place.stores > 11 {
+		t.Errorf("got %d stores in 10 seconds, want one per second", place.stores)
+	}
+}

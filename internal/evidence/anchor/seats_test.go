@@ -1,0 +1,46 @@
+package anchor
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor/witness"
+)
+
+func TestSeats_Pauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSeats(Options{}.withDefaults())
+		at, other, next := seat{"acme", 0}, seat{"other", 0}, seat{"acme", 1}
+		asked := func(at seat) bool { _, err := s.ask(at); return err == nil }
+		broken := fmt.Errorf("broken")
+		for _, seconds := range []int64{1, 2, 4, 8, 16, 32, 60, 60} {
+			pause := time.Duration(seconds * 1e9)
+			s.failed(t.Context(), at, broken, "W0")
+			if asked(at) || asked(other) || !asked(next) {
+				t.Fatalf("after a failure: got %v, %v, %v", asked(at), asked(other), asked(next))
+			}
+			time.Sleep(pause - time.Nanosecond)
+			if asked(at) {
+				t.Fatalf("asked before %v", pause)
+			}
+			time.Sleep(time.Nanosecond)
+			if !asked(at) {
+				t.Fatalf("not asked after %v", pause)
+			}
+		}
+		s.signed(t.Context(), at, 7, "W0")
+		if size, err := s.ask(at); size != 7 || err != nil {
+			t.Errorf("got %d, %v", size, err)
+		}
+		// Who refuses one ledger is asked about the others.
+		for _, refusal := range []error{witness.ErrForked, witness.ErrUnknownLog} {
+			s.failed(t.Context(), at, refusal, "W0")
+			if asked(at) || !asked(other) {
+				t.Errorf("after %v: got %v, %v", refusal, asked(at), asked(other))
+			}
+			s.signed(t.Context(), at, 7, "W0")
+		}
+	})
+}

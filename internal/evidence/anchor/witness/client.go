@@ -1,0 +1,170 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
+)
+
+const (
+	addCheckpoint = "/add-checkpoint"
+	sizeType      = "text/x.tlog.size"
+
+	maxAnswerBytes = 64 << 10
+	// attempts are how often one checkpoint is brought to a witness that says that
+	// it stands elsewhere than it was taken to.
+	attempts = 3
+	idle     = 90 * time.Second // how long connections stay open
+)
+
+// The refusals that no retry mends.
+var (
+	// ErrForked is wrapped when a witness has cosigned a tree that the checkpoint's
+	// does not continue: the log was rewritten, or is an older copy.
+	ErrForked = errors.New("the witness has cosigned another history of this log")
+	// ErrUnknownLog is wrapped when a witness does not know the log or its key.
+	ErrUnknownLog = errors.New("the witness does not know this log by this key: register its origin and verifier key there")
+)
+
+// Checkpoint is what a witness is asked to cosign.
+type Checkpoint struct {
+	Note []byte // as the log signed it
+	Size int64  // of its tree
+	// Prove returns the proof that the tree continues its first old leaves.
+	Prove func(ctx context.Context, old int64) ([]tlog.Hash, error)
+}
+
+// Client brings checkpoints to witnesses. It may be used concurrently.
+type Client struct{ http *http.Client }
+
+// NewClient returns a client. Who has one closes it.
+func NewClient() *Client {
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: idle, MaxIdleConnsPerHost: 4,
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+	}
+	return &Client{http: &http.Client{
+		Transport: transport,
+		// A cosignature comes from the address in the policy or not at all.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close closes the connections that wait for more work.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Cosign brings c to the witness w, which was last known to have cosigned old
+// leaves of the log (0: nothing is known), and returns the line of w's cosignature,
+// with its line feed, checked. It blocks until ctx ends at the latest.
+//
+// Nothing is lost or doubled by asking again. After an error that wraps [ErrForked]
+// or [ErrUnknownLog] somebody has to act.
+func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, old int64) (line []byte, err error) {
+	for range attempts {
+		if old > cp.Size {
+			return nil, fmt.Errorf("%w: of %d leaves, and this checkpoint has %d", ErrForked, old, cp.Size)
+		}
+		var proof []tlog.Hash
+		if old > 0 && old < cp.Size {
+			if proof, err = cp.Prove(ctx, old); err != nil {
+				return nil, fmt.Errorf("prove that the checkpoint continues %d leaves: %w", old, err)
+			}
+		}
+		answer, err := c.post(ctx, w, request(old, proof, cp.Note))
+		if err != nil {
+			return nil, err
+		}
+		if answer.status != http.StatusConflict {
+			return answer.cosignature(w, cp.Note)
+		}
+		if old, err = answer.size(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("the witness keeps saying that it stands elsewhere: another auditor may bring it checkpoints of this log")
+}
+
+// request is the body of add-checkpoint.
+func request(old int64, proof []tlog.Hash, signed []byte) []byte {
+	b := fmt.Appendf(nil, "old %d\n", old)
+	for _, h := range proof {
+		b = append(base64.StdEncoding.AppendEncode(b, h[:]), '\n')
+	}
+	b = append(b, '\n')
+	return append(b, signed...)
+}
+
+// answer is what a witness answers.
+type answer struct {
+	status      int
+	contentType string
+	body        []byte
+}
+
+func (c *Client) post(ctx context.Context, w transparency.Witness, body []byte) (a answer, err error) {
+	url := strings.TrimRight(w.URL, "/") + addCheckpoint
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return a, fmt.Errorf("witness: %w", err)
+	}
+	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return a, fmt.Errorf("witness is out of reach: %w", err)
+	}
+	defer func() { err = errors.Join(err, resp.Body.Close()) }()
+	a = answer{status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}
+	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1)); err != nil {
+		return a, fmt.Errorf("read what the witness answers: %w", err)
+	}
+	if len(a.body) > maxAnswerBytes {
+		return a, fmt.Errorf("the witness answers more than %d bytes", maxAnswerBytes)
+	}
+	return a, nil
+}
+
+// size reads from the answer at how many leaves the witness stands.
+func (a answer) size() (int64, error) {
+	kind, _, _ := strings.Cut(a.contentType, ";")
+	text, ok := strings.CutSuffix(string(a.body), "\n")
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !ok || n < 0 || strconv.FormatInt(n, 10) != text {
+		if strings.TrimSpace(kind) != sizeType { // so did witnesses answer before the format had a way to tell
+			return 0, fmt.Errorf("%w: it answers with a conflict", ErrForked)
+		}
+		return 0, errors.New("the witness does not say at how many leaves it stands")
+	}
+	return n, nil
+}
+
+// cosignature reads from the answer the cosignature of w on the note.
+func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, error) {
+	switch a.status {
+	case http.StatusOK:
+	case http.StatusNotFound, http.StatusForbidden:
+		return nil, fmt.Errorf("%w (status %d)", ErrUnknownLog, a.status)
+	case http.StatusUnprocessableEntity:
+		return nil, fmt.Errorf("%w: the tree does not continue what it has seen", ErrForked)
+	default:
+		return nil, fmt.Errorf("the witness answers with status %d", a.status)
+	}
+	n, err := note.Open(append(bytes.Clone(signed), a.body...), note.VerifierList(w.Verifier))
+	// The text must be the log's: a witness could send more of it.
+	if err != nil || !strings.HasPrefix(string(signed), n.Text+"\n") {
+		// What it says is its own: it does not go into a log.
+		return nil, errors.New("the witness answers without a valid cosignature of its key in the policy")
+	}
+	return []byte("— " + n.Sigs[0].Name + " " + n.Sigs[0].Base64 + "\n"), nil
+}

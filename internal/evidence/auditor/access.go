@@ -1,0 +1,133 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// accessSource is the source of the events that say what was done with evidence.
+const accessSource = "/auditor"
+
+// AccessOutbox returns the outbox below a data directory in which uses of
+// evidence wait to be sent.
+func AccessOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", durable) }
+
+// RecordAccess puts a use of the evidence of tenant on record: it returns the
+// event as it was stored, and is to be called before what it tells of is done.
+//
+// When it returns nil the event is on disk, in the auditor's own outbox below
+// dataDir. It needs neither a broker nor a running auditor: who serves or drains
+// next sends it, and gets it back in the order of the stream, as a leaf of the
+// tenant's ledger. After an error nothing is on record, and nothing may be done.
+// Any number of processes may call it at once.
+func RecordAccess(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
+	e, err := events.New(events.AuditAccessed, accessSource, d)
+	if err != nil {
+		return e, fmt.Errorf("record of access: %w", err)
+	}
+	e.Tenant = tenant
+	stored, err := publish.AppendShared(ctx, AccessOutbox(dataDir), publish.SharedOptions{
+		// What is signed must stay as it is, and who looks for a secret may have to name it.
+		Name: durable, Redactor: publish.NoRedaction,
+		Durability: publish.DiskDurability, Full: publish.Fail,
+	}, e)
+	if err != nil {
+		return e, fmt.Errorf("record of access: %w (nothing was done: evidence is used only when that is on record)", err)
+	}
+	return stored[0], nil
+}
+
+// purpose are the flags that say who uses evidence, and why.
+type purpose struct{ by, reason, ticket string }
+
+func (p *purpose) register(flags *pflag.FlagSet) {
+	flags.StringVar(&p.by, "by", "", "`who` does this, for the record; default is the user of the system")
+	flags.StringVar(&p.reason, "reason", "", "`why`, for the record")
+	flags.StringVar(&p.ticket, "ticket", "", "`ticket` that this belongs to, for the record")
+}
+
+// access returns what is put on record of an action.
+func (p purpose) access(action events.AuditAction, selection events.AuditSelection) events.AuditAccessedData {
+	d := events.AuditAccessedData{Action: action, By: p.by, Reason: p.reason, Ticket: p.ticket}
+	if d.By == "" {
+		d.By = systemUser()
+	}
+	if selection != (events.AuditSelection{}) {
+		d.Selection = &selection
+	}
+	return d
+}
+
+// systemUser names who runs the process.
+func systemUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
+}
+
+// recordRead puts on record that a command is about to read from r. file is what
+// --ledger says: of a ledger that is not the one in the data directory nothing
+// can be put on record, and that is said.
+func recordRead(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, file string, d events.AuditAccessedData) error {
+	if file != "" {
+		own, err := isOwnLedger(shared.DataDir, r.Tenant(), file)
+		if err != nil {
+			return err
+		}
+		if !own {
+			shared.Logger(cmd).WarnContext(cmd.Context(), "this use of evidence is not on record: the ledger is a copy, outside of the data directory",
+				"ledger", file, "action", string(d.Action))
+			return nil
+		}
+	}
+	_, err := RecordAccess(cmd.Context(), shared.DataDir, r.Tenant(), d)
+	if err != nil {
+		return fmt.Errorf("%w; of a copy of the ledger, with --ledger, no record is kept", err)
+	}
+	return nil
+}
+
+// isOwnLedger tells whether file is the ledger of tenant in a data directory.
+func isOwnLedger(dataDir, tenant, file string) (bool, error) {
+	named, err := os.Stat(file)
+	if err != nil {
+		return false, err
+	}
+	path, err := ledger.Path(LedgerDir(dataDir), tenant)
+	if err != nil {
+		return false, nil //nolint:nilerr // no data directory has a ledger of such a tenant
+	}
+	own, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(named, own), err
+}
+
+// selected returns a selection of the ledger as it is put on record.
+func selected(s ledger.Selection) events.AuditSelection {
+	return events.AuditSelection{Run: s.Run, From: given(s.From), To: given(s.To)}
+}
+
+// given returns a time that is not zero.
+func given(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,36 @@
+package auditor
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/bundle"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/tiles"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+)
+
+// tilesFormat is the format of export that is a folder of static files.
+const tilesFormat bundle.Format = "tiles"
+
+// runTiles exports the whole log into a folder.
+func (x exporting) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error) {
+	switch {
+	case x.out == "":
+		return cli.Usage("--format tiles makes a folder: name it with --out")
+	case !x.isAll():
+		return cli.Usage("--format tiles is the whole log: without --run, --from and --to")
+	}
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := x.record(cmd, shared, r, ledger.Selection{}); err != nil {
+		return err
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "export")
+	defer bar.Finish()
+	return tiles.Export(cmd.Context(), r, x.out, func(done, all int) { bar.Set(uint64(done), uint64(all)) })
+}

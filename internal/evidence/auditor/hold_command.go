@@ -1,0 +1,183 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func holdCommand(shared *cli.Shared) *cobra.Command {
+	cmd := cli.Group("hold", "Keep evidence from being erased or pruned",
+		holdAddCommand(shared), holdLiftCommand(shared), holdListCommand(shared))
+	return cmd
+}
+
+func holdAddCommand(shared *cli.Shared) *cobra.Command {
+	var (
+		f        ordering
+		what     ledger.OrderSelection
+		from, to string
+		all      bool
+	)
+	cmd := &cobra.Command{
+		Use:   "add --run RUN | --event ID | --user USER | --from TIME --to TIME | --all",
+		Short: "Hold records: neither auditor erase nor retention touches them",
+		Long: `Hold the records of a run, an event, a user or a range of time, or all. While a
+hold is in force, no order to erase or to prune that concerns one of them has any
+effect. A hold covers what comes later too. It is a record, signed with the
+ledger's key; its id, by which it is lifted, is printed.`,
+		Example: `  auditor hold add --run r-42 --reason "case 2026-17" --by jdoe
+  auditor hold add --from 2026-11-01 --to 2026-12-01 --reason audit --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			chosen, err := selection{from: from, to: to}.parse()
+			if err != nil {
+				return err
+			}
+			what.From, what.To = chosen.From, chosen.To
+			if all != what.IsAll() {
+				return cli.Usage("say what to hold: --run, --event, --user, --from, --to, or --all alone")
+			}
+			return f.hold(cmd, shared, events.AuditHold, func(o *ledger.Order) { o.Selection = what })
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&what.Run, "run", "", "the records of this `run`")
+	flags.StringVar(&what.Event, "event", "", "the event with this `id`")
+	flags.StringVar(&what.User, "user", "", "the events of this `user`")
+	flags.StringVar(&from, "from", "", "what happened from this `time` on: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&to, "to", "", "what happened before this `time`, in the same forms")
+	flags.BoolVar(&all, "all", false, "everything of the tenant")
+	f.register(cmd)
+	return cmd
+}
+
+func holdLiftCommand(shared *cli.Shared) *cobra.Command {
+	var f ordering
+	cmd := &cobra.Command{
+		Use:   "lift HOLD",
+		Short: "End a hold",
+		Long: `End the hold with this id, which auditor hold list tells. That is a record too.
+What retention lets go is pruned at its next look; an order to erase that the hold
+has stopped stays stopped.`,
+		Example: `  auditor hold lift 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --reason "case closed"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.hold(cmd, shared, events.AuditLift, func(o *ledger.Order) { o.Hold = args[0] })
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// hold gives an order to hold or to lift, and waits for it.
+func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.AuditAction, about func(*ledger.Order)) (err error) {
+	o, err := f.order(action)
+	if err != nil {
+		return err
+	}
+	about(&o)
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if action == events.AuditLift {
+		if err := checkHold(cmd, r, o.Hold); err != nil {
+			return err
+		}
+	}
+	if o, err = r.Resolve(cmd.Context(), o); err != nil {
+		return err
+	}
+	done, err := f.give(cmd, shared, r, []ledger.Order{o})
+	if err != nil {
+		return err
+	}
+	if done[0].Effect != ledger.EffectDone {
+		return fmt.Errorf("order %s had no effect: hold %s was lifted before", o.ID, o.Hold)
+	}
+	if shared.JSON {
+		return cli.PrintJSON(cmd, heldOf(o))
+	}
+	if action == events.AuditLift {
+		fmt.Fprintf(cmd.OutOrStdout(), "lifted: hold %s\n", cli.Printable(o.Hold))
+		return nil
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "held: %s of tenant %s\n  hold %s\n", selectionText(o.Selection), cli.Printable(o.Tenant), o.ID)
+	return nil
+}
+
+func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
+	holds, err := r.Holds(cmd.Context())
+	if err != nil {
+		return err
+	}
+	for _, h := range holds {
+		if h.ID == id {
+			return nil
+		}
+	}
+	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (auditor hold list tells which are)", id, r.Tenant())
+}
+
+// HeldRecords is a hold, or the end of one.
+type HeldRecords struct {
+	ID     string                `json:"id"`
+	Tenant string                `json:"tenant"`
+	Action events.AuditAction    `json:"action"`
+	Hold   string                `json:"hold,omitempty"` // of a lift
+	What   ledger.OrderSelection `json:"selection"`
+	Time   time.Time             `json:"time"`
+	By     string                `json:"by"`
+	Reason string                `json:"reason"`
+	Ticket string                `json:"ticket,omitempty"`
+}
+
+func heldOf(o ledger.Order) HeldRecords {
+	return HeldRecords{
+		ID: o.ID, Tenant: o.Tenant, Action: o.Action, Hold: o.Hold, What: o.Selection, Time: o.Time, By: o.By,
+		Reason: o.Reason, Ticket: o.Ticket,
+	}
+}
+
+func holdListCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the holds that are in force",
+		Long:    "List the holds that are in force in a tenant's ledger, the oldest first.",
+		Example: "  auditor hold list --tenant acme --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, r.Close()) }()
+			holds, err := r.Holds(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list := make([]HeldRecords, 0, len(holds))
+			for _, h := range holds {
+				list = append(list, heldOf(h))
+			}
+			if shared.JSON {
+				return cli.PrintJSON(cmd, list)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, h := range list {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), cli.Printable(oneLine(h.By)),
+					selectionText(h.What), cli.Printable(oneLine(h.Reason)))
+			}
+			return w.Flush()
+		},
+	}
+}

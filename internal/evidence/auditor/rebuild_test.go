@@ -1,0 +1,256 @@
+package auditor
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+)
+
+func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebuilt {
+	tb.Helper()
+	done, err := Rebuild(deadline(tb), RebuildOptions{Broker: b, DataDir: dir, From: from})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "rebuild")); !errors.Is(err, os.ErrNotExist) {
+		tb.Errorf("the folder of the rebuild is left: %v", err)
+	}
+	return done
+}
+
+// TestRebuild_SameFromTheStream has everything made anew: the same root, the same
+// rows, and what other tools wrote beside them.
+func TestRebuild_SameFromTheStream(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	for _, tenant := range []string{"acme", "other"} {
+		p := outbox(t, b, "coder-"+tenant, tenant)
+		first := seenTwice(t, p, "first")
+		publishRun(t, p, "r1", 5)
+		if _, err := p.Append(t.Context(), first); err != nil {
+			t.Fatal(err)
+		}
+		publishRun(t, p, "r2", 5)
+	}
+	drain(t, b, dir)
+	files, err := filepath.Glob(filepath.Join(AgentFSDir(dir), "*__acme.db"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("agentfs files: got %q, %v", files, err)
+	}
+	edit(`INSERT INTO tool_calls (name, status, result, started_at) VALUES ('theirs', 'success', '"kept"', 7);
+		INSERT INTO kv_store (key, value) VALUES ('theirs', '"kept"')`)(t, files[0])
+	before := map[string]verifier.Report{"acme": verify(t, dir, "acme"), "other": verify(t, dir, "other")}
+	rows := agentRows(t, files[0])
+	edit("DELETE FROM tool_calls WHERE name <> 'theirs'")(t, files[0]) // somebody doubts it
+	edit("DELETE FROM leaves WHERE leaf = 3")(t, ledgerFile(t, dir, "other"))
+
+	done := rebuild(t, b, dir)
+	if len(done) != 2 || done[0].Compared == "" || done[1].Compared == "" || len(done[0].Kept) != 1 {
+		t.Errorf("got %+v", done)
+	}
+	for tenant, want := range before {
+		got := verify(t, dir, tenant)
+		wantVerdicts(t, got, verifier.Verified, verifier.Complete)
+		if got.Checkpoint.Root != want.Checkpoint.Root || got.SeenAgain != want.SeenAgain {
+			t.Errorf("tenant %s: root %s, seen again %d, want %s, %d",
+				tenant, got.Checkpoint.Root, got.SeenAgain, want.Checkpoint.Root, want.SeenAgain)
+		}
+	}
+	if diff := cmp.Diff(rows, agentRows(t, files[0])); diff != "" {
+		t.Errorf("agentfs rows (-want +got):\n%s", diff)
+	}
+	publishRun(t, outbox(t, b, "later", "acme"), "r3", 2)
+	drain(t, b, dir)
+	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
+	if r := verify(t, dir, "acme"); len(r.Streams) != 1 || len(r.Breaks) > 0 {
+		t.Errorf("got %+v, %+v", r.Streams, r.Breaks)
+	}
+}
+
+// agentRows reads what the clients see of a file.
+func agentRows(tb testing.TB, path string) (rows []string) {
+	tb.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, query := range []string{
+		`SELECT json_array(id, name, parameters, result, error, status, started_at, completed_at, duration_ms) FROM tool_calls ORDER BY id`,
+		`SELECT json_array(key, value) FROM kv_store ORDER BY key`,
+	} {
+		err = errors.Join(err, sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error { rows = append(rows, stmt.ColumnText(0)); return nil },
+		}))
+	}
+	if err := errors.Join(err, conn.Close()); err != nil {
+		tb.Fatal(err)
+	}
+	return rows
+}
+
+// The stream does not go back far enough: a ledger that does is begun with, and
+// without one nothing is put in place.
+func TestRebuild_FromALedger(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	p := outbox(t, b, "coder", "acme")
+	publishRun(t, p, "r1", 5)
+	drain(t, b, dir)
+	older := filepath.Join(t.TempDir(), "older.db")
+	if err := ledger.Copy(t.Context(), ledgerFile(t, dir, "acme"), older); err != nil {
+		t.Fatal(err)
+	}
+	publishRun(t, p, "r2", 5)
+	drain(t, b, dir)
+	want := verify(t, dir, "acme")
+	for seq := range uint64(10) {
+		deleteMessage(t, b, seq+1)
+	}
+	_, err := Rebuild(deadline(t), RebuildOptions{Broker: b, DataDir: dir})
+	if !errors.Is(err, ErrLess) || !strings.Contains(err.Error(), "--from "+ledgerFile(t, dir, "acme")) {
+		t.Errorf("without the older ledger: got %v", err)
+	}
+	if got := verify(t, dir, "acme"); got.Checkpoint.Note != want.Checkpoint.Note {
+		t.Error("the ledger in place was changed")
+	}
+	for _, from := range []string{older, ledgerFile(t, dir, "acme")} {
+		rebuild(t, b, dir, from)
+		got := verify(t, dir, "acme")
+		wantVerdicts(t, got, verifier.Verified, verifier.Complete)
+		if got.Checkpoint.Root != want.Checkpoint.Root || len(got.Breaks) > 0 {
+			t.Errorf("from %s: got root %s, breaks %+v, want root %s", from, got.Checkpoint.Root, got.Breaks, want.Checkpoint.Root)
+		}
+	}
+	edit("UPDATE leaves SET kind = 'custom' WHERE leaf = 3")(t, older)
+	if _, err := Rebuild(deadline(t), RebuildOptions{Broker: b, DataDir: dir, From: []string{older}}); !errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("from a damaged ledger: got %v", err)
+	}
+}
+
+func TestRebuild_AgentFSAlone(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
+	drain(t, b, dir)
+	files, err := filepath.Glob(filepath.Join(AgentFSDir(dir), "*__acme.db"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("agentfs files: got %q, %v", files, err)
+	}
+	rows, signed := agentRows(t, files[0]), verify(t, dir, "acme").Checkpoint.Note
+	if err := os.RemoveAll(AgentFSDir(dir)); err != nil {
+		t.Fatal(err)
+	}
+	status, out := command(t, "rebuild", "--agentfs-only", "--data-dir", dir, "--json")
+	var done []Rebuilt
+	if err := json.Unmarshal([]byte(out), &done); status != 0 || err != nil || len(done) != 1 || done[0].Leaves == 0 {
+		t.Errorf("got status %d, %v, %s", status, err, out)
+	}
+	if diff := cmp.Diff(rows, agentRows(t, files[0])); diff != "" {
+		t.Errorf("agentfs rows (-want +got):\n%s", diff)
+	}
+	if verify(t, dir, "acme").Checkpoint.Note != signed {
+		t.Error("the ledger was changed")
+	}
+}
+
+func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
+	dir := t.TempDir()
+	if err := makeDir(LedgerDir(dir)); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := filelock.Try(filepath.Join(LedgerDir(dir), lockName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := lock.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := Rebuild(deadline(t), RebuildOptions{DataDir: dir, AgentFS: true}); err == nil || !strings.Contains(err.Error(), "stop it first") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A crash anywhere in a swap leaves something that the next start finishes, or
+// takes away.
+func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
+	lay := func(t *testing.T) place {
+		t.Helper()
+		dir := t.TempDir()
+		p := placeOf(dir)
+		for path, text := range map[string]string{
+			"ledger/a/ledger.db": "old a", "ledger/b/ledger.db": "old b", "agentfs/x.db": "old x", "agentfs/x.db-wal": "old log",
+			"agentfs/gone.db": "old", "agentfs/theirs.db": "theirs",
+			"rebuild/new/ledger/a/ledger.db": "new a", "rebuild/new/ledger/b/ledger.db": "new b", "rebuild/new/agentfs/x.db": "new x",
+		} {
+			path = filepath.Join(dir, path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(p.take("ledger/a"), p.take("ledger/b"), p.take("agentfs/x.db")); err != nil {
+			t.Fatal(err)
+		}
+		p.drop("agentfs/gone.db")
+		return p
+	}
+	want := map[string]string{"ledger/a/ledger.db": "new a", "ledger/b/ledger.db": "new b", "agentfs/x.db": "new x", "agentfs/theirs.db": "theirs"}
+	for done := range 5 { // how many parts were put in place before the crash
+		p := lay(t)
+		text, err := json.Marshal(*p.parts)
+		if err == nil {
+			err = os.WriteFile(p.list(), text, 0o600)
+		}
+		for _, one := range (*p.parts)[:done] {
+			err = errors.Join(err, p.put(one))
+		}
+		if err = errors.Join(err, placeOf(p.dataDir).settle(t.Context(), discard())); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, contents(t, p.dataDir)); diff != "" {
+			t.Errorf("after %d parts (-want +got):\n%s", done, diff)
+		}
+	}
+	p := lay(t) // and before anything was listed
+	if err := p.settle(t.Context(), discard()); err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, p.dataDir); got["ledger/a/ledger.db"] != "old a" || got["agentfs/x.db-wal"] != "old log" || len(got) != 6 {
+		t.Errorf("got %v", got)
+	}
+	if err := p.put(part{Path: "../elsewhere"}); err == nil {
+		t.Error("a part outside the data directory was put in place")
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// contents reads all files below dir.
+func contents(tb testing.TB, dir string) map[string]string {
+	tb.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		all[filepath.ToSlash(name)] = string(readFile(tb, path))
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,283 @@
+package auditor
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+)
+
+const (
+	maxLines  = 20 // of one kind in a report for people
+	maxListed = 5  // names in one line
+)
+
+// lines prints a report: a label in front, more lines about the same below it.
+type lines struct {
+	out     io.Writer
+	palette cli.Palette
+}
+
+func (l lines) print(label, verdict, text string) {
+	if label != "" {
+		label += ":"
+	}
+	if verdict != "" {
+		verdict += " "
+	}
+	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, cli.Printable(oneLine(text)))
+}
+
+// PrintReport prints a report for people: the two verdicts, each with what it
+// rests on, and what no ledger can prove.
+func PrintReport(out io.Writer, r verifier.Report) {
+	l := lines{out: out, palette: cli.PaletteFor(out)}
+	l.integrity(r)
+	l.completeness(r)
+	l.breaks(r)
+	l.trusted(r)
+	l.witnesses(r.Witnesses)
+	l.redacted(r.Redacted)
+	l.keys(r)
+	if r.SetApart > 0 {
+		l.print("Set apart", "", plural(r.SetApart, "record", "records"))
+		for i, f := range r.Findings {
+			if l.more(i, len(r.Findings)) {
+				break
+			}
+			l.print("", "  ", fmt.Sprintf("leaf %d, %s: %s, producer %s #%d, stream sequence %d",
+				f.Leaf, f.Class, f.Finding, f.Producer, f.Sequence, f.StreamSequence))
+		}
+	}
+	fmt.Fprintf(out, "%-14s%s\n", "Not proven:", r.NotProven)
+}
+
+// verdict pads a verdict, so that what it rests on stands below each other.
+func (l lines) verdict(text string, paint func(string) string) string {
+	return paint(text) + strings.Repeat(" ", max(0, 12-len(text)))
+}
+
+func (l lines) integrity(r verifier.Report) {
+	if r.Integrity == verifier.Verified {
+		facts := []string{
+			plural(r.Leaves, "leaf", "leaves"), "checkpoint " + r.Checkpoint.Time.Format(time.RFC3339), "key " + r.Checkpoint.Key,
+		}
+		if r.Witnesses != nil {
+			facts = append(facts, r.Witnesses.String())
+		}
+		l.print("Integrity", l.verdict(string(r.Integrity), l.palette.Good), strings.Join(facts, ", "))
+	} else {
+		l.print("Integrity", l.verdict(string(r.Integrity), l.palette.Bad), plural(int64(r.ProblemCount), "problem", "problems"))
+	}
+	for i, p := range r.Problems {
+		if l.more(i, r.ProblemCount) {
+			break
+		}
+		l.print("", "  ", p)
+	}
+	for i, s := range r.Streams {
+		if i > 0 {
+			l.print("", "  ", fmt.Sprintf("the stream was replaced by one of %s", s.Created.Format(time.RFC3339)))
+		}
+	}
+}
+
+// more prints that there is more than fits, when line i is the first that does not.
+func (l lines) more(i, total int) bool {
+	if i < maxLines {
+		return false
+	}
+	l.print("", "  ", fmt.Sprintf("and %d more", total-i))
+	return true
+}
+
+func (l lines) completeness(r verifier.Report) {
+	word, paint := string(r.Completeness), l.palette.Warn
+	var texts []string
+	switch r.Completeness {
+	case verifier.Complete:
+		paint = l.palette.Good
+		texts = []string{strings.Join([]string{
+			plural(int64(len(r.Producers)), "producer", "producers"), plural(eventsHeld(r), "event", "events"),
+			plural(int64(r.Runs.Sealed), "run", "runs") + " sealed",
+		}, ", ")}
+	case verifier.Gaps:
+		word, paint = fmt.Sprintf("%s (%d)", word, len(r.Gaps)), l.palette.Bad
+		texts = gapLines(r)
+	case verifier.Unsealed:
+		word = fmt.Sprintf("%s (%d)", word, len(r.Unsealed))
+	case verifier.Unproven:
+		texts = append(unprovenLines(r), unheard(r)...)
+	}
+	if len(r.Unsealed) > 0 {
+		texts = append(texts, "ended without a seal: "+list(r.Unsealed))
+	}
+	if len(r.Open) > 0 {
+		texts = append(texts, fmt.Sprintf("%s open: %s", plural(int64(len(r.Open)), "run", "runs"), list(r.Open)))
+	}
+	if r.SeenAgain > 0 {
+		texts = append(texts, plural(r.SeenAgain, "event", "events")+" seen again")
+	}
+	if len(texts) == 0 {
+		texts = []string{""}
+	}
+	l.print("Completeness", l.verdict(word, paint), texts[0])
+	for i, t := range texts[1:] {
+		if l.more(i, len(texts)-1) {
+			break
+		}
+		l.print("", strings.Repeat(" ", 12), t)
+	}
+}
+
+// eventsHeld returns how many events the ledger has of what its producers sent.
+func eventsHeld(r verifier.Report) (n int64) {
+	for _, p := range r.Producers {
+		n += int64(p.Held)
+	}
+	return n
+}
+
+// gapLines has one line for each producer that lacks something.
+func gapLines(r verifier.Report) []string {
+	var texts []string
+	for _, p := range r.Producers {
+		var parts []string
+		for _, g := range r.Gaps {
+			if g.Producer == p.Name {
+				parts = append(parts, gapText(g))
+			}
+		}
+		if len(parts) > 0 {
+			texts = append(texts, fmt.Sprintf("producer %s sent %s, ledger has %s: %s", p.Name,
+				thousands(int64(p.Sent)), thousands(int64(p.Held)), list(parts)))
+		}
+	}
+	return texts
+}
+
+func gapText(g verifier.Gap) string {
+	span := "#" + strconv.FormatUint(g.First, 10)
+	if g.Last > g.First {
+		span += "–#" + strconv.FormatUint(g.Last, 10)
+	}
+	reason := ""
+	if g.Reason != "" {
+		reason = ": " + g.Reason
+	}
+	switch g.Cause {
+	case verifier.CauseRecorded:
+		return span + " missing (the producer recorded it" + reason + ")"
+	case verifier.CauseProducer:
+		return span + " missing (lost at the producer" + reason + ")"
+	case verifier.CauseStream:
+		return span + " missing (lost in the stream)"
+	case verifier.CauseAltered:
+		return span + " not as the producer sent them" + reason
+	case verifier.CauseManifest:
+		return "the manifest of " + span + " missing"
+	case verifier.CauseSeal:
+		return span + " not what the seal of run " + g.Run + " counts"
+	}
+	return span
+}
+
+// unprovenLines names the producers whose word is missing.
+func unprovenLines(r verifier.Report) []string {
+	var without, behind, unchecked []string
+	for _, p := range r.Producers {
+		switch {
+		case p.Manifests == 0:
+			without = append(without, p.Name)
+		case p.Sent > p.Listed && !p.InFlight:
+			behind = append(behind, fmt.Sprintf("%s (from #%d)", p.Name, p.Listed+1))
+		}
+		if p.Unchecked {
+			unchecked = append(unchecked, p.Name)
+		}
+	}
+	var texts []string
+	if len(without) > 0 {
+		texts = append(texts, "producers without manifests: "+list(without))
+	}
+	if len(behind) > 0 {
+		texts = append(texts, "events that no manifest lists: "+list(behind))
+	}
+	if len(unchecked) > 0 {
+		texts = append(texts, "too many events before their manifest to compare them with it: "+list(unchecked))
+	}
+	return texts
+}
+
+func (l lines) trusted(r verifier.Report) {
+	if r.Trusted != nil {
+		l.compared("Trusted", *r.Trusted)
+	}
+	for _, k := range r.Kept {
+		l.compared("Kept", k)
+	}
+	if r.Exit == verifier.ExitUntrusted && r.Trusted == nil {
+		text := "--require-trusted asks for a checkpoint that was kept elsewhere: name one with --trusted"
+		if slices.ContainsFunc(r.Kept, func(k verifier.Trusted) bool { return !k.Unusable }) {
+			text += "; what lies beside the ledger does not count"
+		}
+		l.print("Trusted", l.verdict("NOT FOUND", l.palette.Warn), text)
+	}
+}
+
+// compared prints how the ledger stands to a checkpoint from outside it.
+func (l lines) compared(label string, t verifier.Trusted) {
+	at := ""
+	if t.From != "" {
+		at = t.From + ": "
+	}
+	if t.Unusable {
+		l.print(label, l.verdict("NOT FOUND", l.palette.Warn), at+t.Reason)
+		return
+	}
+	at += fmt.Sprintf("checkpoint %s, %s", t.Time.Format(time.RFC3339), plural(t.Size, "leaf", "leaves"))
+	if t.Diverged {
+		l.print(label, l.verdict("DIVERGED", l.palette.Bad), at+": "+t.Reason)
+		return
+	}
+	l.print(label, l.verdict("AGREES", l.palette.Good), at)
+}
+
+// list joins names, as many as fit into a line.
+func list(names []string) string {
+	if len(names) > maxListed {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
+	}
+	return strings.Join(names, ", ")
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
+
+// thousands writes n with commas: 91,204.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// oneLine keeps a name within its line.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,59 @@
+package auditor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+)
+
+// selection are the flags that say which records of which ledger are meant.
+type selection struct {
+	run, from, to string
+	file          string
+}
+
+func (s *selection) register(flags *pflag.FlagSet) {
+	flags.StringVar(&s.run, "run", "", "only this `run`")
+	flags.StringVar(&s.from, "from", "", "only from this `time` on: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&s.to, "to", "", "only before this `time`, in the same forms")
+	flags.StringVar(&s.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+}
+
+// isAll reports whether nothing says what is meant.
+func (s selection) isAll() bool { return s.run == "" && s.from == "" && s.to == "" }
+
+// parse returns what the ledger is asked for.
+func (s selection) parse() (ledger.Selection, error) {
+	chosen := ledger.Selection{Run: s.run}
+	var err error
+	if chosen.From, err = parseTime(s.from); err != nil {
+		return chosen, cli.Usage("--from: %w", err)
+	}
+	if chosen.To, err = parseTime(s.to); err != nil {
+		return chosen, cli.Usage("--to: %w", err)
+	}
+	if !chosen.To.IsZero() && !chosen.From.Before(chosen.To) {
+		return chosen, cli.Usage("--to: want a time behind that of --from")
+	}
+	return chosen, nil
+}
+
+// parseTime reads a time, or a day, which begins at midnight UTC. Nothing is the
+// zero time.
+func parseTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is no time; want 2026-11-20T09:14:07Z or 2026-11-20", text)
+	}
+	return t.UTC(), nil
+}

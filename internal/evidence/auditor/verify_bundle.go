@@ -1,0 +1,116 @@
+package auditor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
+	"github.com/hooktrail/hooktrail/internal/evidence/bundle"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+)
+
+// notOfBundles are flags that say what to check, or compare with, in its place.
+var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event"} //nolint:gochecknoglobals // a constant
+
+// otherFiles are what is checked by a flag, by how it begins: nobody who forgot that
+// shall hear that it is invalid.
+var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof"} //nolint:gochecknoglobals // a constant
+
+// notABundle says what the file at path is, if that is known to be something else.
+func notABundle(path string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // the check tells
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	begin := make([]byte, 32)
+	n, err := io.ReadFull(f, begin)
+	if err != nil && n == 0 {
+		return nil // the check tells
+	}
+	for sign, flag := range otherFiles {
+		if bytes.HasPrefix(begin[:n], []byte(sign)) {
+			return cli.Usage("%s is no bundle: check it with --%s %[1]s", path, flag)
+		}
+	}
+	return nil
+}
+
+// runBundle checks a bundle.
+func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path string) error {
+	opts := bundle.CheckOptions{Silence: v.silence, RequireTrusted: v.requireTrusted, Tenant: shared.Tenant}
+	var err error
+	// Where no key is at hand the bundle's own has to do, and the report says so.
+	if opts.Key, err = v.verifier(shared); err != nil && (v.key != "" || !errors.Is(err, os.ErrNotExist)) {
+		return err
+	}
+	if v.trusted != "" {
+		if opts.Trusted, err = os.ReadFile(v.trusted); err != nil {
+			return fmt.Errorf("trusted checkpoint: %w", err)
+		}
+	}
+	if v.witnessPolicy != "" {
+		if opts.Witnesses, err = anchor.ReadPolicy(v.witnessPolicy); err != nil {
+			return err
+		}
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
+	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
+	report, err := bundle.Check(cmd.Context(), path, opts)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	if shared.JSON {
+		err = cli.PrintJSON(cmd, report)
+	} else {
+		printBundle(cmd.OutOrStdout(), report)
+	}
+	if err != nil || report.Exit == verifier.ExitVerified {
+		return err
+	}
+	return cli.Exit(report.Exit)
+}
+
+// printBundle prints a report about a bundle for people.
+func printBundle(out io.Writer, r bundle.Report) {
+	l := lines{out: out, palette: cli.PaletteFor(out)}
+	if r.Integrity == verifier.Verified {
+		l.print("Bundle", "", bundleText(r))
+		if r.OwnKey {
+			l.print("Key", l.verdict("ITS OWN", l.palette.Warn),
+				"it fits together; who made it shows only a key that came another way (--key)")
+		}
+	}
+	PrintReport(out, r.Report)
+}
+
+func bundleText(r bundle.Report) string {
+	b := r.Bundle
+	text := "all of tenant " + b.Tenant
+	switch {
+	case !b.From.IsZero() || !b.To.IsZero():
+		text = "a range of time of tenant " + b.Tenant + ", which cuts runs in two"
+	case b.Run != "":
+		text = "run " + b.Run + " of tenant " + b.Tenant
+	}
+	if b.Run != "" && text[0] == 'a' {
+		text += ", of run " + b.Run
+	}
+	for _, at := range []struct {
+		word string
+		time time.Time
+	}{{"from", b.From}, {"before", b.To}} {
+		if !at.time.IsZero() {
+			text += ", " + at.word + " " + at.time.Format(time.RFC3339)
+		}
+	}
+	return fmt.Sprintf("%s: %s of %s", text, thousands(b.Leaves), plural(b.Size, "leaf", "leaves"))
+}

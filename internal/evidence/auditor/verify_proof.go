@@ -1,0 +1,139 @@
+package auditor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// proofReport is what came of checking a proof.
+type proofReport struct {
+	Proof      string              `json:"proof"` // its file
+	Integrity  verifier.Integrity  `json:"integrity"`
+	Problem    string              `json:"problem,omitempty"`
+	Tenant     string              `json:"tenant,omitempty"`
+	Leaf       int64               `json:"leaf"`
+	Leaves     int64               `json:"leaves"` // of the checkpoint
+	Checkpoint time.Time           `json:"checkpoint"`
+	Key        string              `json:"key"`
+	Record     *provedRecord       `json:"record,omitempty"`    // nil: not proved
+	Event      string              `json:"event,omitempty"`     // file whose bytes are the record's; empty: none was given
+	Witnesses  *verifier.Witnesses `json:"witnesses,omitempty"` // nil: none were asked for
+	Exit       int                 `json:"exit"`
+
+	signed []byte // the checkpoint
+	newest ledger.Checkpoint
+}
+
+// provedRecord is what a leaf says of its record.
+type provedRecord struct {
+	Class    ledger.Class `json:"class"`
+	ID       string       `json:"id,omitempty"`
+	Producer string       `json:"producer,omitempty"`
+	Sequence uint64       `json:"sequence,omitempty"`
+	Run      string       `json:"run,omitempty"`
+	Kind     events.Kind  `json:"kind,omitempty"`
+	Time     time.Time    `json:"time"`
+	SHA256   string       `json:"sha256"`
+}
+
+// runProof checks a proof, and what it is a proof of.
+func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
+	key, err := v.verifier(shared)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(v.proof)
+	if err != nil {
+		return fmt.Errorf("proof: %w", err)
+	}
+	var event []byte
+	if v.event != "" {
+		if event, err = os.ReadFile(v.event); err != nil {
+			return fmt.Errorf("event of the proof: %w", err)
+		}
+	}
+	r := proofReport{Proof: v.proof, Integrity: verifier.Verified, Key: ledger.KeyID(key), Event: v.event}
+	if err := r.check(text, event, key, shared.Tenant); err != nil {
+		r.Integrity, r.Problem, r.Exit = verifier.Invalid, err.Error(), verifier.ExitInvalid
+	} else if r.Witnesses, err = v.witnessedProof(r.signed, r.newest); err != nil {
+		return err
+	} else if r.Witnesses != nil && !r.Witnesses.Met {
+		r.Exit = verifier.ExitUnwitnessed
+	}
+	if shared.JSON {
+		err = cli.PrintJSON(cmd, r)
+	} else {
+		r.print(lines{out: cmd.OutOrStdout(), palette: cli.PaletteFor(cmd.OutOrStdout())})
+	}
+	if err != nil || r.Exit == verifier.ExitVerified {
+		return err
+	}
+	return cli.Exit(r.Exit)
+}
+
+// check checks the proof in text; with an event, also that it is the one proved,
+// and with a tenant, that it is of that one's ledger.
+func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string) error {
+	p, err := transparency.ParseProof(text)
+	if err != nil {
+		return err
+	}
+	c, err := ledger.OpenCheckpoint(p.Checkpoint, note.VerifierList(key))
+	if err != nil {
+		return err
+	}
+	r.signed, r.newest = p.Checkpoint, c
+	r.Tenant, r.Leaf, r.Leaves, r.Checkpoint = c.Tenant, p.Index, c.Size, c.Time
+	if tenant != "" && c.Tenant != tenant {
+		return fmt.Errorf("it is of tenant %q", c.Tenant)
+	}
+	if err := p.Check(p.Extra, c.Size, c.Root); err != nil {
+		return err
+	}
+	l, err := ledger.ParseLeaf(p.Extra)
+	if err != nil {
+		return err
+	}
+	r.Record = &provedRecord{
+		Class: l.Class, ID: l.ID, Producer: l.Producer, Sequence: l.Sequence,
+		Run: l.Run, Kind: l.Kind, Time: l.Time, SHA256: l.Hash.String(),
+	}
+	// Replay ends each event with a line feed, which is no part of it.
+	if event != nil && events.HashOf(bytes.TrimSuffix(event, []byte("\n"))) != l.Hash {
+		return errors.New("the proof is that of other bytes than the event's")
+	}
+	return nil
+}
+
+func (r *proofReport) print(l lines) {
+	if r.Problem != "" {
+		l.print("Proof", l.verdict(string(r.Integrity), l.palette.Bad), r.Problem)
+		return
+	}
+	text := fmt.Sprintf("leaf %s of %s, checkpoint %s, key %s",
+		thousands(r.Leaf), thousands(r.Leaves), r.Checkpoint.Format(time.RFC3339), r.Key)
+	if r.Witnesses != nil {
+		text += ", " + r.Witnesses.String()
+	}
+	l.print("Proof", l.verdict(string(r.Integrity), l.palette.Good), text)
+	l.witnesses(r.Witnesses)
+	rec := r.Record
+	l.print("Record", "", fmt.Sprintf("%s %s of tenant %q, producer %s #%d, %s", rec.Class, rec.ID, r.Tenant,
+		rec.Producer, rec.Sequence, rec.Time.Format(time.RFC3339Nano)))
+	l.print("SHA-256", "", rec.SHA256)
+	if r.Event != "" {
+		l.print("Event", "", r.Event+" has these bytes")
+	}
+}

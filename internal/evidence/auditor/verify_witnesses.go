@@ -1,0 +1,68 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+)
+
+// askWitnesses reads the policy that verify was given, if any, and what witnesses
+// have cosigned of the ledger at path: it lies beside the ledger, or is kept
+// elsewhere. It comes before the ledger is read, which must have grown behind it.
+func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
+	if v.witnessPolicy == "" {
+		return nil
+	}
+	if opts.Witnesses, err = anchor.ReadPolicy(v.witnessPolicy); err != nil {
+		return err
+	}
+	beside, err := ledger.ReadWitnessed(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	found := [][]byte{beside}
+	for _, k := range opts.Kept {
+		found = append(found, k.Note)
+	}
+	for _, signed := range found {
+		if opts.Witnesses.Check(signed).Met() {
+			opts.Witnessed = signed
+			return nil
+		}
+	}
+	opts.Witnessed = beside
+	return nil
+}
+
+// witnessedProof tells what the witnesses have said of the checkpoint of a proof.
+func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*verifier.Witnesses, error) {
+	if v.witnessPolicy == "" {
+		return nil, nil
+	}
+	policy, err := anchor.ReadPolicy(v.witnessPolicy)
+	if err != nil {
+		return nil, err
+	}
+	return verifier.NewWitnesses(policy, signed, c, c), nil
+}
+
+// witnesses prints what the witnesses that were asked for have said.
+func (l lines) witnesses(w *verifier.Witnesses) {
+	if w == nil || w.Met && w.Behind == 0 {
+		return // it stands beside the verdict
+	}
+	at := ""
+	if w.Size > 0 {
+		at = fmt.Sprintf(", of the first %s", plural(w.Size, "leaf", "leaves"))
+	}
+	if w.Met {
+		l.print("Witnesses", l.verdict("MET", l.palette.Good),
+			fmt.Sprintf("%s%s; %d more came less than %s later", w, at, w.Behind, verifier.WitnessLag))
+		return
+	}
+	l.print("Witnesses", l.verdict("NOT MET", l.palette.Warn), w.String()+at+": "+w.Reason)
+}

@@ -1,0 +1,150 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+)
+
+// lockLedger keeps the ledger of a tenant from being written to until unlock.
+func (f *feed) lockLedger(tenant string) (unlock func()) {
+	f.tb.Helper()
+	path, err := ledger.Path(LedgerDir(f.p.opts.DataDir), tenant)
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err == nil {
+		err = sqlitex.Execute(conn, "BEGIN IMMEDIATE", nil)
+	}
+	if err != nil {
+		f.tb.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(sqlitex.Execute(conn, "ROLLBACK", nil), conn.Close()); err != nil {
+			f.tb.Error(err)
+		}
+	}
+}
+
+// impatient has ledgers that are not written yet set aside at once, or never.
+func (f *feed) impatient(is bool) {
+	f.p.opts.tooLong = func() <-chan time.Time {
+		at := make(chan time.Time)
+		if is {
+			close(at)
+		}
+		return at
+	}
+}
+
+// A tenant whose ledger is locked for several batches holds up no other. When it is
+// free, it comes to the same root as one that was never locked.
+func TestWait_OthersGoOn(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	f := newFeed(t, b, dir)
+	var all []consume.Message
+	send := func(tenants ...string) {
+		t.Helper()
+		var batch []consume.Message
+		for _, tenant := range tenants {
+			batch = append(batch, f.custom(tenant))
+		}
+		all = append(all, batch...)
+		f.apply(batch...)
+	}
+	send("acme", "other")
+	unlock := f.lockLedger("acme")
+	f.impatient(true)
+	send("acme")
+	f.impatient(false)
+	for range 3 {
+		send("acme", "other")
+	}
+	f.wantAt(map[string]uint64{"acme": 1, "other": 9})
+	if at, err := f.p.Position(t.Context()); err != nil || at.Sequence != 9 {
+		t.Errorf("the position is %d, %v, want 9", at.Sequence, err)
+	}
+	if err := f.p.longWaits(); err != nil {
+		t.Errorf("told too early: %v", err)
+	}
+	f.p.asides["acme"].since = time.Now().Add(-time.Minute)
+	if err := f.p.longWaits(); err == nil || !strings.Contains(err.Error(), `"acme"`) {
+		t.Errorf("readiness does not tell who waits: %v", err)
+	}
+	unlock()
+	if err := f.p.lastAside(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	f.wantAt(map[string]uint64{"acme": 8})
+	send("other", "acme")
+	if err := f.p.close(); err != nil {
+		t.Fatal(err)
+	}
+
+	calm := newFeed(t, b, t.TempDir())
+	calm.at = f.at
+	calm.apply(all...)
+	if err := calm.p.close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range []string{"acme", "other"} {
+		got, want := verify(t, dir, tenant), verify(t, calm.p.opts.DataDir, tenant)
+		if got.Integrity != verifier.Verified || len(got.Gaps) > 0 || got.Checkpoint.Root != want.Checkpoint.Root {
+			t.Errorf("%s: %s, gaps %v, root %v, want that of one that was not locked: %v",
+				tenant, got.Integrity, got.Gaps, got.Checkpoint.Root, want.Checkpoint.Root)
+		}
+	}
+}
+
+// What waits for a locked ledger is read again where the auditor was killed.
+func TestWait_KilledMeanwhile(t *testing.T) {
+	b, dir := connect(t, server(t)), t.TempDir()
+	f := newFeed(t, b, dir)
+	f.apply(f.custom("acme"), f.custom("other"))
+	unlock := f.lockLedger("acme")
+	f.impatient(true)
+	f.apply(f.custom("acme"))
+	f.impatient(false)
+	f.apply(f.custom("other"), f.custom("acme"))
+	// What a start does with what lies on disk now.
+	if err := f.p.compare(deadline(t)); err != nil || f.p.start.Sequence != 1 {
+		t.Errorf("it goes on behind %d, %v, want what the ledger lacks to be read again", f.p.start.Sequence, err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := f.p.lastAside(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("there is no time to wait for it: %v", err)
+	}
+	unlock()
+	if err := f.p.lastAside(deadline(t)); err != nil {
+		t.Error(err)
+	}
+	if err := f.p.close(); err != nil {
+		t.Error(err)
+	}
+	again := newFeed(t, b, dir)
+	if again.p.start.Sequence != 5 {
+		t.Errorf("it goes on behind %d, want 5: nothing is missing", again.p.start.Sequence)
+	}
+	if err := again.p.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// More ledgers than may be set aside are waited for, and more bytes.
+func TestWait_Room(t *testing.T) {
+	left := &room{ledgers: 2, bytes: 10}
+	if !left.take(8) || left.take(3) || !left.take(2) || left.take(0) {
+		t.Errorf("another room: %d ledgers, %d bytes left", left.ledgers, left.bytes)
+	}
+}

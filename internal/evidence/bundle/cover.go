@@ -1,0 +1,109 @@
+package bundle
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strconv"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// span is a range of leaves, first to before next, that a bundle does not hold.
+type span struct{ first, next int64 }
+
+// subtree is a complete subtree of the tree.
+type subtree struct {
+	level int
+	index int64 // among those of its level, from 0
+}
+
+// subtrees returns the largest complete subtrees that make up s.
+func (s span) subtrees() (list []subtree) {
+	for s.first < s.next {
+		level := bits.Len64(uint64(s.next-s.first)) - 1
+		if s.first > 0 {
+			level = min(level, bits.TrailingZeros64(uint64(s.first)))
+		}
+		list = append(list, subtree{level, s.first >> level})
+		s.first += 1 << level
+	}
+	return list
+}
+
+// appendSubtree appends a line of tree.txt: "3 5 CsUYapGG…".
+func appendSubtree(dst []byte, t subtree, hash tlog.Hash) []byte {
+	return fmt.Appendf(dst, "%d %d %s\n", t.level, t.index, hash)
+}
+
+// errSubtree is returned for a line of tree.txt that is none.
+var errSubtree = errors.New("not a line of a level, a number and a hash")
+
+// parseSubtree reads a line of tree.txt without its end, in canonical form alone.
+func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
+	fields := bytes.Split(line, []byte(" "))
+	if len(fields) != 3 {
+		return t, hash, errSubtree
+	}
+	level, err := strconv.ParseUint(string(fields[0]), 10, 6)
+	index, err2 := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil || err2 != nil || level > 62 || index < 0 || index > (1<<62)>>level {
+		return t, hash, errSubtree
+	}
+	raw, err := base64.StdEncoding.DecodeString(string(fields[2]))
+	if err != nil || len(raw) != len(hash) {
+		return t, hash, errSubtree
+	}
+	copy(hash[:], raw)
+	t = subtree{int(level), index}
+	if !bytes.Equal(bytes.TrimSuffix(appendSubtree(nil, t, hash), []byte("\n")), line) {
+		return t, hash, errSubtree
+	}
+	return t, hash, nil
+}
+
+// fold computes the root of a tree from its subtrees and leaves, which come from
+// the left to the right.
+type fold struct {
+	size  int64 // leaves so far
+	roots []node
+}
+
+// node is the root of a complete subtree.
+type node struct {
+	level int
+	hash  tlog.Hash
+}
+
+// errCover is returned where subtrees and leaves do not follow one another.
+var errCover = errors.New("it does not begin where the one before it ends")
+
+// add adds a subtree; a leaf is one of level 0.
+func (f *fold) add(t subtree, hash tlog.Hash) error {
+	if t.index<<t.level != f.size {
+		return errCover
+	}
+	f.size += 1 << t.level
+	n := node{t.level, hash}
+	for len(f.roots) > 0 && f.roots[len(f.roots)-1].level == n.level {
+		n = node{n.level + 1, tlog.NodeHash(f.roots[len(f.roots)-1].hash, n.hash)}
+		f.roots = f.roots[:len(f.roots)-1]
+	}
+	f.roots = append(f.roots, n)
+	return nil
+}
+
+// root returns the root of what there is.
+func (f *fold) root() tlog.Hash {
+	if len(f.roots) == 0 {
+		empty, _ := tlog.TreeHash(0, nil) // needs no hashes
+		return empty
+	}
+	h := f.roots[len(f.roots)-1].hash
+	for i := len(f.roots) - 2; i >= 0; i-- {
+		h = tlog.NodeHash(f.roots[i].hash, h)
+	}
+	return h
+}

@@ -1,0 +1,100 @@
+package bundle
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+)
+
+// stranger is a reader of bundles that shares nothing with ours: it has the
+// table of docs/audit.md, and golang.org/x/mod/sumdb.
+type stranger struct {
+	known map[int64]tlog.Hash // by number of a stored hash
+	index []int64             // of the leaves
+}
+
+func readAsStranger(tb testing.TB, files map[string]string) stranger {
+	tb.Helper()
+	s := stranger{known: make(map[int64]tlog.Hash)}
+	for line := range strings.Lines(files["tree.txt"]) {
+		fields := strings.Fields(line)
+		level, err := strconv.Atoi(fields[0])
+		index, err2 := strconv.ParseInt(fields[1], 10, 64)
+		hash, err3 := base64.StdEncoding.DecodeString(fields[2])
+		if err != nil || err2 != nil || err3 != nil {
+			tb.Fatal(line)
+		}
+		s.known[tlog.StoredHashIndex(level, index)] = tlog.Hash(hash)
+	}
+	for line := range strings.Lines(files["leaves.jsonl"]) {
+		var l struct {
+			Index int64
+			Leaf  string
+		}
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			tb.Fatal(err)
+		}
+		s.known[tlog.StoredHashIndex(0, l.Index)] = tlog.RecordHash([]byte(l.Leaf))
+		s.index = append(s.index, l.Index)
+	}
+	return s
+}
+
+// ReadHashes implements [tlog.HashReader].
+func (s stranger) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for i, at := range indexes {
+		h, ok := s.known[at]
+		if !ok {
+			level, n := tlog.SplitStoredHashIndex(at)
+			if level == 0 {
+				return nil, fmt.Errorf("leaf %d is not in the bundle", n)
+			}
+			below, err := s.ReadHashes([]int64{tlog.StoredHashIndex(level-1, 2*n), tlog.StoredHashIndex(level-1, 2*n+1)})
+			if err != nil {
+				return nil, err
+			}
+			h = tlog.NodeHash(below[0], below[1])
+		}
+		hashes[i] = h
+	}
+	return hashes, nil
+}
+
+// TestBundle_ProvesWithoutUs proves each record of bundles with the library of
+// Go's checksum database alone.
+func TestBundle_ProvesWithoutUs(t *testing.T) {
+	e := mixed().write(t)
+	for _, selection := range []ledger.Selection{{}, {Run: "r1"}, {Run: "r2"}, {Run: "r3"}} {
+		files := open(t, e.bundle(t, selection)).files
+		signed, err := note.Open([]byte(files["checkpoint.txt"]), note.VerifierList(e.key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(signed.Text, "\n")
+		size, err := strconv.ParseInt(lines[1], 10, 64)
+		root, err2 := base64.StdEncoding.DecodeString(lines[2])
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		s := readAsStranger(t, files)
+		for _, index := range s.index {
+			leaf := s.known[tlog.StoredHashIndex(0, index)]
+			proof, err := tlog.ProveRecord(size, index, s)
+			if err == nil {
+				err = tlog.CheckRecord(proof, size, tlog.Hash(root), index, leaf)
+			}
+			if err != nil {
+				t.Errorf("%+v: leaf %d: %v", selection, index, err)
+			}
+		}
+	}
+}

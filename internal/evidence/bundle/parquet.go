@@ -1,0 +1,159 @@
+package bundle
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// What a row group holds at most, but for its last record. A writer has one row
+// group in memory, its pages compressed.
+const (
+	rowsPerGroup  = 128 << 10
+	bytesPerGroup = 32 << 20
+)
+
+// rowsAtOnce and bytesAtOnce are how much is handed to the writer in one go.
+const (
+	rowsAtOnce  = 256
+	bytesAtOnce = 1 << 20
+)
+
+// maxDictionary is how large the dictionary of a column becomes in a row group.
+const maxDictionary = 1 << 20
+
+// parquetRow is a row of a Parquet table. What a record does not have is null.
+// Times are microseconds since 1970, in which every reader knows them; the record
+// has the nanoseconds.
+type parquetRow struct {
+	Leaf     int64  `parquet:"leaf"`
+	Class    string `parquet:"class,dict"`
+	Finding  string `parquet:"finding,optional,dict"`
+	Time     *int64 `parquet:"time,optional,timestamp(microsecond)"`
+	Stored   *int64 `parquet:"stored,optional,timestamp(microsecond)"`
+	Tenant   string `parquet:"tenant,optional,dict"`
+	Producer string `parquet:"producer,optional,dict"`
+	Sequence int64  `parquet:"sequence,optional"`
+	Kind     string `parquet:"kind,optional,dict"`
+	ID       string `parquet:"id,optional"`
+	Run      string `parquet:"run,optional,dict"`
+	Step     string `parquet:"step,optional,dict"`
+	Session  string `parquet:"session,optional,dict"`
+	Agent    string `parquet:"agent,optional,dict"`
+	Role     string `parquet:"role,optional,dict"`
+	ToolCall string `parquet:"tool_call,optional"`
+	User     string `parquet:"user,optional,dict"`
+	Source   string `parquet:"source,optional,dict"`
+	Epoch    int64  `parquet:"epoch"`
+	Stream   int64  `parquet:"stream"`
+	Hash     string `parquet:"sha256"`
+	Data     string `parquet:"data,optional"`         // the event's data, as JSON
+	Record   []byte `parquet:"record,optional"`       // the record, byte for byte
+	Removed  string `parquet:"removed,optional,dict"` // what became of a record whose bytes were destroyed
+	Order    *int64 `parquet:"order,optional"`        // the leaf of the order
+}
+
+// parquetTable writes a Parquet file.
+type parquetTable struct {
+	w     *parquet.GenericWriter[parquetRow]
+	rows  []parquetRow // not written yet
+	bytes int          // of their payloads
+
+	groupRows, groupBytes int // of the row group that is on its way
+}
+
+func newParquetTable(w io.Writer) *parquetTable {
+	return &parquetTable{w: parquet.NewGenericWriter[parquetRow](w,
+		parquet.CreatedBy("hooktrail", "1", "none"), // the same bytes, whatever made them
+		parquet.Compression(&parquet.Zstd),
+		// Every reader knows these.
+		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
+		parquet.DictionaryMaxBytes(maxDictionary),
+		// The least and the greatest payload of a page are of use to nobody.
+		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),
+		parquet.SkipPageBounds("record"), parquet.SkipPageStatistics("record"),
+	)}
+}
+
+func (t *parquetTable) write(e ledger.Entry) error {
+	row := parquetRowOf(e)
+	t.rows = append(t.rows, row)
+	t.bytes += len(row.Record) + len(row.Data)
+	if len(t.rows) < rowsAtOnce && t.bytes < bytesAtOnce {
+		return nil
+	}
+	return t.flush()
+}
+
+// flush hands the rows to the writer, and ends the row group when it is full.
+func (t *parquetTable) flush() error {
+	if _, err := t.w.Write(t.rows); err != nil {
+		return err
+	}
+	t.groupRows, t.groupBytes = t.groupRows+len(t.rows), t.groupBytes+t.bytes
+	clear(t.rows) // their records can go
+	t.rows, t.bytes = t.rows[:0], 0
+	if t.groupRows < rowsPerGroup && t.groupBytes < bytesPerGroup {
+		return nil
+	}
+	t.groupRows, t.groupBytes = 0, 0
+	return t.w.Flush()
+}
+
+func (t *parquetTable) end() error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return t.w.Close()
+}
+
+// parquetRowOf returns the row of a record. What is no event has no more than its
+// leaf says.
+func parquetRowOf(e ledger.Entry) parquetRow {
+	event := eventOf(e)
+	return parquetRow{
+		Leaf: e.Leaf, Class: string(e.Class), Finding: string(e.Finding),
+		Time: micros(e.Time), Stored: micros(e.Stored),
+		Tenant: valid(event.Tenant), Producer: valid(e.Producer), Sequence: int64(e.Sequence),
+		Kind: valid(string(e.Kind)), ID: valid(event.ID), Run: valid(event.Run), Step: valid(event.Step),
+		Session: valid(event.Session), Agent: valid(event.Agent), Role: valid(event.AgentRole),
+		ToolCall: valid(event.ToolCall), User: valid(event.User), Source: valid(event.Source),
+		Epoch: int64(e.Epoch), Stream: int64(e.StreamSequence), Hash: e.Hash.String(),
+		Data: valid(string(event.Data)), Record: e.Bytes,
+		Removed: string(e.Removal.Word), Order: orderOf(e.Removal),
+	}
+}
+
+// eventOf returns the event of a record, or what the leaf has of it.
+func eventOf(e ledger.Entry) events.Event {
+	event, err := events.Decode(e.Bytes)
+	if err != nil || e.Class == ledger.ClassQuarantine {
+		event = events.Event{Producer: e.Producer, Sequence: e.Sequence, Run: e.Run, ID: e.ID}
+	}
+	return event
+}
+
+// orderOf returns the leaf of the order that destroyed a record; nil when none did.
+func orderOf(r ledger.Removal) *int64 {
+	if !r.Done() {
+		return nil
+	}
+	return &r.Order
+}
+
+// micros returns a time as a table has it; nil when there is none.
+func micros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	us := t.UnixMicro()
+	return &us
+}
+
+// valid returns text as a column of text can have it: what is no UTF-8 is replaced.
+func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }

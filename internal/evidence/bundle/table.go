@@ -1,0 +1,212 @@
+package bundle
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Format is a form in which records are written for programs that analyse them.
+// None of them proves anything: that is what a bundle is for.
+type Format string
+
+// The formats.
+const (
+	JSONL   Format = "jsonl"   // a line of JSON for each record, which has the record's own bytes in it
+	CSV     Format = "csv"     // a table, safe to open in a spreadsheet
+	Parquet Format = "parquet" // a table for databases, with typed columns
+)
+
+// WriteTable writes the selected records to w, as far as the newest checkpoint
+// reaches when it begins. It wraps [ErrNothing] when nothing is selected, and then
+// has written nothing but the names of columns.
+func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
+	newest, err := r.Newest(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := newTable(w, format)
+	if err != nil {
+		return err
+	}
+	s := opts.Selection
+	s.Before = newest.Size
+	n := 0
+	for e, err := range below(ctx, r, s) {
+		if err != nil {
+			return err
+		}
+		if err := t.write(e); err != nil {
+			return fmt.Errorf("write leaf %d: %w", e.Leaf, err)
+		}
+		if n++; opts.Progress != nil {
+			opts.Progress(e.Leaf+1, newest.Size)
+		}
+	}
+	if n == 0 && !s.IsAll() {
+		return ErrNothing
+	}
+	if err := t.end(); err != nil {
+		return fmt.Errorf("write %s: %w", format, err)
+	}
+	return nil
+}
+
+// below yields the selected records below s.Before, of which there are none when
+// that is 0.
+func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
+	if s.Before == 0 {
+		return func(func(ledger.Entry, error) bool) {}
+	}
+	return r.Select(ctx, s)
+}
+
+// table is one on its way.
+type table interface {
+	write(e ledger.Entry) error
+	end() error
+}
+
+func newTable(w io.Writer, format Format) (table, error) {
+	switch format {
+	case JSONL:
+		return &jsonTable{w: w}, nil
+	case CSV:
+		t := &csvTable{w: csv.NewWriter(w)}
+		return t, t.w.Write(columns)
+	case Parquet:
+		return newParquetTable(w), nil
+	}
+	return nil, fmt.Errorf("format %q is not one of %s, %s and %s", format, JSONL, CSV, Parquet)
+}
+
+// jsonTable writes lines of JSON.
+type jsonTable struct {
+	w    io.Writer
+	line []byte
+}
+
+// jsonLine is what stands in a line before the record.
+type jsonLine struct {
+	Leaf    int64          `json:"leaf"`
+	Class   ledger.Class   `json:"class"`
+	Finding ledger.Finding `json:"finding,omitempty"`
+	Epoch   uint64         `json:"epoch"`
+	Stream  uint64         `json:"stream"`
+	Stored  time.Time      `json:"stored,omitzero"`
+	Hash    string         `json:"sha256"`
+	Removed ledger.Word    `json:"removed,omitempty"` // what became of the record, whose bytes are gone
+	Order   int64          `json:"order,omitempty"`   // the leaf of the order
+
+	// What else the leaf says, where the record does not.
+	Producer string      `json:"producer,omitempty"`
+	Sequence uint64      `json:"sequence,omitempty"`
+	Kind     events.Kind `json:"kind,omitempty"`
+	ID       string      `json:"id,omitempty"`
+	Run      string      `json:"run,omitempty"`
+	Time     time.Time   `json:"time,omitzero"`
+}
+
+func (t *jsonTable) write(e ledger.Entry) error {
+	line := jsonLine{
+		Leaf: e.Leaf, Class: e.Class, Finding: e.Finding, Epoch: e.Epoch, Stream: e.StreamSequence,
+		Stored: e.Stored, Hash: e.Hash.String(), Removed: e.Removal.Word, Order: e.Removal.Order,
+	}
+	if e.Removal.Done() || e.Class == ledger.ClassQuarantine {
+		line.Producer, line.Sequence, line.Kind, line.ID, line.Run, line.Time = e.Producer, e.Sequence, e.Kind, e.ID, e.Run, e.Time
+	}
+	head, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	t.line = append(t.line[:0], head[:len(head)-1]...)
+	// The bytes themselves, so that they still have the hash beside them.
+	if e.Removal.Done() {
+		t.line = append(t.line, `,"record":null`...)
+	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
+		t.line = append(append(t.line, `,"record":`...), e.Bytes...)
+	} else {
+		t.line = append(t.line, `,"record_base64":"`...)
+		t.line = append(base64.StdEncoding.AppendEncode(t.line, e.Bytes), '"')
+	}
+	t.line = append(t.line, "}\n"...)
+	_, err = t.w.Write(t.line)
+	return err
+}
+
+func (t *jsonTable) end() error { return nil }
+
+// columns are those of a table.
+var columns = []string{ //nolint:gochecknoglobals // a constant
+	"leaf", "class", "finding", "time", "stored", "tenant", "producer", "sequence", "kind", "id", "run", "step",
+	"session", "agent", "role", "tool_call", "user", "source", "sha256", "record", "removed", "order",
+}
+
+// cells returns what a record has in the columns. What is no event has no more
+// than its leaf says.
+func cells(e ledger.Entry) []string {
+	event := eventOf(e)
+	return []string{
+		strconv.FormatInt(e.Leaf, 10), string(e.Class), string(e.Finding), timeText(e.Time), timeText(e.Stored),
+		event.Tenant, e.Producer, strconv.FormatUint(e.Sequence, 10), string(e.Kind), event.ID, event.Run, event.Step,
+		event.Session, event.Agent, event.AgentRole, event.ToolCall, event.User, event.Source, e.Hash.String(), string(e.Bytes),
+		string(e.Removal.Word), orderText(e.Removal),
+	}
+}
+
+// orderText returns the leaf of the order that destroyed a record.
+func orderText(r ledger.Removal) string {
+	if !r.Done() {
+		return ""
+	}
+	return strconv.FormatInt(r.Order, 10)
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// csvTable writes a table for spreadsheets.
+type csvTable struct{ w *csv.Writer }
+
+func (t *csvTable) write(e ledger.Entry) error {
+	row := cells(e)
+	for i, cell := range row {
+		row[i] = harmless(cell)
+	}
+	return t.w.Write(row)
+}
+
+func (t *csvTable) end() error {
+	t.w.Flush()
+	return t.w.Error()
+}
+
+// formulaSigns begin what a spreadsheet takes for a formula, in their wide forms
+// too, and what it takes away before it looks.
+const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
+
+// harmless returns a cell that no spreadsheet computes: text that looks like a
+// formula has an apostrophe in front. What is no UTF-8 is replaced.
+func harmless(cell string) string {
+	cell = strings.ToValidUTF8(cell, "\ufffd")
+	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")
+	if rest := strings.TrimLeft(cell, " \u00a0\ufeff"); rest != "" && strings.IndexAny(rest, formulaSigns) == 0 {
+		return "'" + cell
+	}
+	return cell
+}

@@ -1,0 +1,120 @@
+package ledgertest
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Order publishes an order, signed by key, as the auditor's outbox would.
+func (f *Feed) Order(tb testing.TB, key *writer.Key, o ledger.Order) ledger.Order {
+	tb.Helper()
+	if o.ID == "" {
+		o.ID = events.NewID()
+	}
+	o.Tenant, o.Time, o.By, o.Reason = f.Tenant, f.Now, "jdoe", "subject request"
+	signed, err := key.Sign(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f.Event("auditor/e1", "", events.AuditAccessed, events.AuditAccessedData{
+		Action: o.Action, By: o.By, Reason: o.Reason, Order: string(signed),
+	})
+	return o
+}
+
+// Resolved returns o with the leaves that it comes to in the ledger at path.
+func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
+	tb.Helper()
+	r, err := ledger.OpenReader(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = r.Close() }() // it was read only
+	if o, err = r.Resolve(tb.Context(), o); err != nil {
+		tb.Fatal(err)
+	}
+	return o
+}
+
+// EraseRun is the order to erase a run.
+func EraseRun(run string) ledger.Order {
+	return ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: run}}
+}
+
+// Continued appends what f has to the ledger below dir, which has some of it, in
+// batches, and scrubs it.
+func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
+	tb.Helper()
+	path := Write(tb, dir, key, f, batch)
+	l, err := writer.Open(tb.Context(), dir, f.Tenant, writer.Options{Key: key, Now: f.At})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := l.Scrub(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// Remains returns the files below dir that have one of the texts in them.
+func Remains(tb testing.TB, dir string, texts ...[]byte) (found []string) {
+	tb.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, text := range texts {
+			if bytes.Contains(data, text) {
+				found = append(found, filepath.Base(path)+": "+string(text))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return found
+}
+
+// Checked verifies the ledger at path.
+func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
+	tb.Helper()
+	report, err := verifier.Verify(tb.Context(), path, verifier.Options{Key: VerifierOf(key)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return report
+}
+
+// Changes publishes the orders that put key in charge, from a position on.
+func (f *Feed) Changes(key *writer.Key, position int) {
+	for _, signed := range key.Changes(f.Tenant, position) {
+		f.Signed(signed)
+	}
+}
+
+// Signed publishes a signed order.
+func (f *Feed) Signed(signed string) {
+	f.Event("auditor/e1", "", events.AuditAccessed, events.AuditAccessedData{
+		Action: events.AuditKey, By: "jdoe", Reason: "every year", Order: signed,
+	})
+}
+
+// Say publishes a call of a tool, whose command is text, and its result.
+func (f *Feed) Say(run, text string) {
+	f.Event("p", run, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: fmt.Appendf(nil, `{"command":%q}`, text)})
+	f.Event("p", run, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, Result: []byte(`"ok"`)})
+}

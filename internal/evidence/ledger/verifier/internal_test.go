@@ -1,0 +1,81 @@
+package verifier
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Events of which more come before their manifest than are remembered: what was
+// not compared is not complete.
+func TestSender_MoreThanIsRemembered(t *testing.T) {
+	s := &sender{name: "coder", hashes: make(map[uint64]events.Hash)}
+	const last = maxUnlisted + 2
+	hashes := make([]events.Hash, 0, last)
+	for n := uint64(1); n <= last; n++ {
+		h := events.HashOf(binary.BigEndian.AppendUint64(nil, n))
+		hashes = append(hashes, h)
+		if n == last {
+			h[0] ^= 1
+		}
+		s.event(n, h, 1)
+	}
+	m := events.Manifest{Version: 1, Tenant: "acme", Producer: "coder", First: 1, Last: last, Count: last, Root: events.BatchRoot(hashes).String()}
+	s.manifest(m, events.HashOf(m.Encode()))
+	p, gaps := s.conclude()
+	if len(gaps) == 0 && !p.unproven(false) {
+		t.Errorf("an event that was altered: got %+v, no gap", p)
+	}
+}
+
+// What cannot be read is no evidence of an attack.
+func TestIsDamage(t *testing.T) {
+	for _, err := range []error{syscall.ENOSPC, syscall.EMFILE, os.ErrNotExist, os.ErrPermission} {
+		path := &os.PathError{Op: "open", Path: "x", Err: err}
+		if isDamage(fmt.Errorf("copy to read: %w", path)) {
+			t.Errorf("%v was taken for damage", err)
+		}
+	}
+}
+
+func TestOpenSigned(t *testing.T) {
+	c := ledger.Checkpoint{Tenant: "acme", Time: time.Date(2026, 11, 20, 9, 14, 7, 0, time.UTC)}
+	private, public, err := note.GenerateKey(rand.Reader, "hooktrail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := note.NewVerifier(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := c.Sign(signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := openSigned(signed, note.VerifierList(verifier)); err != nil || got != c {
+		t.Errorf("open: got %+v, %v", got, err)
+	}
+	for name, data := range map[string][]byte{
+		"OtherText":     bytes.Replace(signed, []byte("acme"), []byte("acmf"), 1),
+		"MoreSignature": append(bytes.Clone(signed), "— other AAAAAAAAAAAA\n"...),
+		"Twice":         append(bytes.Clone(signed), signed[bytes.Index(signed, []byte("—")):]...),
+	} {
+		if _, err := openSigned(data, note.VerifierList(verifier)); err == nil {
+			t.Errorf("%s: it was opened", name)
+		}
+	}
+}

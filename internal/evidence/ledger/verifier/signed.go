@@ -1,0 +1,200 @@
+package verifier
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+)
+
+// signedCheckpoints reads the checkpoints in their order. Their signatures are
+// checked beside the walk: they are what costs most.
+type signedCheckpoints struct {
+	v    *verifier
+	stmt *sqlite.Stmt
+
+	tenant string
+	number int64
+	head   *ledger.Checkpoint // the next one that was not compared yet
+	newest *ledger.Checkpoint // the last one that was read
+	note   string             // of newest
+
+	altered bool // a root differed: all later ones do
+	strayed bool // a digest of arrivals differed: all later ones do
+
+	group    errgroup.Group
+	mu       sync.Mutex // guards problems
+	problems []string   // of signatures
+}
+
+func newSignedCheckpoints(v *verifier, conn *sqlite.Conn) *signedCheckpoints {
+	s := &signedCheckpoints{
+		v: v, tenant: v.opts.Tenant,
+		stmt: conn.Prep("SELECT checkpoint, size, note FROM checkpoints ORDER BY checkpoint"),
+	}
+	s.group.SetLimit(runtime.GOMAXPROCS(0))
+	return s
+}
+
+// next reads checkpoints until it has one that can be compared, or none is left.
+func (s *signedCheckpoints) next() error {
+	s.head = nil
+	for {
+		row, err := s.stmt.Step()
+		if err != nil || !row {
+			return err
+		}
+		number, size, text := s.stmt.ColumnInt64(0), s.stmt.ColumnInt64(1), s.stmt.ColumnText(2)
+		s.number++
+		s.v.report.Checkpoints++
+		if number != s.number {
+			s.v.problem("checkpoint %d is where checkpoint %d should be", number, s.number)
+			s.number = number
+		}
+		c, err := ledger.ReadCheckpoint([]byte(text))
+		if err != nil {
+			s.v.problem("checkpoint %d: %v", number, err)
+			continue
+		}
+		s.check(number, size, text, &c)
+		s.head, s.newest, s.note = &c, &c, text
+		return nil
+	}
+}
+
+// check checks a checkpoint by itself.
+func (s *signedCheckpoints) check(number, size int64, text string, c *ledger.Checkpoint) {
+	known, replaced := s.v.keys.At(c.Size), s.v.keys.Replaced(c.Size)
+	s.group.Go(func() error {
+		if _, err := openSigned([]byte(text), known); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.problems = append(s.problems, fmt.Sprintf("checkpoint %d: %v", number, reasonOfKey(err, replaced)))
+		}
+		return nil
+	})
+	if s.tenant == "" {
+		s.tenant = c.Tenant
+	}
+	if fault := s.fault(number, size, c); fault != "" {
+		s.v.problem("checkpoint %d: %s", number, fault)
+	}
+	streams := &s.v.report.Streams
+	if n := len(*streams); c.Position.Epoch > 0 && (n == 0 || (*streams)[n-1].Epoch != c.Position.Epoch) {
+		*streams = append(*streams, ledger.Stream{Epoch: c.Position.Epoch, Created: c.Position.Stream})
+	}
+}
+
+// fault says what is wrong with a checkpoint beside the ones before it.
+func (s *signedCheckpoints) fault(number, size int64, c *ledger.Checkpoint) string {
+	before := s.newest
+	if before == nil {
+		before = &ledger.Checkpoint{Time: c.Time}
+		if c.Arrivals > 0 {
+			return "the first one, of nothing, is missing"
+		}
+	}
+	switch {
+	case c.Tenant != s.tenant:
+		return fmt.Sprintf("it is of tenant %q", c.Tenant)
+	case c.Number != number:
+		return fmt.Sprintf("the signed text is that of checkpoint %d", c.Number)
+	case c.Size != size:
+		return fmt.Sprintf("its row says size %d, the signed text %d", size, c.Size)
+	case c.Time.Before(before.Time) || c.Size < before.Size || c.Arrivals < before.Arrivals:
+		return "it is older than the one before it"
+	}
+	return ""
+}
+
+// close waits for the signatures.
+func (s *signedCheckpoints) close() error {
+	err := s.group.Wait()
+	_ = s.stmt.Reset() // Step has reported what there is
+	for _, p := range s.problems {
+		s.v.problem("%s", p)
+	}
+	if s.newest != nil {
+		c := s.newest
+		s.v.newest, s.v.report.Tenant = *c, c.Tenant
+		key := ledger.KeyID(s.v.opts.Key)
+		if signer := s.v.keys.Signer([]byte(s.note)); signer != nil {
+			key = ledger.KeyID(signer)
+		}
+		s.v.report.Checkpoint = &Signed{
+			Size: c.Size, Root: c.Root.String(), Time: c.Time, Key: key, Note: s.note,
+		}
+	}
+	return err
+}
+
+// checkpoints compares the checkpoints that were signed where the walk is now.
+func (w *walk) checkpoints() error {
+	s := w.signed
+	if s.number == 0 {
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	for s.head != nil && s.head.Arrivals <= w.arrivals.Count {
+		w.compareCheckpoint(s.head)
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) compareCheckpoint(c *ledger.Checkpoint) {
+	s := w.signed
+	switch {
+	case c.Arrivals != w.arrivals.Count || c.Size != w.tree.size:
+		w.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
+	case c.Root != w.tree.root():
+		if !s.altered {
+			w.problem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
+		}
+		s.altered = true
+	case c.Digest != w.arrivals.Digest:
+		if !s.strayed {
+			w.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
+		}
+		s.strayed = true
+	case !w.isHere(c.Position) && !w.breaks(c):
+		w.problem("checkpoint %d: its message is not the last one", s.number)
+	}
+}
+
+// isHere reports whether p is that of the latest arrival.
+func (w *walk) isHere(p ledger.Position) bool {
+	if w.arrivals.Count == 0 {
+		return p == ledger.Position{}
+	}
+	return int64(p.Epoch) == w.last.Epoch && int64(p.Sequence) == w.last.Stream && p.Hash == w.lastHash
+}
+
+// checkpointsBehind looks for checkpoints of what is not there, and for leaves
+// that none signs.
+func (w *walk) checkpointsBehind() error {
+	s := w.signed
+	if s.newest == nil {
+		w.problem("no checkpoint is there")
+		return nil
+	}
+	if s.head == nil && s.newest.Arrivals < w.arrivals.Count {
+		w.problem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
+	}
+	if s.head != nil {
+		w.problem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
+	}
+	for s.head != nil {
+		if err := s.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

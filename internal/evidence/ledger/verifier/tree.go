@@ -1,0 +1,117 @@
+package verifier
+
+import (
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+)
+
+// checkedTree builds the tree again from its leaves, and compares each hash with
+// the stored one on the way. It shares no code with the writer's tree.
+type checkedTree struct {
+	size int64
+	// roots are the roots of the complete subtrees, the largest first: as many as
+	// size has ones.
+	roots  []tlog.Hash
+	stored *storedHashes
+}
+
+// add adds a leaf, and reports whether the stored hashes are those of the tree.
+func (t *checkedTree) add(leaf []byte) (bool, error) {
+	h := tlog.RecordHash(leaf)
+	same, err := t.stored.next(h)
+	if err != nil {
+		return false, err
+	}
+	t.size++
+	for n := t.size; n&1 == 0; n >>= 1 {
+		top := len(t.roots) - 1
+		h = tlog.NodeHash(t.roots[top], h)
+		t.roots = t.roots[:top]
+		ok, err := t.stored.next(h)
+		if err != nil {
+			return false, err
+		}
+		same = same && ok
+	}
+	t.roots = append(t.roots, h)
+	return same, nil
+}
+
+// root returns the root of the tree as it is now.
+func (t *checkedTree) root() tlog.Hash {
+	if len(t.roots) == 0 {
+		empty, _ := tlog.TreeHash(0, nil) // needs no hashes
+		return empty
+	}
+	h := t.roots[len(t.roots)-1]
+	for i := len(t.roots) - 2; i >= 0; i-- {
+		h = tlog.NodeHash(t.roots[i], h)
+	}
+	return h
+}
+
+// storedHashes reads the stored hashes in their order.
+type storedHashes struct {
+	stmt   *sqlite.Stmt
+	row    []byte // what is left of the row in hand
+	length int    // of the row in hand, when it was whole
+	rows   int64
+	bad    string // what is wrong with the rows themselves
+}
+
+// next reads the next stored hash and compares it with h.
+func (s *storedHashes) next(h tlog.Hash) (bool, error) {
+	if len(s.row) == 0 {
+		if ok, err := s.fill(); err != nil || !ok {
+			return false, err
+		}
+	}
+	if len(s.row) < tlog.HashSize {
+		s.row = nil
+		return false, nil
+	}
+	same := tlog.Hash(s.row[:tlog.HashSize]) == h
+	s.row = s.row[tlog.HashSize:]
+	return same, nil
+}
+
+func (s *storedHashes) fill() (bool, error) {
+	ok, err := s.stmt.Step()
+	if err != nil || !ok {
+		return false, err
+	}
+	if number := s.stmt.ColumnInt64(0); number != s.rows {
+		s.bad = fmt.Sprintf("hashes: row %d is where row %d should be", number, s.rows)
+	}
+	// A hash is looked up by its row: only the last one may have less than all.
+	if s.rows > 0 && s.length < ledger.HashesPerRow*tlog.HashSize {
+		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
+	}
+	s.rows++
+	s.row = sqlitetx.Bytes(s.stmt, 1)
+	s.length = len(s.row)
+	if s.length > ledger.HashesPerRow*tlog.HashSize {
+		s.bad = fmt.Sprintf("hashes: row %d is too long", s.rows-1)
+	}
+	return true, nil
+}
+
+// end reports what is there behind the last hash of the tree.
+func (s *storedHashes) end() (string, error) {
+	if s.bad != "" {
+		return s.bad, nil
+	}
+	if len(s.row) > 0 {
+		return "hashes: there are more than the tree has", nil
+	}
+	more, err := s.fill()
+	if more {
+		return "hashes: there are more rows than the tree has", err
+	}
+	return "", err
+}

@@ -1,0 +1,147 @@
+package verifier
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+)
+
+// Trusted is how the ledger stands to a checkpoint that was kept elsewhere.
+type Trusted struct {
+	From     string    `json:"from,omitempty"` // where it was found; empty of the one that was given
+	Size     int64     `json:"size"`
+	Root     string    `json:"root"`
+	Time     time.Time `json:"time"`
+	Diverged bool      `json:"diverged"`
+	Unusable bool      `json:"unusable,omitempty"` // it says nothing: it could not be read, or another key signed it
+	Beside   bool      `json:"beside,omitempty"`   // it lies where the ledger does: compared, and not relied on
+	Reason   string    `json:"reason,omitempty"`
+}
+
+func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
+
+// Kept is a checkpoint, as a signed note, and where it was found.
+type Kept struct {
+	From string
+	Note []byte
+	Err  error // why it could not be read; nil when Note is there
+
+	// Beside says that it lies where the ledger does: whoever can write to the one
+	// can to the other. It is compared, and is nothing to trust.
+	Beside bool
+}
+
+// trusted is a checkpoint that the ledger has to agree with.
+type trusted struct {
+	ledger.Checkpoint
+	found    Trusted
+	given    bool   // by the user, who vouches for it
+	signed   []byte // the note, of what counts only by its signature
+	cosigned []byte // the note, of what witnesses have cosigned
+	compared bool   // the walk came to where it is
+}
+
+// trusted reads the checkpoints to compare with. Those that say nothing are
+// among them, to be reported.
+func (o Options) trusted() (all []trusted, err error) {
+	if o.Trusted != nil {
+		c, err := ledger.ReadCheckpoint(o.Trusted)
+		if err != nil {
+			return nil, fmt.Errorf("trusted checkpoint: %w", err)
+		}
+		if o.Tenant != "" && c.Tenant != o.Tenant {
+			return nil, fmt.Errorf("trusted checkpoint is of tenant %q, not %q", c.Tenant, o.Tenant)
+		}
+		all = append(all, newTrusted("", c))
+		all[0].given = true
+	}
+	for _, k := range o.Kept {
+		c, err := ledger.Checkpoint{}, k.Err
+		if err == nil {
+			c, err = ledger.ReadCheckpoint(k.Note)
+		}
+		t := newTrusted(k.From, c)
+		if err != nil {
+			t.found = Trusted{From: k.From, Unusable: true, Reason: err.Error()}
+		}
+		t.found.Beside, t.signed = k.Beside, k.Note
+		all = append(all, t)
+	}
+	if o.Witnessed != nil && o.Witnesses != nil {
+		all = append(all, o.witnessed())
+	}
+	return all, nil
+}
+
+func newTrusted(from string, c ledger.Checkpoint) trusted {
+	return trusted{Checkpoint: c, found: Trusted{From: from, Size: c.Size, Root: c.Root.String(), Time: c.Time}}
+}
+
+// compareTrusted compares the ledger with the trusted checkpoints that are as far
+// as the walk: the tree, and what lies beside it.
+func (w *walk) compareTrusted() {
+	w.facts.asOf = time.Time{}
+	for i := range w.trusted {
+		t := &w.trusted[i]
+		if t.found.Unusable || w.arrivals.Count != t.Arrivals {
+			continue
+		}
+		t.compared = true
+		switch {
+		case w.tree.size != t.Size || w.tree.root() != t.Root:
+			t.found.diverge("the ledger's root there is another one")
+		case w.arrivals.Digest != t.Digest:
+			t.found.diverge("where the ledger's leaves came from, or what was seen again, is something else there")
+		default:
+			w.facts.asOf = later(w.facts.asOf, t.Time)
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// concludeTrusted adds what the walk could not tell of the trusted checkpoints.
+func (v *verifier) concludeTrusted() {
+	r := &v.report
+	for i := range v.trusted {
+		t := &v.trusted[i]
+		if !t.found.Unusable {
+			if !t.compared {
+				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
+			}
+			// That the stream broke off stands in a checkpoint alone, which is not
+			// missed in the tree.
+			if t.Arrivals == v.newest.Arrivals && t.Position.Behind(v.newest.Position) {
+				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
+			}
+			if v.newest.Tenant != t.Tenant {
+				t.found.diverge(fmt.Sprintf("it is of tenant %q", t.Tenant))
+			}
+		}
+		switch {
+		case t.given:
+			r.Trusted = &t.found
+		case t.cosigned == nil || t.found.Diverged:
+			r.Kept = append(r.Kept, t.found)
+		}
+	}
+	v.concludeWitnesses()
+}
+
+// trusts reports whether there is a checkpoint from outside the ledger to rely
+// on, and whether the ledger diverged from one.
+func (r *Report) trusts() (found, diverged bool) {
+	if r.Trusted != nil {
+		found, diverged = true, r.Trusted.Diverged
+	}
+	for _, k := range r.Kept {
+		found, diverged = found || !k.Unusable && !k.Beside, diverged || k.Diverged
+	}
+	return found, diverged
+}

@@ -1,0 +1,99 @@
+package verifier_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// A thief of the key leaves the tree alone and changes what lies beside it.
+func TestForgery_StolenKeyBesideTheTree(t *testing.T) {
+	key := ledgertest.NewKey(t)
+	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
+	all := ledgertest.Notes(t, honest)
+	trusted := []byte(all[len(all)-1])
+	for name, change := range map[string]func(*ledgertest.Feed){
+		"SeenAgainLeftOut": func(f *ledgertest.Feed) {
+			n := len(f.Messages)
+			f.Messages = append(f.Messages[:n-3:n-3], f.Messages[n-1])
+		},
+		"StoredAtAnotherTime": func(f *ledgertest.Feed) { f.Messages[3].Stored = f.Messages[2].Stored },
+		"SeenOnceMore": func(f *ledgertest.Feed) {
+			again, err := events.Decode(f.Messages[0].Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Publish("more", again)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := ledgertest.BigFeed()
+			change(f)
+			lie := ledgertest.Write(t, t.TempDir(), key, f, 50)
+			if r := ledgertest.Verify(t, lie, key, verifier.Options{}); r.Integrity != verifier.Verified {
+				t.Fatalf("a forgery with the key itself: got %s, %q", r.Integrity, r.Problems)
+			}
+			want := verifier.ExitDiverged
+			if name == "SeenOnceMore" { // behind what was trusted: the ledger went on
+				want = verifier.ExitIncomplete
+			}
+			r := ledgertest.Verify(t, lie, key, verifier.Options{Trusted: trusted})
+			if r.Exit != want || r.Trusted == nil || r.Trusted.Diverged != (want == verifier.ExitDiverged) {
+				t.Errorf("got exit %d, want %d: %+v", r.Exit, want, r.Trusted)
+			}
+		})
+	}
+}
+
+func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
+	key := ledgertest.NewKey(t)
+	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
+	other, err := writer.Open(context.Background(), t.TempDir(), "other", writer.Options{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	nothing := ledgertest.Notes(t, other.Path())[0]
+	// Of nothing, so that the root is that of every ledger's beginning.
+	r, err := verifier.Verify(t.Context(), path, verifier.Options{Key: ledgertest.VerifierOf(key), Trusted: []byte(nothing)})
+	if err == nil && r.Exit != verifier.ExitDiverged {
+		t.Errorf("got exit %d, %+v, want %d", r.Exit, r.Trusted, verifier.ExitDiverged)
+	}
+}
+
+// What sinks kept counts like a checkpoint that was given, if the key signed it.
+func TestForgery_KeptCheckpoints(t *testing.T) {
+	key := ledgertest.NewKey(t)
+	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
+	all := ledgertest.Notes(t, honest)
+	lie := ledgertest.Write(t, t.TempDir(), key, forged(ledgertest.BigFeed), 50)
+	last := verifier.Kept{From: "bucket", Note: []byte(all[len(all)-1])}
+	stranger := verifier.Kept{From: "file", Note: []byte(ledgertest.Notes(t, ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), ledgertest.BigFeed(), 50))[3])}
+	away := verifier.Kept{From: "away", Err: context.DeadlineExceeded}
+	for _, tt := range []struct {
+		name, path string
+		kept       []verifier.Kept
+		want       int
+	}{
+		{"Agrees", honest, []verifier.Kept{last}, verifier.ExitVerified},
+		{"AgreesBesideOthers", honest, []verifier.Kept{away, stranger, last}, verifier.ExitVerified},
+		{"Diverged", lie, []verifier.Kept{last}, verifier.ExitDiverged},
+		{"DivergedBesideOthers", lie, []verifier.Kept{last, stranger, away}, verifier.ExitDiverged},
+		{"OtherKey", honest, []verifier.Kept{stranger}, verifier.ExitUntrusted},
+		{"OutOfReach", honest, []verifier.Kept{away}, verifier.ExitUntrusted},
+		{"None", honest, nil, verifier.ExitUntrusted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ledgertest.Verify(t, tt.path, key, verifier.Options{Kept: tt.kept, RequireTrusted: true})
+			if r.Exit != tt.want || len(r.Kept) != len(tt.kept) {
+				t.Errorf("got exit %d, want %d: %+v", r.Exit, tt.want, r.Kept)
+			}
+		})
+	}
+}

@@ -1,0 +1,271 @@
+package verifier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+)
+
+// DefaultSilence is how long a run is silent before it counts as one that ended
+// without its seal.
+const DefaultSilence = 30 * time.Minute
+
+// Options are the settings of [Verify].
+type Options struct {
+	Key     note.Verifier // who must have signed; required
+	Tenant  string        // whose ledger it must be; empty: whoever the checkpoints name
+	Silence time.Duration // [DefaultSilence] by default
+	// Trusted is a checkpoint of the ledger that was kept where nobody could
+	// change it, as a signed note; nil when there is none.
+	Trusted []byte
+	// Kept are checkpoints that were found where the auditor puts them, outside
+	// the ledger. Unlike Trusted they count only when the Key has signed them.
+	Kept []Kept
+	// Witnesses is the policy that says who has to have cosigned; nil asks for
+	// nobody. Witnessed is what they have cosigned, see [ledger.ReadWitnessed]; nil when
+	// nothing was found.
+	Witnesses *transparency.Policy
+	Witnessed []byte
+
+	// Progress is told how many leaves were checked, and of how many; nil: nobody.
+	// It is called by one goroutine, and from the beginning again when the file
+	// changed meanwhile.
+	Progress func(done, total int64)
+
+	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without Trusted or one of Kept
+}
+
+// errChanged ends a verification during which a writer came to the file.
+var errChanged = errors.New("the file was changed while it was read")
+
+// errNoSnapshot is returned when the writer signs faster than two readers agree.
+var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
+
+// Verify checks the ledger in the file at path from its first byte: every leaf
+// against its record, the tree against every checkpoint, every signature, and
+// that no table has a row too few, too many or in another place; then whether
+// everything is there that the producers sent. It uses nothing but the file and
+// the key, and works beside a running writer, whose newest batch it then may or
+// may not see.
+//
+// It returns an error when the file cannot be read at all. What is wrong with
+// the ledger is in the report.
+func Verify(ctx context.Context, path string, opts Options) (Report, error) {
+	if opts.Key == nil {
+		return Report{}, errors.New("verify: options: Key is missing")
+	}
+	if opts.Silence <= 0 {
+		opts.Silence = DefaultSilence
+	}
+	known, err := opts.trusted()
+	if err != nil {
+		return Report{}, err
+	}
+	for attempt := 0; ; attempt++ {
+		v := &verifier{opts: opts, trusted: slices.Clone(known), report: Report{Ledger: path}, keys: ledger.LinkKeys(opts.Key, "", nil)}
+		err := v.verify(ctx, path)
+		if errors.Is(err, errChanged) && attempt < 10 {
+			continue
+		}
+		if err != nil {
+			return Report{}, fmt.Errorf("verify %s: %w", path, err)
+		}
+		return v.report, nil
+	}
+}
+
+// maxProblems is how many problems a report names.
+const maxProblems = 50
+
+// verifier is one verification.
+type verifier struct {
+	opts    Options
+	trusted []trusted
+	report  Report
+	newest  ledger.Checkpoint
+	keys    ledger.Keys
+}
+
+// problem notes that the ledger is not what was signed.
+func (v *verifier) problem(format string, args ...any) {
+	v.report.ProblemCount++
+	if len(v.report.Problems) < maxProblems {
+		v.report.Problems = append(v.report.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+func (v *verifier) verify(ctx context.Context, path string) (err error) {
+	f, err := ledger.OpenFile(path)
+	if err != nil {
+		if isDamage(err) {
+			v.problem("the file is no database: %v", err)
+			return v.conclude(nil, nil)
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	conns := [readers]*sqlite.Conn{walking: f.Conn}
+	for i := walking + 1; i < readers; i++ {
+		conn, openErr := f.Again()
+		if openErr != nil {
+			return openErr
+		}
+		defer func() { err = errors.Join(err, conn.Close()) }()
+		conns[i] = conn
+	}
+	err = v.scan(ctx, conns)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case f.Changed():
+		return errChanged
+	}
+	return err
+}
+
+// isDamage tells what SQLite says of a file that somebody changed from what it
+// says of a file that it could not read.
+func isDamage(err error) bool {
+	if errors.Is(err, ledger.ErrSchema) {
+		return true
+	}
+	// What is no error of SQLite has the code of its general one.
+	if errors.As(err, new(*fs.PathError)) || errors.As(err, new(syscall.Errno)) {
+		return false
+	}
+	if errors.Is(err, ledger.ErrNotFile) || errors.Is(err, errNoSnapshot) {
+		return false
+	}
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultError, sqlite.ResultSchema, sqlite.ResultMismatch,
+		sqlite.ResultFormat, sqlite.ResultTooBig, sqlite.ResultInternal:
+		return true
+	}
+	return false
+}
+
+// scan reads everything and comes to the verdicts.
+func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err error) {
+	for _, c := range conns {
+		c.SetInterrupt(ctx.Done())
+		defer c.SetInterrupt(nil)
+	}
+	// Before anything is asked of a table: it might be a view that never ends.
+	if err := ledger.CheckSchema(conns[walking]); err != nil {
+		return v.conclude(nil, err)
+	}
+	if err := snapshot(conns); err != nil {
+		return v.conclude(nil, err)
+	}
+	defer func() {
+		for _, c := range conns {
+			err = errors.Join(err, sqlitetx.RollBack(c))
+		}
+	}()
+	facts, err := v.read(ctx, conns)
+	return v.conclude(facts, err)
+}
+
+func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*completeness, error) {
+	conn := conns[walking]
+	if err := ledger.CheckSchema(conn); err != nil {
+		return nil, err
+	}
+	names, err := v.readNames(conn)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.readKeys(conn); err != nil {
+		return nil, err
+	}
+	v.openTrusted()
+	total, err := expected(conn)
+	if err != nil {
+		return nil, err
+	}
+	pages := lookAtPages(ctx, conns[looking])
+	records := readRecords(ctx, conns[reading])
+	w := newWalk(v, conn, names, records)
+	w.expected = total
+	walkErr := w.all(ctx)
+	side, err := records.finish(walkErr != nil)
+	err = errors.Join(walkErr, err)
+	damage, pagesErr := pages.finish(err != nil)
+	if err = errors.Join(err, pagesErr); err != nil {
+		return nil, err
+	}
+	for _, text := range damage {
+		v.problem("the database is damaged: %s", text)
+	}
+	v.compareSides(w, side)
+	return w.facts, nil
+}
+
+// conclude fills in the verdicts: facts are for the second one, failure is what
+// ended the reading early. It returns what is no fault of the ledger.
+func (v *verifier) conclude(facts *completeness, failure error) error {
+	r := &v.report
+	r.Integrity, r.Completeness, r.NotProven = Verified, Unproven, NotProven
+	if failure == nil && facts != nil {
+		failure = facts.conclude(r, v.newest, v.opts.Silence)
+	}
+	if failure != nil {
+		if !isDamage(failure) {
+			return failure
+		}
+		v.problem("the database is damaged: %v", failure)
+		r.Completeness = Unproven
+	}
+	if r.ProblemCount > 0 {
+		r.Integrity = Invalid
+	}
+	v.concludeTrusted()
+	r.Exit = r.exit(v.opts.RequireTrusted)
+	return nil
+}
+
+// openSigned opens a note that exactly one key of known must have signed, in
+// exactly the form in which notes are written.
+func openSigned(signed []byte, known note.Verifiers) (ledger.Checkpoint, error) {
+	n, err := note.Open(signed, known)
+	if err != nil {
+		return ledger.Checkpoint{}, err
+	}
+	if !ledger.IsOnlySigned(signed, n) {
+		return ledger.Checkpoint{}, errors.New("it has something besides one signature")
+	}
+	return ledger.ParseCheckpoint(n.Text)
+}
+
+// compareSides compares the indexes with the tables.
+func (v *verifier) compareSides(w *walk, s *side) {
+	for _, p := range s.problems {
+		v.problem("%s", p)
+	}
+	for _, c := range [...]struct {
+		what        string
+		table, side *multiset
+	}{
+		{"ids", &w.indexed.id, &s.id},
+		{"producers' numbers", &w.indexed.producer, &s.producer},
+		{"runs", &w.indexed.run, &s.run},
+		{"what was seen again", &w.indexed.seen, &s.seen},
+		{"what was erased", &w.removals.index, &s.erased},
+		{"chunks", &s.chunks, &s.chunkRows},
+	} {
+		if !c.table.equal(c.side) {
+			v.problem("the index of %s differs from the table", c.what)
+		}
+	}
+}

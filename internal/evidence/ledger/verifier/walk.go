@@ -1,0 +1,208 @@
+package verifier
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// walk goes over leaves, what was seen again and checkpoints in the order in
+// which they came, and builds the tree and the digest of arrivals again.
+type walk struct {
+	*verifier
+	names   *names
+	records *records
+	facts   *completeness
+
+	leaves, again *sqlite.Stmt
+	hashes        *storedHashes
+	signed        *signedCheckpoints
+	removals      *removals
+	orders        *orders
+
+	tree     checkedTree
+	arrivals ledger.Arrivals
+	last     ledger.Arrival // the latest
+	lastHash events.Hash    // of the latest message
+	hasAgain bool           // again is at a row
+
+	pending []fact
+	buf     [8][]byte
+	leaf    []byte
+
+	indexed  indexed // what the indexes should have
+	expected int64   // leaves
+	classes  map[ledger.Class]int64
+}
+
+// indexed are the entries of the indexes.
+type indexed struct{ id, producer, run, seen multiset }
+
+func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
+	w := &walk{
+		verifier: v, names: n, records: r, facts: newCompleteness(conn),
+		leaves: conn.Prep(`SELECT leaf, class, id, producer, sequence, run, kind, time, hash, finding, epoch, stream, stored
+			FROM leaves NOT INDEXED ORDER BY leaf`),
+		again: conn.Prep(`SELECT seen, leaf, producer, sequence, hash, epoch, stream, stored
+			FROM seen NOT INDEXED ORDER BY seen`),
+		hashes:  &storedHashes{stmt: conn.Prep("SELECT chunk, bytes FROM hashes ORDER BY chunk")},
+		signed:  newSignedCheckpoints(v, conn),
+		classes: make(map[ledger.Class]int64),
+	}
+	w.tree.stored = w.hashes
+	w.removals, w.orders = newRemovals(v, conn), &orders{w: w, ids: make(map[string]bool)}
+	return w
+}
+
+// all walks from the first arrival to the last.
+func (w *walk) all(ctx context.Context) (err error) {
+	defer func() {
+		err = errors.Join(err, w.signed.close())
+		for _, stmt := range [...]*sqlite.Stmt{w.leaves, w.again, w.hashes.stmt, w.removals.stmt} {
+			_ = stmt.Reset() // Step has reported what there is
+		}
+	}()
+	if err := w.nextAgain(); err != nil {
+		return err
+	}
+	if err := w.removals.next(); err != nil {
+		return err
+	}
+	if err := w.arrived(); err != nil {
+		return err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		row, err := w.leaves.Step()
+		if err != nil {
+			return err
+		}
+		if err := w.againBefore(row); err != nil {
+			return err
+		}
+		if !row {
+			break
+		}
+		if err := w.nextLeaf(); err != nil {
+			return err
+		}
+		w.progress()
+		if err := w.arrived(); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// arrived compares what is signed and trusted of as much as the walk has.
+func (w *walk) arrived() error {
+	w.compareTrusted()
+	return w.checkpoints()
+}
+
+// position of the leaf's row in the stream; a walk's end is behind everything.
+func (w *walk) streamPosition(row bool) (epoch, stream int64) {
+	if !row {
+		return math.MaxInt64, math.MaxInt64
+	}
+	return w.leaves.ColumnInt64(10), w.leaves.ColumnInt64(11)
+}
+
+// againBefore takes what was seen again before the leaf in hand came.
+func (w *walk) againBefore(row bool) error {
+	epoch, stream := w.streamPosition(row)
+	for w.hasAgain {
+		e, s := w.again.ColumnInt64(5), w.again.ColumnInt64(6)
+		if e > epoch || e == epoch && s > stream {
+			return nil
+		}
+		if err := w.takeAgain(); err != nil {
+			return err
+		}
+		if err := w.arrived(); err != nil {
+			return err
+		}
+		if err := w.nextAgain(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) nextAgain() (err error) {
+	w.hasAgain, err = w.again.Step()
+	return err
+}
+
+// takeAgain adds a row of what was seen again.
+func (w *walk) takeAgain() error {
+	number := w.again.ColumnInt64(0)
+	a := ledger.Arrival{
+		Leaf: w.again.ColumnInt64(1), Epoch: w.again.ColumnInt64(5), Stream: w.again.ColumnInt64(6),
+		Stored: w.again.ColumnInt64(7), Again: true, Sequence: w.again.ColumnInt64(3), Hash: w.bytes(w.again, 4, 0),
+	}
+	producer := w.again.ColumnInt64(2)
+	name, ok := w.names.producer(producer)
+	a.Producer = name
+	w.report.SeenAgain++
+	if number != w.report.SeenAgain {
+		w.problem("seen again: row %d is where row %d should be", number, w.report.SeenAgain)
+	}
+	if !ok || len(a.Hash) != len(events.Hash{}) || a.Leaf < 0 || a.Leaf >= w.tree.size {
+		w.problem("seen again: row %d names no producer, hash or leaf that there is", number)
+		return nil
+	}
+	w.arrive(a, events.Hash(a.Hash))
+	w.indexed.seen.add(nil, producer, a.Sequence, number)
+	return w.facts.again(producer, name, a)
+}
+
+// arrive adds an arrival to the digest.
+func (w *walk) arrive(a ledger.Arrival, hash events.Hash) {
+	if a.Epoch < w.last.Epoch || a.Epoch == w.last.Epoch && a.Stream <= w.last.Stream {
+		w.problem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
+	}
+	w.arrivals.Add(a)
+	w.last, w.lastHash = a, hash
+}
+
+// bytes returns a column in the buffer of that number.
+func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
+	n := stmt.ColumnLen(column)
+	if cap(w.buf[buffer]) < n {
+		w.buf[buffer] = make([]byte, n, n+64)
+	}
+	return w.buf[buffer][:stmt.ColumnBytes(column, w.buf[buffer][:n])]
+}
+
+// end looks for what is there behind the last leaf.
+func (w *walk) end() error {
+	w.leftOver() // what is left has no leaf
+	if more, err := w.hashes.end(); err != nil {
+		return err
+	} else if more != "" {
+		w.problem("%s", more)
+	}
+	if err := w.checkpointsBehind(); err != nil {
+		return err
+	}
+	if err := w.orders.end(); err != nil {
+		return err
+	}
+	if err := w.removals.end(w.tree.size); err != nil {
+		return err
+	}
+	w.names.unused(w.verifier)
+	w.report.Leaves = w.tree.size
+	w.report.Events = w.classes[ledger.ClassEvent]
+	w.report.Manifests = w.classes[ledger.ClassManifest]
+	w.report.SetApart = w.classes[ledger.ClassConflict] + w.classes[ledger.ClassQuarantine]
+	return nil
+}

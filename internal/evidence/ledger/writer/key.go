@@ -1,0 +1,153 @@
+package writer
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+)
+
+// keyName is the name of the keys that sign checkpoints.
+const keyName = "hooktrail"
+
+const privateFile = "ledger.key"
+
+// Key is the signing key of a data directory.
+type Key struct {
+	signer   note.Signer
+	verifier note.Verifier
+	public   string
+	made     bool
+
+	ring    ledger.Chain        // the keys before it, the oldest first, and itself
+	changes []ledger.Succession // from one key of the ring to the next
+}
+
+// OpenKey returns the key in dir, which it makes at the first call: the private
+// half in ledger.key, readable by its owner alone, the public half in
+// ledger.pub. When it returns both are on disk. Several processes may call it at
+// once and get the same key.
+func OpenKey(dir string) (*Key, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make folder of keys: %w", err)
+	}
+	k, path := &Key{}, filepath.Join(dir, privateFile)
+	err := k.read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if k.made, err = makeKey(path); err == nil {
+			err = k.read(path)
+		}
+	}
+	if err == nil {
+		k.ring, k.changes, err = ledger.ReadChain(dir, k.public)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("signing key: %w", err)
+	}
+	return k, k.writePublic(filepath.Join(dir, ledger.VerifierFile))
+}
+
+// makeKey makes a key, unless one is there or another process is faster.
+func makeKey(path string) (made bool, err error) {
+	private, _, err := note.GenerateKey(rand.Reader, keyName)
+	if err != nil {
+		return false, fmt.Errorf("make: %w", err)
+	}
+	temporary, err := writeTemporary(path, private+"\n", 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(temporary)) }()
+	// A link, unlike a rename, never replaces what is there.
+	if err := os.Link(temporary, path); errors.Is(err, fs.ErrExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return true, atomicfile.SyncDir(filepath.Dir(path))
+}
+
+// writePublic writes the public half unless it is there.
+func (k *Key) writePublic(path string) error {
+	have, err := os.ReadFile(path)
+	if err == nil && strings.TrimSpace(string(have)) == k.public {
+		return nil
+	}
+	temporary, err := writeTemporary(path, k.public+"\n", 0o644)
+	if err != nil {
+		return fmt.Errorf("verifier key: %w", err)
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("verifier key: %w", err)
+	}
+	return atomicfile.SyncDir(filepath.Dir(path))
+}
+
+// Public returns the verifier key: what others need to check signatures.
+func (k *Key) Public() string { return k.public }
+
+// Verifiers knows the key, and those in whose place it came: all that have signed
+// what it stands for.
+func (k *Key) Verifiers() note.Verifiers { return k.ring.From(0) }
+
+// verifiers knows the key alone.
+func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) }
+
+// ID names the key in reports; see [ledger.KeyID].
+func (k *Key) ID() string { return ledger.KeyID(k.verifier) }
+
+// Sign signs o with the key.
+func (k *Key) Sign(o ledger.Order) ([]byte, error) { return o.Sign(k.signer) }
+
+// Made reports whether this call of [OpenKey] made the key.
+func (k *Key) Made() bool { return k.made }
+
+func writeTemporary(path, text string, mode fs.FileMode) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := f.Chmod(mode); err != nil {
+		return "", err
+	}
+	if _, err := f.WriteString(text); err != nil {
+		return "", err
+	}
+	return f.Name(), f.Sync()
+}
+
+// publicHalf returns the verifier key of a signer key, whose last part is the
+// algorithm and the seed.
+func publicHalf(private string) (string, error) {
+	parts := strings.SplitN(private, "+", 5)
+	seed, err := base64.StdEncoding.DecodeString(parts[len(parts)-1])
+	if err != nil || len(parts) != 5 || len(seed) != 1+ed25519.SeedSize {
+		return "", errors.New("malformed")
+	}
+	public, ok := ed25519.NewKeyFromSeed(seed[1:]).Public().(ed25519.PublicKey)
+	if !ok {
+		return "", errors.New("malformed")
+	}
+	return note.NewEd25519VerifierKey(parts[2], public)
+}
+
+// HasKey reports whether dir has a signing key.
+func HasKey(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, privateFile))
+	return err == nil
+}

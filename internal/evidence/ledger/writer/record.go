@@ -1,0 +1,167 @@
+package writer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// record is a message as the ledger judges it.
+type record struct {
+	leaf  ledger.Leaf
+	event events.Event // of class event
+	copy  bool         // it is there already and is dropped
+}
+
+// classify judges a message by what came before it, as far as that is possible
+// without its id.
+func (w *writing) classify(m ledger.Message) (record, error) {
+	r := record{leaf: ledger.Leaf{
+		Class: ledger.ClassQuarantine, Producer: m.Address.Producer, Run: m.Address.Run, Kind: m.Address.Kind,
+		Hash: events.HashOf(m.Data),
+	}}
+	if m.Address.Manifest {
+		return w.classifyManifest(m, r)
+	}
+	if r.event, r.leaf.Finding = readEvent(m); r.leaf.Finding != "" {
+		return r, w.compareQuarantine(&r)
+	}
+	e := &r.event
+	r.leaf = ledger.Leaf{
+		Class: ledger.ClassEvent, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence,
+		Run: e.Run, Kind: m.Address.Kind, Time: e.Time.UTC(), Hash: r.leaf.Hash,
+	}
+	return r, w.compareNumber(&r)
+}
+
+// readEvent reads the event of a message, or says why it is none.
+func readEvent(m ledger.Message) (events.Event, ledger.Finding) {
+	a := m.Address
+	e, err := events.Decode(m.Data)
+	switch {
+	case err != nil:
+		return e, ledger.FindingUndecodable
+	case e.Tenant != a.Tenant || e.Producer != a.Producer || e.Run != a.Run || e.Kind() != a.Kind:
+		return e, ledger.FindingMisaddressed
+	case e.Sequence == 0 || e.Sequence > math.MaxInt64:
+		return e, ledger.FindingUnnumbered
+	case len(e.ID)*3 > ledger.MaxLeafBytes/2: // the other fields are bounded by the subject
+		return e, ledger.FindingOversized
+	}
+	return e, ""
+}
+
+// readManifest reads the manifest of a message, or says why it is none.
+func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
+	manifest, err := events.DecodeManifest(m.Data)
+	if err == nil {
+		err = manifest.Validate()
+	}
+	switch {
+	case err != nil:
+		return manifest, ledger.FindingUndecodable
+	case manifest.Tenant != m.Address.Tenant || manifest.Producer != m.Address.Producer:
+		return manifest, ledger.FindingMisaddressed
+	case manifest.Last > math.MaxInt64:
+		return manifest, ledger.FindingUnnumbered
+	}
+	return manifest, ""
+}
+
+// compareQuarantine looks whether a record that goes into quarantine was put there
+// from an earlier stream: one that was restored is read again.
+func (w *writing) compareQuarantine(r *record) error {
+	var number int64
+	if p := w.producers[r.leaf.Producer]; p != nil {
+		number = p.number
+	} else if r.leaf.Producer != "" {
+		return nil
+	}
+	n, err := sqlitetx.Int(w.conn, `SELECT count(*) FROM leaves
+		WHERE producer = ? AND sequence = ? AND class = 'quarantine' AND hash = ? AND epoch < ?`,
+		number, int64(r.leaf.Sequence), r.leaf.Hash[:], int64(w.stream.Epoch))
+	r.copy = n > 0
+	return err
+}
+
+// compareNumber looks whether the producer's number has been used: by the same
+// bytes, then r is a copy, or by others, then it is a conflict.
+func (w *writing) compareNumber(r *record) error {
+	p := w.producers[r.leaf.Producer]
+	if p == nil || int64(r.leaf.Sequence) > p.high {
+		return nil
+	}
+	stmt := w.conn.Prep(`SELECT hash FROM leaves WHERE producer = ?1 AND sequence = ?2 AND class <> 'manifest'
+		UNION ALL SELECT hash FROM seen WHERE producer = ?1 AND sequence = ?2`)
+	stmt.BindInt64(1, p.number)
+	stmt.BindInt64(2, int64(r.leaf.Sequence))
+	var used bool
+	for {
+		row, err := stmt.Step()
+		if err != nil || !row {
+			if used && !r.copy {
+				r.leaf.Class, r.leaf.Finding = ledger.ClassConflict, ledger.FindingSequenceReused
+			}
+			return errors.Join(err, stmt.Reset())
+		}
+		used = true
+		r.copy = r.copy || bytes.Equal(sqlitetx.Bytes(stmt, 0), r.leaf.Hash[:])
+	}
+}
+
+func (w *writing) classifyManifest(m ledger.Message, r record) (record, error) {
+	var manifest events.Manifest
+	if manifest, r.leaf.Finding = readManifest(m); r.leaf.Finding != "" {
+		return r, w.compareQuarantine(&r)
+	}
+	r.leaf = ledger.Leaf{Class: ledger.ClassManifest, Producer: manifest.Producer, Sequence: manifest.Last, Hash: r.leaf.Hash}
+	p := w.producers[manifest.Producer]
+	if p == nil {
+		return r, nil
+	}
+	n, err := sqlitetx.Int(w.conn, `SELECT count(*) FROM leaves
+		WHERE producer = ? AND sequence = ? AND class = 'manifest' AND hash = ?`,
+		p.number, int64(manifest.Last), r.leaf.Hash[:])
+	r.copy = n > 0
+	return r, err
+}
+
+// compareContent finds the leaf whose id r has, and tells whether it is of the
+// same type and run and holds the same data.
+func (w *writing) compareContent(r record) (first int64, same bool, err error) {
+	first, err = sqlitetx.Int(w.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
+	if err != nil {
+		return 0, false, err
+	}
+	data, err := ledger.ReadPayload(w.conn, first)
+	if errors.Is(err, ledger.ErrNoPayload) {
+		if same, err := w.sameAsRemoved(first, r); err != nil || same {
+			return first, same, err
+		}
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("payload of leaf %d: %w", first, err)
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return 0, false, fmt.Errorf("%w: payload of leaf %d: %w", ledger.ErrDamaged, first, err)
+	}
+	same = e.Type == r.event.Type && e.Run == r.event.Run &&
+		bytes.Equal(e.Data, r.event.Data) && bytes.Equal(e.Binary, r.event.Binary)
+	return first, same, nil
+}
+
+// sameAsRemoved reports whether r is what the leaf first was, as far as that one
+// can still be told: what was destroyed is not stored again when it comes again.
+func (w *writing) sameAsRemoved(first int64, r record) (same bool, err error) {
+	err = ledger.EachTarget(w.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
+		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)
+		return nil
+	})
+	return same, err
+}

@@ -1,0 +1,115 @@
+package runtree
+
+import (
+	"strings"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func (t *tracer) called(x *fact) {
+	p, _ := x.data.(call)
+	if row := t.calls[x.call]; row != nil && x.call != "" {
+		if rank(p.verdict) > rank(row.Verdict) {
+			row.Verdict, row.Reason = p.verdict, reasonOf(p)
+		}
+		return
+	}
+	row := t.row(x, Row{Name: p.name, Detail: t.within(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
+	if x.call != "" {
+		t.calls[x.call] = row
+	}
+}
+
+// reasonOf returns the reason of a denial.
+func reasonOf(c call) string {
+	if c.verdict == events.VerdictDeny {
+		return c.reason
+	}
+	return ""
+}
+
+// within returns the detail of a call without the folder of the run.
+func (t *tracer) within(detail string) string {
+	if t.trace.Cwd == "" {
+		return detail
+	}
+	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
+}
+
+// approved takes in how a question about a call was answered. What a hook asked
+// about and nothing allowed is denied, and no result comes. A question that a
+// tool puts to a person has no verdict, and the result tells the answer.
+func (t *tracer) approved(x *fact) {
+	p, ok := x.data.(call)
+	row := t.calls[x.call]
+	if x.call == "" {
+		row = t.asked(x, p)
+	}
+	if !ok || row == nil || p.verdict == "" || p.verdict == events.VerdictAllow {
+		return
+	}
+	if p.verdict == events.VerdictDeny || row.Verdict == events.VerdictAsk {
+		row.Verdict, row.Reason = events.VerdictDeny, p.reason
+	}
+}
+
+// asked returns the call that a question is about which names none: the latest
+// one before it that is like it and has no result yet.
+func (t *tracer) asked(x *fact, p call) *Row {
+	var latest *Row
+	for _, s := range t.trace.Steps {
+		for _, row := range s.Rows {
+			like := row.Kind == events.ToolBefore && strings.EqualFold(row.Name, p.name) && row.Detail == t.within(p.detail)
+			if like && row.Status == "" && !row.Started.After(x.at) && (latest == nil || row.Started.After(latest.Started)) {
+				latest = row
+			}
+		}
+	}
+	return latest
+}
+
+func (t *tracer) answered(x *fact) {
+	p, ok := x.data.(answer)
+	if !ok {
+		return
+	}
+	row := t.calls[x.call]
+	if row == nil { // a result whose call was never seen
+		row = t.row(x, Row{Name: p.name})
+		if x.call != "" {
+			t.calls[x.call] = row
+		}
+	}
+	row.Status, row.Failure, row.DurationMS, row.ExitCode = p.status, p.failure, p.durationMS, p.exit
+	if row.DurationMS == 0 {
+		row.DurationMS = max(0, x.at.Sub(row.Started).Milliseconds())
+	}
+	if run := t.subRun(x, p.subagent); p.subagent != "" && t.all.runs[run] != nil {
+		row.Run = run
+	}
+}
+
+// delegated names the run of a sub-agent at the call that started it.
+func (t *tracer) delegated(x *fact) {
+	p, _ := x.data.(subagent)
+	row := t.calls[x.call]
+	switch {
+	case row != nil && x.call != "":
+	case x.kind == events.SubagentStopped:
+		return
+	default:
+		row = t.row(x, Row{Name: p.kind, Detail: p.name})
+		t.starts = append(t.starts, row)
+	}
+	row.Run = t.subRun(x, p.id)
+}
+
+// subRun returns the run of a sub-agent: its own where there is one, else the
+// one below the session.
+func (t *tracer) subRun(x *fact, id string) string {
+	below := x.session + "/" + id
+	if t.all.runs[below] == nil && t.all.runs[id] != nil {
+		return id
+	}
+	return below
+}

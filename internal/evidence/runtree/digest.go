@@ -1,0 +1,103 @@
+package runtree
+
+import (
+	"encoding/json"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// What is kept of payloads, by kind.
+type (
+	call struct {
+		name, detail, reason string
+		verdict              events.Verdict
+	}
+	answer struct {
+		name       string
+		status     events.ToolStatus
+		exit       *int
+		failure    *events.Failure
+		durationMS int64
+		subagent   string // that the result names
+	}
+	subagent struct{ id, name, kind string }
+	response struct {
+		message, model string
+		tokens         *events.Tokens
+	}
+	plain struct{ text string } // of a prompt, a compaction's trigger
+)
+
+// digests keep of an event what a trace shows of its kind.
+var digests = map[events.Kind]func(events.Event) any{
+	events.RunStarted: digest(func(p events.RunStartedData) any {
+		return events.RunStartedData{Version: p.Version, Cwd: p.Cwd, Model: p.Model}
+	}),
+	events.RunFinished: digest(func(p events.RunFinishedData) any {
+		return events.RunFinishedData{Success: p.Success, TokensUsed: p.TokensUsed}
+	}),
+	events.PromptSubmit: digest(func(p events.PromptSubmitData) any { return plain{p.Prompt} }),
+	events.StepFinished: digest(func(p events.StepFinishedData) any {
+		return events.StepFinishedData{
+			StepStatus: p.StepStatus, InputSummary: p.InputSummary, OutputSummary: p.OutputSummary,
+			DurationMS: p.DurationMS, TokensUsed: p.TokensUsed, Error: p.Error,
+		}
+	}),
+	events.ToolBefore: digest(func(p events.ToolBeforeData) any {
+		return call{p.Tool, detail(p.Args), OneLine(p.Reason), p.Verdict}
+	}),
+	events.Approval: digest(func(p events.ApprovalData) any {
+		return call{p.Tool, detail(p.Args), OneLine(p.Reason), p.Verdict}
+	}),
+	events.ToolResult: digest(func(p events.ToolResultData) any {
+		return answer{p.Tool, p.Status, p.ExitCode, short(p.Error), p.DurationMS, named(p.Result)}
+	}),
+	events.SubagentStart: digest(func(p events.SubagentStartData) any {
+		return subagent{p.Subagent, p.Name, p.TaskType}
+	}),
+	events.SubagentStopped: digest(func(p events.SubagentStoppedData) any {
+		return subagent{id: p.Subagent, name: p.Name}
+	}),
+	events.ResponseCompleted: digest(func(p events.ResponseCompletedData) any {
+		return response{p.Message, p.Model, p.TokensUsed}
+	}),
+	events.Error: digest(func(p events.ErrorData) any {
+		return events.ErrorData{Error: p.Error, ErrorType: p.ErrorType}
+	}),
+	events.CompactBefore: digest(func(p events.CompactBeforeData) any { return plain{p.Trigger} }),
+}
+
+// digest returns keep for events, nil for those whose payload cannot be read.
+func digest[T any](keep func(T) any) func(events.Event) any {
+	return func(e events.Event) any {
+		p, err := events.Payload[T](e)
+		if err != nil {
+			return nil
+		}
+		return keep(p)
+	}
+}
+
+// short returns f with as much of its message as anybody reads.
+func short(f *events.Failure) *events.Failure {
+	if f == nil {
+		return nil
+	}
+	return &events.Failure{Message: Clip(f.Message, maxFailure), Class: f.Class}
+}
+
+const maxFailure = 4 << 10
+
+// named returns the sub-agent that the result of a call names.
+func named(result json.RawMessage) string {
+	if len(result) == 0 || result[0] != '{' {
+		return ""
+	}
+	var r struct {
+		Agent string `json:"agentId"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return ""
+	}
+	return r.Agent
+}

@@ -1,0 +1,76 @@
+package runtree
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// finish brings everything into its order, and counts.
+func (t *tracer) finish() {
+	t.dropStarts()
+	t.countResponses()
+	tr := &t.trace
+	slices.SortFunc(tr.Steps, func(a, b *Step) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.n, b.n)) })
+	var sum events.Tokens
+	for _, s := range tr.Steps {
+		slices.SortFunc(s.Rows, func(a, b *Row) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.n, b.n)) })
+		sum = sum.Plus(s.Tokens)
+		for _, row := range s.Rows {
+			t.count(row)
+		}
+	}
+	tr.Tokens = sum
+	if t.told != nil {
+		tr.Tokens = *t.told
+	}
+}
+
+func (t *tracer) count(row *Row) {
+	tr := &t.trace
+	if row.Kind != events.ToolBefore && row.Kind != events.ToolResult {
+		return
+	}
+	if row.Status == events.ToolError {
+		tr.ToolErrors++
+	}
+	if row.Kind != events.ToolBefore {
+		return
+	}
+	tr.ToolCalls++
+	tr.Tools[row.Name]++
+	switch {
+	case row.Denied():
+		tr.Denied++
+	case row.Status == "":
+		tr.Unanswered++
+	}
+}
+
+// dropStarts takes out the starts of sub-agents whose call is known after all.
+func (t *tracer) dropStarts() {
+	linked := map[string]bool{}
+	for _, row := range t.calls {
+		linked[row.Run] = row.Run != ""
+	}
+	for _, s := range t.trace.Steps {
+		s.Rows = slices.DeleteFunc(s.Rows, func(row *Row) bool { return slices.Contains(t.starts, row) && linked[row.Run] })
+	}
+}
+
+// countResponses sums up the tokens of the steps that nothing else tells of. Of
+// a step nothing may be known but what the model answered in it.
+func (t *tracer) countResponses() {
+	inOrder := func(a, b *fact) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.n, b.n)) }
+	for _, x := range slices.SortedFunc(maps.Values(t.responses), inOrder) {
+		s := t.steps[t.stepOf(x)]
+		if s == nil {
+			s = t.step(x)
+		}
+		if p, ok := x.data.(response); ok && !s.counts {
+			s.Tokens = s.Tokens.Plus(*p.tokens)
+		}
+	}
+}

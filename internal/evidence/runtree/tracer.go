@@ -1,0 +1,191 @@
+package runtree
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// tracer makes the trace of one run.
+type tracer struct {
+	all       *Fold
+	trace     Trace
+	steps     map[string]*Step
+	prompts   []*fact // that begin a step, in time
+	calls     map[string]*Row
+	starts    []*Row // of sub-agents that no call is known to have started
+	responses map[string]*fact
+	told      *events.Tokens // of the run, by run.finished
+}
+
+func newTracer(all *Fold, id string) *tracer {
+	return &tracer{
+		all:   all,
+		trace: Trace{Run: id, Tenant: all.Tenant, Tools: map[string]int{}, Steps: []*Step{}},
+		steps: map[string]*Step{}, calls: map[string]*Row{}, responses: map[string]*fact{},
+	}
+}
+
+// fold makes the trace of r. What belongs to a call follows once all calls are
+// known, because a result may have been seen before its call.
+func (t *tracer) fold(r *run) {
+	facts := r.inTime()
+	for _, x := range facts {
+		t.identify(x)
+		if x.kind == events.PromptSubmit && x.step != "" {
+			t.prompts = append(t.prompts, x)
+		}
+	}
+	for _, x := range facts {
+		if do, ok := first[x.kind]; ok {
+			do(t, x)
+		}
+	}
+	for _, x := range facts {
+		if do, ok := second[x.kind]; ok {
+			do(t, x)
+		}
+	}
+	t.trace.Events, t.trace.Sealed = r.events, r.sealed
+	t.finish()
+}
+
+var (
+	first = map[events.Kind]func(*tracer, *fact){
+		events.RunStarted:        (*tracer).runStarted,
+		events.RunFinished:       (*tracer).runFinished,
+		events.PromptSubmit:      (*tracer).prompted,
+		events.ToolBefore:        (*tracer).called,
+		events.ResponseCompleted: (*tracer).responded,
+		events.Error:             (*tracer).failed,
+		events.CompactBefore:     (*tracer).compacted,
+	}
+	second = map[events.Kind]func(*tracer, *fact){
+		events.StepFinished:    (*tracer).stepFinished,
+		events.Approval:        (*tracer).approved,
+		events.ToolResult:      (*tracer).answered,
+		events.SubagentStart:   (*tracer).delegated,
+		events.SubagentStopped: (*tracer).delegated,
+	}
+)
+
+func (t *tracer) identify(x *fact) {
+	tr := &t.trace
+	tr.Source = cmp.Or(tr.Source, x.source)
+	tr.Agent = cmp.Or(tr.Agent, x.agent)
+	tr.ParentRun = cmp.Or(tr.ParentRun, x.parent)
+	if tr.Started.IsZero() || x.at.Before(tr.Started) {
+		tr.Started = x.at
+	}
+	if x.at.After(tr.Ended) {
+		tr.Ended = x.at
+	}
+}
+
+// stepOf returns the id of the step that x is of: its own, or that of the latest
+// prompt before it, or of the first prompt.
+func (t *tracer) stepOf(x *fact) string {
+	if x.step != "" || len(t.prompts) == 0 {
+		return x.step
+	}
+	after, _ := slices.BinarySearchFunc(t.prompts, x.at, func(p *fact, at time.Time) int {
+		if p.at.After(at) {
+			return 1
+		}
+		return -1
+	})
+	return t.prompts[max(0, after-1)].step
+}
+
+// step returns the step that x belongs to.
+func (t *tracer) step(x *fact) *Step {
+	id := t.stepOf(x)
+	s := t.steps[id]
+	if s == nil {
+		s = &Step{ID: id, Status: events.StepRunning, Started: x.at, Rows: []*Row{}, n: x.n}
+		t.steps[id] = s
+		t.trace.Steps = append(t.trace.Steps, s)
+	}
+	if x.at.Before(s.Started) {
+		s.Started = x.at
+	}
+	if ms := x.at.Sub(s.Started).Milliseconds(); !s.told && ms > s.DurationMS {
+		s.DurationMS = ms
+	}
+	return s
+}
+
+func (t *tracer) row(x *fact, row Row) *Row {
+	s := t.step(x)
+	row.Kind, row.Started, row.n = x.kind, x.at, x.n
+	s.Rows = append(s.Rows, &row)
+	return &row
+}
+
+func (t *tracer) runStarted(x *fact) {
+	p, _ := x.data.(events.RunStartedData)
+	t.trace.Version = cmp.Or(t.trace.Version, p.Version)
+	t.trace.Cwd = cmp.Or(t.trace.Cwd, p.Cwd)
+	t.trace.Model = cmp.Or(t.trace.Model, p.Model)
+}
+
+// runFinished takes the totals of the latest run.finished.
+func (t *tracer) runFinished(x *fact) {
+	p, ok := x.data.(events.RunFinishedData)
+	if ok {
+		t.trace.Finished, t.trace.Success, t.told = true, p.Success, p.TokensUsed
+	}
+}
+
+func (t *tracer) prompted(x *fact) {
+	p, _ := x.data.(plain)
+	s := t.step(x)
+	s.Input = cmp.Or(s.Input, p.text)
+}
+
+func (t *tracer) stepFinished(x *fact) {
+	p, ok := x.data.(events.StepFinishedData)
+	if !ok {
+		return
+	}
+	s := t.step(x)
+	s.Status, s.Output, s.Failure = p.StepStatus, p.OutputSummary, p.Error
+	s.told, s.Input = true, cmp.Or(s.Input, p.InputSummary)
+	if p.DurationMS != 0 {
+		s.DurationMS = p.DurationMS
+	}
+	if p.TokensUsed != nil {
+		s.Tokens, s.counts = *p.TokensUsed, true
+	}
+}
+
+func (t *tracer) responded(x *fact) {
+	p, ok := x.data.(response)
+	if !ok {
+		return
+	}
+	if p.model != "" && p.model != syntheticModel {
+		t.trace.Model = p.model
+	}
+	if p.tokens != nil {
+		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x // one without an id is one of its own
+	}
+}
+
+// syntheticModel is what Claude Code names where no model answered.
+const syntheticModel = "<synthetic>"
+
+func (t *tracer) failed(x *fact) {
+	p, _ := x.data.(events.ErrorData)
+	t.row(x, Row{
+		Name: cmp.Or(p.Error.Class, p.ErrorType), Detail: OneLine(p.Error.Message), Status: events.ToolError, Failure: &p.Error,
+	})
+}
+
+func (t *tracer) compacted(x *fact) {
+	p, _ := x.data.(plain)
+	t.row(x, Row{Name: "compaction", Detail: p.text})
+}

@@ -1,0 +1,79 @@
+package tiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
+)
+
+// Export writes the ledger into the folder dir, which it makes, as the static
+// files of a C2SP tlog-tiles log: tiles of hashes and entries, and at last the
+// checkpoint that they lead to, with the cosignatures of witnesses where they have
+// cosigned that tree. When it fails it takes away what it has written; what it did
+// not live to take away has no checkpoint. It calls progress now and then with how
+// many of how many files are written.
+func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		return fmt.Errorf("export tiles to %s: the folder is not empty: name another one", dir)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("export tiles: %w", err)
+	}
+	wasThere := err == nil
+	if err = export(ctx, r, dir, progress); err != nil {
+		err = errors.Join(err, takeAway(dir, wasThere))
+	}
+	return err
+}
+
+func export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
+	signed, c, err := r.SignedTree(ctx)
+	if err != nil {
+		return fmt.Errorf("export tiles: %w", err)
+	}
+	cosigned, then, err := r.Witnessed(ctx)
+	if err != nil {
+		return fmt.Errorf("export tiles: %w", err)
+	}
+	if cosigned != nil && then.Size == c.Size {
+		signed = cosigned
+	}
+	tiles := transparency.Tiles(c.Size)
+	for i, t := range tiles {
+		data, err := readTile(ctx, r, t)
+		if err == nil {
+			err = writeTile(filepath.Join(dir, filepath.FromSlash(t.Path())), data)
+		}
+		if err != nil {
+			return fmt.Errorf("export %s: %w", t.Path(), err)
+		}
+		progress(i+1, len(tiles)+1)
+	}
+	if err := writeTile(filepath.Join(dir, transparency.CheckpointPath), signed); err != nil {
+		return fmt.Errorf("export checkpoint: %w", err)
+	}
+	progress(len(tiles)+1, len(tiles)+1)
+	return nil
+}
+
+// takeAway takes away what was written into dir, and dir itself unless it was there.
+func takeAway(dir string, wasThere bool) error {
+	if !wasThere {
+		return os.RemoveAll(dir)
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(dir, "tile")), os.RemoveAll(filepath.Join(dir, transparency.CheckpointPath)))
+}
+
+func writeTile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}

@@ -1,0 +1,134 @@
+package tiles
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+const (
+	// immutable is said of tiles, fresh of checkpoints.
+	immutable = "public, max-age=31536000, immutable"
+	fresh     = "no-cache"
+
+	readers = 16 // requests that read ledgers at a time
+)
+
+// Handler serves the ledgers below the folder dir as logs, read only: a tenant's
+// log has its checkpoints' origin, "hooktrail/" and the tenant, as the prefix of its
+// paths. With tenants it serves those alone. It may be used concurrently.
+func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
+	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /hooktrail/{tenant}/checkpoint", h.checkpoint)
+	mux.HandleFunc("GET /hooktrail/{tenant}/tile/{path...}", h.tile)
+	return mux
+}
+
+type handler struct {
+	dir     string
+	tenants []string // none: all
+	logger  *slog.Logger
+	slots   chan struct{} // one for each request that has a ledger open
+
+	mu     sync.Mutex       // guards served
+	served map[string]int64 // by tenant: the largest tree whose checkpoint was served
+}
+
+func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
+	h.answer(w, req, func(ctx context.Context, r *ledger.Reader) ([]byte, error) {
+		signed, err := h.newest(ctx, r)
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", fresh)
+		return signed, err
+	})
+}
+
+// newest returns the checkpoint to serve: the one that witnesses have cosigned last,
+// unless that is older than [verifier.WitnessLag], and never a smaller tree than
+// before, which monitors would take for a log that was cut off.
+func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
+	signed, c, err := r.SignedTree(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cosigned, then, err := r.Witnessed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	size := c.Size
+	if cosigned != nil && (then.Size == c.Size || c.Time.Sub(then.Time) <= verifier.WitnessLag && then.Size >= h.served[c.Tenant]) {
+		signed, size = cosigned, then.Size
+	}
+	h.served[c.Tenant] = size
+	return signed, nil
+}
+
+func (h *handler) tile(w http.ResponseWriter, req *http.Request) {
+	t, err := transparency.ParseTilePath("tile/" + req.PathValue("path"))
+	if err != nil {
+		http.NotFound(w, req)
+		return
+	}
+	h.answer(w, req, func(ctx context.Context, r *ledger.Reader) ([]byte, error) {
+		data, err := readTile(ctx, r, t)
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Cache-Control", immutable)
+		return data, err
+	})
+}
+
+// answer opens the ledger of the request and answers with what read returns.
+func (h *handler) answer(
+	w http.ResponseWriter, req *http.Request, read func(context.Context, *ledger.Reader) ([]byte, error),
+) {
+	tenant, err := subjects.ParseToken(req.PathValue("tenant"))
+	if err != nil || len(h.tenants) > 0 && !slices.Contains(h.tenants, tenant) {
+		http.NotFound(w, req)
+		return
+	}
+	ctx := req.Context()
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	case <-ctx.Done():
+		return
+	}
+	data, err := h.read(ctx, tenant, read)
+	switch {
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, errNoTile):
+		w.Header().Del("Cache-Control") // it may be there later
+		http.NotFound(w, req)
+	case err != nil:
+		w.Header().Del("Cache-Control")
+		h.logger.WarnContext(ctx, "a tile was not served", "tenant", tenant, "error", err)
+		http.Error(w, "the ledger could not be read", http.StatusInternalServerError)
+	default:
+		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write(data) //nolint:gosec // neither type is one that a browser runs; an error: who asked has gone
+	}
+}
+
+func (h *handler) read(
+	ctx context.Context, tenant string, read func(context.Context, *ledger.Reader) ([]byte, error),
+) (data []byte, err error) {
+	r, err := ledger.OpenTenant(h.dir, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return read(ctx, r)
+}

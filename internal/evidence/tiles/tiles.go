@@ -1,0 +1,48 @@
+package tiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
+)
+
+// errNoTile is returned for a tile that the tree has not, or not yet.
+var errNoTile = errors.New("the ledger has no such tile")
+
+// readTile returns the content of a tile of the ledger, and fails rather than
+// hand out entries that do not hash to the leaves of the tree.
+func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data []byte, err error) {
+	err = r.Tree(ctx, func(signed []byte, stored tlog.HashReader) error {
+		c, err := ledger.ReadCheckpoint(signed)
+		if err != nil {
+			return err
+		}
+		if !t.In(c.Size) {
+			return errNoTile
+		}
+		data, err = t.Hashes(stored)
+		return err
+	})
+	if err != nil || !t.Entries {
+		return data, err
+	}
+	leaves, err := r.Leaves(ctx, t.First(), t.Width)
+	if err != nil {
+		return nil, err
+	}
+	for i, leaf := range leaves {
+		if tlog.RecordHash(leaf) != tlog.Hash(data[i*tlog.HashSize:]) {
+			return nil, fmt.Errorf("%w: leaf %d is not what the tree has (auditor verify tells what is wrong)",
+				ledger.ErrDamaged, t.First()+int64(i))
+		}
+	}
+	if len(leaves) != t.Width {
+		return nil, fmt.Errorf("%w: leaf %d is missing", ledger.ErrDamaged, t.First()+int64(len(leaves)))
+	}
+	return transparency.EncodeEntries(leaves)
+}

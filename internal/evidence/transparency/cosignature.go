@@ -1,0 +1,115 @@
+package transparency
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/note"
+)
+
+const (
+	algEd25519     = 0x01 // of a log's key
+	algCosignature = 0x04 // of a witness's: Ed25519, over the text and a time
+	algMLDSA       = 0x06
+
+	keyIDBytes       = 4
+	cosignatureBytes = 8 + ed25519.SignatureSize // the time, and the signature
+
+	maxSeconds = 253_402_300_799 // the last of the year 9999: RFC 3339, and so JSON, has no later time
+)
+
+// cosigner verifies the cosignatures of one witness.
+type cosigner struct {
+	name string
+	id   uint32
+	key  ed25519.PublicKey
+}
+
+// NewCosigner returns what verifies the cosignatures (C2SP tlog-cosignature, of
+// Ed25519) of the witness with that verifier key: its name, a plus, its key's id
+// in hex, a plus, and in base64 a byte 4 and the public key.
+func NewCosigner(vkey string) (note.Verifier, error) {
+	c, alg, err := parseVerifierKey(vkey)
+	if err != nil {
+		return nil, err
+	}
+	switch alg {
+	case algCosignature:
+		return c, nil
+	case algEd25519:
+		return nil, errors.New("verifier key: it is that of a log (type 1): a witness has one of type 4")
+	case algMLDSA:
+		return nil, errors.New("verifier key: ML-DSA-44 (type 6) is not supported: take the witness's key of type 4, Ed25519")
+	}
+	return nil, fmt.Errorf("verifier key: unknown type %d: a witness has one of type 4, Ed25519", alg)
+}
+
+// Name implements [note.Verifier].
+func (c *cosigner) Name() string { return c.name }
+
+// KeyHash implements [note.Verifier].
+func (c *cosigner) KeyHash() uint32 { return c.id }
+
+// Verify implements [note.Verifier].
+func (c *cosigner) Verify(text, signature []byte) bool {
+	if len(signature) != cosignatureBytes {
+		return false
+	}
+	seconds := binary.BigEndian.Uint64(signature)
+	if seconds == 0 || seconds > maxSeconds {
+		return false // who does not say when has not seen a tree
+	}
+	signed := append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)
+	return ed25519.Verify(c.key, signed, signature[8:])
+}
+
+// cosignedAt returns when a witness says that it signed. Nothing is checked but
+// the form.
+func cosignedAt(s note.Signature) (time.Time, error) {
+	b, err := base64.StdEncoding.DecodeString(s.Base64)
+	if err != nil || len(b) != keyIDBytes+cosignatureBytes {
+		return time.Time{}, fmt.Errorf("signature of %q is no cosignature", s.Name)
+	}
+	return time.Unix(int64(binary.BigEndian.Uint64(b[keyIDBytes:])), 0).UTC(), nil
+}
+
+// parseVerifierKey reads a verifier key in its one form, and returns its type. The
+// key is there when that is Ed25519's.
+func parseVerifierKey(vkey string) (*cosigner, byte, error) {
+	name, rest, _ := strings.Cut(vkey, "+")
+	hexID, key64, ok := strings.Cut(rest, "+")
+	material, err := base64.StdEncoding.DecodeString(key64)
+	if !ok || err != nil || !isKeyName(name) || len(material) < 2 || base64.StdEncoding.EncodeToString(material) != key64 {
+		return nil, 0, errors.New("verifier key: it is not a name, an id in hex and a key in base64 with pluses between them")
+	}
+	sum := sha256.Sum256(bytes.Join([][]byte{[]byte(name), material}, []byte("\n")))
+	c := &cosigner{name: name, id: binary.BigEndian.Uint32(sum[:])}
+	if id, err := strconv.ParseUint(hexID, 16, 32); err != nil || len(hexID) != 2*keyIDBytes || uint32(id) != c.id {
+		return nil, 0, errors.New("verifier key: its id is not that of its name and key")
+	}
+	alg := material[0]
+	if alg == algEd25519 || alg == algCosignature {
+		if len(material) != 1+ed25519.PublicKeySize {
+			return nil, 0, errors.New("verifier key: it has another length than keys of Ed25519")
+		}
+		c.key = ed25519.PublicKey(material[1:])
+	}
+	return c, alg, nil
+}
+
+// isKeyName reports whether a key may have that name in a signed note.
+func isKeyName(name string) bool {
+	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) || r == '+' || r < 0x20
+	})
+}

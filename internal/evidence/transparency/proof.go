@@ -1,0 +1,126 @@
+package transparency
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+const (
+	proofHeader = "c2sp.org/tlog-proof@v1"
+
+	// maxProofBytes bounds what is read as a proof: a record, its checkpoint and
+	// as many hashes as a tree has levels.
+	maxProofBytes = 256 << 10
+	maxProofPath  = 63
+)
+
+// Proof is a C2SP tlog-proof: that a record is in a log, checkable offline with
+// the log's key alone.
+//
+//	c2sp.org/tlog-proof@v1
+//	extra aG9va3RyYWlsL2xlYWYvdjEKY2xhc3MgZXZlbnQK…
+//	index 96
+//	gSKyXoYZUgZ6jduWYrkDOARinOMGJveXjgMkBTcdPlQ=
+//	B95lDa8R83lS8n0eG+o0buTxRKQTYFi//1U8anccXmA=
+//
+//	hooktrail/acme
+//	91204
+//	CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
+//	…
+//
+//	— hooktrail hI2DJw…
+type Proof struct {
+	// Extra is what the log adds for its readers; empty is absent. Nothing vouches
+	// for it: a ledger puts the record here, which has to be hashed to be believed.
+	Extra      []byte
+	Index      int64       // of the record, from 0
+	Path       []tlog.Hash // from the record's sibling to the child of the root
+	Checkpoint []byte      // the signed note, verbatim
+}
+
+// Encode returns the text of p.
+func (p Proof) Encode() []byte {
+	var b bytes.Buffer
+	b.WriteString(proofHeader + "\n")
+	if len(p.Extra) > 0 {
+		b.WriteString("extra " + base64.StdEncoding.EncodeToString(p.Extra) + "\n")
+	}
+	fmt.Fprintf(&b, "index %d\n", p.Index)
+	for _, h := range p.Path {
+		b.WriteString(h.String() + "\n")
+	}
+	b.WriteByte('\n')
+	b.Write(p.Checkpoint)
+	return b.Bytes()
+}
+
+// errProof is wrapped by every refusal of [ParseProof].
+var errProof = errors.New("not a tlog-proof")
+
+// ParseProof reads what [Proof.Encode] returns, and nothing else. It does not
+// open the checkpoint.
+func ParseProof(text []byte) (Proof, error) {
+	var p Proof
+	head, note, ok := bytes.Cut(text, []byte("\n\n"))
+	if len(text) > maxProofBytes || !ok {
+		return p, fmt.Errorf("%w: larger than %d bytes, or no empty line in it", errProof, maxProofBytes)
+	}
+	lines := strings.Split(string(head), "\n")
+	if lines[0] != proofHeader {
+		return p, fmt.Errorf("%w: first line", errProof)
+	}
+	if err := p.parse(lines[1:]); err != nil {
+		return Proof{}, fmt.Errorf("%w: %w", errProof, err)
+	}
+	p.Checkpoint = bytes.Clone(note)
+	if !bytes.Equal(p.Encode(), text) {
+		return Proof{}, fmt.Errorf("%w: not in canonical form", errProof)
+	}
+	return p, nil
+}
+
+// parse reads the lines behind the first. What is not in canonical form shows
+// when the proof is written again.
+func (p *Proof) parse(lines []string) (err error) {
+	if len(lines) > 0 {
+		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {
+			if p.Extra, err = base64.StdEncoding.DecodeString(extra); err != nil {
+				return errors.New("extra")
+			}
+			lines = lines[1:]
+		}
+	}
+	if len(lines) == 0 || len(lines) > 1+maxProofPath {
+		return errors.New("no index, or more hashes than a tree has levels")
+	}
+	index, ok := strings.CutPrefix(lines[0], "index ")
+	if p.Index, err = strconv.ParseInt(index, 10, 64); err != nil || !ok || p.Index < 0 {
+		return errors.New("index")
+	}
+	for _, line := range lines[1:] {
+		h, err := tlog.ParseHash(line)
+		if err != nil {
+			return errors.New("hash")
+		}
+		p.Path = append(p.Path, h)
+	}
+	return nil
+}
+
+// Check tells whether p proves that record is in the tree of size records with
+// that root. Whoever signed the root is another question.
+func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
+	if p.Index >= size {
+		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)
+	}
+	if err := tlog.CheckRecord(p.Path, size, root, p.Index, tlog.RecordHash(record)); err != nil {
+		return fmt.Errorf("record %d is not in the tree of %d records with the root that was signed", p.Index, size)
+	}
+	return nil
+}

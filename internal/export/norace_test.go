@@ -1,6 +1,0 @@
-//go:build !race
-
-package export
-
-// manyRecords is how many records are more than may be in memory.
-const manyRecords = 12_000

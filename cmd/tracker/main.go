@@ -3,7 +3,7 @@ package main
 
 import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
-	"github.com/hooktrail/hooktrail/internal/tracker"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
 func main() { cli.Main(tracker.Command()) }

@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
-	"github.com/hooktrail/hooktrail/internal/tracker"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
 // commandEnv makes this test binary be one of the commands: the processes that

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/realdata"
-	"github.com/hooktrail/hooktrail/internal/tracker"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
 func runQuietDemo(t *testing.T, ctx context.Context, session string) (DemoReport, error) { //nolint:revive // the context is what varies
@@ -42,7 +42,7 @@ func TestDemo(t *testing.T) {
 	if int(m.ToolCalls) != all.calls || int(m.ToolErrors) != all.errors || int(m.Steps) != all.steps || m.TokensUsed != all.tokens {
 		t.Errorf("metrics counted %+v, the ledger %+v", m, all)
 	}
-	var kinds []issues.Kind
+	var kinds []rules.Kind
 	for _, i := range r.Issues {
 		kinds = append(kinds, i.Kind)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
-	"github.com/hooktrail/hooktrail/internal/tracker"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
 // filesWith returns the files below a data directory that have text in them. Those

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
-	"github.com/hooktrail/hooktrail/internal/tracker"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
 // house is a broker and what the services need to work on it.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/issues"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -62,14 +62,14 @@ func writeIssues(line func(label, format string, args ...any), r DemoReport, pai
 	}
 }
 
-func paintStatus(s issues.Status, paint cli.Palette) string {
-	text := pad(strings.ReplaceAll(string(s), "_", " "), len(issues.InProgress))
+func paintStatus(s rules.Status, paint cli.Palette) string {
+	text := pad(strings.ReplaceAll(string(s), "_", " "), len(rules.InProgress))
 	switch s {
-	case issues.Closed:
+	case rules.Closed:
 		return paint.Good(text)
-	case issues.Blocked:
+	case rules.Blocked:
 		return paint.Bad(text)
-	case issues.Open, issues.InProgress, issues.Flapping:
+	case rules.Open, rules.InProgress, rules.Flapping:
 	}
 	return paint.Warn(text)
 }

@@ -48,13 +48,13 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "ServiceImportsService",
-			tree: map[string]string{"internal/tracker/a.go": imports("tracker", ours+"internal/evidence/auditor")},
-			want: []string{"internal/tracker/a.go: imports internal/evidence/auditor: services never import each other"},
+			tree: map[string]string{"internal/tracking/tracker/a.go": imports("tracker", ours+"internal/evidence/auditor")},
+			want: []string{"internal/tracking/tracker/a.go: imports internal/evidence/auditor: services never import each other"},
 		},
 		{
 			name: "ServiceTestsService",
-			tree: map[string]string{"internal/tracker/a_test.go": imports("tracker", ours+"internal/evidence/auditor")},
-			want: []string{"internal/tracker/a_test.go: imports internal/evidence/auditor: only hooktrail and e2e test several services"},
+			tree: map[string]string{"internal/tracking/tracker/a_test.go": imports("tracker", ours+"internal/evidence/auditor")},
+			want: []string{"internal/tracking/tracker/a_test.go: imports internal/evidence/auditor: only hooktrail and e2e test several services"},
 		},
 		{
 			name: "ExampleImportsInternal",
@@ -90,8 +90,8 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "ServerOutsideBroker",
-			tree: map[string]string{"internal/tracker/a_test.go": imports("tracker", "github.com/nats-io/nats-server/v2/server")},
-			want: []string{"internal/tracker/a_test.go: imports github.com/nats-io/nats-server/v2/server, which is left to [internal/stream/broker internal/natstest internal/e2e]"},
+			tree: map[string]string{"internal/tracking/tracker/a_test.go": imports("tracker", "github.com/nats-io/nats-server/v2/server")},
+			want: []string{"internal/tracking/tracker/a_test.go: imports github.com/nats-io/nats-server/v2/server, which is left to [internal/stream/broker internal/natstest internal/e2e]"},
 		},
 		{
 			name: "LoggingOutsideCLI",

@@ -1,0 +1,203 @@
+package deferred
+
+import "strings"
+
+// clause is words[from:to] of a sentence.
+type clause struct {
+	from, to int
+	hard     bool // a semicolon or "but" stands before it: it says another thing
+}
+
+// starters begin a clause behind a comma; what else stands there goes on with a
+// list.
+var (
+	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
+		they nothing all no not left leaving`)
+	breakers = set("but however whereas though although except while")
+	coupled  = set("deferred skipped punted postponed left parked i we did")
+	// introductions and conjunctions stand before what a title begins with.
+	introductions = set("i we as because since whereas while")
+	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
+	pronouns      = set("it this that these those they which who what everything")
+)
+
+// clauses splits the words of s.
+func clauses(s part, words []word) []clause {
+	var out []clause
+	cur := clause{}
+	for i := 1; i < len(words); i++ {
+		between := s.mask[words[i-1].end:max(words[i].start, words[i-1].end)]
+		hard := breakers[words[i].text] || strings.Contains(between, ";") || dashed(between)
+		if hard || strings.Contains(between, ":") || starts(words[i:], strings.Contains(between, ",")) {
+			cur.to = i
+			out = append(out, cur)
+			cur = clause{from: i, hard: hard}
+		}
+	}
+	cur.to = len(words)
+	return append(out, cur)
+}
+
+func dashed(s string) bool {
+	return strings.Contains(s, " — ") || strings.Contains(s, " – ") || strings.Contains(s, " - ")
+}
+
+// starts reports whether a clause begins with words, behind a comma or not.
+func starts(words []word, comma bool) bool {
+	w := words[0].text
+	if w == "and" && len(words) > 1 && coupled[words[1].text] {
+		return true
+	}
+	return comma && (starters[w] || coupled[w] || strings.HasSuffix(w, "ed"))
+}
+
+// clausesOf appends the items that the clauses of s have.
+func (r *reader) clausesOf(s part, items []string) []string {
+	words := wordsOf(s.mask)
+	all := clauses(s, words)
+	for i, c := range all {
+		for _, cue := range r.clauses {
+			at, ok := cue.in(words[c.from:c.to])
+			if !ok || cue.told && done(words, all[i+1:]) {
+				continue
+			}
+			at = span{at.start + c.from, at.end + c.from, at.from + c.from, at.to + c.from}
+			if from, to, ok := cue.item(words, all, i, at); ok {
+				items = appendItem(items, textOf(s, words, from, to))
+				break
+			}
+		}
+	}
+	return items
+}
+
+// in finds the cue in a clause, unless something takes it back.
+func (c cue) in(words []word) (span, bool) {
+	lead := speaker(words)
+	for at := 0; at <= len(words); at++ {
+		for _, p := range c.say {
+			s, ok := p.match(words, at)
+			if !ok || s.end == at {
+				continue
+			}
+			s.start = at
+			if s.from < 0 {
+				s.from, s.to = s.end, len(words)
+			}
+			if c.first && !lead[at] || c.takenBack(words, s) {
+				continue
+			}
+			return s, true
+		}
+	}
+	return span{}, false
+}
+
+// speaker returns where in words a predicate of the speaker may begin: at the
+// start, or behind "I" and "we".
+func speaker(words []word) (lead map[int]bool) {
+	lead = make(map[int]bool)
+	i := 0
+	if len(words) > 1 && words[0].text == "the" && sets["speaker"][words[1].text] {
+		i = 1
+	}
+	for i < len(words) && (conjunctions[words[i].text] || sets["speaker"][words[i].text] || sets["meant"][words[i].text]) {
+		lead[i+1] = true
+		i++
+	}
+	lead[i] = true
+	for j, w := range words {
+		if w.text == "i" || w.text == "we" {
+			lead[j+1] = true
+		}
+	}
+	return lead
+}
+
+// item returns the words of the item that the cue at s has in clause i of all.
+func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok bool) {
+	end := i + 1
+	for end < len(all) && !all[end].hard {
+		end++
+	}
+	last := all[end-1].to
+	switch c.take {
+	case object:
+		from, to = s.from, all[i].to
+	case gap:
+		from, to = s.from, s.to
+	case subject:
+		from, to = all[i].from, s.start
+		if from == to && i > 0 {
+			from, to = all[i-1].from, all[i-1].to // "circuit breaking: deferred"
+		}
+	case whole:
+		from, to = all[i].from, last
+		if s.start == past(words, from, to) {
+			from = all[max(i-1, 0)].from // nothing stands before the cue: "read, but not yet changed"
+		}
+	}
+	from = past(words, from, to)
+	to = from + reason(words[from:to])
+	if from < to && !pronouns[words[from].text] {
+		return from, to, true
+	}
+	from = meant(words, all, i, last)
+	return from, last, from < last
+}
+
+// meant returns where the item of clause i begins that speaks of what was said
+// before: "the importer has it too, which I did not fix".
+func meant(words []word, all []clause, i, to int) int {
+	from := past(words, all[i].from, to)
+	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
+		from = past(words, all[i-1].from, to)
+	}
+	return from
+}
+
+// past returns where words[from:to] begin without the conjunctions before them.
+func past(words []word, from, to int) int {
+	for from < to {
+		if w := words[from].text; !conjunctions[w] && !introductions[w] {
+			break
+		}
+		from++
+	}
+	return from
+}
+
+// reason returns how many words there are before a reason or a time is given.
+func reason(words []word) int {
+	for i := 1; i < len(words); i++ {
+		if begins(reasons, words[i:]) {
+			return i
+		}
+	}
+	return len(words)
+}
+
+var reasons = phrases(`
+	because|until|since
+	due to
+	for now
+	in|to an? follow|followup
+	yet $
+	here $
+	in|for this|the current run|change|pr|task|step`)
+
+// textOf returns the text of words[from:to], with the brackets and code marks
+// that belong to them.
+func textOf(s part, words []word, from, to int) string {
+	start, end := words[from].start, len(s.text)
+	if to < len(words) {
+		end = words[to-1].end
+	}
+	for start > 0 && strings.IndexByte("`\"'([{#-./@$", s.mask[start-1]) >= 0 {
+		start--
+	}
+	if to < len(words) && end < len(s.text) && s.mask[end] == ')' {
+		end++
+	}
+	return s.text[start:end]
+}

@@ -1,0 +1,109 @@
+package deferred
+
+// label is what stands before a colon, or alone over a list.
+type label struct {
+	// counted: a number behind it is a count of things and no item.
+	counted bool
+	// short: a list of short parts behind it is several items.
+	short bool
+	say   []phrase
+}
+
+// remaining are the labels of what a step left over.
+var remaining = phrases(`
+	remaining work|items|tasks|steps|todos|issues|pieces|gaps …
+	remaining <any>? <any>? <any>?
+	still remaining
+	what|work remains|remaining`)
+
+// deferredLabels name work that was put off.
+var deferredLabels = []label{
+	{short: true, say: remaining},
+	{say: phrases(`
+		follow up|ups work|items|tasks|needed|required|suggestions?
+		follow up|ups for|in …
+		follow up|ups issues|tickets|tasks|issue|ticket|task? created|filed|opened|suggested?
+		followup issues|tickets|tasks created|filed|opened?
+		followup|followups work|items|tasks|needed|required?
+		follow|followup on? tasks|work|items
+		still? todo|todos|fixme …
+		to do|dos
+		left|still|work to do|finish
+		deferred work|items|tasks|changes|for?
+		deferred to|until|for …
+		postponed|punted|parked|unfinished|undone|tbd on|work|items|tasks?
+		out of scope …
+		not in scope …
+		not yet? <worked> …
+		left for …
+		left undone|out|over|open
+		for later
+		for a|an? <later> <change>
+		in a|an? <later> <change>
+		as a|an? follow up
+		as a|an? followup
+		what|what's|work is? left|missing|next|open …
+		what|work is? not done|finished|implemented …
+		what i|we did not do|finish|get|change to?
+		what|things i|we have|did not done|do|finished|finish|implemented|implement yet?
+		did|have not|yet not? do|done|finish|finished|implement|implemented|complete
+		not yet? done|finished|implemented|migrated|merged|covered|complete|completed|tested|addressed|handled|supported|included yet?
+		still open|missing|outstanding|pending|needed
+		still need|needs|needed to?
+		missing
+		need|needs|requires a|some? follow up|ups
+		open|outstanding items|points|tasks|work|issues
+		future work|improvements|enhancements|tasks|steps|considerations|ideas
+		future work|improvements|enhancements …
+		tbd`)},
+	{counted: true, say: phrases(`
+		intentionally|deliberately|explicitly? skipped|pending
+		pending work|items|tasks|changes|steps`)},
+	{say: phrases(`
+		next step|steps|up|actions …
+		next`)},
+}
+
+// doneLabels name work that is done now.
+var doneLabels = []label{{say: phrases(`
+	done|completed|complete|finished|resolved|closed|implemented|fixed|addressed …
+	what|that was|is|i|we done|did|completed|finished|fixed|changed|implemented
+	changes made?`)}}
+
+// modifiers may stand before a label.
+var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
+	sensible known explicit main only other these are here and also work items two three`)
+
+// products stand behind "remaining" in labels that name a figure or a thing.
+var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
+	space memory count counter amount percentage stock seats players lives`)
+
+// nothing begins an item that says that there is none; nothingAlone is all of it.
+var (
+	nothing = phrases(`
+		none|nothing|nil|null|nope
+		n/a
+		no $
+		no|zero further|more|additional|other|follow|followup|action|actions|open|remaining|outstanding|deferred|pending|work|items|todo|todos|known|next|steps|changes needed?
+		not applicable|needed|required|necessary
+		there is|are no|none|nothing
+		everything|all is|are|was|were|has|have|done|complete|completed|been`)
+	nothingAlone = phrases(`
+		false
+		empty
+		done
+		completed
+		complete
+		all? done|good|clear
+		na`)
+)
+
+// offered begins a sentence that asks, offers or advises, whatever it names.
+var offered = phrases(`
+	let me|us
+	if you
+	feel free
+	would|do|should|shall|can|could|may|want|is|are|did|have|will you|i|we|me|it|anything|there
+	you|users
+	please
+	happy|glad|ready to`)

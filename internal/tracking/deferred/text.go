@@ -1,0 +1,253 @@
+package deferred
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// line is a line of a text, or several that are one paragraph.
+type line struct {
+	indent  int
+	bullet  bool
+	heading bool // by "#", or all of it in bold
+	ticked  bool // its box is ticked, or it is struck out
+	text    string
+	// mask is text with what is only shown, code and quotations, written over: as
+	// long as text, and without a word in it that could be a cue.
+	mask string
+}
+
+// linesOf returns the lines of text that say something: without code blocks,
+// quoted lines and tables.
+func linesOf(text string) []line {
+	if len(text) > maxText {
+		text = text[len(text)-maxText:]
+	}
+	var lines []line
+	var at place
+	for raw := range strings.Lines(strings.ToValidUTF8(text, "")) {
+		raw = strings.TrimRight(raw, " \t\r\n")
+		body := strings.TrimLeft(raw, " \t")
+		indent := width(raw[:len(raw)-len(body)])
+		if blank := !at.after; !at.shows(body, indent) && body != "" {
+			l := lineOf(body, indent)
+			at.list = l.bullet || at.list && indent > 0
+			lines = appendLine(lines, l, blank)
+		}
+	}
+	return lines
+}
+
+// place is where in a text a line stands.
+type place struct {
+	fence string // of the code block around it
+	after bool   // there is a line directly above
+	list  bool   // it may belong to a list
+}
+
+// shows takes the next line, and reports whether it only shows something: code,
+// what somebody else wrote, a table.
+func (at *place) shows(body string, indent int) bool {
+	mark := fenceOf(body)
+	switch {
+	case at.fence != "":
+		if mark == at.fence {
+			at.fence = ""
+		}
+		return true
+	case mark != "":
+		at.fence, at.after = mark, true
+		return true
+	case body == "":
+		at.after = false
+		return false
+	}
+	if !at.after && !at.list && indent >= 4 && bulletMark(body) == 0 {
+		return true // an indented code block
+	}
+	at.after = true
+	return body[0] == '>' || body[0] == '|'
+}
+
+// appendLine appends l, or what it says to the line that it goes on with.
+func appendLine(lines []line, l line, blank bool) []line {
+	if n := len(lines); n > 0 && !blank && continues(lines[n-1], l) {
+		lines[n-1].text += " " + l.text
+		lines[n-1].mask += " " + l.mask
+		return lines
+	}
+	if l.text == "" {
+		return lines
+	}
+	return append(lines, l)
+}
+
+// fenceOf returns the mark of a line that opens or closes a code block.
+func fenceOf(body string) string {
+	for _, mark := range []string{"```", "~~~"} {
+		if rest, ok := strings.CutPrefix(body, mark); ok && !strings.Contains(rest, mark) {
+			return mark
+		}
+	}
+	return ""
+}
+
+// width returns the columns of leading space.
+func width(space string) int { return len(space) + 3*strings.Count(space, "\t") }
+
+// continues reports whether next is the same paragraph as l, wrapped.
+func continues(l, next line) bool {
+	r, _ := utf8.DecodeRuneInString(next.text)
+	return !next.bullet && !next.heading && !l.heading && unicode.IsLower(r) &&
+		len(l.text) >= 40 && !strings.ContainsAny(l.text[len(l.text)-1:], ".:!?")
+}
+
+// lineOf reads the marks of a line.
+func lineOf(body string, indent int) line {
+	l := line{indent: indent}
+	if rest := strings.TrimLeft(body, "#"); rest != body {
+		l.heading, body = true, strings.TrimSpace(rest)
+	}
+	if n := bulletMark(body); n > 0 && !l.heading {
+		l.bullet, body = true, strings.TrimSpace(body[n:])
+	}
+	for _, box := range []string{"[x]", "[X]", "[ ]"} {
+		if rest, ok := strings.CutPrefix(body, box); ok {
+			body, l.bullet, l.ticked = strings.TrimSpace(rest), true, box != "[ ]"
+		}
+	}
+	rest := strings.TrimLeftFunc(body, isSign)
+	l.ticked = l.ticked || strings.HasPrefix(body, "~~") || strings.ContainsAny(body[:len(body)-len(rest)], "✅✔☑✓")
+	l.heading = l.heading || !l.bullet && isBold(rest)
+	l.text, l.mask = masked(rest)
+	l.mask = joined(l.mask)
+	return l
+}
+
+// isSign reports whether r is an emoji, or a part of one.
+func isSign(r rune) bool {
+	return r != '`' && unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Zs) || r == '\u200d'
+}
+
+// isBold reports whether all of s is in bold.
+func isBold(s string) bool {
+	return strings.HasPrefix(s, "**") && strings.HasSuffix(strings.TrimRight(s, ":"), "**") && strings.Count(s, "**") == 2
+}
+
+// bulletMark returns how long the mark of a list item is that body begins with.
+func bulletMark(body string) int {
+	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– ", "— "} {
+		if strings.HasPrefix(body, mark) {
+			return len(mark)
+		}
+	}
+	n := 0
+	for n < len(body) && n < 3 && body[n] >= '0' && body[n] <= '9' {
+		n++
+	}
+	if n > 0 && n+1 < len(body) && (body[n] == '.' || body[n] == ')') && body[n+1] == ' ' {
+		return n + 2
+	}
+	return 0
+}
+
+// maxShown bounds the bytes of code or a quotation within a line.
+const maxShown = 500
+
+// closing are the quotation marks by what opens them.
+var closing = map[rune]string{'`': "`", '"': `"`, '“': "”", '‘': "’", '\'': "'", '«': "»"}
+
+// masked returns s without emphasis, and a mask of it.
+func masked(s string) (text, mask string) {
+	var t, m strings.Builder
+	before := ' '
+	for s != "" {
+		if rest, ok := strings.CutPrefix(s, "**"); ok {
+			s = rest
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s)
+		if end := shown(s, r, n, before); end > 0 {
+			t.WriteString(s[:end])
+			m.WriteString(strings.Repeat("x", end))
+			s, before = s[end:], 'x'
+			continue
+		}
+		if r == '_' && strings.HasPrefix(s, "__") && !unicode.IsLetter(before) {
+			s = s[2:]
+			continue
+		}
+		t.WriteString(s[:n])
+		m.WriteString(s[:n])
+		s, before = s[n:], r
+	}
+	return t.String(), m.String()
+}
+
+// shown returns how long the code or quotation is that s begins with, 0 if it
+// begins with none. A quotation opens before a word and closes behind one, so
+// that apostrophes and inches are none.
+func shown(s string, r rune, n int, before rune) int {
+	mark, ok := closing[r]
+	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
+		return 0
+	}
+	s = s[:min(len(s), maxShown)]
+	rest := s[n:]
+	if r == '`' {
+		ticks := len(s) - len(strings.TrimLeft(s, "`"))
+		mark, rest, n = s[:ticks], s[ticks:], ticks
+	}
+	for from := 0; ; {
+		i := strings.Index(rest[from:], mark)
+		if i < 0 || from+i == 0 {
+			return 0
+		}
+		end := from + i + len(mark)
+		after, _ := utf8.DecodeRuneInString(rest[end:])
+		if r != '\'' && r != '‘' || !unicode.IsLetter(after) {
+			return n + end
+		}
+		from = end
+	}
+}
+
+// part is a piece of a line, with its mask.
+type part struct{ text, mask string }
+
+// cut returns p[from:to].
+func (p part) cut(from, to int) part { return part{p.text[from:to], p.mask[from:to]} }
+
+// sentences splits p behind full stops, exclamation and question marks.
+func sentences(p part) []part {
+	var out []part
+	start := 0
+	for i := 0; i < len(p.mask); i++ {
+		if !strings.ContainsRune(".!?", rune(p.mask[i])) {
+			continue
+		}
+		end := i + 1
+		for end < len(p.mask) && strings.IndexByte(".!?)]\"'", p.mask[end]) >= 0 {
+			end++
+		}
+		if end < len(p.mask) && (p.mask[end] != ' ' || abbreviated(p.mask[start:i])) {
+			i = end - 1
+			continue
+		}
+		out = append(out, p.cut(start, end))
+		start, i = end, end-1
+	}
+	if strings.TrimSpace(p.mask[start:]) != "" {
+		out = append(out, p.cut(start, len(p.mask)))
+	}
+	return out
+}
+
+// abbreviated reports whether s ends in an abbreviation, whose stop ends nothing.
+func abbreviated(s string) bool {
+	last := s[strings.LastIndexAny(s, " (")+1:]
+	return abbreviations[strings.ToLower(last)]
+}
+
+var abbreviations = set("e.g i.e vs approx incl cf no fig eg ie")

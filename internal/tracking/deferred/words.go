@@ -1,0 +1,68 @@
+package deferred
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// word is a word of a sentence, in lower case, and where it stands in it. "Did
+// not" and "didn't" are the same two words.
+type word struct {
+	text       string
+	start, end int
+	glued      bool // a hyphen joins it to the word before
+}
+
+// wordsOf splits s into words: letters and digits, with the signs inside them
+// that names have. Hyphens separate: "follow-up" is "follow up".
+func wordsOf(s string) []word {
+	var words []word
+	start, end := -1, 0
+	for i, r := range s {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '%':
+			if start < 0 {
+				start = i
+			}
+			end = i + utf8.RuneLen(r)
+		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
+			// Belongs to the word if a letter follows, which end tells.
+		case start >= 0:
+			words = addWord(words, s, start, end)
+			start = -1
+		}
+	}
+	if start >= 0 {
+		words = addWord(words, s, start, end)
+	}
+	return words
+}
+
+// addWord appends the word s[start:end], a contraction as the words it is of.
+func addWord(words []word, s string, start, end int) []word {
+	text := strings.ToLower(strings.ReplaceAll(s[start:end], "’", "'"))
+	glued := len(words) > 0 && s[words[len(words)-1].end:start] == "-"
+	w := word{text, start, end, glued}
+	for _, c := range contractions {
+		if stem, ok := strings.CutSuffix(text, c.ending); ok && stem != "" {
+			w.text = stem
+			if full, ok := irregular[stem]; ok && c.word == "not" {
+				w.text = full
+			}
+			return append(words, w, word{text: c.word, start: start, end: end})
+		}
+	}
+	if text == "cannot" {
+		w.text = "can"
+		return append(words, w, word{text: "not", start: start, end: end})
+	}
+	return append(words, w)
+}
+
+var (
+	contractions = []struct{ ending, word string }{
+		{"n't", "not"}, {"'ll", "will"}, {"'ve", "have"}, {"'m", "am"}, {"'re", "are"}, {"'d", "would"},
+	}
+	irregular = map[string]string{"ca": "can", "wo": "will", "sha": "shall"}
+)

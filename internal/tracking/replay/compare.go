@@ -1,0 +1,272 @@
+package replay
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"iter"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+)
+
+// Comparison is what a change of the configuration makes of a history. Of each
+// difference all are counted, and the first are told.
+type Comparison struct {
+	Events int          `json:"events"`
+	Config Pair[string] `json:"config"` // hashes
+	Issues Pair[int]    `json:"issues"` // how many
+
+	Gained    Differences[IssueDifference]    `json:"gained"`    // issues that only the new configuration makes
+	Lost      Differences[IssueDifference]    `json:"lost"`      // that only the old one made
+	Changed   Differences[IssueDifference]    `json:"changed"`   // that come out otherwise
+	Decisions Differences[DecisionDifference] `json:"decisions"` // in their action, their rules or their issues
+}
+
+// Pair is something under today's configuration and under the new one.
+type Pair[T any] struct {
+	Base T `json:"base"`
+	New  T `json:"new"`
+}
+
+// Differences are counted, and some of them told.
+type Differences[T any] struct {
+	Count    int `json:"count"`
+	Examples []T `json:"examples"`
+}
+
+func (d *Differences[T]) add(limit int, example func() (T, error)) error {
+	if d.Count++; d.Count > limit {
+		return nil
+	}
+	one, err := example()
+	d.Examples = append(d.Examples, one)
+	return err
+}
+
+// IssueDifference is an issue that one configuration makes and the other does
+// not, or makes otherwise.
+type IssueDifference struct {
+	ID     string     `json:"id"`
+	Tenant string     `json:"tenant"`
+	Kind   rules.Kind `json:"kind"`
+	Title  string     `json:"title"`
+	// Status, Events and Transitions of an issue that is not there are empty.
+	Status      Pair[rules.Status] `json:"status"`
+	Events      Pair[int]          `json:"events"`
+	Transitions Pair[int]          `json:"transitions"`
+	// Decision is that on the event that made the issue, where only one has it.
+	Decision *Pair[Decision] `json:"decision,omitempty"`
+}
+
+// DecisionDifference is an event that is decided on otherwise.
+type DecisionDifference struct {
+	Event  string `json:"event"`
+	Tenant string `json:"tenant"`
+	Pair[Decision]
+}
+
+// imprint is what issues of two databases are compared by.
+type imprint struct {
+	rules.Issue
+	digest [sha256.Size]byte // of all that whatif prints of it but its title
+}
+
+func (a imprint) compare(b imprint) int {
+	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
+}
+
+// same reports whether two issues are the same. A title that was erased by order
+// may have been any.
+func (a imprint) same(b imprint) bool {
+	return a.digest == b.digest && (a.Title == b.Title || a.Title == store.Erased || b.Title == store.Erased)
+}
+
+// imprints yields those of the issues in a database, by tenant and id.
+func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
+	return sequence(func(do func(imprint) error) error {
+		return store.EachIssue(conn, tenant, store.ByID, func(i rules.Issue) error {
+			p := imprint{Issue: i}
+			i.Title = ""
+			var err error
+			if p.digest, err = digest(conn, i); err != nil {
+				return err
+			}
+			return do(p)
+		})
+	})
+}
+
+// errEnough ends a query whose other rows nobody wants.
+var errEnough = errors.New("enough rows")
+
+// sequence makes one of what each calls do with.
+func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		err := each(func(v T) error {
+			if !yield(v, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			var none T
+			yield(none, err)
+		}
+	}
+}
+
+// merge calls do with the pairs of two sequences that are ordered by compare:
+// with nil in the place of what one of them does not have.
+func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
+	nextA, stopA := iter.Pull2(as)
+	defer stopA()
+	nextB, stopB := iter.Pull2(bs)
+	defer stopB()
+	a, errA, okA := nextA()
+	b, errB, okB := nextB()
+	for okA || okB {
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		var order int
+		switch {
+		case !okA:
+			order = 1
+		case !okB:
+			order = -1
+		default:
+			order = compare(a, b)
+		}
+		var left, right *T
+		if order <= 0 {
+			left = new(a)
+		}
+		if order >= 0 {
+			right = new(b)
+		}
+		if err := do(left, right); err != nil {
+			return err
+		}
+		if left != nil {
+			a, errA, okA = nextA()
+		}
+		if right != nil {
+			b, errB, okB = nextB()
+		}
+	}
+	return nil
+}
+
+// compare compares what two configurations come to, with as many examples of each
+// difference.
+func compare(base, changed *Replay, examples int) (Comparison, error) {
+	c := Comparison{
+		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},
+		Gained: none[IssueDifference](), Lost: none[IssueDifference](), Changed: none[IssueDifference](),
+		Decisions: none[DecisionDifference](),
+	}
+	both := comparing{base.conn, changed.conn}
+	err := merge(imprints(base.conn, ""), imprints(changed.conn, ""), imprint.compare, func(a, b *imprint) error {
+		return both.issue(&c, examples, a, b)
+	})
+	if err != nil {
+		return Comparison{}, err
+	}
+	err = merge(decisions(base.conn), decisions(changed.conn), compareDecisions, func(a, b *rules.Decision) error {
+		if a != nil && b != nil && a.Action == b.Action && a.Rule == b.Rule && slices.Equal(a.Issues, b.Issues) {
+			return nil
+		}
+		return c.Decisions.add(examples, func() (DecisionDifference, error) {
+			d := DecisionDifference{Event: cmp.Or(a, b).Event, Tenant: cmp.Or(a, b).Tenant}
+			if a != nil {
+				d.Base = decisionOf(*a)
+			}
+			if b != nil {
+				d.New = decisionOf(*b)
+			}
+			return d, nil
+		})
+	})
+	return c, err
+}
+
+func none[T any]() Differences[T] { return Differences[T]{Examples: []T{}} }
+
+func decisions(conn *sqlite.Conn) iter.Seq2[rules.Decision, error] {
+	return sequence(func(do func(rules.Decision) error) error { return eachDecision(conn, byEvent, do) })
+}
+
+func compareDecisions(a, b rules.Decision) int {
+	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Source, b.Source))
+}
+
+// comparing are the databases of two folds.
+type comparing struct{ base, changed *sqlite.Conn }
+
+// issue counts an issue that base and changed do not both have, or not alike.
+func (both comparing) issue(c *Comparison, examples int, a, b *imprint) error {
+	if a != nil {
+		c.Issues.Base++
+	}
+	if b != nil {
+		c.Issues.New++
+	}
+	kind := &c.Changed
+	switch {
+	case a == nil:
+		kind = &c.Gained
+	case b == nil:
+		kind = &c.Lost
+	case a.same(*b):
+		return nil
+	}
+	return kind.add(examples, func() (IssueDifference, error) { return both.example(a, b) })
+}
+
+func (both comparing) example(a, b *imprint) (IssueDifference, error) {
+	one := cmp.Or(b, a)
+	d := IssueDifference{ID: one.ID, Tenant: one.Tenant, Kind: one.Kind, Title: one.Title}
+	made := ""
+	for _, side := range []struct {
+		conn          *sqlite.Conn
+		at            *imprint
+		status        *rules.Status
+		events, moves *int
+	}{
+		{both.base, a, &d.Status.Base, &d.Events.Base, &d.Transitions.Base},
+		{both.changed, b, &d.Status.New, &d.Events.New, &d.Transitions.New},
+	} {
+		if side.at == nil {
+			continue
+		}
+		*side.status, *side.events = side.at.Status, side.at.Count
+		list, err := transitions(side.conn, one.Tenant, one.ID)
+		if err != nil {
+			return d, err
+		}
+		*side.moves = len(list)
+		if len(list) > 0 {
+			made = list[0].Event
+		}
+	}
+	if a != nil && b != nil || made == "" {
+		return d, nil
+	}
+	var err error
+	d.Decision, err = both.decision(one.Tenant, made)
+	return d, err
+}
+
+// decision returns what both decided on an event.
+func (both comparing) decision(tenant, event string) (*Pair[Decision], error) {
+	var p Pair[Decision]
+	const query = "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq DESC"
+	err := errors.Join(
+		store.Records(both.base, func(d rules.Decision) error { p.Base = decisionOf(d); return nil }, query, tenant, event),
+		store.Records(both.changed, func(d rules.Decision) error { p.New = decisionOf(d); return nil }, query, tenant, event))
+	return &p, err
+}

@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// FuzzInput: whatever the input, each of its lines is taken or told, and what is
+// decided on it is decided again.
+func FuzzInput(f *testing.F) {
+	for _, e := range rulestest.Story(f) {
+		f.Add(append(e.Encode(), '\n'))
+	}
+	f.Add([]byte("{}\n\xff\n{\"specversion\":\"1.0\",\"id\":\"a\",\"source\":\"s\",\"type\":\"t\"}"))
+	f.Add([]byte("\f\n\u0085\n \t\r\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		taken, told, once := foldLines(t, data)
+		if _, _, again := foldLines(t, data); !bytes.Equal(once, again) {
+			t.Errorf("twice the same input comes to\n%s\nand\n%s", once, again)
+		}
+		lines := 0
+		for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
+			if len(bytes.Trim(line, " \t\r\n")) > 0 { // what JSON takes for white space, no more
+				lines++
+			}
+		}
+		// A line that is no UTF-8 is told, and repaired and taken.
+		if taken > lines || taken+told > 2*lines {
+			t.Errorf("%d lines: %d taken, %d told", lines, taken, told)
+		}
+	})
+}
+
+// foldLines folds an input in memory, and returns the decisions as JSON.
+func foldLines(t *testing.T, data []byte) (taken, told int, decided []byte) {
+	t.Helper()
+	in, err := openLines(t.Context(), stdinPath, bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var (
+		bad   Faults
+		state = rules.NewState(nil)
+		all   []rules.Decision
+	)
+	for e, err := range in.events(t.Context(), "default", nil) {
+		if err != nil {
+			if !bad.add(err) {
+				t.Fatal(err)
+			}
+			continue
+		}
+		taken++
+		list, err := state.Apply(e, rules.DefaultConfig())
+		if err != nil {
+			t.Errorf("event %s cannot be folded: %v", e.ID, err)
+		}
+		all = append(all, list...)
+	}
+	list, err := state.Release(rules.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided, err = json.Marshal(append(all, list...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken, bad.count, decided
+}
+
+// BenchmarkReplay folds runs of which every tenth fails, for reasons of its own.
+func BenchmarkReplay(b *testing.B) {
+	for b.Loop() {
+		f, err := New(rules.DefaultConfig())
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range 10_000 {
+			at := i * 2
+			e := rulestest.At(b, "acme", fmt.Sprintf("r%d", i), at, events.RunFinished, events.RunFinishedData{
+				Success: i%10 != 0, Error: &events.Failure{Message: "no " + strings.Repeat("x", i/10%50)},
+			})
+			e.RunType = "REVIEW"
+			if err := f.take(e); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/10_000/float64(time.Microsecond), "µs/event")
+}

@@ -1,0 +1,142 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+)
+
+// writeOutcome writes what a fold came to, as JSON: its issues in the order in which
+// they were made, and its decisions in that in which the events came.
+// Members of more, if it is not nil, follow.
+func writeOutcome(out io.Writer, f *Replay, more func(*jsonWriter)) error {
+	buf := bufio.NewWriterSize(out, 64<<10)
+	safe := cli.SafeJSON(buf) // before the buffer, which cuts characters
+	j := &jsonWriter{w: safe}
+	separator := "\n"
+	j.raw(`{"issues":[`)
+	err := store.EachIssue(f.conn, "", store.ByMaking, func(i rules.Issue) error {
+		j.raw(separator)
+		separator = ",\n"
+		if j.err != nil {
+			return j.err
+		}
+		return writeIssue(safe, f.conn, i)
+	})
+	if err != nil {
+		return err
+	}
+	separator = "\n"
+	j.raw("\n],\"decisions\":[")
+	err = eachDecision(f.conn, asTheyCame, func(d rules.Decision) error {
+		j.raw(separator)
+		separator = ",\n"
+		j.value(decisionOf(d))
+		return j.err
+	})
+	if err != nil {
+		return err
+	}
+	j.raw("\n]")
+	if more != nil {
+		more(j)
+	}
+	j.raw("}\n")
+	if j.err != nil {
+		return j.err
+	}
+	return buf.Flush()
+}
+
+// writeIssue writes an issue as an [Issue], its events one by one: there may
+// be more of them than fit into memory.
+func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
+	moves, err := transitions(conn, i.Tenant, i.ID)
+	if err != nil {
+		return err
+	}
+	j := &jsonWriter{w: w}
+	j.raw(`{"id":`)
+	j.value(i.ID)
+	j.member("tenant", i.Tenant)
+	j.member("kind", i.Kind)
+	j.member("title", i.Title)
+	j.member("status", i.Status)
+	j.member("labels", orEmpty(i.Labels))
+	j.raw(`,"events":`)
+	separator := "["
+	err = store.EachOccurrence(conn, i.Tenant, i.ID, func(event string) error {
+		j.raw(separator)
+		j.value(event)
+		separator = ","
+		return j.err
+	})
+	if err != nil {
+		return err
+	}
+	if separator == "[" {
+		j.raw(separator)
+	}
+	j.raw("]")
+	j.member("transitions", moves)
+	j.member("links", orEmpty(i.Links))
+	j.raw("}")
+	return j.err
+}
+
+// digest returns a hash of all that whatif prints of an issue.
+func digest(conn *sqlite.Conn, i rules.Issue) ([sha256.Size]byte, error) {
+	h := sha256.New()
+	err := writeIssue(h, conn, i)
+	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+// jsonWriter writes JSON piece by piece, and remembers the first error.
+type jsonWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (j *jsonWriter) raw(s string) {
+	if j.err == nil {
+		_, j.err = io.WriteString(j.w, s)
+	}
+}
+
+func (j *jsonWriter) value(v any) {
+	if j.err != nil {
+		return
+	}
+	data, err := encodeJSON(v)
+	if err != nil {
+		j.err = err
+		return
+	}
+	j.raw(string(data))
+}
+
+// member writes a member of an object that is not its first.
+func (j *jsonWriter) member(name string, v any) {
+	j.raw(`,"` + name + `":`)
+	j.value(v)
+}
+
+// encodeJSON returns v as JSON for people: what HTML would take for markup stays.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,153 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+)
+
+// mostListed is how many issues whatif lists for people.
+const mostListed = 50
+
+// printOutcome prints for people what a fold came to, and how that compares.
+func printOutcome(out io.Writer, f *Replay, c *Comparison) error {
+	byStatus, count := map[rules.Status]int{}, 0
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	err := store.EachIssue(f.conn, "", store.ByMaking, func(i rules.Issue) error {
+		byStatus[i.Status]++
+		if count++; count > mostListed {
+			return nil
+		}
+		if count == 1 {
+			fmt.Fprintln(w, "ID\tTENANT\tSTATUS\tKIND\tCREATED\tEVENTS\tTITLE")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, cli.Cell(i.Tenant), i.Status, i.Kind, cli.Time(i.Created), i.Count, cli.Cell(i.Title))
+		return nil
+	})
+	if err = errors.Join(err, w.Flush()); err != nil {
+		return err
+	}
+	if count > mostListed {
+		fmt.Fprintf(out, "… and %d more; --json has them all\n", count-mostListed)
+	}
+	actions, err := countActions(f.conn)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s under configuration %.12s: %s%s\n", plural(f.events, "event"), f.config.Hash(), plural(count, "issue"), counted(byStatus,
+		rules.Open, rules.InProgress, rules.Blocked, rules.Flapping, rules.Closed))
+	fmt.Fprintf(out, "decisions%s\n", counted(actions, rules.Create, rules.Update, rules.Record, rules.None))
+	if c != nil {
+		printComparison(out, *c)
+	}
+	return nil
+}
+
+func countActions(conn *sqlite.Conn) (map[rules.Action]int, error) {
+	actions := map[rules.Action]int{}
+	err := eachDecision(conn, asTheyCame, func(d rules.Decision) error { actions[d.Action]++; return nil })
+	return actions, err
+}
+
+// counted returns the counts that are not zero, in an order: ": 1 open, 2 closed".
+func counted[K ~string](counts map[K]int, order ...K) string {
+	var parts []string
+	for _, key := range order {
+		if n := counts[key]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(key), "_", " ")))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// printReproduction prints whether today's configuration comes to today's issues.
+func printReproduction(out io.Writer, s StreamComparison) {
+	r := s.Reproduced
+	lead := fmt.Sprintf("today's configuration %.12s", s.Config.Base)
+	switch {
+	case r.Exact && r.Reason == "":
+		fmt.Fprintf(out, "%s reproduces today's %s exactly\n", lead, plural(r.Issues, "issue"))
+		return
+	case r.Exact:
+		fmt.Fprintf(out, "%s reproduces today's %s; %s\n", lead, plural(r.Issues, "issue"), r.Reason)
+		return
+	}
+	fmt.Fprintf(out, "%s does not reproduce today's %s: %d missing, %d extra, %d different", lead, plural(r.Issues, "issue"), r.Missing, r.Extra, r.Differ)
+	if r.Reason != "" {
+		fmt.Fprintf(out, " (%s)", r.Reason)
+	}
+	if len(r.Examples) > 0 {
+		fmt.Fprintf(out, ": %s", strings.Join(r.Examples, ", "))
+	}
+	fmt.Fprintln(out)
+}
+
+// printComparison prints what another configuration changes.
+func printComparison(out io.Writer, c Comparison) {
+	fmt.Fprintf(out, "configuration %.12s instead of %.12s: %s instead of %d; %d gained, %d lost, %d changed; %d of the decisions on %s differ\n",
+		c.Config.New, c.Config.Base, plural(c.Issues.New, "issue"), c.Issues.Base,
+		c.Gained.Count, c.Lost.Count, c.Changed.Count, c.Decisions.Count, plural(c.Events, "event"))
+	printDifferences(out, "gained", c.Gained, printIssueDifference)
+	printDifferences(out, "lost", c.Lost, printIssueDifference)
+	printDifferences(out, "changed", c.Changed, printIssueDifference)
+	printDifferences(out, "decisions that differ", c.Decisions, func(out io.Writer, d DecisionDifference) {
+		fmt.Fprintf(out, "  %s\n", cli.Cell(d.Event))
+		printDecisions(out, d.Pair)
+	})
+}
+
+func printDifferences[T any](out io.Writer, what string, d Differences[T], one func(io.Writer, T)) {
+	if d.Count == 0 {
+		return
+	}
+	fmt.Fprintf(out, "\n%s: %d\n", what, d.Count)
+	for _, example := range d.Examples {
+		one(out, example)
+	}
+	if more := d.Count - len(d.Examples); more > 0 {
+		fmt.Fprintf(out, "  … and %d more; --examples %d lists them\n", more, d.Count)
+	}
+}
+
+func printIssueDifference(out io.Writer, d IssueDifference) {
+	fmt.Fprintf(out, "  %s  %s  %s\n", d.ID, d.Kind, cli.Cell(d.Title))
+	if d.Decision != nil {
+		printDecisions(out, *d.Decision)
+		return
+	}
+	fmt.Fprintf(out, "    today  %s, %s, %s\n    new    %s, %s, %s\n",
+		d.Status.Base, plural(d.Events.Base, "event"), plural(d.Transitions.Base, "transition"),
+		d.Status.New, plural(d.Events.New, "event"), plural(d.Transitions.New, "transition"))
+}
+
+// printDecisions prints what two configurations decided on one event.
+func printDecisions(out io.Writer, p Pair[Decision]) {
+	for _, side := range []struct {
+		name string
+		d    Decision
+	}{{"today", p.Base}, {"new", p.New}} {
+		if side.d.Event == "" {
+			fmt.Fprintf(out, "    %-5s  no decision\n", side.name)
+			continue
+		}
+		fmt.Fprintf(out, "    %-5s  %s: %s\n", side.name, side.d.Action, cli.Printable(cli.OneLine(side.d.Reason)))
+	}
+}

@@ -1,0 +1,129 @@
+package rules_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// failuresOf counts the failure issues of four runs of three roles that fail with
+// different texts by one class.
+func failuresOf(t *testing.T, class string, c rules.Config) int {
+	t.Helper()
+	var list []events.Event
+	for n := range 4 {
+		e := stepAt(t, n, time.Duration(n)*40*time.Second, events.StepFailed, distinctly(n), nil)
+		d := events.StepFinishedData{
+			StepStatus: events.StepFailed, AgentRole: fmt.Sprintf("ROLE %c", 'A'+n%3),
+			Error: &events.Failure{Message: distinctly(n), Class: class},
+		}
+		if err := e.SetData(d); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	s := new(rules.State)
+	applyWith(t, c, s, list...)
+	if _, err := s.Release(c); err != nil {
+		t.Fatal(err)
+	}
+	return kinds(s.Issues())[rules.Failure]
+}
+
+// Whatever an outage is called, it is one issue.
+func TestClass_Infrastructure(t *testing.T) {
+	for _, class := range []string{
+		"provider", "provider_outage", "infra", "infrastructure", "rate_limit", "RateLimitError", "overloaded_error", "llm_down",
+		"timeout", "timed_out", "context deadline exceeded", "DeadlineExceeded", "503", "http_503", "5xx", "ECONNREFUSED",
+		"APIConnectionError", "api_error", "server_error", "model_error", "model_not_found", "UnknownHostException",
+		"service_not_available", "billing", "authentication", "api_key_expired", "disk_full", "java.net.ConnectException",
+		"connection", "quota", "upstream", "bedrock", "unknown_provider_trouble", "runner_lost",
+	} {
+		if got := failuresOf(t, class, rules.DefaultConfig()); got != 1 {
+			t.Errorf("%s: got %d issues, want 1", class, got)
+		}
+	}
+}
+
+// What a provider's API says is an outage without a class too; what only looks like
+// it is about the work.
+func TestClass_ToldByTheText(t *testing.T) {
+	for text, want := range map[string]int{
+		"API Error: 503 Service Unavailable from the provider (%s)":                                      1,
+		`API Error: 529 {"type":"error","error":{"type":"overloaded_error","message":"%s"}}`:             1,
+		"API Error: Connection error. %s":                                                                1,
+		"[API Error: Rate limit reached, %s]":                                                            1,
+		`{"type":"error","error":{"type":"rate_limit_error","message":"%s"}}`:                            1,
+		`529 {"type": "error", "error": {"details": null, "type": "overloaded_error", "message": "%s"}}`: 1,
+		`Error code: 429 - {'type': 'error', 'error': {'type': 'rate_limit_error', 'message': '%s'}}`:    1,
+		`TestRetry: got {"type":"error","error":{"type":"overloaded_error"}}, want %s`:                   4,
+		"litellm.exceptions.RateLimitError: %s":                                                          1,
+		"openai.APIConnectionError: %s":                                                                  1,
+		`API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"%s"}}`:        4,
+		"expected 200, got 503: %s":                                                                      4,
+		"TestUpload fails with API Error: 503, %s":                                                       4,
+		"openai.BadRequestError: %s":                                                                     4,
+		"InternalServerError: %s":                                                                        4,
+	} {
+		s := new(rules.State)
+		for n := range 4 {
+			apply(t, s, stepAt(t, n, time.Duration(n)*40*time.Second, events.StepFailed, fmt.Sprintf(text, distinctly(n)), nil))
+		}
+		release(t, s)
+		if got := kinds(s.Issues())[rules.Failure]; got != want {
+			t.Errorf("%s: got %d issues, want %d", text, got, want)
+		}
+	}
+}
+
+// An id in a class tells no two outages apart; a status code does.
+func TestClass_Ids(t *testing.T) {
+	for class, want := range map[string]int{"provider_8f3a2b%dc": 1, "overloaded: req 10000%d": 1, "http_50%d": 4} {
+		s := new(rules.State)
+		for n := range 4 {
+			at := time.Duration(n) * 40 * time.Second
+			apply(t, s, stepAt(t, n, at, events.StepFailed, "boom", map[string]any{"error_class": fmt.Sprintf(class, n)}))
+		}
+		release(t, s)
+		if got := kinds(s.Issues())[rules.Failure]; got != want {
+			t.Errorf("%s: got %d issues, want %d", class, got, want)
+		}
+	}
+}
+
+// A class that a tool, a language or a person gives to an ordinary failure, or that
+// says nothing, makes no outage of it.
+func TestClass_Ordinary(t *testing.T) {
+	for _, class := range []string{
+		"", " ", "error", "Exception", "_OTHER", "unknown_error", "TestFailure", "tests_failed", "lint", "compile_error", "BuildError",
+		"SyntaxError", "TypeError", "merge_conflict", "ValidationError", "AssertionError", "changes_requested_in_review",
+		"policy_violation", "denied", "permission_denied", "user_abort", "LogicError", "JSONDecodeError", "parse_error",
+		"KeyError", "ValueError", "builtins.IndexError", "FileNotFoundError", "java.lang.NullPointerException", "*errors.errorString",
+		"*fmt.wrapError", "*exec.ExitError", "*fs.PathError", "ReferenceError", "ModuleNotFoundError", "NotImplementedError",
+		"invalid_request", "404", "context_length", "context_overflow", "max_iterations", "exit_cost", "exit_context", "early_exit", "agent_error",
+		"interrupted", "cancelled", "rejected", "blocked_by_hook", "panic", "tool_error",
+	} {
+		if got := failuresOf(t, class, rules.DefaultConfig()); got != 4 {
+			t.Errorf("%q: got %d issues, want 4", class, got)
+		}
+	}
+}
+
+func TestClass_WordsAreConfigured(t *testing.T) {
+	c, err := rules.ParseConfig([]byte("ordinary: [Flux, disk_full]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int)
+	for _, class := range []string{"FluxError", "disk_full", "disk_gone", "lint"} {
+		got[class] = failuresOf(t, class, c)
+	}
+	if diff := cmp.Diff(map[string]int{"FluxError": 4, "disk_full": 4, "disk_gone": 1, "lint": 1}, got); diff != "" {
+		t.Errorf("issues by class (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,108 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config holds the limits of the heuristics. Start from [DefaultConfig], or read
+// one with [ReadConfig]; [DefaultYAML] says what each of them means.
+type Config struct {
+	TitlePrefix string   `json:"title_prefix"`
+	Tracked     []string `json:"tracked"`
+	Complexity  int      `json:"complexity"`
+	Signs       Signs    `json:"signs"`
+
+	Hold     time.Duration `json:"hold"`
+	Ordinary []string      `json:"ordinary"`
+
+	Storm    Limit `json:"storm"`
+	Budget   Limit `json:"budget"`
+	Critical Limit `json:"critical"`
+	Tracking Limit `json:"tracking"`
+	Loop     int   `json:"loop"`
+
+	Followups int `json:"followups"`
+	Remaining int `json:"remaining"`
+	DoneWords int `json:"done_words"`
+
+	Regression time.Duration `json:"regression"`
+	Flapping   Limit         `json:"flapping"`
+	Quiet      time.Duration `json:"quiet"`
+	Stalled    time.Duration `json:"stalled"`
+	Leap       time.Duration `json:"leap"`
+	NotPlanned time.Duration `json:"not_planned"`
+
+	Digest DigestConfig `json:"digest"`
+}
+
+// Limit is how often something may happen within a sliding window.
+type Limit struct {
+	Most   int           `json:"most"`
+	Within time.Duration `json:"within"`
+}
+
+// Signs are the values from which each measure of a run adds one to its
+// computed complexity; see [Run.Complexity].
+type Signs struct {
+	Steps   int   `json:"steps"`
+	Retries int   `json:"retries"`
+	Files   int   `json:"files"`
+	Roles   int   `json:"roles"`
+	Tokens  int64 `json:"tokens"`
+}
+
+// DigestConfig bounds the issues that list what got no issue of its own.
+type DigestConfig struct {
+	Age     time.Duration `json:"age"`
+	Entries int           `json:"entries"`
+	Pause   time.Duration `json:"pause"`
+}
+
+const day = 24 * time.Hour
+
+// DefaultConfig returns the limits of the ADR and of the rules against spam.
+func DefaultConfig() Config {
+	return Config{
+		TitlePrefix: "GWI:",
+		Tracked:     []string{"AUTOPILOT", "RESOLVE"},
+		Complexity:  3,
+		Signs:       Signs{Steps: 8, Retries: 2, Files: 8, Roles: 4, Tokens: 200_000},
+		Hold:        30 * time.Second,
+		Ordinary:    ordinary(),
+		Storm:       Limit{5, 10 * time.Minute},
+		Budget:      Limit{12, time.Hour},
+		Critical:    Limit{5, time.Hour},
+		Tracking:    Limit{25, 10 * time.Minute},
+		Loop:        10,
+		Followups:   3,
+		Remaining:   25,
+		DoneWords:   75,
+		Regression:  7 * day,
+		Flapping:    Limit{2, 2 * time.Hour},
+		Quiet:       day,
+		Stalled:     2 * time.Hour,
+		Leap:        7 * day,
+		NotPlanned:  30 * day,
+		Digest:      DigestConfig{Age: day, Entries: 50, Pause: time.Minute},
+	}
+}
+
+// Hash identifies c in decisions: two configurations that decide alike because
+// they are equal have equal hashes.
+func (c Config) Hash() string {
+	data, err := json.Marshal(c)
+	if err != nil { // cannot happen: c holds strings and numbers
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+func (c Config) tracks(runType string) bool {
+	return slices.ContainsFunc(c.Tracked, func(t string) bool { return strings.EqualFold(t, runType) })
+}

@@ -1,0 +1,81 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultYAML returns the default configuration as a file that says what each
+// value means.
+func DefaultYAML() string {
+	c := DefaultConfig()
+	var b strings.Builder
+	b.WriteString("# The limits of the tracker's heuristics, and their defaults. What is left out\n# keeps its default.\n")
+	section := ""
+	for _, f := range fields {
+		name, indent := f.path, ""
+		if outer, inner, nested := strings.Cut(f.path, "."); nested {
+			name, indent = inner, "  "
+			if outer != section {
+				fmt.Fprintf(&b, "%s:\n", outer)
+			}
+			section = outer
+		}
+		fmt.Fprintf(&b, "%s# %s\n%s%s: %s\n", indent, f.about, indent, name, sample(f.at(&c)))
+	}
+	return b.String()
+}
+
+// sample returns how a value is written in YAML.
+func sample(value any) string {
+	switch v := value.(type) {
+	case *string:
+		return strconv.Quote(*v)
+	case *[]string:
+		words := make([]string, len(*v))
+		for i, w := range *v {
+			words[i] = strconv.Quote(w)
+		}
+		return "[" + strings.Join(words, ", ") + "]"
+	case *time.Duration:
+		return formatDuration(*v)
+	case *int:
+		return strconv.Itoa(*v)
+	case *int64:
+		return strconv.FormatInt(*v, 10)
+	}
+	return ""
+}
+
+// formatDuration returns d in its largest unit: "7d", "10m".
+func formatDuration(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		of   time.Duration
+	}{{"d", day}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}} {
+		if d >= unit.of && d%unit.of == 0 {
+			return fmt.Sprint(int64(d/unit.of)) + unit.name
+		}
+	}
+	return d.String()
+}
+
+// parseDuration reads what [time.ParseDuration] does, and days: "7d".
+func parseDuration(s string) (time.Duration, error) {
+	days, ok := strings.CutSuffix(s, "d")
+	if !ok {
+		d, err := time.ParseDuration(s)
+		if err == nil && (d < 0 || d > 10*365*day) {
+			return 0, errors.New("out of range")
+		}
+		return d, err
+	}
+	n, err := strconv.ParseUint(days, 10, 16)
+	if err != nil || n > 3650 {
+		return 0, errors.New("out of range")
+	}
+	return time.Duration(n) * day, nil
+}

@@ -1,0 +1,47 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// What a failing step says of itself goes with its run, be it held or an issue: its
+// role, its step, the class of its error. Only the ids of its run and event stay.
+func TestErasure_WordsOfAFailure(t *testing.T) {
+	for _, class := range []string{"", "MARKER_outage"} {
+		for _, held := range []bool{true, false} {
+			e := stepAt(t, 0, 0, events.StepFailed, "", map[string]any{"target": "MARKER"})
+			e.Step = "MARKER step"
+			if err := e.SetData(events.StepFinishedData{
+				StepStatus: events.StepFailed, AgentRole: "MARKER role", Error: &events.Failure{Message: "MARKER broke", Class: class},
+				Metadata: map[string]any{"target": "MARKER at"},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			s := new(rules.State)
+			apply(t, s, e)
+			if !held {
+				release(t, s)
+			}
+			erasure := rules.Erasure{Run: e.Run, Events: []string{e.ID}, Issues: map[string]bool{}, Text: "erased"}
+			for _, i := range s.Issues() {
+				erasure.Issues[i.ID] = true
+			}
+			for _, r := range s.Changes().Records {
+				if r.JSON == nil {
+					continue
+				}
+				data, _, err := erasure.Record(r.Key, r.JSON)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.Contains(strings.ToUpper(string(data)), "MARKER") {
+					t.Errorf("class %q, held %v: %s %s keeps %s", class, held, r.Kind, r.ID, data)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package rulestest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Verdict is how an [Outcome] compares with the labels of a scenario.
+type Verdict struct {
+	Right    int // issues that were expected, and ended as they should
+	Issues   int // all that there are
+	Wanted   int // issues that were expected and not optional, and optional ones that are right
+	Problems []string
+}
+
+// Add sums verdicts; problems it leaves out.
+func (v *Verdict) Add(other Verdict) {
+	v.Right += other.Right
+	v.Issues += other.Issues
+	v.Wanted += other.Wanted
+}
+
+// Precision is the share of the issues that are right.
+func (v Verdict) Precision() float64 { return share(v.Right, v.Issues) }
+
+// Recall is the share of the wanted issues that are there.
+func (v Verdict) Recall() float64 { return share(v.Right, v.Wanted) }
+
+func share(n, of int) float64 {
+	if of == 0 {
+		return 1
+	}
+	return float64(n) / float64(of)
+}
+
+// Judge compares o with the labels of sc. An issue matches an expected one of its
+// tenant when its first event is in covers; where there are several, that which
+// fits best. A second match is a duplicate, none is spam, an unmatched expected
+// issue that is not optional is a miss.
+func Judge(sc Scenario, o Outcome) Verdict {
+	v := Verdict{Issues: len(o.Issues)}
+	pairs := match(sc, o)
+	matched := make([]bool, len(sc.Expected))
+	transitions := 0
+	for n, i := range o.Issues {
+		transitions += len(i.Transitions)
+		at := pairs[n]
+		if at < 0 {
+			v.Problems = append(v.Problems, fmt.Sprintf("%s is %s", i.words(), misfit(sc, i)))
+			continue
+		}
+		matched[at] = true
+		want := sc.Expected[at]
+		faults := want.faults(i)
+		v.Problems = append(v.Problems, faults...)
+		if len(faults) == 0 {
+			v.Right++
+		}
+	}
+	for n, want := range sc.Expected {
+		if !want.Optional || matched[n] {
+			v.Wanted++
+		}
+		if !want.Optional && !matched[n] {
+			v.Problems = append(v.Problems, fmt.Sprintf("missed: %v issue %q of %s, of %s", want.Kind, want.Key, want.Tenant, some(want.Covers)))
+		}
+	}
+	if limit := sc.Limits.Transitions; limit > 0 && transitions > limit {
+		v.Problems = append(v.Problems, fmt.Sprintf("%d transitions, at most %d", transitions, limit))
+	}
+	if limit := sc.Limits.Issues; limit > 0 && len(o.Issues) > limit {
+		v.Problems = append(v.Problems, fmt.Sprintf("%d issues, at most %d", len(o.Issues), limit))
+	}
+	return v
+}
+
+// match returns which expected issue each issue matches, -1 for none: the best
+// pairs first.
+func match(sc Scenario, o Outcome) []int {
+	type pair struct{ issue, want, fit int }
+	var pairs []pair
+	for n, i := range o.Issues {
+		for at, want := range sc.Expected {
+			if want.may(i) {
+				pairs = append(pairs, pair{n, at, want.fit(i)})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.fit, a.fit) })
+	got, taken := make([]int, len(o.Issues)), make([]bool, len(sc.Expected))
+	for n := range got {
+		got[n] = -1
+	}
+	for _, p := range pairs {
+		if got[p.issue] < 0 && !taken[p.want] {
+			got[p.issue], taken[p.want] = p.want, true
+		}
+	}
+	return got
+}
+
+func (want Expected) may(i Issue) bool {
+	return i.Tenant == want.Tenant && len(i.Events) > 0 && slices.Contains(want.Covers, i.Events[0])
+}
+
+// fit tells how well i, which may be what was wanted, fits.
+func (want Expected) fit(i Issue) int {
+	fit := 0
+	if slices.Contains(want.Kind, i.Kind) {
+		fit += 8
+	}
+	if !want.Optional {
+		fit += 4
+	}
+	if slices.Contains(want.Final, i.Status) {
+		fit += 2
+	}
+	if len(want.faults(i)) == 0 {
+		fit++
+	}
+	return fit
+}
+
+func misfit(sc Scenario, i Issue) string {
+	if slices.ContainsFunc(sc.Expected, func(want Expected) bool { return want.may(i) }) {
+		return "a duplicate"
+	}
+	return "spam"
+}
+
+// faults tells in what i is not what was wanted.
+func (want Expected) faults(i Issue) []string {
+	var faults []string
+	fault := func(format string, args ...any) {
+		faults = append(faults, i.words()+" "+fmt.Sprintf(format, args...))
+	}
+	if !slices.Contains(want.Kind, i.Kind) {
+		fault("is no %v", want.Kind)
+	}
+	if !slices.Contains(want.Final, i.Status) {
+		fault("is %s, want %v", i.Status, want.Final)
+	}
+	for _, typ := range want.Link {
+		if !i.linked(typ) {
+			fault("has no link %s", typ)
+		}
+	}
+	if want.NoLink != "" && i.linked(want.NoLink) {
+		fault("has a link %s", want.NoLink)
+	}
+	for _, l := range want.Labels {
+		if !slices.Contains(i.Labels, l) {
+			fault("has no label %s", l)
+		}
+	}
+	for _, l := range want.NoLabels {
+		if slices.Contains(i.Labels, l) {
+			fault("has the label %s", l)
+		}
+	}
+	if want.Title != "" && i.Title != want.Title {
+		fault("should be called %q", want.Title)
+	}
+	if want.All {
+		for _, id := range want.Covers {
+			if !slices.Contains(i.Events, id) {
+				fault("does not cover %s", id)
+			}
+		}
+	}
+	return faults
+}
+
+func (i Issue) linked(typ string) bool {
+	for _, l := range i.Links {
+		if l.Type == typ {
+			return true
+		}
+	}
+	return false
+}
+
+func (i Issue) words() string {
+	title := i.Title
+	if r := []rune(title); len(r) > 60 {
+		title = string(r[:60]) + "…"
+	}
+	return fmt.Sprintf("%s issue %q of %s, of %s,", i.Kind, title, i.Tenant, some(i.Events))
+}
+
+func some(ids []string) string {
+	if len(ids) > 3 {
+		return fmt.Sprintf("%s … %s (%d)", ids[0], ids[len(ids)-1], len(ids))
+	}
+	return fmt.Sprint(ids)
+}

@@ -1,0 +1,128 @@
+package rulestest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/realdata"
+)
+
+// Scenario is one labelled history.
+type Scenario struct {
+	Name     string     `json:"name"`
+	Title    string     `json:"title"`
+	Why      string     `json:"why"`
+	Open     []string   `json:"open"` // what the rules do not say; the labels allow each answer
+	Events   []Event    `json:"events"`
+	Expected []Expected `json:"expected"`
+	Limits   Limits     `json:"limits"`
+}
+
+// Event is an event of a scenario, as it is written there.
+type Event struct {
+	T      float64        `json:"t"` // seconds after the start
+	ID     string         `json:"id"`
+	Tenant string         `json:"tenant"`
+	Run    string         `json:"run"`
+	Ev     string         `json:"ev"` // start, step, end, error, human, tick, restart
+	Type   string         `json:"type"`
+	Step   string         `json:"step"`
+	Role   string         `json:"role"`
+	Status string         `json:"status"`
+	Out    string         `json:"out"`
+	Err    string         `json:"err"`
+	Meta   map[string]any `json:"meta"`
+	OK     bool           `json:"ok"`
+	Files  []string       `json:"files"`
+	Tokens int64          `json:"tokens"`
+
+	// A person's edit is of an issue, or of the one that covers an event.
+	Event   string `json:"event"`
+	Issue   string `json:"issue"`
+	IssueOf string `json:"issue_of"` // the id of the issue that covers this event
+	Action  string `json:"action"`
+	By      string `json:"by"`
+	Value   string `json:"value"`
+}
+
+// Expected is an issue that a person would have filed.
+type Expected struct {
+	Key      string   `json:"key"`
+	Tenant   string   `json:"tenant"`
+	Kind     Words    `json:"kind"`
+	Covers   []string `json:"covers"`   // the events, one of which its first must be
+	All      bool     `json:"all"`      // all of Covers are occurrences
+	Final    Words    `json:"final"`    // its last status
+	Optional bool     `json:"optional"` // need not be there
+	Link     Words    `json:"link"`     // a link of this type must exist
+	NoLink   string   `json:"no_link"`
+	Labels   []string `json:"labels"`
+	NoLabels []string `json:"no_labels"`
+	Title    string   `json:"title"`
+}
+
+// Limits bound what may come of a scenario; 0 is no limit.
+type Limits struct {
+	Transitions int `json:"max_transitions"` // of all issues, their making included
+	Issues      int `json:"max_issues"`
+}
+
+// Words are the values that a label allows: one, or a list of them.
+type Words []string
+
+// UnmarshalJSON reads a string, a list of them, or an object with a type.
+func (w *Words) UnmarshalJSON(data []byte) error {
+	var one string
+	if err := json.Unmarshal(data, &one); err == nil {
+		if *w = nil; one != "" {
+			*w = Words{one}
+		}
+		return nil
+	}
+	var object struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(data, &object); err == nil {
+		*w = Words{object.Type}
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal(data, &list); err != nil {
+		return fmt.Errorf("neither a word nor a list: %w", err)
+	}
+	*w = list
+	return nil
+}
+
+// Load returns all scenarios: those that came with the rules, where they are,
+// and those of testdata.
+func Load(tb testing.TB) []Scenario {
+	tb.Helper()
+	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is of interest
+	own := read(tb, filepath.Join(filepath.Dir(here), "..", "testdata", "scenarios.json"))
+	return append(Given(tb), own...)
+}
+
+// Given returns the scenarios that came with the rules. It skips the test where
+// there is no recorded data.
+func Given(tb testing.TB) []Scenario {
+	tb.Helper()
+	return read(tb, realdata.Path(tb, "..", "tracker-scenarios-dev.json"))
+}
+
+func read(tb testing.TB, path string) []Scenario {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var list []Scenario
+	if err := json.Unmarshal(data, &list); err != nil {
+		tb.Fatalf("%s: %v", path, err)
+	}
+	return list
+}

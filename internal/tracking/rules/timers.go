@@ -1,0 +1,148 @@
+package rules
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// queue has the timers of one tenant: those that were set or cleared here, over
+// those of the store.
+type queue struct {
+	here    map[string]time.Time // by id; zero: cleared
+	changed map[string]bool      // ids since the last Changes
+	set     []Timer              // those of here, earliest first
+	ahead   []Timer              // of the store, earliest first, as far as it was asked
+	whole   bool                 // the store has no more than it was asked for
+}
+
+// forever is the latest time of events and timers.
+var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+
+// readAhead is how many timers are asked of the store beyond those that are
+// known to have changed.
+const readAhead = 64
+
+func (s *State) queue(tenant string) *queue {
+	q := s.queues[tenant]
+	if q == nil {
+		q = &queue{here: make(map[string]time.Time), changed: make(map[string]bool), whole: s.back == nil}
+		s.queues[tenant] = q
+	}
+	return q
+}
+
+// setTimer sets the timer id, in the place of what was set under it.
+func (s *State) setTimer(tenant, id string, at time.Time) {
+	at = at.UTC()
+	if at.IsZero() { // that would clear it
+		at = at.Add(1)
+	}
+	s.changeTimer(tenant, id, at)
+}
+
+// clearTimer clears the timer id, if it is set.
+func (s *State) clearTimer(tenant, id string) {
+	s.changeTimer(tenant, id, time.Time{})
+}
+
+// changeTimer puts at in the place of what is known here of a timer.
+func (s *State) changeTimer(tenant, id string, at time.Time) {
+	q := s.queue(tenant)
+	old, known := q.here[id]
+	changed := q.changed[id]
+	q.put(Timer{tenant, id, old}, at)
+	s.undo = append(s.undo, func() {
+		q.put(Timer{tenant, id, at}, old)
+		if !known {
+			delete(q.here, id)
+		}
+		if !changed {
+			delete(q.changed, id)
+		}
+		q.ahead, q.whole = nil, s.back == nil
+	})
+}
+
+// put moves a timer to at; zero clears it.
+func (q *queue) put(old Timer, at time.Time) {
+	if i, found := slices.BinarySearchFunc(q.set, old, Timer.compare); found {
+		q.set = slices.Delete(q.set, i, i+1)
+	}
+	q.here[old.ID], q.changed[old.ID] = at, true
+	if at.IsZero() {
+		return
+	}
+	moved := Timer{old.Tenant, old.ID, at}
+	i, _ := slices.BinarySearchFunc(q.set, moved, Timer.compare)
+	q.set = slices.Insert(q.set, i, moved)
+}
+
+// nextTimer returns the tenant's earliest timer.
+func (s *State) nextTimer(tenant string) (Timer, bool) {
+	q := s.queue(tenant)
+	q.skip()
+	if len(q.ahead) == 0 && !q.whole {
+		s.readTimers(tenant, q)
+	}
+	switch {
+	case len(q.ahead) == 0 && len(q.set) == 0:
+		return Timer{}, false
+	case len(q.ahead) == 0 || len(q.set) > 0 && q.set[0].compare(q.ahead[0]) < 0:
+		return q.set[0], true
+	}
+	return q.ahead[0], true
+}
+
+// readTimers asks the store for so many timers that some are left of them.
+func (s *State) readTimers(tenant string, q *queue) {
+	limit := len(q.here) + readAhead
+	list, err := s.back.Timers(tenant, forever, limit)
+	if err != nil {
+		s.fail(fmt.Errorf("load timers: %w", err))
+		return
+	}
+	q.ahead, q.whole = list, len(list) < limit
+	q.skip()
+}
+
+// allTimers returns all timers of the tenant, earliest first.
+func (s *State) allTimers(tenant string) []Timer {
+	q := s.queue(tenant)
+	var list []Timer
+	if s.back != nil {
+		var err error
+		if list, err = s.back.Timers(tenant, forever, math.MaxInt32); err != nil {
+			s.fail(fmt.Errorf("load timers: %w", err))
+			return nil
+		}
+	}
+	list = slices.DeleteFunc(list, func(t Timer) bool { _, changed := q.here[t.ID]; return changed })
+	list = append(list, q.set...)
+	slices.SortFunc(list, Timer.compare)
+	return list
+}
+
+// skip passes over what the store has of timers that changed here.
+func (q *queue) skip() {
+	for len(q.ahead) > 0 {
+		if _, changed := q.here[q.ahead[0].ID]; !changed {
+			return
+		}
+		q.ahead = q.ahead[1:]
+	}
+}
+
+// changes adds what changed since the last call.
+func (q *queue) changes(tenant string, c *Changes) {
+	for _, id := range slices.Sorted(maps.Keys(q.changed)) {
+		if at := q.here[id]; at.IsZero() {
+			c.Cleared = append(c.Cleared, Timer{Tenant: tenant, ID: id})
+		} else {
+			c.Set = append(c.Set, Timer{tenant, id, at})
+		}
+	}
+	clear(q.changed)
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+)
+
+// An Order is one in which issues are read.
+type Order string
+
+// The orders of issues.
+const (
+	ByID Order = "tenant, id"
+	// ByMaking is by time, and then by what was made first: an id, and the name of a
+	// tenant, say nothing of that.
+	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
+)
+
+// EachIssue calls do for the issues of tenant, those of nobody meaning everybody's;
+// the first error ends it.
+func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
+	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
+}
+
+// Find returns an issue of tenant, the zero Issue if there is none.
+func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
+	err = one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
+	return found, err
+}
+
+// EachOccurrence calls do with the ids of the events that an issue is made of, by
+// their times; the first error ends it.
+func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
+	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
+		"SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision "+
+			"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1 ORDER BY d.time, d.event", id, tenant)
+}
+
+// Effect is an effect on an issue, and what became of it.
+type Effect struct {
+	rules.Effect
+	Event   string // that it follows from
+	Refused string // why the backend would not have it; empty: it has it, or was not asked yet
+}
+
+// EachEffect calls do for the effects on an issue, in their order; the first error
+// ends it.
+func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) error {
+	return Each(conn, func(stmt *sqlite.Stmt) error {
+		e := Effect{Event: stmt.ColumnText(1), Refused: stmt.ColumnText(2)}
+		if err := json.Unmarshal([]byte(stmt.ColumnText(0)), &e.Effect); err != nil {
+			return fmt.Errorf("decode effect: %w", err)
+		}
+		return do(e)
+	}, "SELECT e.record, d.event, e.outcome FROM effect e JOIN decision d ON d.seq = e.decision "+
+		"WHERE e.issue = ? AND e.tenant = ? ORDER BY e.seq", id, tenant)
+}
+
+// Tenants returns those that anything was decided of, sorted.
+func Tenants(conn *sqlite.Conn) (list []string, err error) {
+	err = Each(conn, func(stmt *sqlite.Stmt) error {
+		list = append(list, stmt.ColumnText(0))
+		return nil
+	}, "SELECT DISTINCT tenant FROM decision ORDER BY tenant")
+	return list, err
+}

@@ -1,0 +1,179 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/tracking/beads"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// bystander is another consumer of the stream.
+type bystander struct{ position consume.Position }
+
+func (b *bystander) Position(context.Context) (consume.Position, error) { return b.position, nil }
+
+func (b *bystander) Apply(_ context.Context, _ []consume.Message, next consume.Position) error {
+	b.position = next
+	return nil
+}
+
+// A backend that takes nothing, hangs or is not there ends a drain after a while,
+// with the reason; others read on meanwhile, and nothing is lost when it is back.
+func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(p *pipeline) func(*Options)
+		want   error
+	}{
+		{"Unavailable", func(p *pipeline) func(*Options) {
+			return p.withBackend(func(int, string) error { return fmt.Errorf("locked: %w", beads.ErrUnavailable) })
+		}, beads.ErrUnavailable},
+		{"AlwaysTransient", func(p *pipeline) func(*Options) {
+			return p.withBackend(func(int, string) error { return beads.ErrTransient })
+		}, beads.ErrTransient},
+		{"Hung", func(p *pipeline) func(*Options) {
+			return func(o *Options) {
+				o.backend = &hung{beads.NewStore(newBeadsDB(p.tb), filepath.Join(p.dataDir, "beads"))}
+			}
+		}, beads.ErrUnavailable},
+		{"Missing", func(p *pipeline) func(*Options) {
+			return func(o *Options) { o.Backend, o.BD = BDBackend, filepath.Join(p.dataDir, "no-such-bd") }
+		}, beads.ErrUnavailable},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPipeline(t)
+			p.publish("engine", rulestest.Story(t)...)
+			began := time.Now()
+			err := p.drain(test.change(p), func(o *Options) { o.SettleTimeout = time.Second })
+			if !errors.Is(err, errStuck) || !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v because of %v", err, errStuck, test.want)
+			}
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			other := new(bystander)
+			err = consume.Run(t.Context(), p.server.JetStream(t), consume.Options{Durable: "other", Space: p.server.Space(), Drain: true}, other)
+			if err != nil || other.position.Sequence == 0 {
+				t.Errorf("another consumer is at %d, error %v", other.position.Sequence, err)
+			}
+			p.mustDrain()
+			p.check()
+		})
+	}
+}
+
+// hung is a backend whose workspaces do not answer.
+type hung struct{ *beads.Store }
+
+func (h *hung) Workspace(tenant string) beads.Backend {
+	return hungWorkspace{h.Store.Workspace(tenant)}
+}
+
+type hungWorkspace struct{ beads.Backend }
+
+func (hungWorkspace) Ensure(ctx context.Context, _ beads.Issue) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// One issue that the backend does not take for now keeps no other from it.
+func TestRun_OneIssueWaitsAlone(t *testing.T) {
+	p := newPipeline(t)
+	list := rulestest.Story(t)
+	state, _ := want(t, list)
+	first := state.Issues()[0].ID
+	others := make(map[string]bool)
+	for _, i := range state.Issues()[1:] {
+		others[i.ID] = true
+	}
+	p.publish("engine", list...)
+	refused := 0
+	p.mustDrain(p.withBackend(func(_ int, id string) error {
+		if id != first {
+			delete(others, id)
+			return nil
+		}
+		if refused < 2 || len(others) > 0 {
+			refused++
+			return beads.ErrTransient
+		}
+		return nil
+	}))
+	if refused < 2 {
+		t.Errorf("it was refused %d times, want 2 or more", refused)
+	}
+	p.check()
+}
+
+// A tenant whose issues are never taken keeps no other's from where people look.
+func TestRun_OneTenantWaitsAlone(t *testing.T) {
+	p := newPipeline(t)
+	list := longStory(t)
+	state, _ := want(t, list)
+	others := make(map[string]bool)
+	for _, i := range state.Issues() {
+		others[i.ID] = i.Tenant == "beta"
+	}
+	p.publish("engine", list...)
+	err := p.drain(p.withBackend(func(_ int, id string) error {
+		if others[id] {
+			return nil
+		}
+		return beads.ErrTransient
+	}), func(o *Options) { o.SettleTimeout = 2 * time.Second })
+	if !errors.Is(err, errStuck) || !errors.Is(err, beads.ErrTransient) {
+		t.Errorf("got %v, want %v", err, errStuck)
+	}
+	path, err := beads.File(filepath.Join(p.dataDir, "beads"), "beta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := readBeads(t, path); len(got) != 1 {
+		t.Errorf("beta has %d issues, want 1", len(got))
+	}
+}
+
+// What a person does to a workspace is an event, once, and is what the issue is
+// like from then on.
+func TestRun_PeoplesEditsAreEvents(t *testing.T) {
+	p := newPipeline(t)
+	p.publish("engine", rulestest.Story(t)...)
+	p.mustDrain()
+	id := p.titled("write docs")
+	p.edit("acme", id, func(i *beads.Issue) {
+		i.Status, i.ClosedAt, i.CloseReason = beads.Closed, rulestest.StoryBegins.Add(time.Hour), "wontfix"
+		i.UpdatedAt = i.ClosedAt
+	})
+	for range 2 {
+		p.mustDrain()
+		edits := p.stored(events.IssueEdited)
+		if len(edits) != 1 {
+			t.Fatalf("%d edits are published, want 1", len(edits))
+		}
+		d, err := events.Payload[events.IssueEditedData](edits[0])
+		if err != nil || d.Issue != id || d.Action != "not_planned" || edits[0].Tenant != "acme" {
+			t.Errorf("published %+v, error %v", d, err)
+		}
+	}
+	got, err := Show(t.Context(), p.dataDir, "acme", id)
+	if err != nil || got.Status != "closed" {
+		t.Errorf("the issue is %s, error %v", got.Status, err)
+	}
+	before := p.workspaces()
+	if done := p.mustRebuild(); len(done.Gained)+len(done.Lost) > 0 {
+		t.Errorf("rebuilt %+v", done)
+	}
+	for path, text := range p.workspaces() {
+		if text != before[path] {
+			t.Errorf("%s is another one after a rebuild:\n%s\nbefore:\n%s", path, text, before[path])
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package tracker
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// heap is an outbox that remembers what it took.
+type heap struct {
+	mu   sync.Mutex // guards what follows
+	had  map[string]bool
+	list []events.Event
+}
+
+func (h *heap) Append(_ context.Context, e events.Event) (events.Event, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.had[e.ID] {
+		return e, publish.ErrDuplicate
+	}
+	h.had[e.ID] = true
+	h.list = append(h.list, e)
+	return e, nil
+}
+
+func (h *heap) ticks() []events.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.list
+}
+
+// A tick comes once what is due is, when its tenant is quiet and all was read; for
+// all that is due at once there is one, and a new life repeats none.
+func TestTicker_OncePerWhatIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, err := projection.Open(t.Context(), filepath.Join(t.TempDir(), "tracker.db"), schema, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		began := time.Now()
+		set := func(tenant, id string, in time.Duration) {
+			err := db.Tx(t.Context(), func(conn *sqlite.Conn) error {
+				return store.Run(conn, "INSERT INTO timer (tenant, id, at) VALUES (?, ?, ?)", tenant, id, store.Sortable(began.Add(in)))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		set("acme", "hold", 30*time.Second)
+		set("acme", "stalled", 31*time.Second)
+		set("beta", "hold", time.Hour)
+		box, caught := &heap{had: make(map[string]bool)}, new(atomic.Bool)
+		life := func(d time.Duration) {
+			ctx, stop := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			clock := newTicker(db, box, slog.New(slog.DiscardHandler), caught.Load)
+			clock.hear(map[string]bool{"acme": true, "beta": true})
+			wg.Go(func() { clock.run(ctx) })
+			time.Sleep(d)
+			stop()
+			wg.Wait()
+		}
+		for _, step := range []struct {
+			name   string
+			caught bool
+			lasts  time.Duration
+			want   int
+		}{
+			{"NothingIsDue", true, 31 * time.Second, 0}, // 30 s and what may be late
+			{"NotReadYet", false, 10 * time.Second, 0},
+			{"JustHeardOf", true, 4 * time.Second, 0},
+			{"Due", true, 10 * time.Second, 1},
+			{"NotAgain", true, time.Minute, 1},
+			{"TheOther", true, time.Hour, 2},
+			{"NeitherAgain", true, time.Hour, 2},
+		} {
+			caught.Store(step.caught)
+			life(step.lasts)
+			if got := len(box.ticks()); got != step.want {
+				t.Fatalf("%s: %d ticks, want %d", step.name, got, step.want)
+			}
+		}
+		first := box.ticks()[0]
+		if !first.Time.Equal(began.Add(31*time.Second)) || first.Tenant != "acme" || first.Kind() != events.ClockTicked {
+			t.Errorf("ticked %+v", first)
+		}
+		if _, err := events.Payload[events.ClockTickedData](first); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What is held on a stream that went quiet becomes an issue without another event,
+// in the real service.
+func TestServe_TicksOnAQuietStream(t *testing.T) {
+	p := newPipeline(t)
+	failed := rulestest.StepAt(t, "beta", "r2", 3, "s1", events.StepFailed, "")
+	failed.RunType, failed.Time = "TRIAGE", time.Now().Add(-27*time.Second).UTC()
+	p.publish("engine", failed)
+	p.serveUntil(func() bool {
+		list, err := List(t.Context(), p.dataDir, "beta")
+		return err == nil && len(list) == 1
+	})
+	p.serveUntil(func() bool { return true })
+	if n := len(p.stored(events.ClockTicked)); n != 1 {
+		t.Errorf("ticked %d times", n)
+	}
+	p.mustDrain()
+	p.check()
+}
+
+// A drain ends the holds that are over by the clock of this machine, once, and no
+// others: who imports a history that ends with a failure sees its issue.
+func TestRun_ADrainEndsHolds(t *testing.T) {
+	p := newPipeline(t)
+	fresh := rulestest.StepAt(t, "gamma", "r3", 3, "s1", events.StepFailed, "")
+	fresh.RunType, fresh.Time = "TRIAGE", time.Now().Add(time.Hour).UTC() // held for as long as this test runs
+	p.publish("engine", append(rulestest.Story(t), fresh)...)
+	for range 2 {
+		p.mustDrain()
+		if n := len(p.stored(events.ClockTicked)); n != 2 {
+			t.Errorf("ticked %d times, want once for acme and once for beta", n)
+		}
+	}
+	for tenant, want := range map[string]int{"acme": 5, "beta": 1, "gamma": 0} {
+		if list, err := List(t.Context(), p.dataDir, tenant); err != nil || len(list) != want {
+			t.Errorf("%s has %d issues, error %v; want %d", tenant, len(list), err, want)
+		}
+	}
+	p.check()
+}
+
+// serveUntil runs a tracker until done says so.
+func (p *pipeline) serveUntil(done func() bool, change ...func(*Options)) {
+	p.tb.Helper()
+	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	opts := Options{Broker: b, DataDir: p.dataDir}
+	for _, c := range change {
+		c(&opts)
+	}
+	ctx, stop := context.WithCancel(p.tb.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, opts) }()
+	deadline := time.After(time.Minute)
+	for tick := time.Tick(50 * time.Millisecond); !done(); {
+		select {
+		case <-tick:
+		case err := <-ended:
+			p.tb.Fatalf("ended by itself: %v", err)
+		case <-deadline:
+			p.tb.Error("nothing came of it")
+			stop()
+			p.tb.Fatalf("ended with %v", <-ended)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		p.tb.Fatal(err)
+	}
+	if err := b.Close(context.WithoutCancel(p.tb.Context())); err != nil {
+		p.tb.Fatal(err)
+	}
+}

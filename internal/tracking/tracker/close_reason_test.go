@@ -1,0 +1,54 @@
+package tracker
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// The reason of a person is that of the issue, everywhere; a secret in it is
+// nowhere.
+func TestClose_Reason(t *testing.T) {
+	p := newPipeline(t)
+	p.publish("engine", rulestest.Story(t)...)
+	p.mustDrain()
+	id := p.open()[0].ID
+	secret := "AKIA" + "QYLPMN5HHHFPZAM2"
+	done := callJSON[Closing](t, p.dataDir, "close", id, "--tenant", "acme", "--reason", "took "+secret+" out", "--by", "jdoe@example.com")
+	p.mustDrain()
+	if !strings.HasPrefix(done.Reason, "took ") || !strings.HasSuffix(done.Reason, " out") {
+		t.Errorf("it says that the reason is %q", done.Reason)
+	}
+	want := "Closed by jdoe@example.com: " + done.Reason
+	if d := callJSON[Details](t, p.dataDir, "show", id, "--tenant", "acme"); d.Reason != want || d.Transitions[len(d.Transitions)-1].Reason != want {
+		t.Errorf("the issue's reason is %q, want %q; changes are %+v", d.Reason, want, d.Transitions)
+	}
+	if i := readBeads(t, filepath.Join(p.dataDir, "beads", "acme", ".beads", "issues.jsonl"))[id]; i.CloseReason != want {
+		t.Errorf("in the workspace it is %q, want %q", i.CloseReason, want)
+	}
+	for _, e := range p.stored(events.IssueEdited) {
+		if strings.Contains(string(e.Data), secret) || !strings.Contains(string(e.Data), `"redacted":[`) {
+			t.Errorf("the stream has %s", e.Data)
+		}
+	}
+	if files := found(t, p.dataDir, secret); len(files) > 0 {
+		t.Errorf("the secret is in %v", files)
+	}
+}
+
+func TestClose_ReasonThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"--reason", " \n\t"},
+		{"--reason", strings.Repeat("ä", mostReason+1)},
+		{"--reason", "x", "--by", strings.Repeat("ä", mostBy+1)},
+	} {
+		if status, stdout, stderr := call(t, dir, append([]string{"close", "ht-0000000000000"}, args...)...); status != cli.ExitUsage || stdout != "" || len(stderr) > 200 {
+			t.Errorf("exit status %d, %q, %q", status, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package tracker
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// serve runs a tracker, which is at work when serve returns, until the function that it returns is called.
+func (p *pipeline) serve() (stop func()) {
+	p.tb.Helper()
+	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(p.tb.Context())
+	works := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(works) })
+	opts := Options{Broker: b, DataDir: p.dataDir, Progress: func(consume.Progress) { begun() }}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := Run(ctx, opts); err != nil {
+			p.tb.Errorf("serve: %v", err)
+		}
+	})
+	select {
+	case <-works:
+	case <-time.After(time.Minute):
+		p.tb.Error("the tracker does not get to work")
+	}
+	return sync.OnceFunc(func() {
+		cancel()
+		wg.Wait()
+		if err := b.Close(context.WithoutCancel(p.tb.Context())); err != nil {
+			p.tb.Errorf("close the broker: %v", err)
+		}
+	})
+}
+
+// open returns the issues of acme that are not closed.
+func (p *pipeline) open() (list []Issue) {
+	p.tb.Helper()
+	all, err := List(p.tb.Context(), p.dataDir, "acme")
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	for _, i := range all {
+		if i.Status != rules.Closed {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+func TestClose(t *testing.T) {
+	p := newPipeline(t)
+	p.publish("engine", rulestest.Story(t)...)
+	p.mustDrain()
+	list := p.open()
+	if len(list) < 3 {
+		t.Fatalf("got %d open issues, want 3", len(list))
+	}
+	// Nobody reads the stream: it is on record, and the next tracker takes it in.
+	waiting := callJSON[Closing](t, p.dataDir, "close", list[0].ID, "--tenant", "acme", "--reason", "done by hand", "--by", "jdoe")
+	if waiting.Taken || waiting.Status == rules.Closed || waiting.Action != "closed" {
+		t.Errorf("without a tracker: %+v", waiting)
+	}
+	p.mustDrain()
+	d := callJSON[Details](t, p.dataDir, "show", list[0].ID, "--tenant", "acme")
+	if d.Status != rules.Closed || len(d.Edits) != 1 || d.Edits[0].Event != waiting.Event {
+		t.Errorf("after a drain the issue is %s, edits %+v", d.Status, d.Edits)
+	}
+
+	stop := p.serve()
+	defer stop()
+	taken := callJSON[Closing](t, p.dataDir, "close", list[1].ID, "--tenant", "acme", "--not-planned", "--reason", "out of fashion", "--by", "jdoe")
+	if !taken.Taken || taken.Status != rules.Closed || taken.Action != "not_planned" {
+		t.Errorf("beside a tracker: %+v", taken)
+	}
+	status, stdout, stderr := call(t, p.dataDir, "close", list[2].ID, "--tenant", "acme", "--reason", "gone")
+	if want := "closed " + list[2].ID + ": gone (by "; status != cli.ExitOK || !strings.HasPrefix(stdout, want) {
+		t.Errorf("exit status %d, %q, %s", status, stdout, stderr)
+	}
+	stop()
+	var edits []string
+	for _, e := range p.stored(events.IssueEdited) {
+		edit, err := events.Payload[events.IssueEditedData](e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edits = append(edits, edit.Issue+" "+edit.Action)
+	}
+	want := []string{list[0].ID + " closed", list[1].ID + " not_planned", list[2].ID + " closed"}
+	if !slices.Equal(edits, want) {
+		t.Errorf("edits in the stream are %v, want %v", edits, want)
+	}
+}
+
+func TestClose_Refuses(t *testing.T) {
+	p := newPipeline(t)
+	p.publish("engine", rulestest.Story(t)...)
+	p.mustDrain()
+	closed := rules.Issue{}.ID
+	all, err := List(t.Context(), p.dataDir, "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		if i.Status == rules.Closed {
+			closed = i.ID
+		}
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		want int
+		says string
+	}{
+		{"Closed", []string{closed, "--reason", "x", "--tenant", "acme"}, cli.ExitError, "closed already"},
+		{"Unknown", []string{"ht-0000000000000", "--reason", "x", "--tenant", "acme"}, cli.ExitError, "no such issue"},
+		{"OfAnotherTenant", []string{all[0].ID, "--reason", "x", "--tenant", "beta"}, cli.ExitError, "no such issue"},
+		{"WithoutReason", []string{all[0].ID, "--tenant", "acme"}, cli.ExitUsage, "--reason"},
+		{"WithoutID", []string{"--reason", "x"}, cli.ExitUsage, "arg"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			status, stdout, stderr := call(t, p.dataDir, append([]string{"close"}, test.args...)...)
+			if status != test.want || stdout != "" || !strings.Contains(stderr, test.says) {
+				t.Errorf("exit status %d, %q, %q", status, stdout, stderr)
+			}
+		})
+	}
+	if got := p.stored(events.IssueEdited); len(got) != 0 {
+		t.Errorf("%d edits were published", len(got))
+	}
+}

@@ -1,0 +1,52 @@
+package tracker
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Under another configuration what was decided stays as it is, and what comes after
+// is decided under the new one.
+func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
+	p := newPipeline(t)
+	before, after := rules.DefaultConfig(), rules.DefaultConfig()
+	after.Complexity++
+	list := renamed(rulestest.Story(t), "old")
+	p.publish("engine", list...)
+	p.mustDrain()
+	decided := p.configs()
+	p.publish("engine2", renamed(rulestest.Story(t), "new")...)
+	p.mustDrain(func(o *Options) { o.Config = after })
+	got := p.configs()
+	for event, config := range got {
+		want, old := decided[event]
+		if !old {
+			want = after.Hash()
+		}
+		if config != want {
+			t.Errorf("event %s was decided on under %s, want %s", event, config, want)
+		}
+	}
+	if diff := cmp.Diff(decided[list[0].ID], before.Hash()); diff != "" || len(got) <= len(decided) {
+		t.Errorf("%d decisions became %d; the first is under another configuration (-got +want):\n%s", len(decided), len(got), diff)
+	}
+}
+
+// configs returns under which configuration each event was decided on, as published.
+func (p *pipeline) configs() map[string]string {
+	p.tb.Helper()
+	found := make(map[string]string)
+	for _, e := range p.stored(events.IssueDecided) {
+		d, err := events.Payload[events.IssueDecidedData](e)
+		if err != nil {
+			p.tb.Fatal(err)
+		}
+		found[d.Event] = d.Config
+	}
+	return found
+}

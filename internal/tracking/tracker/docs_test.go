@@ -1,0 +1,40 @@
+package tracker
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+)
+
+var (
+	docExample = regexp.MustCompile("(?s)```json\n(\\{\"specversion\".*?)```\n\n```text\n(.*?)```")
+	docCommand = regexp.MustCompile(`(?s)echo '(\{.*?\})' \|\s+tracker whatif --events -`)
+)
+
+// TestDocs_Examples holds the histories in docs/tracker.md to what whatif prints
+// of them.
+func TestDocs_Examples(t *testing.T) {
+	doc := rulestest.ReadFile(t, filepath.Join("..", "..", "..", "docs", "tracker.md"))
+	examples := docExample.FindAllStringSubmatch(doc, -1)
+	if len(examples) < 10 {
+		t.Fatalf("got %d examples", len(examples))
+	}
+	for _, example := range examples {
+		status, stdout, stderr := call(t, t.TempDir(), "whatif", "--events", rulestest.WriteFile(t, "history.jsonl", example[1]))
+		if status != cli.ExitOK || !strings.HasPrefix(stdout, example[2]) {
+			t.Errorf("exit status %d, %s; of\n%sit prints\n%sinstead of\n%s", status, stderr, example[1], stdout, example[2])
+		}
+	}
+	first := docCommand.FindStringSubmatch(doc)
+	if first == nil {
+		t.Fatal("the document does not begin with a command")
+	}
+	if status, stdout, stderr := call(t, t.TempDir(), "whatif", "--events", rulestest.WriteFile(t, "one.jsonl", first[1])); status != cli.ExitOK ||
+		!strings.Contains(stdout, "1 issue: 1 open") {
+		t.Errorf("exit status %d, %q, %s", status, stdout, stderr)
+	}
+}

@@ -1,0 +1,198 @@
+package tracker
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// marker is in every text of the events that are to be erased.
+const marker = "MARKER-7c1e"
+
+// quoted is a run of a user whose texts end up in issues in every way there is.
+func quoted(tb testing.TB, run, user, text string) []events.Event {
+	tb.Helper()
+	deferred := "Done. Out of scope: " + text + " schema. Next steps: " + text + " retry; " + text + " docs; " + text + " cache; " + text + " flag"
+	failed := rulestest.At(tb, "acme", run, 3, events.StepFinished, events.StepFinishedData{
+		AgentRole: text, StepStatus: events.StepFailed, Error: &events.Failure{Message: text + " broke"},
+	})
+	failed.Step = text + "-step"
+	list := []events.Event{
+		rulestest.At(tb, "acme", run, 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE", Title: text}),
+		failed,
+		rulestest.StepAt(tb, "acme", run, 4, "s1", events.StepCompleted, deferred),
+		rulestest.At(tb, "acme", run, 6, events.RunFinished, events.RunFinishedData{Error: &events.Failure{Message: text + " gave up"}}),
+	}
+	for i := range list {
+		list[i].User = user
+	}
+	return list
+}
+
+// openKey opens the ledger's key of a data directory.
+func openKey(tb testing.TB, dataDir string) *writer.Key {
+	tb.Helper()
+	k, err := writer.OpenKey(filepath.Join(dataDir, "keys"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}
+
+// demand returns the event that brings an order signed by key.
+func demand(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
+	tb.Helper()
+	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", rulestest.StoryBegins
+	signed, err := key.Sign(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e, err := events.New(events.AuditAccessed, "/auditor", events.AuditAccessedData{Action: o.Action, By: o.By, Order: string(signed)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	e.Tenant = o.Tenant
+	return e
+}
+
+// found returns the files below dir that have text in them, byte for byte.
+func found(tb testing.TB, dir, text string) (files []string) {
+	tb.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(text)) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return files
+}
+
+// What is erased by order is in no file of the tracker any more, and what is not
+// stays; so it is when the tracker reads the events and the order at once.
+func TestErase_TextsAreNowhere(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		selection ledger.OrderSelection
+	}{
+		{"Run", ledger.OrderSelection{Run: "r1"}},
+		{"User", ledger.OrderSelection{User: "mmuster"}},
+	} {
+		for _, atOnce := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/AtOnce=%v", c.name, atOnce), func(t *testing.T) {
+				p := newPipeline(t)
+				p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
+				p.publish("other", quoted(t, "r2", "jane", "REMAINS")...)
+				if !atOnce {
+					p.mustDrain()
+					if len(found(t, p.dataDir, marker)) < 2 {
+						t.Fatal("the texts are not in the database and the export to begin with")
+					}
+				}
+				p.publish("auditor", demand(t, openKey(t, p.dataDir), ledger.Order{Action: events.AuditErase, ID: "o1", Selection: c.selection}))
+				p.mustDrain()
+				text := marker
+				if c.name == "User" {
+					text += " " // what steps and roles are called stays, of a run that is not erased as a whole
+				}
+				if files := found(t, p.dataDir, text); len(files) > 0 {
+					t.Errorf("found in %v", files)
+				}
+				if len(found(t, p.dataDir, "REMAINS ")) < 2 {
+					t.Error("the texts of the other run are gone")
+				}
+				list, err := List(t.Context(), p.dataDir, "acme")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, i := range list {
+					if (i.Title == store.Erased) != (i.Run == "r1") {
+						t.Errorf("issue %s of %s is called %q", i.ID, i.Run, i.Title)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Nothing is erased that a hold keeps, or that the ledger's key did not order.
+func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
+	p := newPipeline(t)
+	key, forger := openKey(t, p.dataDir), openKey(t, t.TempDir())
+	erase := func(id string) ledger.Order {
+		return ledger.Order{Action: events.AuditErase, ID: id, Selection: ledger.OrderSelection{Run: "r1"}}
+	}
+	p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
+	p.publish("auditor",
+		demand(t, forger, erase("o1")),
+		demand(t, key, ledger.Order{Action: events.AuditHold, ID: "h1", Selection: ledger.OrderSelection{User: "mmuster"}}),
+		demand(t, key, erase("o2")))
+	p.mustDrain()
+	if len(found(t, p.dataDir, marker)) < 2 {
+		t.Fatal("what is held was erased")
+	}
+	p.publish("auditor2", demand(t, key, ledger.Order{Action: events.AuditLift, ID: "l1", Hold: "h1"}), demand(t, key, erase("o3")))
+	p.mustDrain()
+	if files := found(t, p.dataDir, marker); len(files) > 0 {
+		t.Errorf("after the hold was lifted, found in %v", files)
+	}
+}
+
+// An order that comes while no key is there waits for the key.
+func TestErase_WaitsForTheKey(t *testing.T) {
+	p := newPipeline(t)
+	key := openKey(t, t.TempDir())
+	p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
+	p.publish("auditor", demand(t, key, ledger.Order{Action: events.AuditErase, ID: "o1", Selection: ledger.OrderSelection{Run: "r1"}}))
+	p.mustDrain()
+	if len(found(t, p.dataDir, marker)) < 2 {
+		t.Fatal("an order was obeyed that nobody could check")
+	}
+	p.mustDrain(func(o *Options) { o.OrderKey = key.Public() })
+	if files := found(t, p.dataDir, marker); len(files) > 0 {
+		t.Errorf("found in %v", files)
+	}
+}
+
+// Retention counts from when the server stored an event, as it does in the ledger,
+// and goes around what is held.
+func TestErase_PrunesWhatIsPastRetention(t *testing.T) {
+	p := newPipeline(t)
+	key := openKey(t, p.dataDir)
+	prune := func(id string, to time.Time) events.Event {
+		return demand(t, key, ledger.Order{Action: events.AuditPrune, ID: id, Selection: ledger.OrderSelection{Kind: "*", To: to}})
+	}
+	p.publish("engine", quoted(t, "r1", "mmuster", marker)...)
+	p.publish("other", quoted(t, "r2", "jane", "REMAINS")...)
+	p.publish("auditor",
+		demand(t, key, ledger.Order{Action: events.AuditHold, ID: "h1", Selection: ledger.OrderSelection{User: "jane"}}),
+		prune("o1", time.Now().Add(-time.Hour)))
+	p.mustDrain()
+	if len(found(t, p.dataDir, marker)) < 2 {
+		t.Fatal("texts of events that were stored just now, and are older, are gone")
+	}
+	p.publish("auditor2", prune("o2", time.Now().Add(time.Hour)))
+	p.mustDrain()
+	if files := found(t, p.dataDir, marker+" "); len(files) > 0 {
+		t.Errorf("found in %v", files)
+	}
+	if len(found(t, p.dataDir, "REMAINS ")) < 2 {
+		t.Error("what is held is gone")
+	}
+}

@@ -1,0 +1,96 @@
+package tracker
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+)
+
+// eraser takes texts out of what an order concerns: decisions, what followed from
+// them, issues, and what the heuristics keep for later.
+type eraser struct {
+	*batch
+	tenant string
+	run    string          // all of it goes; empty: of no run
+	events []string        // ids of those that it concerns
+	runs   map[string]bool // that these are of
+	issues map[string]bool // that lost their texts
+}
+
+// event takes the texts of one event away. What is decided on it later has none.
+func (e *eraser) event(t target) error {
+	e.events = append(e.events, t.event)
+	e.runs[t.run] = true
+	if err := store.Run(e.conn, "UPDATE decision SET user = '', erased = 1 WHERE seq = ?", t.seq); err != nil {
+		return err
+	}
+	if t.record == nil {
+		return nil
+	}
+	store.EraseReasons(t.record)
+	if err := store.Save(e.conn, t.record, "UPDATE decision SET record = ?2 WHERE seq = ?1", t.seq); err != nil {
+		return err
+	}
+	for _, id := range t.record.Issues {
+		if err := e.issue(t.seq, id); err != nil {
+			return fmt.Errorf("issue %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// issue takes all texts out of an issue: which of them came from which event
+// nobody can tell any more. It has the backend do the same.
+func (e *eraser) issue(seq int64, id string) error {
+	if e.issues[id] {
+		return nil
+	}
+	e.issues[id] = true
+	issue, err := store.Find(e.conn, e.tenant, id)
+	if err != nil || issue.ID == "" {
+		return err
+	}
+	effects := make(map[int64]rules.Effect)
+	err = store.Each(e.conn, func(stmt *sqlite.Stmt) error {
+		var f rules.Effect
+		if err := json.Unmarshal([]byte(stmt.ColumnText(1)), &f); err != nil {
+			return err
+		}
+		effects[stmt.ColumnInt64(0)] = f
+		return nil
+	}, "SELECT seq, record FROM effect WHERE issue = ? AND tenant = ?", id, e.tenant)
+	for seq, f := range effects {
+		if err != nil {
+			return err
+		}
+		store.EraseEffect(&f)
+		err = store.Save(e.conn, f, "UPDATE effect SET outcome = '', record = ?2 WHERE seq = ?1", seq)
+	}
+	if err != nil {
+		return err
+	}
+	return store.Save(e.conn, rules.Effect{Op: rules.OpErase, ID: id, At: issue.Updated, Text: store.Erased},
+		"INSERT INTO effect (decision, tenant, issue, record) VALUES (?, ?, ?, ?)", seq, e.tenant, id)
+}
+
+// records takes the texts out of the records of the state.
+func (e *eraser) records() error {
+	scope := rules.Erasure{Run: e.run, Events: e.events, Runs: e.runs, Issues: e.issues, Text: store.Erased}
+	var changes rules.Changes
+	err := store.Each(e.conn, func(stmt *sqlite.Stmt) error {
+		key := rules.Key{Tenant: e.tenant, Kind: stmt.ColumnText(0), ID: stmt.ColumnText(1)}
+		data, changed, err := scope.Record(key, []byte(stmt.ColumnText(2)))
+		if changed {
+			changes.Records = append(changes.Records, rules.Stored{Key: key, JSON: data})
+		}
+		return err
+	}, "SELECT kind, id, record FROM record WHERE tenant = ? ORDER BY kind, id", e.tenant)
+	if err != nil {
+		return err
+	}
+	return store.SaveChanges(e.conn, changes)
+}

@@ -1,0 +1,66 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
+	p := newPipeline(t)
+	list := longStory(t)
+	p.publish("engine", list[:4]...)
+	p.mustDrain()
+	// The broker's store is lost; its producers go on, and repeat an event.
+	p.server = natstest.Listen(t, t.TempDir())
+	p.publish("engine2", list[3:]...)
+	p.mustDrain()
+	state, _ := want(t, list)
+	checkFiles(t, p.dataDir, state)
+	if got, err := List(t.Context(), p.dataDir, ""); err != nil || len(got) != len(state.Issues()) {
+		t.Errorf("got %d issues and error %v, want %d", len(got), err, len(state.Issues()))
+	}
+}
+
+func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
+	p := newPipeline(t)
+	db := openDB(t, p.dataDir)
+	defer db.Close()
+	b, err := broker.Open(t.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close(context.WithoutCancel(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := Run(ctx, Options{Broker: b, DataDir: p.dataDir}); err != nil {
+		t.Errorf("told to stop: got %v, want nil", err)
+	}
+	if err := Run(ctx, Options{Broker: b, DataDir: p.dataDir, Drain: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("nothing was drained: got %v, want %v", err, context.Canceled)
+	}
+}
+
+// Ids of decisions can be computed: what another tenant publishes under one must
+// not pass for ours.
+func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
+	p := newPipeline(t)
+	list := rulestest.Story(t)
+	_, decisions := want(t, list[:1])
+	forged := rulestest.At(t, "evil", "r1", 9, events.IssueDecided, decisions[0].Data())
+	forged.ID = decisions[0].ID()
+	p.publish("engine", list...)
+	p.publish("wild", forged)
+	p.mustDrain()
+	for _, e := range p.stored(events.IssueDecided) {
+		if e.ID == forged.ID && e.Tenant == "acme" {
+			return
+		}
+	}
+	t.Error("our decision was not published")
+}

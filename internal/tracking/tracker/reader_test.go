@@ -1,0 +1,150 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/tracking/beads"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// newBeadsDB opens a database for a store alone.
+func newBeadsDB(tb testing.TB) *projection.DB {
+	tb.Helper()
+	db, err := projection.Open(tb.Context(), filepath.Join(tb.TempDir(), "beads.db"),
+		projection.Schema{Name: "beads", Version: 1, Tables: beads.Schema}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Errorf("close: %v", err)
+		}
+	})
+	return db
+}
+
+// kept is all that a state comes to, by tenant, kind and id.
+type kept map[string]string
+
+// keptBy returns what s holds, which must have changed all of it.
+func keptBy(s *rules.State) kept {
+	k, c := make(kept), s.Changes()
+	for _, r := range c.Records {
+		if r.JSON != nil {
+			k[strings.Join([]string{r.Tenant, r.Kind, r.ID}, "/")] = string(r.JSON)
+		}
+	}
+	for _, t := range c.Set {
+		k[t.Tenant+"/timer/"+t.ID] = store.Sortable(t.At)
+	}
+	return k
+}
+
+// keptIn returns what is in the tracker's database of dataDir.
+func keptIn(ctx context.Context, dataDir string) (kept, error) {
+	k := make(kept)
+	add := func(stmt *sqlite.Stmt) error {
+		k[strings.Join([]string{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2)}, "/")] = stmt.ColumnText(3)
+		return nil
+	}
+	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
+		return errors.Join(
+			store.Each(conn, add, "SELECT tenant, kind, id, record FROM record WHERE kind <> 'config'"),
+			store.Each(conn, add, "SELECT tenant, 'timer', id, at FROM timer"))
+	})
+	return k, err
+}
+
+// box is an outbox in memory that refuses ids it has taken.
+type box map[string]int
+
+func (b box) Append(_ context.Context, e events.Event) (events.Event, error) {
+	if b[e.ID]++; b[e.ID] > 1 {
+		return e, publish.ErrDuplicate
+	}
+	return e, nil
+}
+
+// TestReader_BatchesAndRestartsDoNotMatter cuts a history into batches, starts
+// the tracker anew between them, and delivers batches again that were not
+// acknowledged: three trackers that split their work differently end alike.
+func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
+	list := rulestest.Story(t)
+	var messages []consume.Message
+	for i, e := range list {
+		e.Producer, e.Sequence, e.Salt = "p", uint64(i+1), events.NewSalt()
+		messages = append(messages, consume.Message{
+			Sequence: uint64(i + 1), Data: e.Append(nil),
+			Address: subjects.Address{Tenant: e.Tenant, Producer: "p", Run: e.Run, Kind: e.Kind()},
+		})
+	}
+	state, decisions := want(t, list)
+	all := keptBy(state)
+	root, n := t.TempDir(), 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		dir := filepath.Join(root, fmt.Sprint(n))
+		published := make(box)
+		for done := 0; done < len(messages); {
+			size := rapid.IntRange(1, len(messages)-done).Draw(rt, "batch")
+			again := rapid.IntRange(0, done).Draw(rt, "again")
+			if err := oneLife(t.Context(), t, dir, messages[done-again:done+size], published); err != nil {
+				rt.Fatal(err)
+			}
+			done += size
+		}
+		got, err := keptIn(t.Context(), dir)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(all, got); diff != "" {
+			rt.Errorf("state (-want +got):\n%s", diff)
+		}
+		for _, d := range decisions {
+			if published[d.ID()] != 1 {
+				rt.Errorf("decision on %s was published %d times", d.Event, published[d.ID()])
+			}
+		}
+		checkFiles(t, dir, state)
+	})
+}
+
+// oneLife is a tracker that folds one batch, settles it, and ends.
+func oneLife(ctx context.Context, tb testing.TB, dir string, batch []consume.Message, published box) (err error) {
+	tb.Helper()
+	db := openDB(tb, dir)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	marks, err := db.LoadMarks(ctx)
+	if err != nil {
+		return err
+	}
+	store := beads.NewStore(db, filepath.Join(dir, "beads"))
+	if err := store.Recover(ctx); err != nil {
+		return err
+	}
+	opts := Options{backend: store}.withDefaults()
+	s := newSettler(opts, db, published)
+	r := &reader{db: db, marks: marks, opts: opts, settler: s}
+	next := consume.Position{Sequence: batch[len(batch)-1].Sequence}
+	if err := r.Apply(ctx, batch, next); err != nil {
+		return err
+	}
+	return s.finish(ctx, true)
+}

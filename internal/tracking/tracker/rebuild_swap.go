@@ -1,0 +1,195 @@
+package tracker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
+	"github.com/hooktrail/hooktrail/internal/tracking/beads"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+)
+
+// closeLog brings what is in the log of a file into it, and reports whether the
+// file can be read as one of this program.
+func closeLog(ctx context.Context, path string) (readable bool) {
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite, sqlite.OpenWAL)
+	if err != nil {
+		return false
+	}
+	err = sqlitex.ExecuteTransient(conn, "PRAGMA wal_checkpoint(TRUNCATE)", nil)
+	if err = errors.Join(err, conn.Close()); err != nil {
+		return false
+	}
+	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
+}
+
+// carry takes over what the stream does not have: what the workspaces are known to
+// hold, people's part among it, and what the backend was asked for.
+func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
+	// What was decided was published before, or would be under another configuration.
+	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
+	if !r.hasOld {
+		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
+	}
+	return r.withOld(ctx, db, func(conn *sqlite.Conn) error {
+		tables, err := texts(conn, `SELECT n.name FROM main.sqlite_schema AS n JOIN old.sqlite_schema AS o ON o.name = n.name AND o.sql = n.sql
+			WHERE n.type = 'table' AND n.name GLOB 'bead*' ORDER BY n.name`)
+		for _, table := range tables {
+			if err == nil {
+				err = store.Run(conn, "INSERT INTO main."+table+" SELECT * FROM old."+table)
+			}
+		}
+		if err == nil {
+			err = store.Run(conn, `UPDATE effect SET settled = 1, outcome = o.outcome FROM (
+				SELECT issue, record, min(outcome) AS outcome FROM old.effect WHERE settled = 1 GROUP BY issue, record) AS o
+				WHERE effect.issue = o.issue AND effect.record = o.record`)
+		}
+		if err == nil {
+			err = store.Run(conn, published+` AND EXISTS (SELECT 1 FROM old.decision AS o WHERE o.tenant = decision.tenant
+				AND o.event = decision.event AND o.source = decision.source AND o.published = 1)`)
+		}
+		if err != nil {
+			return fmt.Errorf("take over: %w", err)
+		}
+		return nil
+	})
+}
+
+// compare says how the issues differ from those before. It fails if events are
+// gone that were decided on.
+func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
+	r.done.Gained, r.done.Lost = []string{}, []string{}
+	count := func(conn *sqlite.Conn) error {
+		n, err := sqlitetx.Int(conn, "SELECT count(*) FROM main.record WHERE kind = 'issue'")
+		r.done.Issues = int(n)
+		return err
+	}
+	if !r.hasOld {
+		r.done.Gone = -1
+		return db.Tx(ctx, count)
+	}
+	err := r.withOld(ctx, db, func(conn *sqlite.Conn) (err error) {
+		if err := count(conn); err != nil {
+			return err
+		}
+		const ids = "SELECT id FROM %s.record WHERE kind = 'issue' EXCEPT SELECT id FROM %s.record WHERE kind = 'issue' ORDER BY id"
+		if r.done.Gained, err = texts(conn, fmt.Sprintf(ids, "main", "old")); err != nil {
+			return err
+		}
+		if r.done.Lost, err = texts(conn, fmt.Sprintf(ids, "old", "main")); err != nil {
+			return err
+		}
+		r.moved, err = moved(conn)
+		if err != nil {
+			return err
+		}
+		r.done.Gone, err = sqlitetx.Int(conn, `SELECT count(*) FROM old.decision AS o WHERE o.stored <> 0 AND NOT EXISTS (
+			SELECT 1 FROM main.decision AS n WHERE n.tenant = o.tenant AND n.event = o.event AND n.source = o.source)`)
+		return err
+	})
+	if err == nil && r.done.Gone > 0 && !r.Partial {
+		err = fmt.Errorf("%w: %d events that were decided on are not in it; %d issues would be lost; --partial rebuilds from what is left",
+			ErrBeginning, r.done.Gone, len(r.done.Lost))
+	}
+	return err
+}
+
+// withOld runs fn on the fresh file with the old one beside it, as "old".
+func (r *rebuilding) withOld(ctx context.Context, db *projection.DB, fn func(*sqlite.Conn) error) error {
+	return db.Beside(ctx, r.old, "old", fn)
+}
+
+// texts returns the first column of a query's rows.
+func texts(conn *sqlite.Conn, query string, args ...any) (list []string, err error) {
+	list = []string{}
+	err = store.Each(conn, func(stmt *sqlite.Stmt) error {
+		list = append(list, stmt.ColumnText(0))
+		return nil
+	}, query, args...)
+	return list, err
+}
+
+// movedIssue is an issue about which something else was decided than before.
+type movedIssue struct {
+	tenant, id string
+	now        rules.Issue // zero: it is no issue any more
+}
+
+// moved returns the issues of before about which something else was decided.
+func moved(conn *sqlite.Conn) (list []movedIssue, err error) {
+	err = store.Each(conn, func(stmt *sqlite.Stmt) error {
+		m := movedIssue{tenant: stmt.ColumnText(0), id: stmt.ColumnText(1)}
+		if text := stmt.ColumnText(2); text != "" {
+			if err := json.Unmarshal([]byte(text), &m.now); err != nil {
+				return fmt.Errorf("decode issue %s: %w", m.id, err)
+			}
+		}
+		list = append(list, m)
+		return nil
+	}, `SELECT o.tenant, o.id, n.record FROM old.record AS o LEFT JOIN main.record AS n
+		ON n.tenant = o.tenant AND n.kind = o.kind AND n.id = o.id WHERE o.kind = 'issue' AND (
+			EXISTS (SELECT record FROM old.effect WHERE issue = o.id EXCEPT SELECT record FROM main.effect WHERE issue = o.id) OR
+			EXISTS (SELECT record FROM main.effect WHERE issue = o.id EXCEPT SELECT record FROM old.effect WHERE issue = o.id))
+		ORDER BY o.tenant, o.id`)
+	return list, err
+}
+
+// noIssue closes what is no issue any more.
+const noIssue = "No issue any more: the tracker was rebuilt under other rules"
+
+// correct brings the workspaces to where the issues are now: what was asked of them
+// before may be later than what follows from the events.
+func (r *rebuilding) correct(ctx context.Context) error {
+	for _, m := range r.moved {
+		w := r.backend.Workspace(m.tenant)
+		have, err := w.Get(ctx, m.id)
+		if errors.Is(err, beads.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look at issue %s: %w", m.id, err)
+		}
+		to, reason := beads.Closed, noIssue
+		if m.now.ID != "" {
+			to, reason = beadStatus(m.now.Status), m.now.Reason
+		}
+		if have.Status == to {
+			continue
+		}
+		at := have.UpdatedAt
+		if m.now.Updated.After(at) {
+			at = m.now.Updated
+		}
+		if err := w.Transition(ctx, beads.Transition{Issue: m.id, To: to, At: at, Reason: reason, Reopen: true}); err != nil {
+			return fmt.Errorf("correct issue %s: %w", m.id, err)
+		}
+	}
+	return r.backend.Flush(ctx)
+}
+
+// swap puts a closed database in the place of another one whose log is in it.
+func swap(fresh, old string) error {
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(old + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.Rename(fresh, old); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(old))
+}

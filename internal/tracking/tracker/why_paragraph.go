@@ -1,0 +1,107 @@
+package tracker
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+)
+
+// Paragraph returns the explanation for people, on one line.
+func (x Explanation) Paragraph() string {
+	var parts []string
+	switch {
+	case x.Unconsidered != "":
+		return x.Unconsidered
+	case x.Issue != nil:
+		parts = append(parts, x.head())
+		if n := len(x.Decisions); n > 0 {
+			parts = append(parts, x.Decisions[0].sentences())
+			if n > 2 {
+				parts = append(parts, fmt.Sprintf("Then it was changed %s; tracker show %s tells all, the last was this.", times(n-1), x.Issue.ID))
+			}
+			if n > 1 {
+				parts = append(parts, x.Decisions[n-1].sentences())
+			}
+		}
+		if x.Others > 0 {
+			parts = append(parts, fmt.Sprintf("%d more of its events changed nothing.", x.Others))
+		}
+	default:
+		for _, d := range x.Decisions {
+			parts = append(parts, d.sentences())
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// head says what the issue is.
+func (x Explanation) head() string {
+	i := x.Issue
+	var b strings.Builder
+	fmt.Fprintf(&b, "Issue %s, %q, is a %s issue", i.ID, cli.OneLine(i.Title), i.Kind)
+	if i.Run != "" {
+		fmt.Fprintf(&b, " of run %s", cli.OneLine(i.Run))
+	}
+	fmt.Fprintf(&b, " and %s since %s", strings.ReplaceAll(string(i.Status), "_", " "), cli.Time(i.Updated))
+	if i.Reason != "" {
+		fmt.Fprintf(&b, ": %s", strings.TrimSuffix(cli.OneLine(i.Reason), "."))
+	}
+	b.WriteByte('.')
+	if i.Occurrences > 1 {
+		fmt.Fprintf(&b, " It is made of %d events, from %s to %s.", i.Occurrences, cli.Time(i.First), cli.Time(i.Last))
+	}
+	return b.String()
+}
+
+// verbs say what a decision amounts to.
+var verbs = map[rules.Action]string{
+	rules.None:   "made no issue",
+	rules.Record: "was added to an issue",
+	rules.Update: "changed an issue",
+	rules.Create: "made an issue",
+}
+
+// sentences say a decision for people.
+func (r Reasoning) sentences() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The %s %s", r.Kind, cli.OneLine(r.Event))
+	if r.Run != "" {
+		fmt.Fprintf(&b, " of run %s", cli.OneLine(r.Run))
+	}
+	reason := strings.TrimSuffix(cli.OneLine(r.Reason), ".")
+	if r.Reason == store.Erased {
+		reason = "why was erased, by an order about its evidence"
+	}
+	fmt.Fprintf(&b, " at %s %s: %s.", cli.Time(r.Time), verbs[r.Action], reason)
+	if len(r.Issues) > 0 {
+		fmt.Fprintf(&b, " It belongs to %s.", cli.OneLine(strings.Join(r.Issues, ", ")))
+	}
+	for i, name := range slices.Sorted(maps.Keys(r.Counters)) {
+		lead := ","
+		if i == 0 {
+			lead = " Counted:"
+		}
+		fmt.Fprintf(&b, "%s %s %d against %d", lead, cli.OneLine(name), r.Counters[name][0], r.Counters[name][1])
+	}
+	if len(r.Counters) > 0 {
+		b.WriteByte('.')
+	}
+	fmt.Fprintf(&b, " Rules: %s.", cli.OneLine(r.Rule))
+	if r.Flip != "" {
+		fmt.Fprintf(&b, " It would have come out otherwise with %s.", strings.TrimSuffix(cli.OneLine(r.Flip), "."))
+	}
+	fmt.Fprintf(&b, " (Configuration %.12s.)", r.Config)
+	return b.String()
+}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 func TestNATSInit(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 // What is held is carried to the end of the outbox. Killed before that is noted,

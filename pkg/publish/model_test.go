@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"pgregory.net/rapid"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 // outboxModel is what an outbox should do under any order of appends, ends of

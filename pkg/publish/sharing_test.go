@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 // Without its tail an outbox of many segments is read again, each record once:

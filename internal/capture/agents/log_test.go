@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
-	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

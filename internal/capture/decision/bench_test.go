@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
-	"github.com/hooktrail/hooktrail/internal/pythontest"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 

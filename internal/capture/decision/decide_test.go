@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hooktrail/hooktrail/internal/hookdoc"
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

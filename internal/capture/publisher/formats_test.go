@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
-	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
 // headOf returns the bytes of a file that formats are told by.

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
 	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
-	"github.com/hooktrail/hooktrail/internal/pythontest"
+	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
 // hookDecisionGoal is what a decision may cost of a hook in Python that does

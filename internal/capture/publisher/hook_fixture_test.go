@@ -5,7 +5,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
 	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
-	"github.com/hooktrail/hooktrail/internal/natstest"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
 // told is what a report says of a file, in one line.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 // What the broker does not let the publisher's user write is taken all the same,

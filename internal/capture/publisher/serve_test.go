@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 // A port that is taken is told with what helps.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/nodetest"
+	"github.com/hooktrail/hooktrail/internal/testkit/nodetest"
 )
 
 // client is the real client, from npm: what the files are for.

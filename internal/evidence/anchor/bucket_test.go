@@ -13,8 +13,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 // atBroker returns what keeps the checkpoints of l in the bucket of a broker, and

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
 // The stream loses its messages while nobody reads it: readiness and verify say

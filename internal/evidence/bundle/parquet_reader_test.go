@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
-	"github.com/hooktrail/hooktrail/internal/nodetest"
+	"github.com/hooktrail/hooktrail/internal/testkit/nodetest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

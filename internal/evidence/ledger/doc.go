@@ -26,7 +26,7 @@
 //	ledger/verifier   judges them: integrity, completeness, the report
 //
 // Writer and verifier import this package and never each other, which
-// internal/layers holds: a verdict is worth more when it comes from code that had
+// internal/testkit/architecture holds: a verdict is worth more when it comes from code that had
 // no part in what it judges. What they share is here, and is of three sorts:
 //
 //   - what is signed, and the rules that its words stand for: [AppendLeaf],

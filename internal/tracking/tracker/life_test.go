@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/natstest"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/claude"
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/ingesttest"
-	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
 // TestEvents_SubAgentFiles: a sub-agent's file is a run of its own below

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/pythontest"
+	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
 // hookRuns is how often each command of the benchmark runs in a round.
@@ -22,7 +22,7 @@ const hookRuns = 7
 func BenchmarkHook(b *testing.B) {
 	python := pythontest.Find(b)
 	binary := filepath.Join(b.TempDir(), "publisher")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/publisher").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../../../cmd/publisher").CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
 	down, up := b.TempDir(), b.TempDir()

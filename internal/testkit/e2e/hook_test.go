@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
-	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 

@@ -1,8 +1,8 @@
-// Package layers holds the floors: which package may import which.
+// Package architecture holds the floors: which package may import which.
 //
 // It parses the files itself. A test that asks the go command what a package
 // imports can pass from the test cache after somebody broke the rule.
-package layers
+package architecture
 
 import (
 	"io/fs"
@@ -14,7 +14,7 @@ import (
 )
 
 func TestTree(t *testing.T) {
-	root := filepath.Join("..", "..")
+	root := filepath.Join("..", "..", "..")
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +28,11 @@ func TestTree(t *testing.T) {
 }
 
 func TestTreeIsSeen(t *testing.T) {
-	tree, err := parse(os.DirFS(filepath.Join("..", "..")))
+	tree, err := parse(os.DirFS(filepath.Join("..", "..", "..")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{"pkg/events", "pkg/hooks", "internal/subjects", "internal/platform/cli", "internal/layers"} {
+	for _, dir := range []string{"pkg/events", "pkg/hooks", "internal/subjects", "internal/platform/cli", "internal/testkit/architecture"} {
 		if len(tree.packages[dir]) == 0 {
 			t.Errorf("no file of %s was read", dir)
 		}
@@ -60,7 +60,7 @@ func check(root fs.FS) ([]string, error) {
 func checkPackage(dir string) []string {
 	var findings []string
 	if _, ok := floors[dir]; !ok {
-		findings = append(findings, dir+": the package has no floor; place it in internal/layers")
+		findings = append(findings, dir+": the package has no floor; place it in internal/testkit/architecture")
 	}
 	for name := range strings.SplitSeq(dir, "/") {
 		if slices.Contains(vague, name) {

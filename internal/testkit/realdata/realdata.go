@@ -17,7 +17,7 @@ func Path(tb testing.TB, elem ...string) string {
 	dir := os.Getenv("HOOKTRAIL_DATA")
 	if dir == "" {
 		_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is of interest
-		dir = filepath.Join(filepath.Dir(here), "..", "..", "..", "shared", "data")
+		dir = filepath.Join(filepath.Dir(here), "..", "..", "..", "..", "shared", "data")
 	}
 	if _, err := os.Stat(dir); err != nil {
 		tb.Skipf("recorded data is not here: %v; set HOOKTRAIL_DATA to its folder", err)

@@ -1,4 +1,4 @@
-package layers
+package architecture
 
 import (
 	"strings"
@@ -28,12 +28,12 @@ func TestCheck(t *testing.T) {
 			name: "Clean",
 			tree: map[string]string{
 				"internal/stream/consume/run.go":          imports("consume", "fmt", ours+"internal/stream/broker", ours+"pkg/events"),
-				"internal/stream/consume/run_test.go":     imports("consume", ours+"internal/natstest", ours+"pkg/publish"),
+				"internal/stream/consume/run_test.go":     imports("consume", ours+"internal/testkit/natstest", ours+"pkg/publish"),
 				"internal/stream/consume/testdata/bad.go": "no go at all",
-				"cmd/auditor/main.go":              imports("main", ours+"internal/platform/cli", ours+"internal/evidence/auditor"),
-				"internal/natstest/start.go":       imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/stream/broker"),
-				"internal/e2e/kill_test.go":        imports("e2e", ours+"internal/evidence/auditor", ours+"internal/capture/publisher"),
-				"pkg/publish/open.go":              imports("publish", ours+"internal/subjects", "github.com/nats-io/nats.go"),
+				"cmd/auditor/main.go":                     imports("main", ours+"internal/platform/cli", ours+"internal/evidence/auditor"),
+				"internal/testkit/natstest/start.go":              imports("natstest", "github.com/nats-io/nats-server/v2/server", ours+"internal/stream/broker"),
+				"internal/testkit/e2e/kill_test.go":               imports("e2e", ours+"internal/evidence/auditor", ours+"internal/capture/publisher"),
+				"pkg/publish/open.go":                     imports("publish", ours+"internal/subjects", "github.com/nats-io/nats.go"),
 			},
 		},
 		{
@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 		{
 			name: "ServerOutsideBroker",
 			tree: map[string]string{"internal/tracking/tracker/a_test.go": imports("tracker", "github.com/nats-io/nats-server/v2/server")},
-			want: []string{"internal/tracking/tracker/a_test.go: imports github.com/nats-io/nats-server/v2/server, which is left to [internal/stream/broker internal/natstest internal/e2e]"},
+			want: []string{"internal/tracking/tracker/a_test.go: imports github.com/nats-io/nats-server/v2/server, which is left to [internal/stream/broker internal/testkit/natstest internal/testkit/e2e]"},
 		},
 		{
 			name: "LoggingOutsideCLI",
@@ -133,8 +133,8 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			name: "TestPackageInCode",
-			tree: map[string]string{"internal/evidence/auditor/a.go": imports("auditor", ours+"internal/natstest")},
-			want: []string{"internal/evidence/auditor/a.go: imports internal/natstest: for tests only"},
+			tree: map[string]string{"internal/evidence/auditor/a.go": imports("auditor", ours+"internal/testkit/natstest")},
+			want: []string{"internal/evidence/auditor/a.go: imports internal/testkit/natstest: for tests only"},
 		},
 		{
 			name: "FatMain",
@@ -149,13 +149,13 @@ func TestCheck(t *testing.T) {
 		{
 			name: "NoFloor",
 			tree: map[string]string{"internal/attic/a.go": "package attic\n"},
-			want: []string{"internal/attic: the package has no floor; place it in internal/layers"},
+			want: []string{"internal/attic: the package has no floor; place it in internal/testkit/architecture"},
 		},
 		{
 			name: "VagueName",
 			tree: map[string]string{"internal/utils/a.go": "package utils\n"},
 			want: []string{
-				"internal/utils: the package has no floor; place it in internal/layers",
+				"internal/utils: the package has no floor; place it in internal/testkit/architecture",
 				"internal/utils: utils is no name for a package",
 			},
 		},

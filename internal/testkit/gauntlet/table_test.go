@@ -33,7 +33,7 @@ func (g *gauntlet) publish(t *testing.T) {
 	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") || trials < trialsOfTable || t.Failed() {
 		return // not all of them ran, or not all were found
 	}
-	path := filepath.Join("..", "..", "docs", "guarantees.md")
+	path := filepath.Join("..", "..", "..", "docs", "guarantees.md")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func (g *gauntlet) table() string {
 		if kept == "" || kept == a.alone {
 			kept = "the same"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d of %d | `internal/gauntlet.TestGauntlet` |\n",
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %d of %d | `internal/testkit/gauntlet.TestGauntlet` |\n",
 			a.what, a.has, a.alone, kept, cmp.Or(a.seen, "–"), a.found, a.tried)
 	}
 	return b.String()

@@ -28,7 +28,7 @@ func deployed(t *testing.T, change func(*server.Options)) (address string) {
 	for _, name := range []string{"OWNER", "PUBLISHER", "AUDITOR", "TRACKER", "METRICS", "READER", "DECIDE", "ACME"} {
 		t.Setenv(name+"_PASSWORD", strings.ToLower(name)+"-secret")
 	}
-	opts, err := server.ProcessConfigFile(filepath.Join("..", "..", "deploy", "nats-auth.conf"))
+	opts, err := server.ProcessConfigFile(filepath.Join("..", "..", "..", "deploy", "nats-auth.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/realdata"
+	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
 // TestImportsAtOnce runs imports into one data directory side by side. One of

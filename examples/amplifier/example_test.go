@@ -7,18 +7,18 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 func Example() {
-	file, err := hookconfig.Load("hooks.yaml")
+	file, err := hookfile.Load("hooks.yaml")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	registry := hooks.NewRegistry(hooks.Options{})
-	if err := file.Register(registry, hookconfig.Options{}); err != nil {
+	if err := file.Register(registry, hookfile.Options{}); err != nil {
 		fmt.Println(err)
 		return
 	}

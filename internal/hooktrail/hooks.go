@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
-	"github.com/hooktrail/hooktrail/internal/hookdoc"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
 // exitDenied is the exit status of a test whose event is denied.
@@ -29,12 +29,12 @@ func hooksCommand(shared *cli.Shared) *cobra.Command {
 
 // validity is what hooks validate says.
 type validity struct {
-	File     string               `json:"file"`
-	Valid    bool                 `json:"valid"`
-	Hooks    int                  `json:"hooks"`
-	Policies int                  `json:"policies"`
-	Problems []hookconfig.Problem `json:"problems"`
-	Warnings []hookconfig.Problem `json:"warnings"`
+	File     string             `json:"file"`
+	Valid    bool               `json:"valid"`
+	Hooks    int                `json:"hooks"`
+	Policies int                `json:"policies"`
+	Problems []hookfile.Problem `json:"problems"`
+	Warnings []hookfile.Problem `json:"warnings"`
 }
 
 func hooksValidateCommand(shared *cli.Shared) *cobra.Command {
@@ -47,9 +47,9 @@ line and column. It runs no hook. The exit status is 1 if something is wrong.`,
   hooktrail hooks validate --json hooks.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v := validity{File: args[0], Valid: true, Problems: []hookconfig.Problem{}, Warnings: []hookconfig.Problem{}}
-			f, err := hookconfig.Load(args[0])
-			invalid, isInvalid := errors.AsType[*hookconfig.InvalidError](err)
+			v := validity{File: args[0], Valid: true, Problems: []hookfile.Problem{}, Warnings: []hookfile.Problem{}}
+			f, err := hookfile.Load(args[0])
+			invalid, isInvalid := errors.AsType[*hookfile.InvalidError](err)
 			switch {
 			case isInvalid:
 				v.Valid, v.Problems = false, invalid.Problems
@@ -107,7 +107,7 @@ marks mistakes; name it in the first line of the file:
   # yaml-language-server: $schema=hooks.schema.json`,
 		Example: `  hooktrail hooks schema > hooks.schema.json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			schema, err := hookconfig.Schema()
+			schema, err := hookfile.Schema()
 			if err != nil {
 				return err
 			}
@@ -162,13 +162,13 @@ is 3 if the event is denied.`,
 func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
-		read = func() ([]byte, error) { return io.ReadAll(io.LimitReader(stdin, hookdoc.MaxBytes+1)) }
+		read = func() ([]byte, error) { return io.ReadAll(io.LimitReader(stdin, wire.MaxBytes+1)) }
 	}
 	data, err := read()
 	if err != nil {
 		return hooks.Document{}, fmt.Errorf("read event: %w", err)
 	}
-	d, err := hookdoc.Parse(data)
+	d, err := wire.Parse(data)
 	if err != nil {
 		return hooks.Document{}, fmt.Errorf("event %s: %w", path, err)
 	}
@@ -178,7 +178,7 @@ func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 // tryHooks dispatches d to the hooks of a file, and waits for all of them.
 func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Document) (out hooks.DocumentOutcome, err error) {
 	ctx := cmd.Context()
-	f, err := hookconfig.Load(path)
+	f, err := hookfile.Load(path)
 	if err != nil {
 		return out, err
 	}
@@ -189,8 +189,8 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	for _, p := range f.Warnings {
 		log.WarnContext(ctx, "hooks file is odd", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
 	}
-	opts := hookconfig.Options{Logger: log}
-	if f.Asks(hookconfig.NATSType) {
+	opts := hookfile.Options{Logger: log}
+	if f.Asks(hookfile.NATSType) {
 		// Without a connection these hooks fail, which is what is to be seen.
 		nc, err := broker.Dial(ctx, broker.Options{
 			DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 var (
@@ -38,7 +38,7 @@ func TestHooksYAMLDoc(t *testing.T) {
 		}
 		switch {
 		case language == "yaml" && name != "wrong.yaml":
-			if f, err := hookconfig.Parse("docs/hooks-yaml.md", []byte(text)); err != nil || len(f.Warnings) > 0 {
+			if f, err := hookfile.Parse("docs/hooks-yaml.md", []byte(text)); err != nil || len(f.Warnings) > 0 {
 				t.Errorf("%v %v:\n%s", f, err, text)
 			}
 		case language == "console":

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 // listedPoint is a hook point as hooks list shows it.
@@ -48,12 +48,12 @@ hooks and policies of that file in the order in which they run.`,
 			if file == "" {
 				return printPoints(cmd, shared.JSON)
 			}
-			f, err := hookconfig.Load(file)
+			f, err := hookfile.Load(file)
 			if err != nil {
 				return err
 			}
 			r := hooks.NewRegistry(hooks.Options{})
-			if err := f.Register(r, hookconfig.Options{}); err != nil {
+			if err := f.Register(r, hookfile.Options{}); err != nil {
 				return err
 			}
 			return printHooks(cmd, shared.JSON, r.List())

@@ -15,11 +15,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	bearer "github.com/hooktrail/hooktrail/internal/capture/tokens"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -36,7 +36,7 @@ type UpOptions struct {
 	Tenant       string // empty: all
 	DrainTimeout time.Duration
 	Redactor     publish.Redactor // all rules of pkg/redact when nil
-	Hooks        *hookconfig.File // what decides; nil: nothing is decided
+	Hooks        *hookfile.File   // what decides; nil: nothing is decided
 	Audit        auditor.Options  // where the auditor shows what it has signed; the rest is set by Up
 	Track        tracker.Options  // how the tracker decides, and where issues are kept; the rest is set by Up
 	Logger       *slog.Logger

@@ -124,7 +124,7 @@ func TestDocs_Seeds(t *testing.T) {
 			listed[dir+"."+test+"/"+sub] = true
 		}
 	}
-	for _, dir := range []string{"pkg/hooks", "pkg/hooks/provider", "pkg/hooks/policy", "internal/hookconfig"} {
+	for _, dir := range []string{"pkg/hooks", "pkg/hooks/provider", "pkg/hooks/policy", "pkg/hooks/hookfile"} {
 		for test, subtests := range testsIn(t, dir) {
 			for _, sub := range subtests {
 				if name := dir + "." + test + "/" + sub; strings.HasPrefix(test, "TestSeed") && !listed[name] {

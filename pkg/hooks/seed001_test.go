@@ -16,7 +16,7 @@ import (
 )
 
 // The criteria about files, commands, patterns and models are tested where those
-// are: internal/hookconfig.
+// are: pkg/hooks/hookfile.
 func TestSeed001(t *testing.T) {
 	names := []string{
 		"PreToolUse", "PostToolUse", "SessionStart", "SessionStop", "PromptSubmit",

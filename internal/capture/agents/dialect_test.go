@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 // Payloads as short as the tools would send them.
@@ -164,7 +164,7 @@ func verdictOf(tb testing.TB, list []events.Event) events.Verdict {
 
 // TestReply_Matcher: a rule for "rm *" in a hooks.yaml denies in every dialect.
 func TestReply_Matcher(t *testing.T) {
-	file, err := hookconfig.Parse("hooks.yaml", []byte(`
+	file, err := hookfile.Parse("hooks.yaml", []byte(`
 hooks:
   PreToolUse:
     - type: matcher
@@ -176,7 +176,7 @@ hooks:
 		t.Fatal(err)
 	}
 	r := hooks.NewRegistry(hooks.Options{})
-	if err := file.Register(r, hookconfig.Options{}); err != nil {
+	if err := file.Register(r, hookfile.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for tool, payloads := range map[string][]string{

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/hookdoc"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
 // Options configure a [Service].
@@ -75,7 +75,7 @@ var (
 	errBusy     = &refusal{http.StatusServiceUnavailable, "too many decisions under way"}
 	errClosing  = &refusal{http.StatusServiceUnavailable, "the service is shutting down"}
 	errRecord   = &refusal{http.StatusServiceUnavailable, "the decision could not be recorded"}
-	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a document has at most %d bytes", hookdoc.MaxBytes)}
+	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a document has at most %d bytes", wire.MaxBytes)}
 )
 
 // refused returns err as a refusal.
@@ -94,10 +94,10 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 		return "", errBusy
 	}
 	defer leave()
-	if len(data) > hookdoc.MaxBytes {
+	if len(data) > wire.MaxBytes {
 		return "", errTooLarge
 	}
-	d, err := hookdoc.Parse(data)
+	d, err := wire.Parse(data)
 	if err != nil {
 		return "", &refusal{http.StatusBadRequest, err.Error()}
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
 
-	"github.com/hooktrail/hooktrail/internal/hookdoc"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
 func TestMain(m *testing.M) {
@@ -156,7 +156,7 @@ func TestDecide(t *testing.T) {
 			if out.Verdict != tt.want || out.Point != events.ToolBefore || len(out.Executions) != 1 || out.Executions[0].Name != "rm" {
 				t.Errorf("got %+v", out)
 			}
-			if reply, err := hookdoc.ParseReply(data, hooks.Document{Point: events.ToolBefore, Args: out.Args}); err != nil || reply.Patch != "" {
+			if reply, err := wire.ParseReply(data, hooks.Document{Point: events.ToolBefore, Args: out.Args}); err != nil || reply.Patch != "" {
 				t.Errorf("the outcome is no reply: %+v, %v", reply, err)
 			}
 		}
@@ -198,7 +198,7 @@ func TestRefusals(t *testing.T) {
 		{"NoPoint", `{"event":"secret"}`, 400, "document: event: no hook point has this name; hooktrail hooks list shows them"},
 		{"OtherTenant", `{"event":"PreToolUse","tenant":"other"}`, 403, "tenant: another one than may be asked for here"},
 		{"BadRun", `{"event":"PreToolUse","run":"` + strings.Repeat("x", 300) + `"}`, 400, "run: id cannot be used: 300 bytes long, at most 256 are allowed"},
-		{"TooLong", `{"event":"` + strings.Repeat("x", hookdoc.MaxBytes) + `"}`, 413, "a document has at most 1048576 bytes"},
+		{"TooLong", `{"event":"` + strings.Repeat("x", wire.MaxBytes) + `"}`, 413, "a document has at most 1048576 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestRefusals(t *testing.T) {
 			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != tt.status || p.Detail != tt.detail || p.Status != tt.status {
 				t.Errorf("got %d %s, %v", w.Code, w.Body, err)
 			}
-			if len(tt.document) > hookdoc.MaxBytes {
+			if len(tt.document) > wire.MaxBytes {
 				return // NATS itself refuses it
 			}
 			msg := ask(t, nc, "acme", tt.document)

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/hookdoc"
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
 // problem is the body of a refusal.
@@ -51,7 +51,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	default:
 		return nil, &refusal{http.StatusUnsupportedMediaType, "content type: want application/json or application/cloudevents+json"}
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookdoc.MaxBytes))
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, wire.MaxBytes))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, errTooLarge
 	}

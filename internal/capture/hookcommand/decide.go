@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 // errNobody is why there is no decision where nobody is asked for one.
@@ -39,14 +39,14 @@ func (h *hook) askHere(ctx context.Context, d hooks.Document) (*hooks.DocumentOu
 	if h.Hooks == "" {
 		return nil, nil //nolint:nilnil // no hooks, no opinion
 	}
-	file, err := hookconfig.Load(h.Hooks)
+	file, err := hookfile.Load(h.Hooks)
 	if err != nil {
 		return nil, err
 	}
 	r := hooks.NewRegistry(hooks.Options{
 		Appender: LateOnly{To: hookAppender{h}}, Source: Source, ChainTimeout: h.Timeout,
 	})
-	if err := file.Register(r, hookconfig.Options{}); err != nil {
+	if err := file.Register(r, hookfile.Options{}); err != nil {
 		return nil, err
 	}
 	h.local = r

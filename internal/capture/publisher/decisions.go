@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/decision"
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 // HookFile is the flag --hooks of commands that answer requests for decisions.
@@ -26,15 +26,15 @@ func (f *HookFile) Register(cmd *cobra.Command) {
 
 // Load reads the file and checks that it can decide: nil if none was given. What
 // counts otherwise than it is written is logged.
-func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookconfig.File, error) {
+func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
 	if f.path == "" {
 		return nil, nil //nolint:nilnil // no file is no hooks
 	}
-	file, err := hookconfig.Load(f.path)
+	file, err := hookfile.Load(f.path)
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookconfig.Options{Serving: true}); err != nil {
+	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Serving: true}); err != nil {
 		return nil, err
 	}
 	for _, p := range file.Warnings {
@@ -60,13 +60,13 @@ type Decider struct {
 
 // NewDecider returns the decider with the hooks of file, nil without a file. It
 // records each decision in to.
-func NewDecider(file *hookconfig.File, to Appender, opts Options) (*Decider, error) {
+func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
 		return nil, nil //nolint:nilnil // no hooks, no decisions
 	}
 	opts = opts.withDefaults()
 	r := hooks.NewRegistry(hooks.Options{Appender: to, Source: decisionSource, Logger: opts.Logger})
-	err := file.Register(r, hookconfig.Options{
+	err := file.Register(r, hookfile.Options{
 		Conn: opts.Broker.Conn(), Space: opts.Broker.Space(), Serving: true, Logger: opts.Logger,
 	})
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 // noEnv is a hooks.yaml that keeps files of the environment from being written.
@@ -28,9 +28,9 @@ hooks:
 // write is a call that noEnv denies.
 const write = `{"event":"PreToolUse","tool":"write_file","args":{"path":"a/.env"},"session_id":"s1"}`
 
-func parseHooks(t testing.TB, text string) *hookconfig.File {
+func parseHooks(t testing.TB, text string) *hookfile.File {
 	t.Helper()
-	f, err := hookconfig.Parse("hooks.yaml", []byte(text))
+	f, err := hookfile.Parse("hooks.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -39,14 +39,14 @@ type HookService struct {
 
 // NewHookService returns the service with the hooks of file, which may be nil,
 // and the outbox that payloads are recorded in. [HookService.Plug] has it run.
-func NewHookService(file *hookconfig.File, to Appender, opts Options) (*HookService, error) {
+func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	s := &HookService{to: to, opts: opts, pairs: hookcommand.CallPairs(opts.DataDir)}
 	s.registry = hooks.NewRegistry(hooks.Options{Appender: hookcommand.LateOnly{To: to}, Source: hookcommand.Source, Logger: opts.Logger})
 	if file == nil {
 		return s, nil
 	}
-	err := file.Register(s.registry, hookconfig.Options{
+	err := file.Register(s.registry, hookfile.Options{
 		Conn: opts.Broker.Conn(), Space: opts.Broker.Space(), Serving: true, Logger: opts.Logger,
 	})
 	return s, err

@@ -13,8 +13,8 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
 	"github.com/hooktrail/hooktrail/internal/capture/install"
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
 // installFlags are the flags of publisher install.
@@ -62,7 +62,7 @@ func (f *installFlags) validate() error {
 	if f.hook.Hooks == "" {
 		return nil
 	}
-	_, err := hookconfig.Load(f.hook.Hooks)
+	_, err := hookfile.Load(f.hook.Hooks)
 	return err
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
-	"github.com/hooktrail/hooktrail/internal/hookconfig"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -37,7 +37,7 @@ type Options struct {
 	Quota       int64            // bytes that may wait in the outbox; the publisher's default when 0
 	Full        FullPolicy       // what happens when so many wait; [publish.Fail] when empty
 	Redactor    publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
-	Hooks       *hookconfig.File // what decides; nil: nothing is decided
+	Hooks       *hookfile.File   // what decides; nil: nothing is decided
 
 	Ready  func(address string) // called once it listens; may be nil
 	Logger *slog.Logger

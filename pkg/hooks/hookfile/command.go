@@ -1,0 +1,194 @@
+package hookfile
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
+)
+
+// The limits on what a program may say. More on stdout is a failure, more on
+// stderr is dropped.
+const (
+	maxStdout = wire.MaxBytes
+	maxStderr = 64 << 10
+)
+
+// exitDeny is the exit status of a program that denies.
+const exitDeny = 2
+
+// drainTime is how long what a program has written is waited for once it and its
+// group are gone: only a process that left the group can keep a pipe open.
+const drainTime = 100 * time.Millisecond
+
+// shellCommand returns the argv that runs a line of the file in a shell.
+func shellCommand(line string) []string { return []string{"sh", "-c", line} }
+
+// command runs a program for each document.
+type command struct {
+	event string
+	argv  []string // of the file; nothing of a document ever gets into it
+	env   []string
+}
+
+// run starts the program, gives it d on stdin, and returns what it answers.
+func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
+	in, err := wire.Append(nil, c.event, d)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.execute(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	switch out.status {
+	case 0:
+		return wire.ParseReply(out.stdout, d)
+	case exitDeny:
+		reason := strings.TrimSpace(strings.ToValidUTF8(string(out.stderr), "\ufffd"))
+		if reason == "" {
+			reason = "denied without a reason"
+		}
+		return &hooks.Reply{Verdict: hooks.Deny, Reason: reason}, nil
+	case -1:
+		return nil, hooks.Fault("program was ended by a signal")
+	}
+	return nil, hooks.Fault("exit status " + strconv.Itoa(out.status))
+}
+
+// output is what is left of a program.
+type output struct {
+	status         int // -1 after a signal
+	stdout, stderr []byte
+}
+
+// execute runs the program until it ends, ctx ends, or it says too much. Then
+// its whole process group is killed. It returns when that is done.
+func (c command) execute(ctx context.Context, in []byte) (output, error) {
+	if ctx.Err() != nil {
+		return output{}, ctx.Err()
+	}
+	cmd := exec.Command(c.argv[0], c.argv[1:]...) //nolint:noctx // ctx ends the whole group, below
+	cmd.Env = c.env
+	p, err := openPipes(cmd)
+	if err != nil {
+		return output{}, hooks.Fault("pipes cannot be opened")
+	}
+	defer p.close()
+	child, err := start(cmd)
+	p.closeTheirs()
+	if err != nil {
+		return output{}, spawnFault(err)
+	}
+	var (
+		wg    sync.WaitGroup
+		out   output
+		flood = make(chan struct{})
+	)
+	wg.Go(func() {
+		p.stdin.Write(in) //nolint:errcheck // a hook need not read it
+		p.stdin.Close()   //nolint:errcheck // see above
+	})
+	wg.Go(func() {
+		if out.stdout = read(p.stdout, maxStdout+1); len(out.stdout) > maxStdout {
+			close(flood)
+		}
+	})
+	wg.Go(func() {
+		out.stderr = read(p.stderr, maxStderr)
+		io.Copy(io.Discard, p.stderr) //nolint:errcheck // so that the program can go on
+	})
+	var fault error
+	select {
+	case <-child.exited():
+	case <-ctx.Done():
+		fault = ctx.Err()
+	case <-flood:
+	}
+	state := child.end()
+	p.expire(drainTime)
+	wg.Wait()
+	switch {
+	case fault != nil:
+		return output{}, fault
+	case len(out.stdout) > maxStdout:
+		return output{}, wire.ErrTooLong
+	case state == nil:
+		return output{}, hooks.Fault("program's end cannot be told")
+	}
+	out.status = state.ExitCode()
+	return out, nil
+}
+
+// spawnFault says why a program could not be started, without naming it.
+func spawnFault(err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return hooks.Fault("program not found")
+	case errors.Is(err, fs.ErrPermission):
+		return hooks.Fault("program may not be run")
+	}
+	return hooks.Fault("program cannot be started")
+}
+
+// read returns what r has, at most limit bytes.
+func read(r io.Reader, limit int64) []byte {
+	data, err := io.ReadAll(io.LimitReader(r, limit))
+	if err != nil {
+		return data // cut off by its deadline: what came counts
+	}
+	return data
+}
+
+// pipes are the ends of a program's pipes: ours, and those it gets.
+type pipes struct {
+	stdin, stdout, stderr *os.File
+	theirs                []*os.File
+}
+
+// openPipes gives cmd pipes. They are files on both sides, so that nothing waits
+// for whoever else holds them open.
+func openPipes(cmd *exec.Cmd) (*pipes, error) {
+	p := new(pipes)
+	var errs [3]error
+	var in, out, stderr *os.File
+	in, p.stdin, errs[0] = os.Pipe()
+	p.stdout, out, errs[1] = os.Pipe()
+	p.stderr, stderr, errs[2] = os.Pipe()
+	p.theirs = []*os.File{in, out, stderr}
+	if err := errors.Join(errs[:]...); err != nil {
+		p.closeTheirs()
+		p.close()
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, stderr
+	return p, nil
+}
+
+// expire ends reading and writing after d.
+func (p *pipes) expire(d time.Duration) {
+	at := time.Now().Add(d)
+	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+		f.SetDeadline(at) //nolint:errcheck // closed: nobody reads or writes any more
+	}
+}
+
+func (p *pipes) close()       { closeAll(p.stdin, p.stdout, p.stderr) }
+func (p *pipes) closeTheirs() { closeAll(p.theirs...) }
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close() //nolint:errcheck // a pipe; what was written is read or lost
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package hookfile
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
+)
+
+// register returns a registry with the hooks of a file.
+func register(t testing.TB, text string, opts Options) *hooks.Registry {
+	t.Helper()
+	r := hooks.NewRegistry(hooks.Options{})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := r.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := parse(t, text).Register(r, opts); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// dispatch dispatches a document.
+func dispatch(t testing.TB, r *hooks.Registry, document string) hooks.DocumentOutcome {
+	t.Helper()
+	d, err := wire.Parse([]byte(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := r.DispatchDocument(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// gitStatus is the call that most tests are about.
+const gitStatus = `{"event":"PreToolUse","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`
+
+// one returns the only execution of an outcome.
+func one(t testing.TB, out hooks.DocumentOutcome) hooks.Execution {
+	t.Helper()
+	if len(out.Executions) != 1 {
+		t.Fatalf("got executions %+v, want one", out.Executions)
+	}
+	return out.Executions[0]
+}

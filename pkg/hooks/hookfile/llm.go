@@ -1,0 +1,222 @@
+package hookfile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/anthropic"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/openai"
+)
+
+// defaultMaxTokens is enough for a verdict and a sentence.
+const defaultMaxTokens = 100
+
+// maxCached is how many verdicts a hook remembers.
+const maxCached = 1000
+
+// completer is a language model.
+type completer interface {
+	Complete(ctx context.Context, model, prompt string, maxTokens int) (string, error)
+}
+
+// judge asks a model whether something is safe.
+type judge struct {
+	event     string
+	prompt    *prompt
+	model     string
+	maxTokens int
+	ask       completer
+	cache     *otter.Cache[[sha256.Size]byte, judgement] // nil: none
+}
+
+// judgement is what a model has said.
+type judgement struct {
+	safe   bool
+	reason string
+}
+
+// newJudge returns the judge of h.
+func newJudge(h *Hook) (*judge, error) {
+	j := &judge{event: h.Event, prompt: h.prompt, model: h.model, maxTokens: h.maxTokens, ask: newCompleter(h)}
+	if j.maxTokens == 0 {
+		j.maxTokens = defaultMaxTokens
+	}
+	if h.noCache {
+		return j, nil
+	}
+	var err error
+	j.cache, err = otter.New(&otter.Options[[sha256.Size]byte, judgement]{MaximumSize: maxCached})
+	return j, err
+}
+
+// newCompleter returns the model of h.
+func newCompleter(h *Hook) completer {
+	name := h.keyName()
+	key := func() string { return os.Getenv(name) }
+	if h.usesAnthropic() {
+		return anthropic.New(anthropic.Options{BaseURL: h.url, Key: key, Client: newClient()})
+	}
+	return openai.New(openai.Options{BaseURL: h.url, Key: key, Client: newClient()})
+}
+
+func (h *Hook) usesAnthropic() bool {
+	return h.provider == anthropicName || h.provider == "" && h.url == "" && strings.HasPrefix(h.model, "claude")
+}
+
+// keyName returns the variable that holds the model's key.
+func (h *Hook) keyName() string {
+	switch {
+	case h.keyEnv != "":
+		return h.keyEnv
+	case h.usesAnthropic():
+		return "ANTHROPIC_API_KEY"
+	}
+	return "OPENAI_API_KEY"
+}
+
+// run asks the model about d. Unsafe is a denial; safe is no opinion, because a
+// model's word permits nothing that others have to be asked for.
+func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
+	text, err := j.prompt.render(j.event, d)
+	if err != nil {
+		return nil, err
+	}
+	said, err := j.recall(ctx, text)
+	switch {
+	case err != nil:
+		return nil, err
+	case said.safe:
+		return nil, nil //nolint:nilnil // no opinion
+	}
+	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
+}
+
+// recall returns what the model said to text, which identifies a request: the
+// rest of one is the hook's own. Of those who ask at once, one asks the model.
+func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
+	if j.cache == nil {
+		return j.consult(ctx, text)
+	}
+	key := sha256.Sum256([]byte(text))
+	for {
+		asked := false
+		said, err := j.cache.Get(ctx, key, otter.LoaderFunc[[sha256.Size]byte, judgement](
+			func(ctx context.Context, _ [sha256.Size]byte) (judgement, error) {
+				asked = true
+				return j.consult(ctx, text)
+			},
+		))
+		// That another's time was over is no failure of this one.
+		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
+			return said, err
+		}
+	}
+}
+
+// consult asks the model.
+func (j *judge) consult(ctx context.Context, text string) (judgement, error) {
+	answer, err := j.ask.Complete(ctx, j.model, text, j.maxTokens)
+	if err != nil {
+		if errors.Is(err, openai.ErrNoKey) || errors.Is(err, anthropic.ErrNoKey) {
+			return judgement{}, hooks.Fault("no key for the model in the environment")
+		}
+		return judgement{}, remoteFault(ctx, err, "model did not answer")
+	}
+	return findJudgement(answer)
+}
+
+// The limits on what is looked through for a judgement.
+const (
+	maxAnswer     = 64 << 10
+	maxCandidates = 100
+)
+
+// errGarbage is what a hook fails with whose model said something else.
+const errGarbage = hooks.Fault("model did not answer with safe: true or false")
+
+// findJudgement returns the judgement in the text of a model: a JSON object with
+// a member safe that is true or false, whatever is said around it. Of several, an
+// unsafe one counts: the text may quote what was judged.
+func findJudgement(text string) (judgement, error) {
+	if len(text) > maxAnswer {
+		return judgement{}, hooks.Fault("model's answer is too long")
+	}
+	var found *judgement
+	for candidates := 0; ; candidates++ {
+		start := strings.IndexByte(text, '{')
+		if start < 0 {
+			break
+		}
+		if candidates == maxCandidates {
+			return judgement{}, errGarbage
+		}
+		text = text[start:]
+		said, length, ok := judgementAt(text)
+		switch {
+		case !ok:
+			length = 1
+		case !said.safe:
+			return said, nil
+		case found == nil:
+			found = &said
+		}
+		text = text[length:]
+	}
+	if found == nil {
+		return judgement{}, errGarbage
+	}
+	return *found, nil
+}
+
+// judgementAt reads the judgement that text begins with.
+func judgementAt(text string) (said judgement, length int, ok bool) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	var members map[string]json.RawMessage
+	if dec.Decode(&members) != nil {
+		return judgement{reason: unsafeReason}, len(text), cutOffUnsafe(text)
+	}
+	switch string(members["safe"]) {
+	case "true":
+		said.safe = true
+	case "false":
+	default:
+		return judgement{}, 0, false
+	}
+	if json.Unmarshal(members["reason"], &said.reason) != nil || said.reason == "" {
+		said.reason = unsafeReason
+	}
+	return said, int(dec.InputOffset()), true
+}
+
+// unsafeReason is the reason where the model gives none.
+const unsafeReason = "the model called it unsafe"
+
+// cutOffUnsafe tells whether text begins with an object that says unsafe before
+// it stops being one: an answer that was longer than max_tokens is still a no.
+func cutOffUnsafe(text string) bool {
+	dec := json.NewDecoder(strings.NewReader(text))
+	if _, err := dec.Token(); err != nil {
+		return false
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return false
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return false
+		}
+		if name == "safe" && string(value) == "false" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package hookfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// object is a part of a JSON Schema.
+type object = map[string]any
+
+// Schema returns the JSON Schema of a file, for editors. It is made of the
+// tables that the reader goes by. It cannot say everything that the reader
+// checks: patterns, expressions and templates are only text to it.
+func Schema() ([]byte, error) {
+	hook := object{"oneOf": hookSchemas()}
+	events := object{}
+	for _, p := range hooks.Points() {
+		for _, name := range append([]string{string(p.Kind)}, p.Aliases...) {
+			events[name] = object{"type": "array", "items": object{"$ref": "#/$defs/hook"}, "description": aboutPoint(p)}
+		}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(object{
+		"$schema":     "https://json-schema.org/draft/2020-12/schema",
+		"title":       "hooks.yaml",
+		"description": "Hooks and policies of Hooktrail.",
+		"type":        "object",
+		"properties": object{
+			hooksKey:    object{"type": "object", "properties": events, "additionalProperties": false, "description": "hooks by the event they are for"},
+			policiesKey: policiesSchema(),
+		},
+		"additionalProperties": false,
+		"minProperties":        1,
+		"$defs":                object{"hook": hook},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode schema: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// hookSchemas returns a schema for each type of hook.
+func hookSchemas() []any {
+	var list []any
+	for _, name := range typeNames() {
+		t := Type(name)
+		properties := object{}
+		required := []string{typeKey}
+		for _, k := range keys {
+			if !k.belongsTo(t) {
+				continue
+			}
+			schema := object{"description": k.about}
+			maps.Copy(schema, k.schema)
+			if k.name == typeKey {
+				schema = object{"const": name, "description": k.about}
+			}
+			properties[k.name] = schema
+			if slices.Contains(k.required, t) {
+				required = append(required, k.name)
+			}
+		}
+		list = append(list, object{
+			"title": name + " hook", "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+		})
+	}
+	return list
+}
+
+func aboutPoint(p hooks.Point) string {
+	about := string(p.Kind)
+	if p.Class == hooks.DecisionClass {
+		return about + ": hooks decide"
+	}
+	if p.Class == hooks.TransformClass {
+		return about + ": hooks change a value"
+	}
+	return about + ": hooks are told"
+}
+
+func enum(words ...string) object { return object{"type": "string", "enum": words} }
+
+// nonEmpty is text, or what YAML takes for something else and the reader for text.
+func nonEmpty() object {
+	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
+}
+
+func urlSchema() object { return object{"type": "string", "pattern": "^https?://"} }
+
+func commandSchema() object {
+	return object{"oneOf": []any{
+		object{"type": "string", "minLength": 1},
+		object{"type": "array", "items": object{"type": "string"}, "minItems": 1},
+	}}
+}
+
+func matchSchema() object {
+	properties := object{argsKey: object{
+		"type": "object", "additionalProperties": nonEmpty(), "minProperties": 1,
+		"description": "patterns of arguments: * is any run of characters, in a path up to the next /, **/ any folders",
+	}}
+	for _, k := range matchKeys {
+		schema := nonEmpty()
+		schema["description"] = k.about
+		properties[k.name] = schema
+	}
+	return object{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1}
+}

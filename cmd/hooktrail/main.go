@@ -2,7 +2,7 @@
 package main
 
 import (
-	"github.com/hooktrail/hooktrail/internal/hooktrail"
+	"github.com/hooktrail/hooktrail/internal/command/hooktrail"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 

@@ -75,7 +75,7 @@ var floors = map[string]int{
 	"internal/tracking/tracker":                    services,
 	"internal/metrics":                             services,
 	"internal/web":                                 services,
-	"internal/hooktrail":                           house,
+	"internal/command/hooktrail":                           house,
 	"cmd/hooktrail":                                mains,
 	"cmd/publisher":                                mains,
 	"cmd/auditor":                                  mains,

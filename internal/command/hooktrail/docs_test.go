@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	root       = filepath.Join("..", "..")
+	root       = filepath.Join("..", "..", "..")
 	testName   = regexp.MustCompile("`((?:internal|pkg)/[a-z0-9/]+)\\.(Test[A-Za-z0-9_]+)`")
 	docLink    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 	everyDoc   = []string{"README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/guarantees.md", "docs/operations.md", "docs/hooks-yaml.md", "docs/hooks.md", "docs/hooks-policies.md", "docs/import.md", "docs/agents.md", "docs/audit.md", "docs/tracker.md", "docs/events.md", "docs/http.md"}

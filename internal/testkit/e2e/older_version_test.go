@@ -1,0 +1,121 @@
+package e2e
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+)
+
+// beforeWings is a data directory that the commands of commit 81eb007 made, and
+// the JSON that they printed about it. The directory has two tenants, issues, an
+// erasure, a hold, a rotated key, an edit that no tracker has taken, and two
+// events that wait in an outbox. The files below "printed" name the directory DIR.
+const beforeWings = "testdata/before-wings.tar.zst"
+
+// printedBy names the command behind each file below "printed".
+var printedBy = map[string][]string{
+	"verify-acme.json":      {"auditor", "verify", "--tenant", "acme", "--json"},
+	"verify-default.json":   {"auditor", "verify", "--tenant", "default", "--json"},
+	"runs-acme.json":        {"hooktrail", "run", "list", "--tenant", "acme", "--json"},
+	"runs-default.json":     {"hooktrail", "run", "list", "--tenant", "default", "--json"},
+	"issues-acme.json":      {"tracker", "list", "--tenant", "acme", "--json"},
+	"issues-default.json":   {"tracker", "list", "--tenant", "default", "--json"},
+	"coverage-acme.json":    {"auditor", "coverage", "--tenant", "acme", "--json"},
+	"coverage-default.json": {"auditor", "coverage", "--tenant", "default", "--json"},
+	"holds-acme.json":       {"auditor", "hold", "list", "--tenant", "acme", "--json"},
+	"records-acme.jsonl":    {"auditor", "export", "--tenant", "acme", "--format", "jsonl"},
+	"records-default.jsonl": {"auditor", "export", "--tenant", "default", "--format", "jsonl"},
+}
+
+// A data directory of an older version prints the same results.
+func TestOlderVersion_SameResults(t *testing.T) {
+	dir := unpack(t, beforeWings)
+	data := filepath.Join(dir, "data")
+	for name, command := range printedBy {
+		t.Run(name, func(t *testing.T) {
+			want, err := os.ReadFile(filepath.Join(dir, "printed", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := run(t, 0, command[0], append(command[1:], "--data-dir", data)...)
+			if diff := cmp.Diff(string(want), strings.ReplaceAll(got, data, "DIR")); diff != "" {
+				t.Errorf("%v (-want +got):\n%s", command, diff)
+			}
+		})
+	}
+}
+
+// Every service resumes on a data directory of an older version.
+func TestOlderVersion_ServicesResume(t *testing.T) {
+	data := filepath.Join(unpack(t, beforeWings), "data")
+	in := []string{"--data-dir", data, "--tenant", "acme"}
+	run(t, 0, "publisher", append(in, "pipe")...) // sends the two events that wait
+	for _, service := range []string{"tracker", "auditor", "metrics"} {
+		run(t, 0, service, "serve", "--drain", "--data-dir", data)
+	}
+
+	records := run(t, 0, "auditor", append(in, "export", "--format", "jsonl")...)
+	for _, id := range []string{"late-1", "late-2"} {
+		if !strings.Contains(records, `"id":"`+id+`"`) {
+			t.Errorf("event %s did not arrive from the outbox", id)
+		}
+	}
+	if got := run(t, 0, "tracker", append(in, "show", "ht-0mpbesuouwoxo", "--json")...); !strings.Contains(got, `"status": "closed"`) {
+		t.Errorf("the edit was not applied:\n%s", got)
+	}
+	run(t, 1, "auditor", append(in, "erase", "--run", "run-2", "--reason", "held")...)
+	if got := run(t, 0, "auditor", append(in, "verify", "--json")...); !strings.Contains(got, `"integrity": "VERIFIED"`) {
+		t.Errorf("the ledger does not verify:\n%s", got)
+	}
+}
+
+// unpack extracts a tar file that zstd compressed into a new folder.
+func unpack(t *testing.T, file string) string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	dir := t.TempDir()
+	for archive := tar.NewReader(z); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return dir
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		extract(t, filepath.Join(dir, filepath.FromSlash(header.Name)), header, archive)
+	}
+}
+
+func extract(t *testing.T, path string, header *tar.Header, content io.Reader) {
+	t.Helper()
+	mode := header.FileInfo().Mode()
+	if mode.IsDir() {
+		if err := os.MkdirAll(path, mode.Perm()); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	data, err := io.ReadAll(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, mode.Perm()); err != nil {
+		t.Fatal(err)
+	}
+}

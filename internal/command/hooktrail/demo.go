@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/app"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
@@ -150,8 +151,7 @@ func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 		if len(report.Imported.Runs) == 0 {
 			return fmt.Errorf("%s holds no run: the demo takes what publisher import does", report.Session)
 		}
-		h := &house{broker: b, dataDir: d.dir, tenant: d.tenant, track: d.track, log: d.log}
-		return h.drain(ctx)
+		return app.Consumers{Broker: b, DataDir: d.dir, Tenant: d.tenant, Track: d.track, Logger: d.log}.Drain(ctx)
 	})
 	return report, err
 }

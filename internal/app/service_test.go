@@ -1,4 +1,4 @@
-package hooktrail
+package app
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 )
 
 // supervised runs a part in a bubble until the test ends it.
-func supervised(t *testing.T, run func(ctx context.Context, report report) error) (p *part, stop func()) {
+func supervised(t *testing.T, run func(ctx context.Context, report report) error) (p *service, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	p = newPart("auditor", run)
+	p = newService("auditor", run)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -25,7 +25,7 @@ func supervised(t *testing.T, run func(ctx context.Context, report report) error
 	}
 }
 
-func expect(t *testing.T, p *part, state PartState, restarts int) {
+func expect(t *testing.T, p *service, state ServiceState, restarts int) {
 	t.Helper()
 	synctest.Wait()
 	if got := p.current(); got.State != state || got.Restarts != restarts {
@@ -33,7 +33,7 @@ func expect(t *testing.T, p *part, state PartState, restarts int) {
 	}
 }
 
-func TestPart_RunsAndStops(t *testing.T) {
+func TestService_RunsAndStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ready := make(chan error)
 		p, stop := supervised(t, func(ctx context.Context, report report) error {
@@ -46,22 +46,22 @@ func TestPart_RunsAndStops(t *testing.T) {
 				}
 			}
 		})
-		expect(t, p, PartStarting, 0)
+		expect(t, p, Starting, 0)
 		ready <- nil
-		expect(t, p, PartRunning, 0)
+		expect(t, p, Running, 0)
 		ready <- errors.New("disk is full")
-		expect(t, p, PartStuck, 0)
+		expect(t, p, Stuck, 0)
 		if got := p.current(); got.Error != "disk is full" || got.Lag != 7 {
 			t.Errorf("got error %q and lag %d", got.Error, got.Lag)
 		}
 		ready <- nil
-		expect(t, p, PartRunning, 0)
+		expect(t, p, Running, 0)
 		stop()
-		expect(t, p, PartStopped, 0)
+		expect(t, p, Stopped, 0)
 	})
 }
 
-func TestPart_BacksOffAndComesBack(t *testing.T) {
+func TestService_BacksOffAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		healthy := time.Now().Add(3 * time.Second)
 		p, stop := supervised(t, func(ctx context.Context, report report) error {
@@ -72,12 +72,12 @@ func TestPart_BacksOffAndComesBack(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		})
-		expect(t, p, PartWaiting, 1) // tries at 0, 0.5, 1.5 and 3.5 s
+		expect(t, p, Waiting, 1) // tries at 0, 0.5, 1.5 and 3.5 s
 		if got := p.current().Error; got != "ledger: locked" {
 			t.Errorf("got error %q", got)
 		}
 		time.Sleep(3500 * time.Millisecond)
-		expect(t, p, PartRunning, 3)
+		expect(t, p, Running, 3)
 		if got := p.current().Error; got != "" {
 			t.Errorf("runs, and still reports %q", got)
 		}
@@ -85,38 +85,38 @@ func TestPart_BacksOffAndComesBack(t *testing.T) {
 	})
 }
 
-func TestPart_EndsByItself(t *testing.T) {
+func TestService_EndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, stop := supervised(t, func(context.Context, report) error { return nil })
-		expect(t, p, PartWaiting, 1)
+		expect(t, p, Waiting, 1)
 		if got := p.current().Error; got != errEnded.Error() {
 			t.Errorf("got error %q, want %q", got, errEnded)
 		}
 		stop() // while it waits
-		expect(t, p, PartStopped, 1)
+		expect(t, p, Stopped, 1)
 	})
 }
 
-func TestPart_PauseIsBoundedAndForgiven(t *testing.T) {
+func TestService_PauseIsBoundedAndReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began []time.Time
 		long := 20 // this attempt runs for long
 		p, stop := supervised(t, func(ctx context.Context, _ report) error {
 			began = append(began, time.Now())
 			if len(began) == long {
-				sleep(ctx, forgiven)
+				sleep(ctx, stableAfter)
 			}
 			return errors.New("no")
 		})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		stop()
-		if got := began[long-1].Sub(began[long-2]); got != longPause {
-			t.Errorf("got a pause of %v after many failures, want %v", got, longPause)
+		if got := began[long-1].Sub(began[long-2]); got != maxPause {
+			t.Errorf("got a pause of %v after many failures, want %v", got, maxPause)
 		}
-		if got := began[long].Sub(began[long-1]); got != forgiven+firstPause {
-			t.Errorf("got a pause of %v after a long run, want %v", got-forgiven, firstPause)
+		if got := began[long].Sub(began[long-1]); got != stableAfter+firstPause {
+			t.Errorf("got a pause of %v after a long run, want %v", got-stableAfter, firstPause)
 		}
-		expect(t, p, PartStopped, len(began))
+		expect(t, p, Stopped, len(began))
 	})
 }

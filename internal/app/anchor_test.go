@@ -1,4 +1,4 @@
-package hooktrail
+package app
 
 import (
 	"bytes"
@@ -41,17 +41,17 @@ func (u urls) Handle(_ context.Context, r slog.Record) error {
 
 // What is signed is shown elsewhere by up as by auditor serve: in a file, in the
 // broker's bucket, and as a log that anyone's tools read.
-func TestUp_ShowsCheckpoints(t *testing.T) {
+func TestRun_ShowsCheckpoints(t *testing.T) {
 	dir, away := t.TempDir(), t.TempDir()
 	log := urls{slog.DiscardHandler, make(chan string, 8)}
-	r := startUp(t, dir, func(o *UpOptions) {
+	r := startUp(t, dir, func(o *Options) {
 		o.Logger = slog.New(log)
 		o.Audit = auditor.Options{CheckpointFile: anchor.File(filepath.Join(away, "{tenant}")), TilesListen: "127.0.0.1:0"}
 	})
 	r.until(t, "readiness", isReady)
 	r.send(t, "e", 10)
 	file := filepath.Join(away, "default")
-	r.until(t, "a checkpoint in the file", func(int, map[string]PartStatus) bool {
+	r.until(t, "a checkpoint in the file", func(int, map[string]ServiceStatus) bool {
 		signed, err := os.ReadFile(file)
 		if err != nil {
 			return false

@@ -1,4 +1,4 @@
-package hooktrail
+package app
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func filesWith(t *testing.T, dir, text string) (files []string) {
 // A run that all services have taken in is erased: what it said is in none of
 // their files any more, in free pages, logs and outboxes neither, and the record of
 // it is in the ledger. Another run stays.
-func TestUp_WhatIsErasedIsInNoFile(t *testing.T) {
+func TestRun_ErasedTextIsInNoFile(t *testing.T) {
 	const secret, other = "mortgage of the Smiths", "weather of tomorrow"
 	dir := t.TempDir()
 	r := startUp(t, dir)
@@ -73,7 +73,7 @@ func TestUp_WhatIsErasedIsInNoFile(t *testing.T) {
 		}
 		return list
 	}
-	r.until(t, "both runs being everywhere", func(_ int, parts map[string]PartStatus) bool {
+	r.until(t, "both runs being everywhere", func(_ int, parts map[string]ServiceStatus) bool {
 		for _, p := range parts {
 			if p.Lag > 0 {
 				return false

@@ -1,10 +1,11 @@
-package hooktrail
+package app
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,19 +28,19 @@ type running struct {
 }
 
 // startUp runs a house in dir until the test ends or stops it.
-func startUp(t *testing.T, dir string, change ...func(*UpOptions)) running {
+func startUp(t *testing.T, dir string, change ...func(*Options)) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	listening := make(chan Addresses, 1)
 	ended := make(chan error, 1)
-	opts := UpOptions{
-		DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: defaultDrain,
+	opts := Options{
+		DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: 30 * time.Second,
 		Logger: slog.New(slog.DiscardHandler), Listening: func(a Addresses) { listening <- a },
 	}
 	for _, c := range change {
 		c(&opts)
 	}
-	go func() { ended <- Up(ctx, opts) }()
+	go func() { ended <- Run(ctx, opts) }()
 	stopped := false
 	stop := func() {
 		if stopped {
@@ -76,26 +77,26 @@ func (r running) ready(t *testing.T) (int, Readiness) {
 }
 
 // until waits for /readyz to satisfy ok.
-func (r running) until(t *testing.T, what string, ok func(status int, parts map[string]PartStatus) bool) {
+func (r running) until(t *testing.T, what string, ok func(status int, services map[string]ServiceStatus) bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		status, readiness := r.ready(t)
-		parts := map[string]PartStatus{}
-		for _, p := range readiness.Parts {
-			parts[p.Name] = p
+		services := map[string]ServiceStatus{}
+		for _, p := range readiness.Services {
+			services[p.Name] = p
 		}
-		if ok(status, parts) {
+		if ok(status, services) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("it does not come to %s: %d, %+v", what, status, parts)
+			t.Fatalf("it does not come to %s: %d, %+v", what, status, services)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-func isReady(status int, _ map[string]PartStatus) bool { return status == http.StatusOK }
+func isReady(status int, _ map[string]ServiceStatus) bool { return status == http.StatusOK }
 
 // send posts events of a run, whose ids begin with prefix.
 func (r running) send(t *testing.T, prefix string, n int) {
@@ -141,9 +142,9 @@ func verify(t *testing.T, dir string) int {
 	return s.Kinds["custom"]
 }
 
-// TestUp_DrainsWhatItTook stops right behind the last event: all are in the
+// TestRun_DrainsWhatItTook stops right behind the last event: all are in the
 // ledger, and the next start goes on.
-func TestUp_DrainsWhatItTook(t *testing.T) {
+func TestRun_DrainsWhatItTook(t *testing.T) {
 	dir := t.TempDir()
 	const n = 500
 	for start := range 3 {
@@ -157,19 +158,19 @@ func TestUp_DrainsWhatItTook(t *testing.T) {
 	}
 }
 
-// TestUp_PartFails breaks the tracker: the others go on without it, and it comes
+// TestRun_ServiceFails breaks the tracker: the others go on without it, and it comes
 // back by itself.
-func TestUp_PartFails(t *testing.T) {
+func TestRun_ServiceFails(t *testing.T) {
 	dir := t.TempDir()
 	obstacle := filepath.Join(dir, "tracker")
 	if err := os.WriteFile(obstacle, nil, 0o600); err != nil { // where its folder should be
 		t.Fatal(err)
 	}
 	r := startUp(t, dir)
-	r.until(t, "a failing tracker among running parts", func(status int, parts map[string]PartStatus) bool {
-		return status == http.StatusServiceUnavailable && parts[trackerName].State == PartWaiting &&
-			parts[trackerName].Error != "" && parts[auditorName].State == PartRunning &&
-			parts[metricsName].State == PartRunning && parts[publisherName].State == PartRunning
+	r.until(t, "a failing tracker among running services", func(status int, services map[string]ServiceStatus) bool {
+		return status == http.StatusServiceUnavailable && services[trackerName].State == Waiting &&
+			services[trackerName].Error != "" && services[auditorName].State == Running &&
+			services[metricsName].State == Running && services[publisherName].State == Running
 	})
 	if status, _, err := ask(http.Get(r.HTTP + "/livez")); err != nil || status != http.StatusOK {
 		t.Errorf("livez answers %d, %v", status, err)
@@ -185,15 +186,15 @@ func TestUp_PartFails(t *testing.T) {
 	}
 }
 
-// TestUp_DrainIsBounded stops while a part cannot end its work: it gives up at
+// TestRun_DrainIsBounded stops while a part cannot end its work: it gives up at
 // its deadline, well, and turns requests away meanwhile.
-func TestUp_DrainIsBounded(t *testing.T) {
+func TestRun_DrainIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	listening := make(chan Addresses, 1)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Up(ctx, UpOptions{
+		ended <- Run(ctx, Options{
 			DataDir: dir, HTTPListen: "127.0.0.1:0", DrainTimeout: time.Nanosecond,
 			Logger: slog.New(slog.DiscardHandler), Listening: func(a Addresses) { listening <- a },
 		})
@@ -213,7 +214,7 @@ func TestUp_DrainIsBounded(t *testing.T) {
 	}
 }
 
-func TestUp_CannotStart(t *testing.T) {
+func TestRun_CannotStart(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -225,17 +226,17 @@ func TestUp_CannotStart(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		opts UpOptions
+		opts Options
 		want string
 	}{
-		{"AddressTaken", UpOptions{DataDir: t.TempDir(), HTTPListen: taken.Addr().String()}, "--http-listen takes another address"},
-		{"NoFolder", UpOptions{DataDir: file, HTTPListen: "127.0.0.1:0"}, "not a directory"},
-		{"NATSNotOnLoopback", UpOptions{DataDir: t.TempDir(), HTTPListen: "127.0.0.1:0", NATSListen: "0.0.0.0:0"}, "127.0.0.1 only"},
+		{"AddressTaken", Options{DataDir: t.TempDir(), HTTPListen: taken.Addr().String()}, "--http-listen takes another address"},
+		{"NoFolder", Options{DataDir: file, HTTPListen: "127.0.0.1:0"}, "not a directory"},
+		{"NATSNotOnLoopback", Options{DataDir: t.TempDir(), HTTPListen: "127.0.0.1:0", NATSListen: "0.0.0.0:0"}, "127.0.0.1 only"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.opts.Logger = slog.New(slog.DiscardHandler)
-			err := Up(t.Context(), tt.opts)
+			err := Run(t.Context(), tt.opts)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want an error with %q", err, tt.want)
 			}
@@ -259,10 +260,20 @@ func TestGate(t *testing.T) {
 	}
 	deadline := time.Now().Add(time.Hour)
 	g.drain(deadline)
-	if got := g.shut(); !got.Equal(deadline) || !g.draining() {
+	if got := g.close(); !got.Equal(deadline) || !g.draining() {
 		t.Errorf("got deadline %v, want %v", got, deadline)
 	}
 	if got := get(); got != http.StatusServiceUnavailable {
 		t.Errorf("shut: got %d", got)
 	}
+}
+
+// ask returns the status and the body of a response.
+func ask(r *http.Response, err error) (int, string, error) {
+	if err != nil {
+		return 0, "", err
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	return r.StatusCode, string(body), err
 }

@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	bearer "github.com/hooktrail/hooktrail/internal/capture/tokens"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// closeTimeout limits how long open requests take, and an outbox without a deadline.
+const closeTimeout = 10 * time.Second
+
+// Options configures [Run].
+type Options struct {
+	DataDir      string // required
+	NATSURL      string // URL of an external broker; empty starts the embedded one
+	Login        broker.Login
+	Auth         broker.AuthMode // mode of the embedded broker
+	NATSListen   string          // address of the embedded broker; empty picks a free loopback port once
+	HTTPListen   string          // required
+	AllowRemote  bool            // allows an HTTPListen address outside the loopback
+	Access       publisher.Access
+	Tenant       string // empty means all tenants
+	DrainTimeout time.Duration
+	Redactor     publish.Redactor // nil applies all rules of pkg/redact
+	Hooks        *hookfile.File   // hooks that decide; nil allows everything
+	Audit        auditor.Options  // anchors, retention and tiles; Run sets the other fields
+	Track        tracker.Options  // rules and backend; Run sets the other fields
+	Logger       *slog.Logger
+	Listening    func(Addresses) // called once the HTTP server accepts events
+}
+
+// Addresses lists where the services can be reached.
+type Addresses struct {
+	HTTP    string `json:"http"`
+	NATS    string `json:"nats"`
+	DataDir string `json:"data_dir"`
+}
+
+// Validate reports the first invalid option.
+func (o Options) Validate() error {
+	if o.DataDir == "" {
+		return errors.New("options: DataDir is missing")
+	}
+	if o.DrainTimeout < 0 {
+		return fmt.Errorf("--drain-timeout %v: it cannot be negative", o.DrainTimeout)
+	}
+	return publisher.Options{Listen: o.HTTPListen, AllowRemote: o.AllowRemote, Access: o.Access}.Validate()
+}
+
+// Run runs all services until ctx ends, then drains them. It returns nil on a
+// clean stop, also when the drain exceeds its deadline. It fails if the broker is
+// unreachable or the address is in use.
+func Run(ctx context.Context, opts Options) error {
+	return broker.Use(ctx, broker.Options{
+		DataDir: opts.DataDir, URL: opts.NATSURL, Listen: opts.NATSListen, Name: "hooktrail", Logger: opts.Logger,
+		Login: opts.Login, Auth: opts.Auth,
+	}, func(b *broker.Broker) error {
+		listener, err := publisher.Listen(ctx, opts.HTTPListen, "--http-listen")
+		if err != nil {
+			return err
+		}
+		return newApp(opts, b).serve(ctx, listener)
+	})
+}
+
+// app is one call of [Run].
+type app struct {
+	opts      Options
+	consumers Consumers
+	gate      gate         // to the publisher's handler
+	tokens    *bearer.File // of HTTP senders
+	services  []*service   // in the order of the data flow
+	registry  *prometheus.Registry
+}
+
+func newApp(opts Options, b *broker.Broker) *app {
+	a := &app{opts: opts, registry: prometheus.NewRegistry()}
+	a.consumers = Consumers{
+		Broker: b, DataDir: opts.DataDir, Tenant: opts.Tenant, Audit: opts.Audit, Track: opts.Track,
+		Logger: opts.Logger, Registry: a.registry,
+	}
+	if opts.DrainTimeout > 0 {
+		// A backend that accepts no issues must not use up the other services' time.
+		a.consumers.Track.SettleTimeout = opts.DrainTimeout / 3
+	}
+	a.services = append(a.services, newService(publisherName, a.publish), newService(outboxName, a.forwardShared))
+	for _, stage := range a.consumers.stages() {
+		for _, c := range stage {
+			a.services = append(a.services, newService(c.name, func(ctx context.Context, report report) error {
+				return c.run(ctx, serving, func(p consume.Progress) { report(p.Err, p.Lag) })
+			}))
+		}
+	}
+	instrument(a.registry, a.services)
+	return a
+}
+
+// serve runs the services and the HTTP server until ctx ends or the server fails.
+func (a *app) serve(ctx context.Context, listener net.Listener) error {
+	var err error
+	if a.tokens, err = a.opts.Access.Tokens(a.opts.DataDir); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if a.opts.AllowRemote {
+		a.opts.Access.Warn(ctx, a.opts.Logger, a.tokens)
+	}
+	server, err := a.server(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	served := make(chan error, 1)
+	go func() { served <- publisher.ServeOn(server, listener) }()
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	stops := make([]func(), len(a.services))
+	for i, s := range a.services {
+		stops[i] = a.start(running, s)
+	}
+	a.announce(ctx, listener.Addr())
+	var failed error
+	select {
+	case <-ctx.Done():
+	case err := <-served:
+		failed = fmt.Errorf("serve http: %w", err)
+	}
+	a.drain(context.WithoutCancel(ctx), stops)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	if err := server.Shutdown(closing); err != nil {
+		return errors.Join(failed, fmt.Errorf("end requests: %w", err), server.Close())
+	}
+	return failed
+}
+
+// announce logs and reports the addresses.
+func (a *app) announce(ctx context.Context, listening net.Addr) {
+	scheme := "http://"
+	if a.opts.Access.TLS.Cert != "" {
+		scheme = "https://"
+	}
+	b := a.consumers.Broker
+	addresses := Addresses{HTTP: scheme + listening.String(), NATS: b.URL(), DataDir: a.opts.DataDir}
+	a.opts.Logger.InfoContext(ctx, "hooktrail started", "http", addresses.HTTP, "nats", addresses.NATS, "embedded", b.Embedded())
+	if a.opts.Listening != nil {
+		a.opts.Listening(addresses)
+	}
+}
+
+// start starts s in the background. stop cancels it and waits for its end.
+func (a *app) start(ctx context.Context, s *service) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.supervise(ctx, a.opts.Logger) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// drain stops the services in the order of the data flow. Then the consumers
+// handle the remaining messages of the stream.
+func (a *app) drain(ctx context.Context, stops []func()) {
+	began := time.Now()
+	log := a.opts.Logger
+	log.InfoContext(ctx, "drain started", "timeout", a.opts.DrainTimeout.String())
+	ctx, cancel := context.WithTimeout(ctx, a.opts.DrainTimeout)
+	defer cancel()
+	a.gate.drain(began.Add(a.opts.DrainTimeout / 2)) // leaves the consumers the other half
+	for _, stop := range stops {
+		stop()
+	}
+	if err := a.consumers.Drain(ctx); err != nil {
+		log.WarnContext(ctx, "drain incomplete, the next start resumes it", "error", err)
+		return
+	}
+	log.InfoContext(ctx, "drain completed", "took", time.Since(began).Round(time.Millisecond).String())
+}
+
+// publish is the publisher service: the outbox behind POST /v1/events, and the hooks.
+func (a *app) publish(ctx context.Context, report report) error {
+	opts := publisher.Options{
+		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Tenant: a.opts.Tenant, Redactor: a.opts.Redactor,
+		Logger: a.opts.Logger.With("part", publisherName),
+	}
+	p, err := publisher.Open(ctx, opts)
+	if err != nil {
+		return err
+	}
+	unplug := func() error { return nil }
+	d, errD := publisher.NewDecider(a.opts.Hooks, p, opts)
+	h, errH := publisher.NewHookService(a.opts.Hooks, p, opts)
+	if err = errors.Join(errD, errH); err == nil {
+		unplug = h.Plug(ctx)
+		a.gate.open(publisher.Handler(p, publisher.HandlerOptions{
+			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h,
+			Tokens: a.tokens, Rate: a.opts.Access.Rate,
+		}))
+		report(nil, 0)
+		err = d.Run(ctx)
+	}
+	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), a.gate.close())
+	defer cancel()
+	err = errors.Join(err, unplug())
+	closed := p.Close(closing)
+	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(closed, context.DeadlineExceeded) {
+		a.opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting)
+		closed = nil
+	}
+	return errors.Join(err, closed)
+}
+
+// forwardShared forwards the events that hook commands append to the shared
+// outbox while no publisher answers.
+func (a *app) forwardShared(ctx context.Context, report report) error {
+	report(nil, 0) // also while another process forwards
+	return publisher.RunShared(ctx, publisher.Options{
+		Broker: a.consumers.Broker, DataDir: a.opts.DataDir, Logger: a.opts.Logger.With("part", outboxName),
+	}, func() {}, a.gate.closeBy)
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
+)
+
+// Consumers runs the services that read the stream.
+type Consumers struct {
+	Broker   *broker.Broker
+	DataDir  string
+	Tenant   string          // empty means all tenants
+	Audit    auditor.Options // anchors, retention and tiles; the other fields are set from here
+	Track    tracker.Options // rules and backend; the other fields are set from here
+	Logger   *slog.Logger
+	Registry *prometheus.Registry // receives the metrics; nil exposes none
+}
+
+// mode says how long a consumer reads.
+type mode bool
+
+const (
+	serving  mode = false // until its context ends
+	draining mode = true  // up to the last message of the stream
+)
+
+// consumer is a service that reads the stream.
+type consumer struct {
+	name string
+	run  func(ctx context.Context, m mode, progress func(consume.Progress)) error
+}
+
+// The names of the services.
+const (
+	publisherName = "publisher"
+	outboxName    = "outbox"
+	auditorName   = "auditor"
+	trackerName   = "tracker"
+	metricsName   = "metrics"
+)
+
+// stages returns the consumers in the order of the data flow. A stage reads what
+// the stage before it publishes.
+func (c Consumers) stages() [][]consumer {
+	return [][]consumer{
+		{{trackerName, c.runTracker}},
+		{{auditorName, c.runAuditor}, {metricsName, c.runMetrics}},
+	}
+}
+
+// Drain lets all consumers handle every message of the stream, including the
+// messages that they publish themselves.
+func (c Consumers) Drain(ctx context.Context) error {
+	var errs []error
+	for _, stage := range c.stages() {
+		var wg sync.WaitGroup
+		results := make([]error, len(stage))
+		for i, consumer := range stage {
+			wg.Go(func() { results[i] = consumer.run(ctx, draining, nil) })
+		}
+		wg.Wait()
+		errs = append(errs, results...)
+	}
+	return errors.Join(errs...)
+}
+
+func (c Consumers) runAuditor(ctx context.Context, m mode, progress func(consume.Progress)) error {
+	o := c.Audit
+	o.Broker, o.DataDir, o.Tenant, o.Drain = c.Broker, c.DataDir, c.Tenant, bool(m)
+	o.Progress, o.Logger = progress, c.Logger.With("part", auditorName)
+	if m == draining {
+		o.TilesListen = "" // a drain serves no readers
+	}
+	return auditor.Run(ctx, o)
+}
+
+func (c Consumers) runTracker(ctx context.Context, m mode, progress func(consume.Progress)) error {
+	o := c.Track
+	o.Broker, o.DataDir, o.Tenant, o.Drain = c.Broker, c.DataDir, c.Tenant, bool(m)
+	o.Progress, o.Logger = progress, c.Logger.With("part", trackerName)
+	return tracker.Run(ctx, o)
+}
+
+func (c Consumers) runMetrics(ctx context.Context, m mode, progress func(consume.Progress)) error {
+	return metrics.Run(ctx, metrics.Options{
+		Broker: c.Broker, DataDir: c.DataDir, Tenant: c.Tenant, Drain: bool(m), Registry: c.Registry,
+		Progress: progress, Logger: c.Logger.With("part", metricsName),
+	})
+}

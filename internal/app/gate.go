@@ -1,0 +1,68 @@
+package app
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// gate forwards requests to the publisher's handler while the publisher runs.
+type gate struct {
+	mu       sync.RWMutex // guards handler and deadline
+	handler  http.Handler // nil while the publisher does not run
+	deadline time.Time    // for the publisher's end; set when the drain starts
+}
+
+// ServeHTTP implements [http.Handler]. It answers 503 while the gate is closed.
+func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.RLock()
+	handler := g.handler
+	g.mu.RUnlock()
+	if handler == nil {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "the publisher is not running at present", http.StatusServiceUnavailable)
+		return
+	}
+	handler.ServeHTTP(w, r)
+}
+
+func (g *gate) open(handler http.Handler) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.handler = handler
+}
+
+// close rejects further requests. It returns the deadline for the publisher's end.
+func (g *gate) close() (deadline time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.handler = nil
+	return g.deadlineLocked()
+}
+
+// closeBy returns the deadline for the end of every sender.
+func (g *gate) closeBy() (deadline time.Time) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.deadlineLocked()
+}
+
+func (g *gate) deadlineLocked() time.Time {
+	if g.deadline.IsZero() {
+		return time.Now().Add(closeTimeout)
+	}
+	return g.deadline
+}
+
+// drain sets the deadline for the publisher's end.
+func (g *gate) drain(deadline time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deadline = deadline
+}
+
+func (g *gate) draining() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return !g.deadline.IsZero()
+}

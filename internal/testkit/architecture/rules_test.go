@@ -2,39 +2,33 @@ package architecture
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 )
 
-// check returns what the file does that it may not do.
+// check returns the findings about one file.
 func (f file) check() []string {
 	var findings []string
 	report := func(format string, args ...any) {
 		findings = append(findings, f.path+": "+fmt.Sprintf(format, args...))
 	}
 	if f.lines > maxLines {
-		report("%d lines, at most %d make one idea", f.lines, maxLines)
+		report("%d lines, the limit is %d", f.lines, maxLines)
 	}
 	for _, imported := range f.imports {
 		dir, ours := strings.CutPrefix(imported, module+"/")
-		switch {
-		case !ours:
-			if by, ok := owners(imported); ok && !slices.Contains(by, f.dir) {
-				report("imports %s, which is left to %v", imported, by)
-			}
-			if !f.test && floors[f.dir] != tests && slices.Contains(testOnly, imported) {
-				report("imports %s, which is for tests only", imported)
-			}
-		case f.test:
-			if why := forbiddenInTest(f.dir, dir); why != "" {
+		if ours {
+			if why := f.forbidden(dir); why != "" {
 				report("imports %s: %s", dir, why)
 			}
-		default:
-			if why := forbidden(f.dir, dir); why != "" {
-				report("imports %s: %s", dir, why)
-			}
+			continue
+		}
+		if by, ok := owners(imported); ok && !slices.Contains(by, f.dir) {
+			report("imports %s, which is reserved for %v", imported, by)
+		}
+		if !f.isTest() && slices.Contains(testOnly, imported) {
+			report("imports %s, which is for tests only", imported)
 		}
 	}
 	for _, name := range f.leaks {
@@ -43,38 +37,65 @@ func (f file) check() []string {
 	return findings
 }
 
-// forbidden says why code of package from may not import package to.
-func forbidden(from, to string) string {
-	switch a, b := floors[from], floors[to]; {
-	case strings.HasPrefix(from, "pkg/") && strings.HasPrefix(to, "internal/") && exceptions[from] != to:
-		return "pkg never imports internal"
-	case apart[from] == to:
-		return "kept apart"
-	case a == examples && strings.HasPrefix(to, "internal/"):
-		return "examples show what users can write, who cannot import internal"
-	case a == mains && to != "internal/platform/cli" && path.Base(from) != path.Base(to):
-		return "a main imports cli and its own service"
-	case b == tests && a != tests:
+// isTest reports whether only tests compile the file.
+func (f file) isTest() bool { return f.test || forTests(f.dir) }
+
+// forTests reports whether only tests import the package dir.
+func forTests(dir string) bool {
+	return wingOf(dir) == "internal/testkit" || strings.HasSuffix(dir, "test")
+}
+
+// forbidden says why f may not import the package to, or returns "".
+func (f file) forbidden(to string) string {
+	if f.dir == to {
+		return "" // an external test of the package
+	}
+	for _, pair := range apart {
+		if slices.Contains(pair[:], f.dir) && slices.Contains(pair[:], to) && !f.test {
+			return "these packages stay apart"
+		}
+	}
+	from, target := wingOf(f.dir), wingOf(to)
+	switch {
+	case f.isTest():
+		return f.forbiddenInTest(from, target, to)
+	case forTests(to):
 		return "for tests only"
-	case a == services && b == services:
+	case slices.Contains(services, f.dir) && slices.Contains(services, to):
 		return "services never import each other"
-	case a <= b && a != tests:
-		return fmt.Sprintf("floor %d is not below floor %d", b, a)
+	case from == "cmd" && !slices.Contains([]string{"internal/platform/cli", "internal/command/" + path.Base(f.dir)}, to):
+		return "a main imports cli and its own command"
+	case from == target, slices.Contains(wings[from], target), bridges[f.dir] == to:
+		return ""
+	}
+	return from + " may not import " + target
+}
+
+// forbiddenInTest is the rule for tests: they may import lower wings and test
+// packages. Only the wings at the top test several services together.
+func (f file) forbiddenInTest(from, target, to string) string {
+	switch {
+	case from == "examples" && strings.HasPrefix(to, "internal/"):
+		return "users cannot import internal packages"
+	case slices.Contains([]string{"internal/app", "internal/command", "internal/testkit"}, from):
+		return ""
+	case target == "internal/app", target == "internal/command", slices.Contains(services, to):
+		return "only app, command and testkit test services together"
 	}
 	return ""
 }
 
-// forbiddenInTest is the same for the tests of package from: they may use what
-// they like of the floors below the services.
-func forbiddenInTest(from, to string) string {
-	a, b := floors[from], floors[to]
-	if from != to && a <= services && (b == services || b == house || b == mains) {
-		return "only hooktrail and e2e test several services"
+// wingOf returns the wing of a package, or "".
+func wingOf(dir string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, ok := wings[dir]; ok {
+			return dir
+		}
 	}
 	return ""
 }
 
-// owners returns the packages that alone may import what is reserved for them.
+// owners returns the packages that may import a reserved module.
 func owners(imported string) ([]string, bool) {
 	for name, by := range reserved {
 		if imported == name || strings.HasPrefix(imported, name+"/") {
@@ -82,45 +103,4 @@ func owners(imported string) ([]string, bool) {
 		}
 	}
 	return nil, false
-}
-
-// checkPure follows the imports of the pure packages.
-func (t tree) checkPure() []string {
-	var findings []string
-	for root, allowed := range pure {
-		seen := map[string]bool{root: true}
-		for queue := []string{root}; len(queue) > 0; queue = queue[1:] {
-			for _, imported := range t.imports(queue[0]) {
-				dir, ours := strings.CutPrefix(imported, module+"/")
-				switch {
-				case ours && !seen[dir]:
-					seen[dir] = true
-					queue = append(queue, dir)
-				case !ours && !standard(imported) && !slices.Contains(allowed, imported):
-					findings = append(findings, fmt.Sprintf("%s: links %s through %s", root, imported, queue[0]))
-				}
-			}
-		}
-	}
-	return findings
-}
-
-// imports returns what the package in dir imports, its tests left out.
-func (t tree) imports(dir string) []string {
-	all := map[string]bool{}
-	for _, f := range t.packages[dir] {
-		if f.test {
-			continue
-		}
-		for _, imported := range f.imports {
-			all[imported] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
-// standard reports whether an import is of the standard library.
-func standard(imported string) bool {
-	first, _, _ := strings.Cut(imported, "/")
-	return !strings.Contains(first, ".")
 }

@@ -1,0 +1,96 @@
+// Package architecture tests the structure of the tree: which wing may import
+// which, which packages a program links, and how large a file may be.
+//
+// It parses the source itself, so that every Go file is an input of the test and
+// the go command never takes a stale result from its cache.
+package architecture
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var root = filepath.Join("..", "..", "..")
+
+func TestTree(t *testing.T) {
+	tree, err := parse(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"pkg/events", "pkg/hooks", "internal/subjects", "internal/platform/cli", "internal/testkit/architecture"} {
+		if len(tree.packages[dir]) == 0 {
+			t.Errorf("no file of %s was read", dir)
+		}
+	}
+	for _, f := range tree.check() {
+		t.Error(f)
+	}
+}
+
+// Each wing describes its data flow.
+func TestWings_HaveDoc(t *testing.T) {
+	for wing := range wings {
+		if !strings.HasPrefix(wing, "internal/") || wing == "internal/subjects" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(wing), "doc.go")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestInternal_HasFewEntries(t *testing.T) {
+	entries, err := os.ReadDir(filepath.Join(root, "internal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) > maxEntries {
+		t.Errorf("internal has %d entries, the limit is %d", len(entries), maxEntries)
+	}
+}
+
+// Wings form no cycle.
+func TestWings_NoCycle(t *testing.T) {
+	var visit func(wing string, above []string)
+	visit = func(wing string, above []string) {
+		if slices.Contains(above, wing) {
+			t.Fatalf("cycle: %v", append(above, wing))
+		}
+		for _, imported := range wings[wing] {
+			visit(imported, append(above, wing))
+		}
+	}
+	for wing := range wings {
+		visit(wing, nil)
+	}
+}
+
+// check returns all findings, sorted.
+func (t tree) check() []string {
+	var findings []string
+	for dir, files := range t.packages {
+		if wingOf(dir) == "" {
+			findings = append(findings, dir+": the package is in no wing")
+		}
+		for name := range strings.SplitSeq(dir, "/") {
+			if slices.Contains(vague, name) {
+				findings = append(findings, dir+": "+name+" is a vague name for a package")
+			}
+		}
+		for _, f := range files {
+			findings = append(findings, f.check()...)
+		}
+	}
+	slices.Sort(findings)
+	return findings
+}
+
+// check parses the files of root and returns the findings.
+func check(root fs.FS) ([]string, error) {
+	t, err := parse(root)
+	return t.check(), err
+}

@@ -1,0 +1,143 @@
+package architecture
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// third-party packages that a public package may link, with all its imports.
+var pure = map[string][]string{
+	"pkg/events": {"github.com/google/uuid"},
+	"pkg/hooks":  {"github.com/google/uuid"},
+}
+
+// maxLinked limits the packages outside the standard library that each public
+// package links. A new dependency raises a limit here on purpose.
+var maxLinked = map[string]int{
+	"pkg/events":  1,
+	"pkg/hooks":   2,
+	"pkg/redact":  60,
+	"pkg/publish": 20,
+}
+
+// linkedThrough names the packages through which alone a module is linked.
+var linkedThrough = map[string][]string{
+	"github.com/nats-io/nats-server":      {"internal/stream/broker"},
+	"github.com/rs/zerolog":               {"internal/platform/cli", "pkg/redact"}, // redact links the rules of gitleaks
+	"github.com/spf13/cobra":              {"internal/platform/cli", "internal/command", "pkg/redact"},
+	"github.com/prometheus/client_golang": {"internal/metrics", "internal/app", "internal/stream/broker"},
+}
+
+// graph holds the imports of each package that a command or public package links.
+type graph map[string][]string
+
+// linked asks the go command for the link graph. The go command cannot answer
+// from a stale cache, because TestTree reads every Go file of the module.
+func linked(t *testing.T) graph {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports,Standard", "./cmd/...", "./pkg/...", "./internal/...")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	g := graph{}
+	for decoder := json.NewDecoder(out); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+			Standard   bool
+		}
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Standard {
+			g[p.ImportPath] = p.Imports
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// reach returns the packages that from links, the standard library left out. The
+// walk does not enter the packages in barriers.
+func (g graph) reach(from string, barriers ...string) []string {
+	seen := map[string]bool{from: true}
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+		for _, imported := range g[queue[0]] {
+			if _, ok := g[imported]; ok && !seen[imported] && !inside(imported, barriers) {
+				seen[imported] = true
+				queue = append(queue, imported)
+			}
+		}
+	}
+	delete(seen, from)
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// inside reports whether a package is one of dirs or below one.
+func inside(imported string, dirs []string) bool {
+	dir, ours := strings.CutPrefix(imported, module+"/")
+	return ours && slices.ContainsFunc(dirs, func(d string) bool { return dir == d || strings.HasPrefix(dir, d+"/") })
+}
+
+func TestLinks(t *testing.T) {
+	g := linked(t)
+	for dir, allowed := range pure {
+		for _, p := range g.reach(module + "/" + dir) {
+			if !strings.HasPrefix(p, module+"/") && !slices.Contains(allowed, p) {
+				t.Errorf("%s links %s", dir, p)
+			}
+		}
+	}
+	for dir, limit := range maxLinked {
+		if n := len(g.reach(module + "/" + dir)); n > limit {
+			t.Errorf("%s links %d packages outside the standard library, the limit is %d", dir, n, limit)
+		}
+	}
+	for reserved, through := range linkedThrough {
+		for from := range g {
+			dir, ours := strings.CutPrefix(from, module+"/")
+			if !ours || inside(from, through) || forTests(dir) {
+				continue
+			}
+			for _, p := range g.reach(from, through...) {
+				if p == reserved || strings.HasPrefix(p, reserved+"/") {
+					t.Errorf("%s links %s, and not through %v", dir, p, through)
+					break
+				}
+			}
+		}
+	}
+}
+
+// The rules on links can fail.
+func TestGraph_Reach(t *testing.T) {
+	g := graph{
+		module + "/pkg/a": {module + "/pkg/b", "fmt"},
+		module + "/pkg/b": {"example.com/c"},
+		"example.com/c":   {"example.com/d"},
+		"example.com/d":   nil,
+	}
+	all := []string{"example.com/c", "example.com/d", module + "/pkg/b"}
+	if got := g.reach(module + "/pkg/a"); !slices.Equal(got, all) {
+		t.Errorf("got %v, want %v", got, all)
+	}
+	if got := g.reach(module+"/pkg/a", "pkg/b"); len(got) > 0 {
+		t.Errorf("got %v behind the barrier", got)
+	}
+}

@@ -1,0 +1,17 @@
+// Package evidence is the wing that records events so that the record can be proved.
+//
+// Data flow:
+//
+//	auditor       the service: reads the stream into one ledger per tenant
+//	ledger        the format of a ledger; writer appends and signs, verifier checks
+//	agentfs       writes what a ledger holds into AgentFS files, one per agent
+//	anchor        stores checkpoints outside the data directory: file, bucket, witnesses
+//	bundle        exports records with their proof, and as tables
+//	tiles         serves a ledger as a tlog-tiles log
+//	transparency  the C2SP formats that anchor, bundle and tiles exchange
+//	runtree       folds the events of a run into its steps and tool calls
+//
+// A record is stored by the writer, signed with a checkpoint, copied to AgentFS
+// and to the anchors, and checked by the verifier. The verifier shares no code
+// with the writer. The wing tracking reads the same stream on its own.
+package evidence

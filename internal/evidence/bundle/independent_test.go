@@ -15,7 +15,7 @@ import (
 )
 
 // stranger is a reader of bundles that shares nothing with ours: it has the
-// table of docs/audit.md, and golang.org/x/mod/sumdb.
+// table of docs/formats.md, and golang.org/x/mod/sumdb.
 type stranger struct {
 	known map[int64]tlog.Hash // by number of a stored hash
 	index []int64             // of the leaves

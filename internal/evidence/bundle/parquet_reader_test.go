@@ -27,7 +27,7 @@ func (d duckDB) query(tb testing.TB, sql string) (rows []map[string]any) {
 }
 
 // TestParquet_ReadByDuckDB has a database that shares no code with ours read a
-// table, hash its records, and answer what docs/audit.md asks.
+// table, hash its records, and answer what docs/formats.md asks.
 func TestParquet_ReadByDuckDB(t *testing.T) {
 	db := duckDB{nodetest.Install(t, filepath.Join("testdata", "package.json"))}
 	f := mixed()
@@ -52,7 +52,7 @@ func TestParquet_ReadByDuckDB(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what the database read (-want +got):\n%s", diff)
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "audit.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "formats.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +65,6 @@ func TestParquet_ReadByDuckDB(t *testing.T) {
 		}
 	}
 	if len(asked) != 2 || len(last) != 1 || last[0]["run"] != "r9" {
-		t.Errorf("docs/audit.md asks %d times; the last answer is %v", len(asked), last)
+		t.Errorf("docs/formats.md asks %d times; the last answer is %v", len(asked), last)
 	}
 }

@@ -2,7 +2,7 @@
 package main
 
 import (
-	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
+	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
@@ -66,7 +67,7 @@ func TestRun_ShowsCheckpoints(t *testing.T) {
 	}
 
 	var out bytes.Buffer
-	cmd := auditor.Command()
+	cmd := auditorcmd.Command()
 	cmd.SetOut(&out)
 	cmd.SetErr(io.Discard)
 	cli.Execute(t.Context(), cmd, []string{"verify", "--data-dir", dir, "--checkpoint-file", file, "--require-trusted", "--json"})

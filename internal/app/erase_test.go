@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
-	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"

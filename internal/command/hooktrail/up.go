@@ -9,7 +9,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/app"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
-	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
@@ -23,8 +23,8 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		opts      app.Options
 		redaction publisher.Redaction
 		hookFile  publisher.HookFile
-		places    auditor.Places
-		kept      auditor.Retention
+		places    auditorcmd.AnchorFlags
+		kept      auditorcmd.RetentionFlags
 		setup     tracker.Setup
 	)
 	cmd := &cobra.Command{

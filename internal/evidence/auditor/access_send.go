@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -63,7 +64,7 @@ func (s *sender) run(ctx context.Context) {
 func (s *sender) open(ctx context.Context) (*publish.Publisher, error) {
 	space := s.opts.Broker.Space()
 	return publish.OpenShared(ctx, s.opts.Broker.Conn(), publish.Options{
-		Dir: AccessOutbox(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
+		Dir: access.Outbox(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
 	})
 }
@@ -96,7 +97,7 @@ func (s *sender) failure() error {
 // drain of the stream has it too.
 func (s *sender) drain(ctx context.Context) error {
 	for {
-		state, err := publish.Inspect(AccessOutbox(s.opts.DataDir))
+		state, err := publish.Inspect(access.Outbox(s.opts.DataDir))
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -47,17 +49,17 @@ func accesses(tb testing.TB, dir, tenant string) (list []events.AuditAccessedDat
 // A record of access is on disk before there is a broker, and a leaf of the ledger
 // once the auditor has drained; what it adds is complete.
 func TestRecordAccess_Drain(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	publishRun(t, outbox(t, b, "engine", "acme"), "run-1", 3)
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 3)
 	want := events.AuditAccessedData{
 		Action: events.AuditErase, By: "jdoe", Reason: "right to be forgotten", Ticket: "DSR-88",
 		Selection: &events.AuditSelection{User: "mmuster"}, Order: "a note\n\n— signed\n",
 	}
-	stored, err := RecordAccess(t.Context(), dir, "acme", want)
+	stored, err := access.Record(t.Context(), dir, "acme", want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if state, err := publish.Inspect(AccessOutbox(dir)); err != nil || state.Waiting != 1 {
+	if state, err := publish.Inspect(access.Outbox(dir)); err != nil || state.Waiting != 1 {
 		t.Fatalf("%d records wait (%v), want 1", state.Waiting, err)
 	}
 	drain(t, b, dir)
@@ -67,21 +69,21 @@ func TestRecordAccess_Drain(t *testing.T) {
 	if e, ok := find(t, dir, "acme", stored.ID); !ok || e.Producer != stored.Producer {
 		t.Errorf("the record is not found by the id that it was stored with")
 	}
-	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
+	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 }
 
 // A running auditor sends what other processes put on record meanwhile.
 func TestRecordAccess_Serve(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	publishRun(t, outbox(t, b, "engine", "acme"), "run-1", 1)
-	ctx, stop := context.WithCancel(deadline(t))
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 1)
+	ctx, stop := context.WithCancel(auditortest.Deadline(t))
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, Options{Broker: b, DataDir: dir}) }()
-	stored, err := RecordAccess(t.Context(), dir, "acme", events.AuditAccessedData{Action: events.AuditHold, By: "jdoe"})
+	stored, err := access.Record(t.Context(), dir, "acme", events.AuditAccessedData{Action: events.AuditHold, By: "jdoe"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the record is in the ledger", func() bool {
+	auditortest.Until(t, "the record is in the ledger", func() bool {
 		_, ok := find(t, dir, "acme", stored.ID)
 		return ok
 	})

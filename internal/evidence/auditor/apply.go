@@ -160,7 +160,7 @@ func (p *projected) each(
 
 // commit stores the position, now that all ledgers have the batch.
 func (p *projected) commit(ctx context.Context, stream ledger.Stream, next consume.Position, reached []known) error {
-	now := p.opts.now().UnixNano()
+	now := p.opts.Now().UnixNano()
 	return p.db.Commit(ctx, next, nil, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "INSERT OR REPLACE INTO stream (id, epoch, created) VALUES (1, ?, ?)",
 			&sqlitex.ExecOptions{Args: []any{int64(stream.Epoch), stream.Created.UnixNano()}})

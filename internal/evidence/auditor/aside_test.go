@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
@@ -27,7 +29,7 @@ func newFeed(tb testing.TB, b *broker.Broker, dir string) *feed {
 	tb.Helper()
 	o := Options{Broker: b, DataDir: dir, NoBucket: true}.withDefaults()
 	o.tooLong = func() <-chan time.Time { return nil } // however slow the disk is
-	p, err := openProjection(deadline(tb), o)
+	p, err := openProjection(auditortest.Deadline(tb), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func (f *feed) message(tenant string, kind events.Kind, data []byte) consume.Mes
 
 func (f *feed) apply(batch ...consume.Message) {
 	f.tb.Helper()
-	if err := f.p.Apply(deadline(f.tb), batch, f.at); err != nil {
+	if err := f.p.Apply(auditortest.Deadline(f.tb), batch, f.at); err != nil {
 		f.tb.Fatal(err)
 	}
 }
@@ -79,7 +81,7 @@ func (f *feed) custom(tenant string) consume.Message {
 func (f *feed) wantAt(want map[string]uint64) {
 	f.tb.Helper()
 	for tenant, sequence := range want {
-		at, err := newest(deadline(f.tb), f.p.opts, tenant)
+		at, err := newest(auditortest.Deadline(f.tb), f.p.opts, tenant)
 		if err != nil || at.Sequence != sequence {
 			f.tb.Errorf("the ledger of %s is at %d, want %d: %v", tenant, at.Sequence, sequence, err)
 		}
@@ -88,7 +90,7 @@ func (f *feed) wantAt(want map[string]uint64) {
 
 func (f *feed) setAside(tenant string) *aside {
 	f.tb.Helper()
-	a, err := f.p.setAside(deadline(f.tb), tenant)
+	a, err := f.p.setAside(auditortest.Deadline(f.tb), tenant)
 	if err != nil || a == nil {
 		f.tb.Fatalf("set aside: %v, %v", a, err)
 	}
@@ -98,7 +100,7 @@ func (f *feed) setAside(tenant string) *aside {
 // While the ledger of one tenant is scrubbed those of others go on, and what came
 // for it comes to it afterwards, in order.
 func TestScrub_OthersGoOn(t *testing.T) {
-	f := newFeed(t, connect(t, server(t)), t.TempDir())
+	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"), f.custom("other"))
 	a := f.setAside("acme")
 	f.apply(f.custom("acme"), f.custom("other"))
@@ -117,14 +119,14 @@ func TestScrub_OthersGoOn(t *testing.T) {
 	if err := f.p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if r := verify(t, f.p.opts.DataDir, "acme"); r.Integrity != verifier.Verified || r.Events != 4 || len(r.Gaps) > 0 {
+	if r := auditortest.Verify(t, f.p.opts.DataDir, "acme"); r.Integrity != verifier.Verified || r.Events != 4 || len(r.Gaps) > 0 {
 		t.Errorf("%s, %d events, gaps %v", r.Integrity, r.Events, r.Gaps)
 	}
 }
 
 // What waits for a ledger in memory is read again where the auditor ends first.
 func TestScrub_EndedMeanwhile(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
 	f.apply(f.custom("acme"), f.custom("other"))
 	f.setAside("acme")
@@ -143,7 +145,7 @@ func TestScrub_EndedMeanwhile(t *testing.T) {
 
 // Not more than a bounded number of bytes waits: then everything waits.
 func TestScrub_WhatWaitsIsBounded(t *testing.T) {
-	f := newFeed(t, connect(t, server(t)), t.TempDir())
+	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"))
 	a := f.setAside("acme")
 	f.apply(f.message("acme", events.Custom, make([]byte, maxAside)))
@@ -163,10 +165,10 @@ func TestScrub_WhatWaitsIsBounded(t *testing.T) {
 
 // An order that comes while the ledger is scrubbed has it scrubbed again.
 func TestScrub_OrderComesMeanwhile(t *testing.T) {
-	f := newFeed(t, connect(t, server(t)), t.TempDir())
+	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	told := f.custom("acme")
 	f.apply(told)
-	r, err := openLedger(f.p.opts.DataDir, "acme", "")
+	r, err := ledger.OpenTenant(LedgerDir(f.p.opts.DataDir), "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := f.setAside("acme")
-	f.apply(f.event("acme", events.AuditAccessed, accessOf(o, string(signed))))
+	f.apply(f.event("acme", events.AuditAccessed, access.OrderRecord(o, string(signed))))
 	close(a.done)
 	f.apply(f.custom("other"))
 	if list := f.p.scrubs.due(); len(list) != 1 || list[0] != "acme" {

@@ -74,13 +74,13 @@ type Options struct {
 
 	Logger   *slog.Logger
 	Progress func(consume.Progress)
+	Now      func() time.Time // the clock; time.Now by default
 
-	now     func() time.Time        // tests
+	CacheBytes   int64    // memory for the caches of all open ledgers; 0 is the default of the ledgers
+	TilesTenants []string // tenants whose ledgers TilesListen serves; empty means Tenant
+
 	tooLong func() <-chan time.Time // tests; when a ledger that is written to is set aside
-
-	stream     ledger.Stream // that a state which is new begins with; see Rebuild
-	cacheBytes int64         // of all ledgers; 0 is what they have by default
-	tilesOf    []string      // tenants whose ledgers TilesListen shows; none is Tenant
+	stream  ledger.Stream           // that a state which is new begins with; see Rebuild
 }
 
 func (o Options) withDefaults() Options {
@@ -96,8 +96,8 @@ func (o Options) withDefaults() Options {
 	if o.tooLong == nil {
 		o.tooLong = func() <-chan time.Time { return time.After(patience) }
 	}
-	if o.now == nil {
-		o.now = time.Now
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	return o
 }
@@ -130,7 +130,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := anchor.ValidatePolicy(o.Witnesses); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
-	if err := o.checkStandby(o.Broker.URL()); err != nil {
+	if err := o.CheckStandby(o.Broker.URL()); err != nil {
 		return fmt.Errorf("auditor: options: %w", err)
 	}
 	lock, err := acquire(ctx, o)
@@ -159,7 +159,7 @@ func listenTiles(ctx context.Context, o Options, standsBy func() bool) (*tiles.S
 	if o.TilesListen == "" {
 		return nil, nil
 	}
-	of := o.tilesOf
+	of := o.TilesTenants
 	if len(of) == 0 && o.Tenant != "" {
 		of = []string{o.Tenant}
 	}
@@ -169,7 +169,7 @@ func listenTiles(ctx context.Context, o Options, standsBy func() bool) (*tiles.S
 }
 
 // checkStandby says what a standby lacks.
-func (o Options) checkStandby(url string) error {
+func (o Options) CheckStandby(url string) error {
 	switch {
 	case !o.Standby:
 	case o.NoBucket:

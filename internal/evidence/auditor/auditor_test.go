@@ -12,22 +12,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
-	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func TestRun_DrainThenVerify(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	publishRun(t, p, "r1", 50)
-	publishRun(t, p, "r2", 3)
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	auditortest.PublishRun(t, p, "r1", 50)
+	auditortest.PublishRun(t, p, "r2", 3)
 	drain(t, b, dir)
-	r := verify(t, dir, "acme")
-	wantVerdicts(t, r, verifier.Verified, verifier.Complete)
+	r := auditortest.Verify(t, dir, "acme")
+	auditortest.WantVerdicts(t, r, verifier.Verified, verifier.Complete)
 	if r.Runs.Sealed != 2 || r.Events != 102+2+8 {
 		t.Errorf("got %+v", r)
 	}
@@ -36,52 +35,22 @@ func TestRun_DrainThenVerify(t *testing.T) {
 		t.Errorf("agentfs files: got %q, %v", files, err)
 	}
 	drain(t, b, dir)
-	if again := verify(t, dir, "acme"); again.Checkpoint.Root != r.Checkpoint.Root || again.Leaves != r.Leaves {
+	if again := auditortest.Verify(t, dir, "acme"); again.Checkpoint.Root != r.Checkpoint.Root || again.Leaves != r.Leaves {
 		t.Errorf("a second drain changed the ledger: %+v", again)
 	}
 }
 
-func TestRun_EventDeletedFromTheStream(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	publishRun(t, p, "r1", 50)
-	deleteMessage(t, b, 40)
-	drain(t, b, dir)
-	status, text := command(t, "verify", "--data-dir", dir, "--tenant", "acme")
-	want := "sent 103, ledger has 102: #40 missing (lost in the stream)"
-	if status != verifier.ExitIncomplete || !strings.Contains(text, "VERIFIED") ||
-		!strings.Contains(text, "GAPS (1)     producer coder-") || !strings.Contains(text, want) {
-		t.Errorf("got status %d, want %d and %q in\n%s", status, verifier.ExitIncomplete, want, text)
-	}
-}
-
-func eventStream(tb testing.TB, b *broker.Broker) jetstream.Stream {
-	tb.Helper()
-	s, err := b.JetStream().Stream(deadline(tb), b.Space().EventStream())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
-}
-
-func deleteMessage(tb testing.TB, b *broker.Broker, sequence uint64) {
-	tb.Helper()
-	if err := eventStream(tb, b).DeleteMsg(deadline(tb), sequence); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 func TestRun_SetsApartWhatIsNoEvent(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	publishRun(t, p, "r1", 1)
-	forged := appendEvent(t, p, "r1", events.Custom, "", events.CustomData{Name: "x"})
-	if err := p.Flush(deadline(t)); err != nil {
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	auditortest.PublishRun(t, p, "r1", 1)
+	forged := auditortest.AppendEvent(t, p, "r1", events.Custom, "", events.CustomData{Name: "x"})
+	if err := p.Flush(auditortest.Deadline(t)); err != nil {
 		t.Fatal(err)
 	}
 	send := func(subject string, data []byte) {
 		t.Helper()
-		if _, err := b.JetStream().Publish(deadline(t), subject, data); err != nil {
+		if _, err := b.JetStream().Publish(auditortest.Deadline(t), subject, data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,39 +61,39 @@ func TestRun_SetsApartWhatIsNoEvent(t *testing.T) {
 	send(mine, []byte("{"))
 	send(mine, forged.Encode()) // another producer's event
 	send(strings.TrimSuffix(b.Space().AllEvents(), ">")+"no.address", []byte("x"))
-	publishRun(t, p, "r2", 1)
+	auditortest.PublishRun(t, p, "r2", 1)
 	drain(t, b, dir)
-	r := verify(t, dir, "acme")
+	r := auditortest.Verify(t, dir, "acme")
 	if r.Integrity != verifier.Verified || r.SetApart != 2 {
 		t.Errorf("got %+v", r)
 	}
 	if r.Findings[0].Finding != ledger.FindingUndecodable || r.Findings[1].Finding != ledger.FindingMisaddressed {
 		t.Errorf("findings: got %+v", r.Findings)
 	}
-	if nobody := verify(t, dir, ""); nobody.Integrity != verifier.Verified || nobody.SetApart != 1 {
+	if nobody := auditortest.Verify(t, dir, ""); nobody.Integrity != verifier.Verified || nobody.SetApart != 1 {
 		t.Errorf("what belongs to nobody: got %+v", nobody)
 	}
 }
 
 // TestRun_GoesOnFromAnyState takes away what the auditor keeps, part by part.
 func TestRun_GoesOnFromAnyState(t *testing.T) {
-	b := connect(t, server(t))
+	b := auditortest.Connect(t, auditortest.Server(t))
 	for _, tenant := range []string{"acme", "other"} {
-		publishRun(t, outbox(t, b, "coder-"+tenant, tenant), "r1", 20)
+		auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder-"+tenant, tenant), "r1", 20)
 	}
 	half := t.TempDir()
 	drain(t, b, half)
-	older := readFile(t, ledgerFile(t, half, "acme"))
+	older := auditortest.ReadFile(t, auditortest.LedgerFile(t, half, "acme"))
 	for _, tenant := range []string{"acme", "other"} {
-		publishRun(t, outbox(t, b, "again-"+tenant, tenant), "r2", 20)
+		auditortest.PublishRun(t, auditortest.Outbox(t, b, "again-"+tenant, tenant), "r2", 20)
 	}
 	whole := t.TempDir()
 	drain(t, b, whole)
 	for name, change := range map[string]func(dir string) error{
 		"Position":    func(dir string) error { return os.Remove(filepath.Join(LedgerDir(dir), "auditor.db")) },
-		"Ledger":      func(dir string) error { return os.RemoveAll(filepath.Dir(ledgerFile(t, dir, "acme"))) },
-		"EmptyLedger": func(dir string) error { return os.Truncate(ledgerFile(t, dir, "acme"), 0) },
-		"OlderLedger": func(dir string) error { return os.WriteFile(ledgerFile(t, dir, "acme"), older, 0o600) },
+		"Ledger":      func(dir string) error { return os.RemoveAll(filepath.Dir(auditortest.LedgerFile(t, dir, "acme"))) },
+		"EmptyLedger": func(dir string) error { return os.Truncate(auditortest.LedgerFile(t, dir, "acme"), 0) },
+		"OlderLedger": func(dir string) error { return os.WriteFile(auditortest.LedgerFile(t, dir, "acme"), older, 0o600) },
 		"Everything": func(dir string) error {
 			return errors.Join(os.RemoveAll(LedgerDir(dir)), os.RemoveAll(AgentFSDir(dir)))
 		},
@@ -148,8 +117,8 @@ func TestRun_GoesOnFromAnyState(t *testing.T) {
 			}
 			drain(t, b, dir)
 			for _, tenant := range []string{"acme", "other"} {
-				got, want := verify(t, dir, tenant), verify(t, whole, tenant)
-				wantVerdicts(t, got, verifier.Verified, verifier.Complete)
+				got, want := auditortest.Verify(t, dir, tenant), auditortest.Verify(t, whole, tenant)
+				auditortest.WantVerdicts(t, got, verifier.Verified, verifier.Complete)
 				if got.Checkpoint.Root != want.Checkpoint.Root {
 					t.Errorf("tenant %s: the root is another one", tenant)
 				}
@@ -158,58 +127,40 @@ func TestRun_GoesOnFromAnyState(t *testing.T) {
 	}
 }
 
-func ledgerFile(tb testing.TB, dir, tenant string) string {
-	tb.Helper()
-	path, err := ledger.Path(LedgerDir(dir), tenant)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return path
-}
-
-func readFile(tb testing.TB, path string) []byte {
-	tb.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return data
-}
-
 func TestRun_StreamReplaced(t *testing.T) {
-	s := server(t)
-	b, dir := connect(t, s), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	publishRun(t, p, "r1", 5)
+	s := auditortest.Server(t)
+	b, dir := auditortest.Connect(t, s), t.TempDir()
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	auditortest.PublishRun(t, p, "r1", 5)
 	drain(t, b, dir)
-	if err := b.JetStream().DeleteStream(deadline(t), b.Space().EventStream()); err != nil {
+	if err := b.JetStream().DeleteStream(auditortest.Deadline(t), b.Space().EventStream()); err != nil {
 		t.Fatal(err)
 	}
 	s.EnsureStreams(t)
-	publishRun(t, outbox(t, b, "new", "acme"), "r2", 5)
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "new", "acme"), "r2", 5)
 	drain(t, b, dir)
-	r := verify(t, dir, "acme")
+	r := auditortest.Verify(t, dir, "acme")
 	if r.Integrity != verifier.Verified || len(r.Streams) != 2 || len(r.Gaps) != 0 || r.Runs.Sealed != 2 {
 		t.Errorf("got %+v", r)
 	}
 }
 
 func TestRun_RefusesDamage(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	publishRun(t, p, "r1", 5)
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	auditortest.PublishRun(t, p, "r1", 5)
 	drain(t, b, dir)
-	path := ledgerFile(t, dir, "acme")
-	data := readFile(t, path)
+	path := auditortest.LedgerFile(t, dir, "acme")
+	data := auditortest.ReadFile(t, path)
 	if err := os.WriteFile(path, bytes.Replace(data, []byte("\nhooktrail/acme\n"), nil, 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	key := filepath.Join(KeyDir(dir), "ledger.key")
-	secret := readFile(t, key)
+	secret := auditortest.ReadFile(t, key)
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}
-	if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true}); err == nil || !strings.Contains(err.Error(), "key") {
+	if err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true}); err == nil || !strings.Contains(err.Error(), "key") {
 		t.Errorf("without the key: got %v", err)
 	}
 	if err := os.WriteFile(key, secret, 0o600); err != nil {
@@ -219,42 +170,42 @@ func TestRun_RefusesDamage(t *testing.T) {
 	if err := os.WriteFile(path, broken, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	publishRun(t, p, "r2", 5)
-	if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true}); !errors.Is(err, ledger.ErrDamaged) {
+	auditortest.PublishRun(t, p, "r2", 5)
+	if err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true}); !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("a ledger that was altered: got %v", err)
 	}
 }
 
 func TestRun_RenewsTheCheckpointOfASilentLedger(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	publishRun(t, p, "r1", 1)
-	appendEvent(t, p, "crashed", events.RunStarted, "", events.RunStartedData{})
-	if err := p.Flush(deadline(t)); err != nil {
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	auditortest.PublishRun(t, p, "r1", 1)
+	auditortest.AppendEvent(t, p, "crashed", events.RunStarted, "", events.RunStartedData{})
+	if err := p.Flush(auditortest.Deadline(t)); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, b, dir)
-	r := verify(t, dir, "acme")
-	wantVerdicts(t, r, verifier.Verified, verifier.Complete)
+	r := auditortest.Verify(t, dir, "acme")
+	auditortest.WantVerdicts(t, r, verifier.Verified, verifier.Complete)
 	if diff := cmp.Diff([]string{"crashed"}, r.Open); diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
 	later := func() time.Time { return time.Now().Add(40 * time.Minute) }
 	for range 3 { // once is enough
-		if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true, now: later}); err != nil {
+		if err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Now: later}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	after := verify(t, dir, "acme")
-	wantVerdicts(t, after, verifier.Verified, verifier.Unsealed)
+	after := auditortest.Verify(t, dir, "acme")
+	auditortest.WantVerdicts(t, after, verifier.Verified, verifier.Unsealed)
 	if after.Checkpoints != r.Checkpoints+1 {
 		t.Errorf("checkpoints: got %d, want one more than %d", after.Checkpoints, r.Checkpoints)
 	}
 }
 
 func TestRun_ManyTenants(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "shared", "")
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "shared", "")
 	const tenants = 40 // in two rounds more than stay open
 	for round := range 2 {
 		for i := range tenants {
@@ -268,7 +219,7 @@ func TestRun_ManyTenants(t *testing.T) {
 			}
 		}
 	}
-	if err := p.Flush(deadline(t)); err != nil {
+	if err := p.Flush(auditortest.Deadline(t)); err != nil {
 		t.Fatal(err)
 	}
 	drain(t, b, dir)
@@ -276,26 +227,26 @@ func TestRun_ManyTenants(t *testing.T) {
 	if err != nil || len(got) != 2*tenants {
 		t.Fatalf("got %d tenants, %v, want %d", len(got), err, 2*tenants)
 	}
-	wantVerdicts(t, verify(t, dir, got[0]), verifier.Verified, verifier.Complete)
+	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, got[0]), verifier.Verified, verifier.Complete)
 }
 
 func TestRun_LogsNoPayload(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	appendEvent(t, p, "r1", events.Custom, "", events.CustomData{Name: "sesame"})
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	auditortest.AppendEvent(t, p, "r1", events.Custom, "", events.CustomData{Name: "sesame"})
 	mine, err := b.Space().Event("acme", "intruder", "r1", events.ToolBefore)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.JetStream().Publish(deadline(t), mine, []byte("sesame")); err != nil {
+	if _, err := b.JetStream().Publish(auditortest.Deadline(t), mine, []byte("sesame")); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Flush(deadline(t)); err != nil {
+	if err := p.Flush(auditortest.Deadline(t)); err != nil {
 		t.Fatal(err)
 	}
 	var logged bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Logger: logger}); err != nil {
+	if err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Logger: logger}); err != nil {
 		t.Fatal(err)
 	}
 	if text := logged.String(); strings.Contains(text, "sesame") || !strings.Contains(text, "undecodable") {
@@ -304,8 +255,8 @@ func TestRun_LogsNoPayload(t *testing.T) {
 }
 
 func TestRun_InterruptedDrainIsNoCleanEnd(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, drain := range []bool{true, false} {

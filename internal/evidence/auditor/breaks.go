@@ -16,9 +16,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// errBroke is wrapped by what Progress says after the stream did not go on as it
+// ErrStreamBroken is wrapped by what Progress says after the stream did not go on as it
 // was, until the auditor is started again. The ledgers say it for good.
-var errBroke = errors.New("the stream did not go on where it was read last")
+var ErrStreamBroken = errors.New("the stream did not go on where it was read last")
 
 // streamChanged implements consume.Options.OnStreamChanged: evidence of the new
 // stream goes on behind that of the old one, and each ledger says so.
@@ -28,7 +28,7 @@ func (p *projected) streamChanged(reason string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed, p.holes = true, nil
-	p.broke = fmt.Errorf("%w: %s (auditor verify tells what is missing)", errBroke, reason)
+	p.broke = fmt.Errorf("%w: %s (auditor verify tells what is missing)", ErrStreamBroken, reason)
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (p *projected) breakAll(ctx context.Context, at ledger.Position, reached ma
 		return knownOf(l), nil, nil
 	})
 	if err == nil && signed.Load() > 0 && p.broke == nil {
-		p.broke = fmt.Errorf("%w: messages up to %d were gone (auditor verify tells what is missing)", errBroke, at.Sequence)
+		p.broke = fmt.Errorf("%w: messages up to %d were gone (auditor verify tells what is missing)", ErrStreamBroken, at.Sequence)
 	}
 	return err
 }

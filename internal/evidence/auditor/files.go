@@ -167,6 +167,9 @@ func (s *fileSync) close() error { return s.writer.Close() }
 // bytes, and neither has what was set apart or erased.
 type records struct{ *ledger.Reader }
 
+// AgentFSSource returns the records of a ledger as the AgentFS files read them.
+func AgentFSSource(r *ledger.Reader) agentfs.Source { return records{r} }
+
 // After implements agentfs.Source.
 func (r records) After(ctx context.Context, leaf int64) iter.Seq2[agentfs.Entry, error] {
 	return projectable(r.Reader.After(ctx, leaf))

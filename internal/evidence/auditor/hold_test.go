@@ -2,7 +2,6 @@ package auditor
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -24,46 +24,46 @@ func TestRun_HoldsBackWhatIsDamaged(t *testing.T) {
 		"NoCheckpoint":     edit("DELETE FROM checkpoints"),
 		"NoTable":          edit("DROP TABLE producers"),
 		"NewerVersion":     edit("PRAGMA user_version = 99"),
-		"NoDatabase":       overwrite(strings.Repeat("this is no database. ", 100)),
+		"NoDatabase":       auditortest.Overwrite(strings.Repeat("this is no database. ", 100)),
 		"PayloadsDeleted":  edit("DELETE FROM payloads"),
 		"AnotherTenants":   nil,
 		"SignedBySomebody": edit("UPDATE checkpoints SET note = replace(note, 'hooktrail ', 'nobody ')"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, dir := connect(t, server(t)), t.TempDir()
-			acme, other := outbox(t, b, "coder", "acme"), outbox(t, b, "tester", "other")
+			b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+			acme, other := auditortest.Outbox(t, b, "coder", "acme"), auditortest.Outbox(t, b, "tester", "other")
 			started := seenTwice(t, acme, "first")
-			publishRun(t, acme, "r1", 5)
-			publishRun(t, other, "r1", 5)
+			auditortest.PublishRun(t, acme, "r1", 5)
+			auditortest.PublishRun(t, other, "r1", 5)
 			drain(t, b, dir)
-			path := ledgerFile(t, dir, "acme")
-			backup := readFile(t, path)
+			path := auditortest.LedgerFile(t, dir, "acme")
+			backup := auditortest.ReadFile(t, path)
 			if damage == nil {
-				damage = overwrite(string(readFile(t, ledgerFile(t, dir, "other"))))
+				damage = auditortest.Overwrite(string(auditortest.ReadFile(t, auditortest.LedgerFile(t, dir, "other"))))
 			}
 			damage(t, path)
 			for _, run := range []string{"r2", "r3"} { // the second finds it damaged still
 				if _, err := acme.Append(t.Context(), started); err != nil {
 					t.Fatal(err)
 				}
-				publishRun(t, acme, run, 5)
-				publishRun(t, other, run, 5)
-				err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true})
+				auditortest.PublishRun(t, acme, run, 5)
+				auditortest.PublishRun(t, other, run, 5)
+				err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true})
 				if !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), `"acme"`) {
 					t.Fatalf("drain: got %v", err)
 				}
 			}
-			wantVerdicts(t, verify(t, dir, "other"), verifier.Verified, verifier.Complete)
-			if r := verify(t, dir, "other"); r.Runs.Sealed != 3 {
+			auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "other"), verifier.Verified, verifier.Complete)
+			if r := auditortest.Verify(t, dir, "other"); r.Runs.Sealed != 3 {
 				t.Errorf("the other tenant: got %+v", r.Runs)
 			}
-			overwrite(string(backup))(t, path)
+			auditortest.Overwrite(string(backup))(t, path)
 			drain(t, b, dir)
 			whole := t.TempDir()
 			drain(t, b, whole)
 			for _, tenant := range []string{"acme", "other"} {
-				got, want := verify(t, dir, tenant), verify(t, whole, tenant)
-				wantVerdicts(t, got, verifier.Verified, verifier.Complete)
+				got, want := auditortest.Verify(t, dir, tenant), auditortest.Verify(t, whole, tenant)
+				auditortest.WantVerdicts(t, got, verifier.Verified, verifier.Complete)
 				if got.Checkpoint.Root != want.Checkpoint.Root || got.SeenAgain != want.SeenAgain {
 					t.Errorf("tenant %s: got root %s, seen again %d, want %s, %d",
 						tenant, got.Checkpoint.Root, got.SeenAgain, want.Checkpoint.Root, want.SeenAgain)
@@ -101,31 +101,22 @@ func edit(statement string) func(tb testing.TB, path string) {
 	}
 }
 
-func overwrite(content string) func(tb testing.TB, path string) {
-	return func(tb testing.TB, path string) {
-		tb.Helper()
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			tb.Fatal(err)
-		}
-	}
-}
-
 // One ledger that cannot be signed must not keep the others from it.
 func TestRun_RenewsBesideWhatIsDamaged(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {
-		p := outbox(t, b, "coder-"+tenant, tenant)
-		appendEvent(t, p, "crashed", events.RunStarted, "", events.RunStartedData{})
-		if err := p.Flush(deadline(t)); err != nil {
+		p := auditortest.Outbox(t, b, "coder-"+tenant, tenant)
+		auditortest.AppendEvent(t, p, "crashed", events.RunStarted, "", events.RunStartedData{})
+		if err := p.Flush(auditortest.Deadline(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	drain(t, b, dir)
-	edit("DELETE FROM hashes")(t, ledgerFile(t, dir, "acme"))
+	edit("DELETE FROM hashes")(t, auditortest.LedgerFile(t, dir, "acme"))
 	later := func() time.Time { return time.Now().Add(40 * time.Minute) }
-	err := Run(deadline(t), Options{Broker: b, DataDir: dir, Drain: true, now: later})
+	err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: dir, Drain: true, Now: later})
 	if err == nil || !strings.Contains(err.Error(), `"acme"`) {
 		t.Errorf("drain: got %v", err)
 	}
-	wantVerdicts(t, verify(t, dir, "other"), verifier.Verified, verifier.Unsealed)
+	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "other"), verifier.Verified, verifier.Unsealed)
 }

@@ -1,16 +1,11 @@
 package auditor
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
-	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
-	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
@@ -18,7 +13,7 @@ import (
 func drainKeeping(tb testing.TB, o Options, file string) {
 	tb.Helper()
 	o.Drain, o.CheckpointFile = true, anchor.File(file)
-	if err := Run(deadline(tb), o); err != nil {
+	if err := Run(auditortest.Deadline(tb), o); err != nil {
 		tb.Fatalf("drain: %v", err)
 	}
 }
@@ -37,63 +32,10 @@ func keepOnce(tb testing.TB, o Options, tenant string) error {
 	return k.Failure()
 }
 
-func TestKeep_File(t *testing.T) {
-	b, dir, away := connect(t, server(t)), t.TempDir(), t.TempDir()
-	acme, other := outbox(t, b, "coder", "acme"), outbox(t, b, "coder2", "other")
-	publishRun(t, acme, "r1", 5)
-	publishRun(t, other, "r1", 5)
-	kept := filepath.Join(away, "{tenant}.checkpoint")
-	drainKeeping(t, Options{Broker: b, DataDir: dir}, kept)
-	older := readFile(t, ledgerFile(t, dir, "acme"))
-	publishRun(t, acme, "r2", 5)
-	drainKeeping(t, Options{Broker: b, DataDir: dir}, kept)
-
-	check := []string{"verify", "--data-dir", dir, "--tenant", "acme", "--checkpoint-file", kept, "--require-trusted", "--json"}
-	status, text := command(t, check...)
-	var report verifier.Report
-	if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 {
-		t.Fatalf("status %d, %v:\n%s", status, err, text)
-	}
-	file := filepath.Join(away, "acme.checkpoint")
-	newest := readFile(t, file)
-	if string(newest) != report.Checkpoint.Note {
-		t.Errorf("kept is\n%s, the newest is\n%s", newest, report.Checkpoint.Note)
-	}
-	if c, err := ledger.ReadCheckpoint(readFile(t, filepath.Join(away, "other.checkpoint"))); err != nil || c.Tenant != "other" {
-		t.Errorf("the other tenant's: got %+v, %v", c, err)
-	}
-
-	// An older copy comes back: what proves it stays.
-	put(t, ledgerFile(t, dir, "acme"), string(older))
-	if status, text := command(t, check...); status != verifier.ExitDiverged {
-		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
-	}
-	o := Options{DataDir: dir, NoBucket: true, CheckpointFile: anchor.File(kept)}
-	if err := keepOnce(t, o, "acme"); !errors.Is(err, anchor.ErrForked) {
-		t.Errorf("an older copy: got %v, want %v", err, anchor.ErrForked)
-	}
-	if !bytes.Equal(readFile(t, file), newest) {
-		t.Error("the kept checkpoint was replaced by that of an older copy")
-	}
-	// What it lacks comes from the stream again, and it goes on.
-	drainKeeping(t, Options{Broker: b, DataDir: dir}, kept)
-	if status, text := command(t, check...); status != 0 {
-		t.Errorf("read from the stream again: got status %d:\n%s", status, text)
-	}
-}
-
 func TestKeep_OneFileForAllTenants(t *testing.T) {
-	b := connect(t, server(t))
-	err := Run(deadline(t), Options{Broker: b, DataDir: t.TempDir(), Drain: true, CheckpointFile: "/tmp/one"})
+	b := auditortest.Connect(t, auditortest.Server(t))
+	err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: t.TempDir(), Drain: true, CheckpointFile: "/tmp/one"})
 	if err == nil || !strings.Contains(err.Error(), "{tenant}") {
 		t.Errorf("got %v, want an error that says what to put into its name", err)
-	}
-}
-
-// An address that no server can have is told before anything runs, not again and again.
-func TestPlaces_TilesNowhere(t *testing.T) {
-	status, _ := command(t, "serve", "--data-dir", t.TempDir(), "--nats-url", "nats://127.0.0.1:1", "--tiles-listen", "8555")
-	if status != 2 {
-		t.Errorf("got status %d, want 2", status)
 	}
 }

@@ -65,7 +65,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 	p := &projected{
 		opts: o, db: db, appended: func(string) {}, held: make(map[string]error), sender: newSender(o),
 		asides: make(map[string]*aside),
-		set:    writer.OpenSet(LedgerDir(o.DataDir), writer.Options{Key: key, Now: o.now, CacheBytes: o.cacheBytes}),
+		set:    writer.OpenSet(LedgerDir(o.DataDir), writer.Options{Key: key, Now: o.Now, CacheBytes: o.CacheBytes}),
 	}
 	p.beside, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	p.keepers = newKeepers(o, name, key)
@@ -84,7 +84,7 @@ func openProjection(ctx context.Context, o Options) (*projected, error) {
 func newKeepers(o Options, name string, key *writer.Key) *anchor.Keepers {
 	k := anchor.Options{
 		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
-		Contender: bucket.Contender{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.now,
+		Contender: bucket.Contender{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.Now,
 	}
 	if !o.NoBucket {
 		k.Bucket = bucket.At(o.Broker.JetStream(), o.Broker.Space())

@@ -8,14 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/agentfs"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 )
 
 // Another tool records something while its file is written anew: nothing of it is
 // lost, since nothing is put in place. The next call keeps it, whether anybody
 // looked into the file meanwhile or not.
 func TestRebuild_ToolWritesMeanwhile(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 	drain(t, b, dir)
 	files, err := filepath.Glob(filepath.Join(AgentFSDir(dir), "*__acme.db"))
 	if err != nil || len(files) != 1 {
@@ -30,20 +31,20 @@ func TestRebuild_ToolWritesMeanwhile(t *testing.T) {
 			}
 		}}
 	}
-	_, err = Rebuild(deadline(t), atTheEnd(func() {
+	_, err = Rebuild(auditortest.Deadline(t), atTheEnd(func() {
 		edit(`INSERT INTO tool_calls (name, status, started_at) VALUES ('theirs', 'pending', 7)`)(t, files[0])
-		want = agentRows(t, files[0])
+		want = auditortest.AgentRows(t, files[0])
 	}))
 	if !errors.Is(err, agentfs.ErrWritten) {
 		t.Errorf("got %v, want %v", err, agentfs.ErrWritten)
 	}
-	if diff := cmp.Diff(want, agentRows(t, files[0])); diff != "" || len(want) == 0 {
+	if diff := cmp.Diff(want, auditortest.AgentRows(t, files[0])); diff != "" || len(want) == 0 {
 		t.Errorf("rows afterwards (-want +got):\n%s", diff)
 	}
-	if _, err := Rebuild(deadline(t), atTheEnd(func() { agentRows(t, files[0]) })); err != nil {
+	if _, err := Rebuild(auditortest.Deadline(t), atTheEnd(func() { auditortest.AgentRows(t, files[0]) })); err != nil {
 		t.Errorf("when nobody writes: %v", err)
 	}
-	if diff := cmp.Diff(want, agentRows(t, files[0])); diff != "" {
+	if diff := cmp.Diff(want, auditortest.AgentRows(t, files[0])); diff != "" {
 		t.Errorf("rows rebuilt (-want +got):\n%s", diff)
 	}
 }

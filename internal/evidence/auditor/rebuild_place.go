@@ -34,9 +34,11 @@ type part struct {
 
 func placeOf(dataDir string) place { return place{dataDir: dataDir, parts: new([]part)} }
 
-func (p place) dir() string   { return filepath.Join(p.dataDir, "rebuild") }
+func (p place) dir() string { return filepath.Join(p.dataDir, "rebuild") }
+
 func (p place) fresh() string { return filepath.Join(p.dir(), "new") }
-func (p place) list() string  { return filepath.Join(p.dir(), "swap") }
+
+func (p place) list() string { return filepath.Join(p.dir(), "swap") }
 
 // make makes the folder. The key that signs stays where it is.
 func (p place) make() error {

@@ -3,7 +3,6 @@ package auditor
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,9 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
@@ -22,7 +20,7 @@ import (
 
 func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebuilt {
 	tb.Helper()
-	done, err := Rebuild(deadline(tb), RebuildOptions{Broker: b, DataDir: dir, From: from})
+	done, err := Rebuild(auditortest.Deadline(tb), RebuildOptions{Broker: b, DataDir: dir, From: from})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -35,15 +33,15 @@ func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebu
 // TestRebuild_SameFromTheStream has everything made anew: the same root, the same
 // rows, and what other tools wrote beside them.
 func TestRebuild_SameFromTheStream(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {
-		p := outbox(t, b, "coder-"+tenant, tenant)
+		p := auditortest.Outbox(t, b, "coder-"+tenant, tenant)
 		first := seenTwice(t, p, "first")
-		publishRun(t, p, "r1", 5)
+		auditortest.PublishRun(t, p, "r1", 5)
 		if _, err := p.Append(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
-		publishRun(t, p, "r2", 5)
+		auditortest.PublishRun(t, p, "r2", 5)
 	}
 	drain(t, b, dir)
 	files, err := filepath.Glob(filepath.Join(AgentFSDir(dir), "*__acme.db"))
@@ -52,115 +50,69 @@ func TestRebuild_SameFromTheStream(t *testing.T) {
 	}
 	edit(`INSERT INTO tool_calls (name, status, result, started_at) VALUES ('theirs', 'success', '"kept"', 7);
 		INSERT INTO kv_store (key, value) VALUES ('theirs', '"kept"')`)(t, files[0])
-	before := map[string]verifier.Report{"acme": verify(t, dir, "acme"), "other": verify(t, dir, "other")}
-	rows := agentRows(t, files[0])
+	before := map[string]verifier.Report{"acme": auditortest.Verify(t, dir, "acme"), "other": auditortest.Verify(t, dir, "other")}
+	rows := auditortest.AgentRows(t, files[0])
 	edit("DELETE FROM tool_calls WHERE name <> 'theirs'")(t, files[0]) // somebody doubts it
-	edit("DELETE FROM leaves WHERE leaf = 3")(t, ledgerFile(t, dir, "other"))
+	edit("DELETE FROM leaves WHERE leaf = 3")(t, auditortest.LedgerFile(t, dir, "other"))
 
 	done := rebuild(t, b, dir)
 	if len(done) != 2 || done[0].Compared == "" || done[1].Compared == "" || len(done[0].Kept) != 1 {
 		t.Errorf("got %+v", done)
 	}
 	for tenant, want := range before {
-		got := verify(t, dir, tenant)
-		wantVerdicts(t, got, verifier.Verified, verifier.Complete)
+		got := auditortest.Verify(t, dir, tenant)
+		auditortest.WantVerdicts(t, got, verifier.Verified, verifier.Complete)
 		if got.Checkpoint.Root != want.Checkpoint.Root || got.SeenAgain != want.SeenAgain {
 			t.Errorf("tenant %s: root %s, seen again %d, want %s, %d",
 				tenant, got.Checkpoint.Root, got.SeenAgain, want.Checkpoint.Root, want.SeenAgain)
 		}
 	}
-	if diff := cmp.Diff(rows, agentRows(t, files[0])); diff != "" {
+	if diff := cmp.Diff(rows, auditortest.AgentRows(t, files[0])); diff != "" {
 		t.Errorf("agentfs rows (-want +got):\n%s", diff)
 	}
-	publishRun(t, outbox(t, b, "later", "acme"), "r3", 2)
+	auditortest.PublishRun(t, auditortest.Outbox(t, b, "later", "acme"), "r3", 2)
 	drain(t, b, dir)
-	wantVerdicts(t, verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
-	if r := verify(t, dir, "acme"); len(r.Streams) != 1 || len(r.Breaks) > 0 {
+	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
+	if r := auditortest.Verify(t, dir, "acme"); len(r.Streams) != 1 || len(r.Breaks) > 0 {
 		t.Errorf("got %+v, %+v", r.Streams, r.Breaks)
 	}
-}
-
-// agentRows reads what the clients see of a file.
-func agentRows(tb testing.TB, path string) (rows []string) {
-	tb.Helper()
-	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for _, query := range []string{
-		`SELECT json_array(id, name, parameters, result, error, status, started_at, completed_at, duration_ms) FROM tool_calls ORDER BY id`,
-		`SELECT json_array(key, value) FROM kv_store ORDER BY key`,
-	} {
-		err = errors.Join(err, sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{
-			ResultFunc: func(stmt *sqlite.Stmt) error { rows = append(rows, stmt.ColumnText(0)); return nil },
-		}))
-	}
-	if err := errors.Join(err, conn.Close()); err != nil {
-		tb.Fatal(err)
-	}
-	return rows
 }
 
 // The stream does not go back far enough: a ledger that does is begun with, and
 // without one nothing is put in place.
 func TestRebuild_FromALedger(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "coder", "acme")
-	publishRun(t, p, "r1", 5)
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "coder", "acme")
+	auditortest.PublishRun(t, p, "r1", 5)
 	drain(t, b, dir)
 	older := filepath.Join(t.TempDir(), "older.db")
-	if err := ledger.Copy(t.Context(), ledgerFile(t, dir, "acme"), older); err != nil {
+	if err := ledger.Copy(t.Context(), auditortest.LedgerFile(t, dir, "acme"), older); err != nil {
 		t.Fatal(err)
 	}
-	publishRun(t, p, "r2", 5)
+	auditortest.PublishRun(t, p, "r2", 5)
 	drain(t, b, dir)
-	want := verify(t, dir, "acme")
+	want := auditortest.Verify(t, dir, "acme")
 	for seq := range uint64(10) {
-		deleteMessage(t, b, seq+1)
+		auditortest.DeleteMessage(t, b, seq+1)
 	}
-	_, err := Rebuild(deadline(t), RebuildOptions{Broker: b, DataDir: dir})
-	if !errors.Is(err, ErrLess) || !strings.Contains(err.Error(), "--from "+ledgerFile(t, dir, "acme")) {
+	_, err := Rebuild(auditortest.Deadline(t), RebuildOptions{Broker: b, DataDir: dir})
+	if !errors.Is(err, ErrLess) || !strings.Contains(err.Error(), "--from "+auditortest.LedgerFile(t, dir, "acme")) {
 		t.Errorf("without the older ledger: got %v", err)
 	}
-	if got := verify(t, dir, "acme"); got.Checkpoint.Note != want.Checkpoint.Note {
+	if got := auditortest.Verify(t, dir, "acme"); got.Checkpoint.Note != want.Checkpoint.Note {
 		t.Error("the ledger in place was changed")
 	}
-	for _, from := range []string{older, ledgerFile(t, dir, "acme")} {
+	for _, from := range []string{older, auditortest.LedgerFile(t, dir, "acme")} {
 		rebuild(t, b, dir, from)
-		got := verify(t, dir, "acme")
-		wantVerdicts(t, got, verifier.Verified, verifier.Complete)
+		got := auditortest.Verify(t, dir, "acme")
+		auditortest.WantVerdicts(t, got, verifier.Verified, verifier.Complete)
 		if got.Checkpoint.Root != want.Checkpoint.Root || len(got.Breaks) > 0 {
 			t.Errorf("from %s: got root %s, breaks %+v, want root %s", from, got.Checkpoint.Root, got.Breaks, want.Checkpoint.Root)
 		}
 	}
 	edit("UPDATE leaves SET kind = 'custom' WHERE leaf = 3")(t, older)
-	if _, err := Rebuild(deadline(t), RebuildOptions{Broker: b, DataDir: dir, From: []string{older}}); !errors.Is(err, ledger.ErrDamaged) {
+	if _, err := Rebuild(auditortest.Deadline(t), RebuildOptions{Broker: b, DataDir: dir, From: []string{older}}); !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("from a damaged ledger: got %v", err)
-	}
-}
-
-func TestRebuild_AgentFSAlone(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
-	publishRun(t, outbox(t, b, "coder", "acme"), "r1", 5)
-	drain(t, b, dir)
-	files, err := filepath.Glob(filepath.Join(AgentFSDir(dir), "*__acme.db"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("agentfs files: got %q, %v", files, err)
-	}
-	rows, signed := agentRows(t, files[0]), verify(t, dir, "acme").Checkpoint.Note
-	if err := os.RemoveAll(AgentFSDir(dir)); err != nil {
-		t.Fatal(err)
-	}
-	status, out := command(t, "rebuild", "--agentfs-only", "--data-dir", dir, "--json")
-	var done []Rebuilt
-	if err := json.Unmarshal([]byte(out), &done); status != 0 || err != nil || len(done) != 1 || done[0].Leaves == 0 {
-		t.Errorf("got status %d, %v, %s", status, err, out)
-	}
-	if diff := cmp.Diff(rows, agentRows(t, files[0])); diff != "" {
-		t.Errorf("agentfs rows (-want +got):\n%s", diff)
-	}
-	if verify(t, dir, "acme").Checkpoint.Note != signed {
-		t.Error("the ledger was changed")
 	}
 }
 
@@ -178,7 +130,7 @@ func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := Rebuild(deadline(t), RebuildOptions{DataDir: dir, AgentFS: true}); err == nil || !strings.Contains(err.Error(), "stop it first") {
+	if _, err := Rebuild(auditortest.Deadline(t), RebuildOptions{DataDir: dir, AgentFS: true}); err == nil || !strings.Contains(err.Error(), "stop it first") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -219,7 +171,7 @@ func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
 		if err = errors.Join(err, placeOf(p.dataDir).settle(t.Context(), discard())); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, contents(t, p.dataDir)); diff != "" {
+		if diff := cmp.Diff(want, auditortest.Contents(t, p.dataDir)); diff != "" {
 			t.Errorf("after %d parts (-want +got):\n%s", done, diff)
 		}
 	}
@@ -227,7 +179,7 @@ func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
 	if err := p.settle(t.Context(), discard()); err != nil {
 		t.Fatal(err)
 	}
-	if got := contents(t, p.dataDir); got["ledger/a/ledger.db"] != "old a" || got["agentfs/x.db-wal"] != "old log" || len(got) != 6 {
+	if got := auditortest.Contents(t, p.dataDir); got["ledger/a/ledger.db"] != "old a" || got["agentfs/x.db-wal"] != "old log" || len(got) != 6 {
 		t.Errorf("got %v", got)
 	}
 	if err := p.put(part{Path: "../elsewhere"}); err == nil {
@@ -236,21 +188,3 @@ func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
-
-// contents reads all files below dir.
-func contents(tb testing.TB, dir string) map[string]string {
-	tb.Helper()
-	all := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		all[filepath.ToSlash(name)] = string(readFile(tb, path))
-		return err
-	})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return all
-}

@@ -24,7 +24,7 @@ const (
 func (p *projected) renewSilent(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.opts.now()
+	now := p.opts.Now()
 	tenants, err := p.silent(ctx, now.Add(-p.opts.Silence-renewMargin))
 	for _, tenant := range tenants {
 		if ctx.Err() != nil {

@@ -3,92 +3,14 @@ package auditor
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const (
-	day       = 24 * time.Hour
-	pruneEach = time.Hour // how often is looked for what is past its retention
-	forever   = "forever"
-)
-
-// ParseKeep reads a rule of retention: "tool.*=90d", "prompt.submit=26w",
-// "issue.*=forever", "*=7y". A day has 24 hours, a week 7 days, a year 365.
-func ParseKeep(text string) (ledger.Keep, error) {
-	kind, age, ok := strings.Cut(text, "=")
-	if _, err := path.Match(kind, ""); !ok || kind == "" || err != nil {
-		return ledger.Keep{}, fmt.Errorf("%q is no rule; want a pattern of kinds and an age, such as tool.*=90d", text)
-	}
-	if age == forever {
-		return ledger.Keep{Kind: kind}, nil
-	}
-	d, err := parseAge(age)
-	if err != nil || d <= 0 {
-		return ledger.Keep{}, fmt.Errorf("%q: %q is no age; want 90d, 26w, 7y, 12h or %s", text, age, forever)
-	}
-	return ledger.Keep{Kind: kind, Age: d}, nil
-}
-
-// parseAge reads a duration that may be in days, weeks or years.
-func parseAge(text string) (time.Duration, error) {
-	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day, "y": 365 * day} {
-		number, ok := strings.CutSuffix(text, unit)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(number, 10, 32)
-		if err != nil || n > int64(1<<62/length) {
-			return 0, errors.New("not a number of days")
-		}
-		return time.Duration(n) * length, nil
-	}
-	return time.ParseDuration(text)
-}
-
-// Retention are the flags that say how long payloads are kept.
-type Retention struct{ rules keepRules }
-
-// Register adds the flags to cmd.
-func (r *Retention) Register(cmd *cobra.Command) { cmd.Flags().Var(&r.rules, "keep", keepUsage) }
-
-// Apply sets o to what the flags say.
-func (r *Retention) Apply(o *Options) { o.Keep = r.rules }
-
-// keepRules are rules of retention as a flag takes them, one each time.
-type keepRules []ledger.Keep
-
-// String implements pflag.Value.
-func (k *keepRules) String() string {
-	texts := make([]string, 0, len(*k))
-	for _, r := range *k {
-		texts = append(texts, r.String())
-	}
-	return strings.Join(texts, ",")
-}
-
-// Set implements pflag.Value.
-func (k *keepRules) Set(text string) error {
-	for part := range strings.SplitSeq(text, ",") {
-		r, err := ParseKeep(part)
-		if err != nil {
-			return err
-		}
-		*k = append(*k, r)
-	}
-	return nil
-}
-
-// Type implements pflag.Value.
-func (k *keepRules) Type() string { return "kinds=age" }
+// pruneEach is how often is looked for what is past its retention.
+const pruneEach = time.Hour
 
 // pruner orders what is past its retention to be pruned.
 type pruner struct {
@@ -149,11 +71,11 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 		}
 		delete(r.waiting, tenant)
 	}
-	orders, err := expired(ctx, reader, r.p.opts.Keep, r.p.opts.now())
+	orders, err := Expired(ctx, reader, r.p.opts.Keep, r.p.opts.Now())
 	if err != nil || len(orders) == 0 {
 		return err
 	}
-	ids, err := giveOrders(ctx, r.p.opts.DataDir, orders)
+	ids, err := GiveOrders(ctx, r.p.opts.DataDir, orders)
 	if len(ids) > 0 {
 		r.waiting[tenant] = ids[len(ids)-1]
 	}
@@ -161,7 +83,7 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 }
 
 // expired returns what is past its retention, as orders that can be given.
-func expired(ctx context.Context, r *ledger.Reader, rules []ledger.Keep, now time.Time) (orders []ledger.Order, err error) {
+func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.Keep, now time.Time) (orders []ledger.Order, err error) {
 	found, err := r.Expired(ctx, rules, now)
 	for _, o := range found {
 		o.ID, o.By = events.NewID(), "retention"

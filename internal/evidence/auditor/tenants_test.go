@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -20,8 +21,8 @@ import (
 // it took; internal/evidence/ledger/writer.TestSet_Each has more of them than stay open.
 func TestRun_ThousandTenants(t *testing.T) {
 	tenants, each := fromEnv("HOOKTRAIL_TEST_TENANTS", 80), fromEnv("HOOKTRAIL_TEST_EVENTS", 20)
-	b, dir := connect(t, server(t)), t.TempDir()
-	p := outbox(t, b, "shared", "")
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
+	p := auditortest.Outbox(t, b, "shared", "")
 	for i := range each {
 		for tenant := range tenants {
 			e, err := events.New(events.ToolBefore, "/test", events.ToolBeforeData{Tool: "Bash", Args: []byte(`{"command":"ls"}`)})
@@ -34,7 +35,7 @@ func TestRun_ThousandTenants(t *testing.T) {
 			}
 		}
 	}
-	if err := p.Flush(deadline(t)); err != nil {
+	if err := p.Flush(auditortest.Deadline(t)); err != nil {
 		t.Fatal(err)
 	}
 	before := usage(t)
@@ -47,7 +48,7 @@ func TestRun_ThousandTenants(t *testing.T) {
 		t.Errorf("descriptors %d, heap %d", most.descriptors, most.heap)
 	}
 	for _, i := range []int{0, tenants / 2, tenants - 1} {
-		r := verify(t, dir, fmt.Sprintf("tenant-%04d", i))
+		r := auditortest.Verify(t, dir, fmt.Sprintf("tenant-%04d", i))
 		if r.Integrity != verifier.Verified || len(r.Gaps) > 0 || r.Events != int64(each) {
 			t.Errorf("tenant %d: got %+v", i, r)
 		}

@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
@@ -50,7 +51,7 @@ func (f *feed) impatient(is bool) {
 // A tenant whose ledger is locked for several batches holds up no other. When it is
 // free, it comes to the same root as one that was never locked.
 func TestWait_OthersGoOn(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
 	var all []consume.Message
 	send := func(tenants ...string) {
@@ -82,7 +83,7 @@ func TestWait_OthersGoOn(t *testing.T) {
 		t.Errorf("readiness does not tell who waits: %v", err)
 	}
 	unlock()
-	if err := f.p.lastAside(deadline(t)); err != nil {
+	if err := f.p.lastAside(auditortest.Deadline(t)); err != nil {
 		t.Fatal(err)
 	}
 	f.wantAt(map[string]uint64{"acme": 8})
@@ -98,7 +99,7 @@ func TestWait_OthersGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tenant := range []string{"acme", "other"} {
-		got, want := verify(t, dir, tenant), verify(t, calm.p.opts.DataDir, tenant)
+		got, want := auditortest.Verify(t, dir, tenant), auditortest.Verify(t, calm.p.opts.DataDir, tenant)
 		if got.Integrity != verifier.Verified || len(got.Gaps) > 0 || got.Checkpoint.Root != want.Checkpoint.Root {
 			t.Errorf("%s: %s, gaps %v, root %v, want that of one that was not locked: %v",
 				tenant, got.Integrity, got.Gaps, got.Checkpoint.Root, want.Checkpoint.Root)
@@ -108,7 +109,7 @@ func TestWait_OthersGoOn(t *testing.T) {
 
 // What waits for a locked ledger is read again where the auditor was killed.
 func TestWait_KilledMeanwhile(t *testing.T) {
-	b, dir := connect(t, server(t)), t.TempDir()
+	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
 	f.apply(f.custom("acme"), f.custom("other"))
 	unlock := f.lockLedger("acme")
@@ -117,7 +118,7 @@ func TestWait_KilledMeanwhile(t *testing.T) {
 	f.impatient(false)
 	f.apply(f.custom("other"), f.custom("acme"))
 	// What a start does with what lies on disk now.
-	if err := f.p.compare(deadline(t)); err != nil || f.p.start.Sequence != 1 {
+	if err := f.p.compare(auditortest.Deadline(t)); err != nil || f.p.start.Sequence != 1 {
 		t.Errorf("it goes on behind %d, %v, want what the ledger lacks to be read again", f.p.start.Sequence, err)
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -126,7 +127,7 @@ func TestWait_KilledMeanwhile(t *testing.T) {
 		t.Errorf("there is no time to wait for it: %v", err)
 	}
 	unlock()
-	if err := f.p.lastAside(deadline(t)); err != nil {
+	if err := f.p.lastAside(auditortest.Deadline(t)); err != nil {
 		t.Error(err)
 	}
 	if err := f.p.close(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/command/hooktrail"
-	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/coverage"
 	"github.com/hooktrail/hooktrail/internal/evidence/bundle"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
@@ -52,7 +52,7 @@ func TestMillion(t *testing.T) {
 	r, done := reader(t, path)
 	defer done()
 	measure(t, "coverage", want, func() {
-		if _, err := auditor.Covered(t.Context(), r, report, time.Time{}, report.Checkpoint.Time.Add(time.Hour)); err != nil {
+		if _, err := coverage.Of(t.Context(), r, report, time.Time{}, report.Checkpoint.Time.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	})

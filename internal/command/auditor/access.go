@@ -1,0 +1,121 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// accessing are the flags of access.
+type accessing struct {
+	selection
+	purpose
+
+	who, action string
+}
+
+func accessCommand(shared *cli.Shared) *cobra.Command {
+	var a accessing
+	cmd := &cobra.Command{
+		Use:   "access",
+		Short: "Tell who used evidence, how, why and when",
+		Long: `List the uses of evidence that are on record in a ledger: who replayed, exported
+or proved what, asked for coverage or for this list, erased, pruned or held. Each
+is an event of the ledger, recorded before it was done. What waits in the data
+directory to be sent is counted at the end.
+
+--from and --to choose by when that was, --who and --action by who did what. --run
+leaves out what was about another run; what was about everything, a range of time
+or a user stays. That somebody lists them is put on record too.`,
+		Example: `  auditor access --tenant acme --from 2026-11-01
+  auditor access --run r-42 --json
+  auditor access --who jdoe --action export`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd, shared) },
+	}
+	a.selection.register(cmd.Flags())
+	a.purpose.register(cmd.Flags())
+	cmd.Flags().StringVar(&a.who, "who", "", "only what this `person` did")
+	cmd.Flags().StringVar(&a.action, "action", "", "only this `action`: replay, export, proof, coverage, access, erase, prune, hold, lift or key")
+	return cmd
+}
+
+func (a accessing) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
+	chosen, err := a.parse()
+	if err != nil {
+		return err
+	}
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), a.file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	waiting, err := access.Unsent(shared.DataDir, r.Tenant()) // before this one does
+	if err != nil {
+		return err
+	}
+	if err := recordRead(cmd, shared, r, a.file, a.access(events.AuditAccess, access.SelectionOf(chosen))); err != nil {
+		return err
+	}
+	list, err := access.List(cmd.Context(), r, access.Filter{
+		By: a.who, Action: events.AuditAction(a.action), Run: chosen.Run, From: chosen.From, To: chosen.To,
+	})
+	if err != nil {
+		return err
+	}
+	if shared.JSON {
+		return cli.PrintJSON(cmd, map[string]any{"accesses": list, "waiting": waiting})
+	}
+	printAccesses(cmd, list, waiting)
+	return nil
+}
+
+func printAccesses(cmd *cobra.Command, list []access.Use, waiting uint64) {
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	cell := func(text string) string { return oneLine(cli.Printable(text)) }
+	for _, a := range list {
+		action, what := string(a.Action), whatOf(a.What)
+		if a.Unreadable {
+			action, what = "unreadable", "sent by "+a.Producer
+		}
+		if a.As != "" {
+			action += " as " + a.As
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", a.Time.Format(time.RFC3339), cell(a.By), cell(action),
+			cell(what), cell(strings.TrimSpace(a.Ticket+" "+a.Reason)))
+	}
+	w.Flush()
+	if waiting > 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "%d more wait in the data directory to be sent: auditor serve sends them\n", waiting)
+	}
+}
+
+// whatOf says in words what a selection chooses.
+func whatOf(s *events.AuditSelection) string {
+	if s == nil {
+		return "everything"
+	}
+	var parts []string
+	for _, p := range [...]struct{ name, value string }{
+		{"run", s.Run}, {"event", s.Event}, {"user", s.User}, {"kind", s.Kind}, {"hold", s.Hold},
+	} {
+		if p.value != "" {
+			parts = append(parts, p.name+" "+p.value)
+		}
+	}
+	if s.From != nil {
+		parts = append(parts, "from "+s.From.Format(time.RFC3339))
+	}
+	if s.To != nil {
+		parts = append(parts, "to "+s.To.Format(time.RFC3339))
+	}
+	return strings.Join(parts, ", ")
+}

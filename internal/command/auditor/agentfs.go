@@ -1,0 +1,238 @@
+package auditor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/agentfs"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+func agentfsCommand(shared *cli.Shared) *cobra.Command {
+	return cli.Group("agentfs", "List the AgentFS files, and copy them for readers",
+		agentfsListCommand(shared), agentfsExportCommand(shared))
+}
+
+// agentfsFile is what list and export print of a file.
+type agentfsFile struct {
+	ID    string `json:"id"` // by which AgentFS tools open it
+	Agent string `json:"agent"`
+	Part  int    `json:"part"`
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	Calls int64  `json:"calls"`           // rows of tool_calls; -1 cannot be told
+	Own   int64  `json:"own"`             // of them, those that other tools recorded; -1 cannot be told
+	Leaf  int64  `json:"leaf"`            // the last of the ledger that is in it; -1 is none
+	Busy  bool   `json:"busy,omitempty"`  // another process has it open: what it holds cannot be told
+	State string `json:"state,omitempty"` // why it cannot be read
+}
+
+func agentfsListCommand(shared *cli.Shared) *cobra.Command {
+	var run string
+	cmd := &cobra.Command{
+		Use:   "list [--run RUN]",
+		Short: "List a tenant's AgentFS files",
+		Long: `List the AgentFS files of a tenant: their ids, by which AgentFS tools open them,
+and what they hold. An agent has several, once one has about 100,000 calls; each
+run lies in one of them, with all of its calls, values and files: --run says which.
+A file that another process has open is listed as in use, and may be the one.`,
+		Example: `  auditor agentfs list --tenant acme
+  auditor agentfs list --run r-42 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			files, err := lookAtFiles(cmd.Context(), auditor.AgentFSDir(shared.DataDir), shared.TenantOrDefault(), run)
+			if err != nil {
+				return err
+			}
+			if len(files) == 0 {
+				r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), "")
+				if err != nil {
+					return err
+				}
+				if err := r.Close(); err != nil {
+					return err
+				}
+			}
+			if len(files) == 0 && run != "" {
+				return fmt.Errorf("no AgentFS file of tenant %q has run %q", shared.TenantOrDefault(), run)
+			}
+			return printFiles(cmd, shared, files)
+		},
+	}
+	cmd.Flags().StringVar(&run, "run", "", "only the file of this `run`")
+	return cmd
+}
+
+// lookAtFiles returns a tenant's files, or the one that has a run.
+func lookAtFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, error) {
+	found, err := agentfs.List(dir, tenant)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]agentfsFile, 0, len(found))
+	for _, f := range found {
+		entry := agentfsFile{
+			ID: f.ID(), Agent: f.Agent, Part: f.Part, Path: filepath.Join(dir, f.Name), Bytes: f.Bytes, Calls: -1, Own: -1, Leaf: -1,
+		}
+		c, err := agentfs.Look(ctx, entry.Path, run)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		switch {
+		case errors.Is(err, agentfs.ErrBusy):
+			entry.Busy, entry.State = true, "in use"
+		case err != nil:
+			entry.State = err.Error()
+		case run != "" && !c.HasRun:
+			continue
+		default:
+			entry.Calls, entry.Own, entry.Leaf = c.Calls, c.Calls-c.Ours, c.Leaf
+		}
+		files = append(files, entry)
+	}
+	return files, nil
+}
+
+func printFiles(cmd *cobra.Command, shared *cli.Shared, files []agentfsFile) error {
+	if shared.JSON {
+		return cli.PrintJSON(cmd, files)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, f := range files {
+		calls := "?"
+		if f.Calls >= 0 {
+			calls = strconv.FormatInt(f.Calls, 10)
+		}
+		fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", cli.Printable(f.ID), cli.Printable(f.Agent), f.Part, calls, f.Bytes,
+			cli.Printable(cmp.Or(f.State, f.Path)))
+	}
+	return w.Flush()
+}
+
+// agentfsExporting are the flags of agentfs export.
+type agentfsExporting struct {
+	purpose
+
+	out string
+}
+
+func agentfsExportCommand(shared *cli.Shared) *cobra.Command {
+	var x agentfsExporting
+	cmd := &cobra.Command{
+		Use:   "export [ID…] --out DIR",
+		Short: "Copy AgentFS files, so that readers may keep them open",
+		Long: `Copy AgentFS files of a tenant, all of them or those with the ids given, into a
+folder. One process at a time may have an AgentFS file open: whoever reads a copy
+is in nobody's way. With --out .agentfs, AgentFS tools open the copies by id there.
+
+A copy is one file, whole, for its owner alone. The auditor does not keep it up to
+date, and does not erase from it. A file of which something was erased is copied
+only when that is out of it, and one that another process has open when it is given
+back: the others are copied all the same, and the status is 1.`,
+		Example: `  auditor agentfs export --tenant acme --out .agentfs
+  auditor agentfs export claude-code__default --out /tmp/copy --reason "quarterly review"`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, ids []string) error { return x.run(cmd, shared, ids) },
+	}
+	x.register(cmd.Flags())
+	cmd.Flags().StringVar(&x.out, "out", "", "`folder` for the copies; it is made if need be")
+	return cmd
+}
+
+func (x agentfsExporting) run(cmd *cobra.Command, shared *cli.Shared, ids []string) (err error) {
+	if x.out == "" {
+		return cli.Usage("say with --out into which folder")
+	}
+	tenant := shared.TenantOrDefault()
+	chosen, err := chooseFiles(auditor.AgentFSDir(shared.DataDir), tenant, ids)
+	if err != nil {
+		return err
+	}
+	r, err := openLedger(shared.DataDir, tenant, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	d := x.access(events.AuditExport, events.AuditSelection{})
+	d.As = "agentfs"
+	if err := recordRead(cmd, shared, r, "", d); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(x.out, 0o700); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	copies := make([]agentfsFile, 0, len(chosen))
+	var errs []error
+	for _, f := range chosen {
+		c, err := copyFile(cmd.Context(), f, auditor.AgentFSDir(shared.DataDir), x.out, r)
+		if ctxErr := cmd.Context().Err(); ctxErr != nil {
+			return ctxErr
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		copies = append(copies, c)
+	}
+	return errors.Join(append(errs, printFiles(cmd, shared, copies))...)
+}
+
+// copyFile copies a file of dir into the folder out, and says what the copy holds.
+func copyFile(ctx context.Context, f agentfs.File, dir, out string, r *ledger.Reader) (agentfsFile, error) {
+	path := filepath.Join(out, f.Name)
+	if err := agentfs.Copy(ctx, filepath.Join(dir, f.Name), path, auditor.AgentFSSource(r)); err != nil {
+		return agentfsFile{}, err
+	}
+	c, err := agentfs.Look(ctx, path, "")
+	if err != nil {
+		return agentfsFile{}, fmt.Errorf("look at the copy: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return agentfsFile{}, err
+	}
+	return agentfsFile{
+		ID: f.ID(), Agent: f.Agent, Part: f.Part, Path: path, Bytes: info.Size(), Calls: c.Calls, Own: c.Calls - c.Ours, Leaf: c.Leaf,
+	}, nil
+}
+
+// chooseFiles returns a tenant's files with the given ids, or all of them.
+func chooseFiles(dir, tenant string, ids []string) ([]agentfs.File, error) {
+	files, err := agentfs.List(dir, tenant)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("there is no AgentFS file of tenant %q in %s", tenant, dir)
+	}
+	if len(ids) == 0 {
+		return files, nil
+	}
+	byID := make(map[string]agentfs.File, len(files))
+	for _, f := range files {
+		byID[f.ID()] = f
+	}
+	chosen := make([]agentfs.File, 0, len(ids))
+	for _, id := range ids {
+		f, ok := byID[id]
+		if !ok {
+			return nil, fmt.Errorf("there is no AgentFS file %q of tenant %q: auditor agentfs list names them", id, tenant)
+		}
+		if !slices.Contains(chosen, f) {
+			chosen = append(chosen, f)
+		}
+	}
+	return chosen, nil
+}

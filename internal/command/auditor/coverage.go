@@ -1,0 +1,134 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/coverage"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// coverageFlags are the flags of coverage.
+type coverageFlags struct {
+	purpose
+	verification
+
+	from, to string
+}
+
+func coverageCommand(shared *cli.Shared) *cobra.Command {
+	var c coverageFlags
+	cmd := &cobra.Command{
+		Use:   "coverage [--from TIME] [--to TIME]",
+		Short: "Tell hour by hour whether everything was captured",
+		Long: `Check a ledger as verify does, and tell for each hour in which something came what
+was captured of it: runs that were sealed, went silent without a seal or go on,
+events that are missing, checkpoints that were signed and whether witnesses
+cosigned them, how much was erased, pruned or is held, and who used evidence.
+
+Times are those at which the server stored records. A run counts in the hour of its
+last event, a gap in that in which it showed, and what was erased in that in which
+it came. Who asks is put on record first; see auditor access.
+
+The exit status is that of auditor verify.`,
+		Example: `  auditor coverage --from 2026-11-01 --to 2026-12-01
+  auditor coverage --tenant acme --json --reason "quarterly review"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd, shared) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.from, "from", "", "only from this `time` on: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&c.to, "to", "", "only before this `time`, in the same forms")
+	flags.StringVar(&c.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	flags.StringVar(&c.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
+	flags.DurationVar(&c.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
+	c.register(flags)
+	return cmd
+}
+
+func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
+	chosen, err := selection{from: c.from, to: c.to}.parse()
+	if err != nil {
+		return err
+	}
+	opts := verifier.Options{Silence: c.silence}
+	if opts.Key, err = c.verifier(shared); err != nil {
+		return err
+	}
+	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), c.file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	opts.Tenant = r.Tenant()
+	if err := recordRead(cmd, shared, r, c.file, c.access(events.AuditCoverage, access.SelectionOf(chosen))); err != nil {
+		return err
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "coverage")
+	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
+	report, err := c.verify(cmd.Context(), shared, opts)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	covered, err := coverage.Of(cmd.Context(), r, report, chosen.From, chosen.To)
+	if err != nil {
+		return err
+	}
+	if shared.JSON {
+		err = cli.PrintJSON(cmd, covered)
+	} else {
+		printCoverage(cmd, covered)
+	}
+	if err != nil || covered.Exit == verifier.ExitVerified {
+		return err
+	}
+	return cli.Exit(covered.Exit)
+}
+
+func printCoverage(cmd *cobra.Command, c coverage.Report) {
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "Ledger of tenant %s: %s, %s", oneLine(cli.Printable(c.Tenant)), c.Integrity, c.Completeness)
+	if c.Cosignatures > 0 {
+		fmt.Fprintf(out, "; witnesses cosigned %s leaves", thousands(c.Witnessed))
+	}
+	fmt.Fprint(out, "\n")
+	if len(c.Hours) == 0 {
+		fmt.Fprintln(out, "nothing came in that time")
+		return
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "hour (UTC)\tevents\tsealed\tunsealed\topen\tmissing\tgaps\tcheckpoints\twitnessed\terased\tpruned\theld\t  used by\n")
+	for _, h := range c.Hours {
+		witnessed := "-"
+		if h.Witnessed {
+			witnessed = "yes"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t  %s\n", h.Start.Format("2006-01-02 15:04"),
+			h.Events, h.Sealed, h.Unsealed, h.Open, h.Missing, len(h.Gaps), h.Checkpoints, witnessed,
+			h.Erased, h.Pruned, h.Held, oneLine(cli.Printable(usedBy(h.Accesses))))
+	}
+	w.Flush()
+}
+
+// usedBy says in short who used evidence, and how.
+func usedBy(list []access.Use) string {
+	var parts []string
+	for _, a := range list {
+		if a.Unreadable {
+			continue
+		}
+		if part := a.By + " (" + string(a.Action) + ")"; !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,38 @@
+package auditor
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// drainUnserved does the auditor's work for a tenant once, unless an auditor runs
+// and does it.
+func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
+	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
+	if err != nil || served {
+		return err
+	}
+	who, err := auditor.StateOwner(shared.DataDir, tenant)
+	if err != nil {
+		return err
+	}
+	o := auditorBroker(cmd, shared)
+	o.Tenant = who
+	return broker.Use(cmd.Context(), o, func(b *broker.Broker) error {
+		return auditor.Run(cmd.Context(), auditor.Options{
+			Broker: b, DataDir: shared.DataDir, Tenant: who, Drain: true, Logger: shared.Logger(cmd),
+		})
+	})
+}
+
+// auditorBroker returns how the auditor comes to its broker.
+func auditorBroker(cmd *cobra.Command, shared *cli.Shared) broker.Options {
+	return broker.Options{
+		DataDir: shared.DataDir, URL: shared.NATSURL, Name: commandName, Logger: shared.Logger(cmd), Login: broker.Login(shared.Login),
+		Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
+	}
+}

@@ -1,0 +1,89 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+)
+
+const (
+	day     = 24 * time.Hour
+	forever = "forever"
+)
+
+// ParseKeep reads a rule of retention: "tool.*=90d", "prompt.submit=26w",
+// "issue.*=forever", "*=7y". A day has 24 hours, a week 7 days, a year 365.
+func ParseKeep(text string) (ledger.Keep, error) {
+	kind, age, ok := strings.Cut(text, "=")
+	if _, err := path.Match(kind, ""); !ok || kind == "" || err != nil {
+		return ledger.Keep{}, fmt.Errorf("%q is no rule; want a pattern of kinds and an age, such as tool.*=90d", text)
+	}
+	if age == forever {
+		return ledger.Keep{Kind: kind}, nil
+	}
+	d, err := parseAge(age)
+	if err != nil || d <= 0 {
+		return ledger.Keep{}, fmt.Errorf("%q: %q is no age; want 90d, 26w, 7y, 12h or %s", text, age, forever)
+	}
+	return ledger.Keep{Kind: kind, Age: d}, nil
+}
+
+// parseAge reads a duration that may be in days, weeks or years.
+func parseAge(text string) (time.Duration, error) {
+	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day, "y": 365 * day} {
+		number, ok := strings.CutSuffix(text, unit)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(number, 10, 32)
+		if err != nil || n > int64(1<<62/length) {
+			return 0, errors.New("not a number of days")
+		}
+		return time.Duration(n) * length, nil
+	}
+	return time.ParseDuration(text)
+}
+
+// Retention are the flags that say how long payloads are kept.
+type RetentionFlags struct{ rules keepRules }
+
+// Register adds the flags to cmd.
+func (r *RetentionFlags) Register(cmd *cobra.Command) { cmd.Flags().Var(&r.rules, "keep", keepUsage) }
+
+// Apply sets o to what the flags say.
+func (r *RetentionFlags) Apply(o *auditor.Options) { o.Keep = r.rules }
+
+// keepRules are rules of retention as a flag takes them, one each time.
+type keepRules []ledger.Keep
+
+// String implements pflag.Value.
+func (k *keepRules) String() string {
+	texts := make([]string, 0, len(*k))
+	for _, r := range *k {
+		texts = append(texts, r.String())
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set implements pflag.Value.
+func (k *keepRules) Set(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		r, err := ParseKeep(part)
+		if err != nil {
+			return err
+		}
+		*k = append(*k, r)
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (k *keepRules) Type() string { return "kinds=age" }

@@ -1,0 +1,194 @@
+package auditor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// commandName names the connections of the auditor to its broker.
+const commandName = "auditor"
+
+// Command returns the auditor command.
+func Command() *cobra.Command {
+	shared := new(cli.Shared)
+	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
+		rebuildCommand(shared),
+		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
+		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared), keyCommand(shared),
+		eraseCommand(shared), holdCommand(shared), pruneCommand(shared))
+	shared.Register(cmd)
+	return cmd
+}
+
+func serveCommand(shared *cli.Shared) *cobra.Command {
+	var (
+		opts   auditor.Options
+		kept   RetentionFlags
+		places AnchorFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Read the stream into the ledgers and AgentFS files",
+		Long: `Read the stream into one signed ledger per tenant, and behind it into AgentFS
+files, until a signal ends it. With --drain handle everything that is in the
+stream now, print what the ledgers hold and end.
+
+The signing key is made at the first start, in the folder keys of the data
+directory. Keep a copy of ledger.pub, and of a checkpoint now and then, where
+nobody who can write to the ledgers can reach it.
+
+With --standby stand by for another auditor: with a data directory of its own, and
+a copy of that one's keys folder, follow the same stream, and keep nothing elsewhere
+until that one ends or does not answer.`,
+		Example: `  auditor serve
+  auditor serve --drain --json
+  auditor serve --tenant acme --tenant other
+  auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/hooktrail
+  auditor serve --nats-url nats://nats:4222 --data-dir /var/lib/standby --standby`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
+			kept.Apply(&opts)
+			if err := places.Apply(&opts); err != nil {
+				return err
+			}
+			if err := opts.CheckStandby(shared.NATSURL); err != nil {
+				return cli.Usage("%w", err)
+			}
+			if len(shared.Tenants) > 1 {
+				return serveTenants(cmd, shared, opts)
+			}
+			return broker.Use(cmd.Context(), broker.Options{
+				DataDir: shared.DataDir, URL: shared.NATSURL, Name: commandName, Logger: opts.Logger,
+				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.AuditorRole, Tenant: shared.Tenant,
+			}, func(b *broker.Broker) error {
+				opts.Broker = b
+				return runServe(cmd, shared, opts)
+			})
+		},
+	}
+	kept.Register(cmd)
+	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
+	places.Register(cmd)
+	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")
+	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
+	cmd.Flags().DurationVar(&opts.Silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
+	cli.SeveralTenants(cmd)
+	return cmd
+}
+
+func runServe(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
+	ctx := cmd.Context()
+	if !opts.Drain {
+		return auditor.Run(ctx, opts)
+	}
+	bar := cli.NewProgress(cmd.ErrOrStderr(), "audit")
+	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
+	err := auditor.Run(ctx, opts)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	return printLedgers(cmd, shared)
+}
+
+// held is what a ledger holds, for the summary.
+type held struct {
+	Tenant     string    `json:"tenant"`
+	Leaves     int64     `json:"leaves"`
+	Root       string    `json:"root"`
+	Checkpoint time.Time `json:"checkpoint"`
+}
+
+func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
+	tenants, err := ledger.Tenants(auditor.LedgerDir(shared.DataDir))
+	if err != nil {
+		return err
+	}
+	list := make([]held, 0, len(tenants))
+	for _, tenant := range tenants {
+		if len(shared.Tenants) > 0 && !slices.Contains(shared.Tenants, tenant) {
+			continue
+		}
+		r, err := openLedger(shared.DataDir, tenant, "")
+		if err != nil {
+			return err
+		}
+		c, err := r.Newest(cmd.Context())
+		if err = errors.Join(err, r.Close()); err != nil {
+			return err
+		}
+		list = append(list, held{Tenant: tenant, Leaves: c.Size, Root: c.Root.String(), Checkpoint: c.Time})
+	}
+	if shared.JSON {
+		return cli.PrintJSON(cmd, list)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, h := range list {
+		fmt.Fprintf(w, "%s\t%d leaves\troot %s\tsigned %s\n",
+			cli.Printable(h.Tenant), h.Leaves, h.Root, h.Checkpoint.Format(time.RFC3339))
+	}
+	w.Flush()
+	return nil
+}
+
+// openLedger opens the ledger in file, whosever it is, or that of tenant.
+func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
+	path, err := ledgerPath(dataDir, tenant, file)
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		return ledger.OpenReader(path)
+	}
+	r, err := ledger.OpenTenant(auditor.LedgerDir(dataDir), tenant)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, noLedger(dataDir, tenant, path)
+	}
+	return r, err
+}
+
+// noLedger says that a tenant has none, and who has.
+func noLedger(dataDir, tenant, path string) error {
+	err := fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
+	others, failed := ledger.Tenants(auditor.LedgerDir(dataDir))
+	if failed != nil {
+		return err
+	}
+	var names []string
+	for _, other := range others {
+		if other != "" { // the flag does not reach that one
+			names = append(names, strconv.Quote(other))
+		}
+	}
+	if len(names) > 0 {
+		err = fmt.Errorf("%w; --tenant can be %s", err, list(names))
+	}
+	return err
+}
+
+func ledgerPath(dataDir, tenant, file string) (string, error) {
+	if file != "" {
+		return file, nil
+	}
+	path, err := ledger.Path(auditor.LedgerDir(dataDir), tenant)
+	if err != nil {
+		return "", cli.Usage("%w", err)
+	}
+	return path, nil
+}

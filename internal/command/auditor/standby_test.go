@@ -1,0 +1,114 @@
+package auditor
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+)
+
+func TestStandby_Options(t *testing.T) {
+	b := auditortest.Connect(t, auditortest.Server(t))
+	err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: t.TempDir(), Standby: true})
+	if err == nil || !strings.Contains(err.Error(), "copy ledger.key") {
+		t.Errorf("without a key: got %v, want how to mend it", err)
+	}
+	for _, args := range [][]string{
+		{"serve", "--standby"},
+		{"serve", "--standby", "--nats-url", "nats://127.0.0.1:1", "--drain"},
+		{"serve", "--standby", "--nats-url", "nats://127.0.0.1:1", "--checkpoint-bucket=false"},
+	} {
+		if status, _ := command(t, append(args, "--data-dir", t.TempDir())...); status != 2 {
+			t.Errorf("%v: got status %d, want 2", args, status)
+		}
+	}
+}
+
+// history collects what is written to the bucket.
+type history struct {
+	mu      sync.Mutex // guards entries
+	entries []jetstream.KeyValueEntry
+}
+
+func watchBucket(tb testing.TB, b *broker.Broker) *history {
+	tb.Helper()
+	kv, err := b.JetStream().KeyValue(tb.Context(), b.Space().CheckpointBucket())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w, err := kv.WatchAll(context.Background(), jetstream.IncludeHistory())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	h := new(history)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for e := range w.Updates() {
+			if e != nil { // between what was there and what comes
+				h.mu.Lock()
+				h.entries = append(h.entries, e)
+				h.mu.Unlock()
+			}
+		}
+	})
+	tb.Cleanup(func() {
+		_ = w.Stop() // the broker may be gone
+		wg.Wait()
+	})
+	return h
+}
+
+// putLine is a checkpoint in the bucket, and who had the turn when it was put there.
+type putLine struct {
+	ledger.Checkpoint
+	holder string
+}
+
+// lines returns the checkpoints of tenant in the order in which they came, and who
+// had the turn. A turn that was not asked for, as of somebody who had been stopped
+// and went on, fails the test.
+func (h *history) lines(tb testing.TB, tenant string) (all []putLine, holders []string) {
+	tb.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	type lease struct{ Holder, Writer string }
+	var before lease
+	for _, e := range h.entries {
+		switch e.Key() {
+		case "lease." + commandName:
+			var now lease
+			if err := json.Unmarshal(e.Value(), &now); err != nil {
+				tb.Fatal(err)
+			}
+			if now.Holder != before.Holder && now.Holder != "" {
+				if before.Holder != "" && before.Writer == before.Holder {
+					tb.Errorf("the turn went from %s to %s, who had not asked", before.Holder, now.Holder)
+				}
+				holders = append(holders, now.Holder)
+			}
+			before = now
+		case tenant:
+			c, err := ledger.ReadCheckpoint(e.Value())
+			if err != nil {
+				tb.Fatal(err)
+			}
+			all = append(all, putLine{c, before.Holder})
+		}
+	}
+	return all, holders
+}
+
+// covered tells whether the newest checkpoint in the bucket has so many leaves.
+func (h *history) covered(tb testing.TB, tenant string, leaves int64) bool {
+	tb.Helper()
+	all, _ := h.lines(tb, tenant)
+	return len(all) > 0 && all[len(all)-1].Size >= leaves
+}

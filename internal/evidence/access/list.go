@@ -1,0 +1,101 @@
+package access
+
+import (
+	"context"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Use is one recorded use of the evidence in a ledger.
+type Use struct {
+	Leaf     int64                  `json:"leaf"`
+	ID       string                 `json:"id"`
+	Time     time.Time              `json:"time"`     // the clock of the process that recorded it
+	Producer string                 `json:"producer"` // the outbox that sent it
+	Action   events.AuditAction     `json:"action"`
+	By       string                 `json:"by"`
+	Reason   string                 `json:"reason,omitempty"`
+	Ticket   string                 `json:"ticket,omitempty"`
+	What     *events.AuditSelection `json:"selection,omitempty"` // absent means everything
+	As       string                 `json:"as,omitempty"`
+	Order    bool                   `json:"order"` // it carries an order; auditor verify reports the effect
+
+	// Unreadable reports that the event has none of the fields of a use. The auditor
+	// sends no such event, but another producer can.
+	Unreadable bool `json:"unreadable,omitempty"`
+}
+
+// Filter selects the uses that match every field that is set.
+type Filter struct {
+	By     string
+	Action events.AuditAction
+	// Run drops the uses of another run or of an event of another run. It keeps uses
+	// of everything, of a time range or of a user, because those may include the run.
+	Run      string
+	From, To time.Time // when it was recorded; zero is no limit
+}
+
+// List returns the uses on record in a ledger that match the filter, in the order of
+// the ledger.
+func List(ctx context.Context, r *ledger.Reader, f Filter) ([]Use, error) {
+	list := []Use{}
+	for e, err := range r.Accesses(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		a := Read(e)
+		ok, err := f.fits(ctx, r, a)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// Read decodes the record of one use. Any producer may publish a different payload
+// under that kind. Read marks such an event as unreadable, so that the others can
+// still be listed.
+func Read(e ledger.Entry) Use {
+	a := Use{Leaf: e.Leaf, ID: e.ID, Time: e.Time, Producer: e.Producer}
+	event, err := events.Decode(e.Bytes)
+	if err != nil {
+		a.Unreadable = true
+		return a
+	}
+	d, err := events.Payload[events.AuditAccessedData](event)
+	if err != nil {
+		a.Unreadable = true
+		return a
+	}
+	_, large := d.Blobs["order"]
+	a.Action, a.By, a.Reason, a.Ticket = d.Action, d.By, d.Reason, d.Ticket
+	a.What, a.As, a.Order = d.Selection, d.As, d.Order != "" || large
+	return a
+}
+
+func (f Filter) fits(ctx context.Context, r *ledger.Reader, a Use) (bool, error) {
+	if f.By != "" && a.By != f.By || f.Action != "" && a.Action != f.Action {
+		return false, nil
+	}
+	if !f.From.IsZero() && a.Time.Before(f.From) || !f.To.IsZero() && !a.Time.Before(f.To) {
+		return false, nil
+	}
+	return f.mayTouch(ctx, r, a.What)
+}
+
+// mayTouch reports whether a use with this selection may have included the run.
+func (f Filter) mayTouch(ctx context.Context, r *ledger.Reader, what *events.AuditSelection) (bool, error) {
+	if f.Run == "" || what == nil {
+		return true, nil
+	}
+	if what.Event != "" {
+		e, ok, err := r.Find(ctx, what.Event)
+		return ok && e.Run == f.Run, err
+	}
+	return what.Run == "" || what.Run == f.Run, nil
+}

@@ -1,0 +1,83 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// Producer is the producer of the recorded uses, and the name of its outbox.
+const Producer = "auditor"
+
+// source is the source of the events that record uses.
+const source = "/auditor"
+
+// Outbox returns the outbox below a data directory that holds the unsent records.
+func Outbox(dataDir string) string { return filepath.Join(dataDir, "outbox", Producer) }
+
+// Record records a use of the evidence of a tenant and returns the stored event.
+// Call it before the evidence is used.
+//
+// When Record returns nil the event is on disk, in the auditor's outbox below
+// dataDir. The next auditor that serves or drains sends it. After an error no record
+// exists and the evidence must not be used. Several processes may call Record at the
+// same time.
+func Record(ctx context.Context, dataDir, tenant string, d events.AuditAccessedData) (events.Event, error) {
+	e, err := events.New(events.AuditAccessed, source, d)
+	if err != nil {
+		return e, fmt.Errorf("record access: %w", err)
+	}
+	e.Tenant = tenant
+	stored, err := publish.AppendShared(ctx, Outbox(dataDir), publish.SharedOptions{
+		// Redaction would break the signature of an order, and a user who searches
+		// for a secret may have to name it.
+		Name: Producer, Redactor: publish.NoRedaction,
+		Durability: publish.DiskDurability, Full: publish.Fail,
+	}, e)
+	if err != nil {
+		return e, fmt.Errorf("record access: %w (nothing was done: evidence is only used after its use is on record)", err)
+	}
+	return stored[0], nil
+}
+
+// Unsent returns how many records of a tenant are still in the outbox.
+func Unsent(dataDir, tenant string) (uint64, error) {
+	state, err := publish.Inspect(Outbox(dataDir))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	return state.Tenants[tenant], err
+}
+
+// SelectionOf returns a selection of ledger records in the form that is recorded.
+func SelectionOf(s ledger.Selection) events.AuditSelection {
+	return events.AuditSelection{Run: s.Run, From: timePointer(s.From), To: timePointer(s.To)}
+}
+
+// OrderRecord returns the record that carries a signed order.
+func OrderRecord(o ledger.Order, signed string) events.AuditAccessedData {
+	d := events.AuditAccessedData{Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Order: signed}
+	s := events.AuditSelection{
+		Run: o.Selection.Run, Event: o.Selection.Event, User: o.Selection.User, Kind: o.Selection.Kind, Hold: o.Hold,
+		From: timePointer(o.Selection.From), To: timePointer(o.Selection.To),
+	}
+	if s != (events.AuditSelection{}) {
+		d.Selection = &s
+	}
+	return d
+}
+
+// timePointer returns nil for the zero time.
+func timePointer(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

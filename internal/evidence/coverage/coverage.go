@@ -1,0 +1,169 @@
+// Package coverage reports hour by hour which events a ledger has captured and what
+// happened to them afterwards.
+package coverage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
+)
+
+// Report is the coverage of one ledger. All times are the times at which the server
+// stored the records.
+type Report struct {
+	Tenant       string                `json:"tenant"`
+	From         time.Time             `json:"from,omitzero"`
+	To           time.Time             `json:"to,omitzero"`
+	Integrity    verifier.Integrity    `json:"integrity"`    // of the whole ledger
+	Completeness verifier.Completeness `json:"completeness"` // of the whole ledger
+	Witnessed    int64                 `json:"witnessed"`    // leaves covered by the newest cosigned checkpoint
+	Cosignatures int                   `json:"cosignatures"` // on that checkpoint; auditor verify --witness-policy checks them
+	Hours        []Hour                `json:"hours"`        // ascending, without empty hours
+
+	Exit int `json:"exit"` // the status of auditor verify
+}
+
+// Hour is one hour. A run counts in the hour of its last event, and a gap in the hour
+// in which it was noticed.
+type Hour struct {
+	ledger.Hour
+
+	Sealed    int            `json:"sealed"`    // runs
+	Unsealed  int            `json:"unsealed"`  // runs that went silent
+	Open      int            `json:"open"`      // runs that have not ended
+	Missing   uint64         `json:"missing"`   // events in the gaps
+	Gaps      []verifier.Gap `json:"gaps"`      // in the sequences of producers
+	Witnessed bool           `json:"witnessed"` // a cosigned checkpoint covers the whole hour
+	Accesses  []access.Use   `json:"accesses"`  // uses of evidence
+}
+
+// Of returns the coverage of a ledger between two times. A zero time is no limit.
+// report is the result of [verifier.Verify] for the same ledger.
+func Of(ctx context.Context, r *ledger.Reader, report verifier.Report, from, to time.Time) (Report, error) {
+	c := builder{r: r, from: from, to: to, hours: make(map[int64]*Hour)}
+	c.Report = Report{
+		Tenant: r.Tenant(), From: from, To: to, Integrity: report.Integrity, Completeness: report.Completeness, Exit: report.Exit,
+	}
+	for _, fill := range [...]func(context.Context) error{
+		c.records, c.witnesses, func(ctx context.Context) error { return c.runs(ctx, report) },
+		func(ctx context.Context) error { return c.gaps(ctx, report) }, c.accesses,
+	} {
+		if err := fill(ctx); err != nil {
+			return Report{}, fmt.Errorf("coverage: %w", err)
+		}
+	}
+	c.Hours = []Hour{}
+	for _, number := range slices.Sorted(maps.Keys(c.hours)) {
+		c.Hours = append(c.Hours, *c.hours[number])
+	}
+	return c.Report, nil
+}
+
+// builder collects the hours of a Report.
+type builder struct {
+	Report
+
+	r        *ledger.Reader
+	from, to time.Time
+	hours    map[int64]*Hour
+}
+
+// at returns the hour of a time, or nil if the time is outside the range.
+func (c *builder) at(t time.Time) *Hour {
+	if t.IsZero() || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
+		return nil
+	}
+	h := c.hours[ledger.HourOf(t)]
+	if h == nil {
+		h = newHour(ledger.Hour{Start: t.UTC().Truncate(time.Hour), Last: -1})
+		c.hours[ledger.HourOf(t)] = h
+	}
+	return h
+}
+
+func newHour(h ledger.Hour) *Hour {
+	return &Hour{Hour: h, Gaps: []verifier.Gap{}, Accesses: []access.Use{}}
+}
+
+func (c *builder) records(ctx context.Context) error {
+	hours, err := c.r.Hours(ctx, c.from, c.to)
+	for number, h := range hours {
+		c.hours[number] = newHour(*h)
+	}
+	return err
+}
+
+func (c *builder) witnesses(ctx context.Context) error {
+	signed, checkpoint, err := c.r.Witnessed(ctx)
+	if err != nil || signed == nil {
+		return err
+	}
+	// The first signature is the ledger's own.
+	c.Witnessed, c.Cosignatures = checkpoint.Size, max(0, bytes.Count(signed, []byte("\n— "))-1)
+	for _, h := range c.hours {
+		h.Witnessed = c.Cosignatures > 0 && h.Last < checkpoint.Size
+	}
+	return nil
+}
+
+func (c *builder) runs(ctx context.Context, report verifier.Report) error {
+	runs, err := c.r.RunEnds(ctx)
+	for _, run := range runs {
+		h := c.at(run.Last)
+		if h == nil {
+			continue
+		}
+		_, silent := slices.BinarySearch(report.Unsealed, run.Run)
+		_, open := slices.BinarySearch(report.Open, run.Run)
+		switch {
+		case silent:
+			h.Unsealed++
+		case open:
+			h.Open++
+		case run.Sealed:
+			h.Sealed++
+		}
+	}
+	return err
+}
+
+func (c *builder) gaps(ctx context.Context, report verifier.Report) error {
+	for _, g := range report.Gaps {
+		noticed, err := c.r.Noticed(ctx, g.Producer, g.Last)
+		if err != nil {
+			return err
+		}
+		h := c.at(noticed)
+		if h == nil {
+			continue
+		}
+		h.Gaps = append(h.Gaps, g)
+		switch g.Cause {
+		case verifier.CauseRecorded, verifier.CauseProducer, verifier.CauseStream:
+			h.Missing += g.Last - g.First + 1
+		case verifier.CauseAltered, verifier.CauseManifest, verifier.CauseSeal:
+		}
+	}
+	return nil
+}
+
+func (c *builder) accesses(ctx context.Context) error {
+	for e, err := range c.r.Accesses(ctx) {
+		if err != nil {
+			return err
+		}
+		h := c.at(e.Stored)
+		if h == nil {
+			continue
+		}
+		h.Accesses = append(h.Accesses, access.Read(e))
+	}
+	return nil
+}

@@ -1,8 +1,8 @@
-// Command metrics counts the stream for Prometheus.
+// Command metrics counts events for Prometheus.
 package main
 
 import (
-	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/command/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
 	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"

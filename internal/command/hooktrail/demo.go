@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/app"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	trackercommand "github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
@@ -43,7 +44,7 @@ func demoCommand(shared *cli.Shared) *cobra.Command {
 		session   string
 		keep      bool
 		redaction publisher.Redaction
-		setup     tracker.Setup
+		setup     trackercommand.Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "demo",

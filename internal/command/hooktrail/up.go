@@ -9,10 +9,10 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/app"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
-	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
+	auditorcommand "github.com/hooktrail/hooktrail/internal/command/auditor"
+	trackercommand "github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
-	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
 // defaultDrain is the time limit for a stop.
@@ -23,9 +23,9 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 		opts      app.Options
 		redaction publisher.Redaction
 		hookFile  publisher.HookFile
-		places    auditorcmd.AnchorFlags
-		kept      auditorcmd.RetentionFlags
-		setup     tracker.Setup
+		anchors   auditorcommand.AnchorFlags
+		retention auditorcommand.RetentionFlags
+		setup     trackercommand.Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -49,8 +49,8 @@ was acknowledged is lost by that.`,
 			opts.Redactor = redaction.Redactor()
 			opts.Listening = func(a app.Addresses) { printAddresses(cmd, shared, a) }
 			opts.Audit.Tenant = opts.Tenant
-			kept.Apply(&opts.Audit)
-			if err := errors.Join(places.Apply(&opts.Audit), setup.Apply(&opts.Track)); err != nil {
+			retention.Apply(&opts.Audit)
+			if err := errors.Join(anchors.Apply(&opts.Audit), setup.Apply(&opts.Track)); err != nil {
 				return err
 			}
 			if err := opts.Validate(); err != nil {
@@ -71,8 +71,8 @@ was acknowledged is lost by that.`,
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how long stopping may take")
 	redaction.Register(cmd)
 	hookFile.Register(cmd)
-	places.Register(cmd)
-	kept.Register(cmd)
+	anchors.Register(cmd)
+	retention.Register(cmd)
 	setup.RegisterAs(cmd, "tracker-")
 	return cmd
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
-	"github.com/hooktrail/hooktrail/internal/command/hooktrail"
 	"github.com/hooktrail/hooktrail/internal/command/auditor"
-	"github.com/hooktrail/hooktrail/internal/metrics"
+	"github.com/hooktrail/hooktrail/internal/command/hooktrail"
+	"github.com/hooktrail/hooktrail/internal/command/metrics"
+	"github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
-	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
 // commandEnv makes this test binary be one of the commands: the processes that

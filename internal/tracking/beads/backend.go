@@ -53,9 +53,9 @@ type Watcher interface {
 	// restarts too. It may return an error along with the edits that it found:
 	// a [*FileError] says which line of a file nobody can read.
 	Edits(ctx context.Context) ([]Edit, error)
-	// Taken says that edits are where they will not be lost: they are not
+	// Acknowledge says that edits are where they will not be lost: they are not
 	// returned again.
-	Taken(ctx context.Context, edits []Edit) error
+	Acknowledge(ctx context.Context, edits []Edit) error
 }
 
 // Action is what a person did to an issue, as issue.edited has it.

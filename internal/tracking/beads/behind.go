@@ -8,9 +8,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// Behind returns how many issues the workspaces do not have all of, as far as it
+// Backlog returns how many issues the workspaces do not have all of, as far as it
 // was flushed.
-func (s *Store) Behind(ctx context.Context) (n int, err error) {
+func (s *Store) Backlog(ctx context.Context) (n int, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT count(*) FROM bead WHERE marks & ?", &sqlitex.ExecOptions{
 			Args:       []any{int64(markDirty)},

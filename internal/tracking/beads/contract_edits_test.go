@@ -66,7 +66,7 @@ func checkEdits(t *testing.T, open opener) {
 	if diff := cmp.Diff(first, mustEdits(t, w)); diff != "" {
 		t.Errorf("in the next life (-first +now):\n%s", diff)
 	}
-	if err := w.Taken(t.Context(), first); err != nil {
+	if err := w.Acknowledge(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
 	l.write(t)

@@ -35,8 +35,8 @@ func (w *workspace) Edits(ctx context.Context) ([]Edit, error) {
 	return edits, errors.Join(looked, err)
 }
 
-// Taken implements [Watcher].
-func (w *workspace) Taken(ctx context.Context, edits []Edit) error {
+// Acknowledge implements [Watcher].
+func (w *workspace) Acknowledge(ctx context.Context, edits []Edit) error {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	err := w.store.db.Tx(ctx, func(conn *sqlite.Conn) error {

@@ -9,46 +9,45 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// The backends.
+// The values of Options.Backend.
 const (
-	EmbeddedBackend = "embedded" // files that bd import reads
+	EmbeddedBackend = "embedded" // files in the format of bd import
 	BDBackend       = "bd"       // workspaces of the Beads CLI
 )
 
-// backend is what issues are kept in.
+// backend keeps issues.
 type backend interface {
 	Workspace(tenant string) beads.Backend
-	// Flush makes durable what workspaces were asked for; only then is it
-	// settled.
+	// Flush makes all changes of the workspaces durable. Effects are settled only after
+	// Flush.
 	Flush(ctx context.Context) error
-	// Export publishes the workspaces for others to read, some time later. It has
-	// deadlines of its own.
+	// Export writes the changes to the places where people read them. It has its own
+	// deadlines.
 	Export(ctx context.Context) error
 }
 
-// BDDir returns the folder in a data directory with the workspaces that the Beads
-// CLI keeps, one for each tenant.
+// BDDir returns the folder in dataDir with the workspaces of the Beads CLI, one for
+// each tenant.
 func BDDir(dataDir string) string { return filepath.Join(dataDir, "bd") }
 
-// useBackend makes the backend of o, unless it has one.
+// useBackend opens the backend that o names, unless o.backend is set.
 func (o *Options) useBackend(ctx context.Context, db *projection.DB) error {
 	if o.backend != nil {
 		return nil
 	}
-	var store *beads.Store
 	switch o.Backend {
 	case "", EmbeddedBackend:
-		store = beads.NewStore(db, filepath.Join(o.DataDir, "beads"))
+		store := beads.NewStore(db, filepath.Join(o.DataDir, "beads"))
 		store.LogTo(o.Logger)
 		o.backend = store
+		return store.Recover(ctx)
 	case BDBackend:
 		bd, err := beads.NewBD(beads.BDOptions{Path: o.BD, Dir: BDDir(o.DataDir), DB: db, Logger: o.Logger})
 		if err != nil {
 			return fmt.Errorf("backend %s: %w", BDBackend, err)
 		}
-		store, o.backend = bd.Store, bd
-	default:
-		return fmt.Errorf("option Backend: %q is none", o.Backend)
+		o.backend = bd
+		return bd.Recover(ctx)
 	}
-	return store.Recover(ctx)
+	return fmt.Errorf("option Backend: %q is unknown", o.Backend)
 }

@@ -12,23 +12,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batch folds messages within one transaction, and obeys the orders among them.
+// batch folds messages and carries out erasure orders, within one transaction. It
+// belongs to one goroutine.
 type batch struct {
 	conn  *sqlite.Conn
 	marks *consume.Marks
 
 	state     *store.Fold
-	published [][2]string // tenants and ids of issue.decided events that came by
+	published [][2]string // tenant and id of each issue.decided event in the batch
 
-	orderKey  func() (note.Verifier, error)         // what orders about evidence are signed with; nil: none is known
-	keyOrders func(tenant string) ([]string, error) // that changed it, and may not have come yet
-	erased    bool                                  // texts were
-	unchecked bool                                  // an order came that no key is there for
-	tenants   map[string]bool                       // whose events came
+	orderKey  func() (note.Verifier, error)         // returns the key that signs orders, nil if there is none yet
+	keyOrders func(tenant string) ([]string, error) // returns orders that changed the key, also ones not yet in the stream
+	erased    bool                                  // an order erased texts
+	unchecked bool                                  // an order is stored until its key is known
+	tenants   map[string]bool                       // tenants with events in the batch
 }
 
-// fold takes in one message. A message that can never be folded is a
-// [*consume.Poison].
+// fold handles one message. It returns a [*consume.Poison] for a message that can
+// never be folded.
 func (b *batch) fold(m consume.Message) error {
 	if m.Address.Manifest {
 		return nil
@@ -46,23 +47,18 @@ func (b *batch) fold(m consume.Message) error {
 		return nil
 	}
 	if e.Kind() == events.AuditAccessed {
-		return b.obey(e)
+		return b.handleOrder(e)
 	}
-	return b.decide(e, m)
-}
-
-// decide folds an event, and writes what is decided on it and on what was held.
-func (b *batch) decide(e events.Event, m consume.Message) error {
-	err := b.state.Take(e, m.Stored)
+	err = b.state.Take(e, m.Stored)
 	if _, ok := errors.AsType[*store.DataError](err); ok {
-		// What is wrong with it may quote the event; the letter must not.
+		// The cause may quote the event, and a dead letter must not.
 		return &consume.Poison{Sequence: m.Sequence, Reason: "the data of this " + string(e.Kind()) + " is not of its kind"}
 	}
 	return err
 }
 
-// save writes the state, and marks what was published. What was decided is where
-// it is looked for then.
+// save writes the state and marks published decisions. Later queries of the same
+// transaction see all decisions so far.
 func (b *batch) save() error {
 	if err := b.state.Flush(); err != nil {
 		return err

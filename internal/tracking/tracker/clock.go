@@ -17,38 +17,37 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The pace of the clock.
 const (
 	clockCheck = time.Second
-	// clockGrace is how much later than it is due something is done: events of the
-	// time before may still be on their way.
+	// clockGrace delays due timers, because earlier events may still arrive.
 	clockGrace = 2 * time.Second
-	// clockQuiet is how long no event of a tenant has come before its clock is
-	// moved: events move it themselves, and those of an import are of another time.
+	// clockQuiet is how long a tenant must be quiet before the ticker moves its clock.
+	// Events move the clock themselves, and imported events have old times.
 	clockQuiet = 5 * time.Second
 )
 
-// ticker moves the clocks of tenants whose streams are quiet: when something is
-// due, by the clock of this machine, it publishes a clock.ticked of that time,
-// and does what is due when that comes by, like all others who read the stream.
+// ticker moves the clocks of tenants that send no events. When a timer is due by
+// this machine's clock, it publishes a clock.ticked event with the time of the timer.
+// The timer fires when the tracker, like every other reader, gets that event from the
+// stream.
 type ticker struct {
 	db     *projection.DB
 	outbox outbox
 	logger *slog.Logger
-	caught func() bool // all that is in the stream was read
+	caught func() bool // reports whether the whole stream is read
 
-	mu    sync.Mutex           // guards heard
-	heard map[string]time.Time // when an event of a tenant was last read
+	mu    sync.Mutex           // guards heard; no other lock is taken while it is locked
+	heard map[string]time.Time // when the tracker last read an event, by tenant
 
-	sent map[string]string // by tenant, the id of the latest tick
+	sent map[string]string // id of the latest tick, by tenant; owned by the goroutine of run
 }
 
 func newTicker(db *projection.DB, box outbox, logger *slog.Logger, caught func() bool) *ticker {
 	return &ticker{db: db, outbox: box, logger: logger, caught: caught, heard: make(map[string]time.Time), sent: make(map[string]string)}
 }
 
-// hear notes that events of tenants came now.
-func (t *ticker) hear(tenants map[string]bool) {
+// noteEvents records that events of these tenants have arrived.
+func (t *ticker) noteEvents(tenants map[string]bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -73,13 +72,13 @@ func (t *ticker) run(ctx context.Context) {
 			return
 		}
 		if err != nil && !failed {
-			t.logger.WarnContext(ctx, "what is due waits for the next event", "error", err)
+			t.logger.WarnContext(ctx, "clock tick failed, timers wait for the next event", "error", err)
 		}
 		failed = err != nil
 	}
 }
 
-// tick publishes a clock.ticked for each quiet tenant that something is due for.
+// tick publishes a clock.ticked event for each quiet tenant with a due timer.
 func (t *ticker) tick(ctx context.Context) error {
 	if !t.caught() {
 		return nil
@@ -101,9 +100,9 @@ func (t *ticker) tick(ctx context.Context) error {
 	return nil
 }
 
-// endHolds publishes a clock.ticked for each tenant whose holds have ended, and
-// returns how many those are.
-func (t *ticker) endHolds(ctx context.Context) (int, error) {
+// releaseHeld publishes a clock.ticked event for each tenant with held failures whose
+// time is over. It returns the number of events.
+func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
 	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.HoldTimers)
 	for _, d := range due {
 		if err := t.publish(ctx, d); err != nil {
@@ -113,7 +112,7 @@ func (t *ticker) endHolds(ctx context.Context) (int, error) {
 	return len(due), err
 }
 
-// publish says that time has come to what is due.
+// publish publishes the clock.ticked event for d. The outbox ignores duplicates.
 func (t *ticker) publish(ctx context.Context, d dueTimer) error {
 	e := events.Event{
 		ID: d.id, Source: "/tracker", Type: events.ClockTicked.Type(), Time: d.At, Tenant: d.Tenant,
@@ -133,15 +132,14 @@ func (t *ticker) quiet(tenant string, now time.Time) bool {
 	return now.Sub(t.heard[tenant]) >= clockQuiet
 }
 
-// dueTimer is the latest timer of a tenant that is due, and the id of the event
-// that says so: the same until something else is decided on.
+// dueTimer is the latest due timer of a tenant.
 type dueTimer struct {
 	rules.Timer
-	id string
+	id string // of its clock.ticked event; stays the same until the next decision
 }
 
-// due returns for each tenant the latest timer that is due at a time, of those whose
-// ids begin with prefix.
+// due returns the latest timer of each tenant that is due at the given time and whose
+// id begins with prefix.
 func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []dueTimer, err error) {
 	err = t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		err := store.Each(conn, func(stmt *sqlite.Stmt) error {
@@ -165,7 +163,7 @@ func (t *ticker) due(ctx context.Context, at time.Time, prefix string) (list []d
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look what is due: %w", err)
+		return nil, fmt.Errorf("find due timers: %w", err)
 	}
 	return list, nil
 }

@@ -70,7 +70,7 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
 			clock := newTicker(db, box, slog.New(slog.DiscardHandler), caught.Load)
-			clock.hear(map[string]bool{"acme": true, "beta": true})
+			clock.noteEvents(map[string]bool{"acme": true, "beta": true})
 			wg.Go(func() { clock.run(ctx) })
 			time.Sleep(d)
 			stop()

@@ -1,26 +1,23 @@
-// Package tracker turns the stream of events into issues, and says why.
+// Package tracker turns the event stream into issues and explains its decisions.
 //
-// It has three stages, each of which can be interrupted at any point and goes
-// on where it was:
+// The service has three stages. Each can be interrupted at any point and resumes
+// after a restart:
 //
-//  1. Fold. A batch of events is folded by package issues; the new state, the
-//     decisions, their effects and the position in the stream are committed in
-//     one transaction of tracker/tracker.db, whose tables are those of package
-//     issuedb.
-//  2. Settle. Effects that are not settled yet are applied to the backend, in
-//     order, and then marked. What a crash makes happen twice changes nothing
-//     the second time.
-//  3. Publish. Decisions that are not published yet go into the tracker's own
-//     outbox, under an id that follows from the event and the configuration, and
-//     are then marked. The outbox refuses ids that it has taken, and a decision
-//     that comes by in the stream is marked too: a tracker that starts anew reads
-//     the stream as it is before it publishes anything, and repeats nothing.
+//  1. Fold. Package rules decides on a batch of events. One transaction of
+//     tracker/tracker.db commits the new state, the decisions, their effects and the
+//     position in the stream. Package store owns the tables.
+//  2. Settle. The tracker applies pending effects to the backend in order. An effect
+//     is settled once the backend has stored it. A crash can repeat an effect, and a
+//     repeated effect changes nothing.
+//  3. Publish. The tracker appends unpublished decisions to its outbox. The id of a
+//     decision follows from the event and the configuration, so the outbox rejects
+//     duplicates. The tracker also marks decisions that it reads in the stream. A
+//     tracker without a file reads the whole stream before it publishes, and
+//     publishes nothing twice.
 //
-// A backend that is unavailable stops the reading of the stream: nothing is
-// lost, and [Options.Progress] says why it waits.
+// While the backend is unavailable, the tracker stops reading the stream, and
+// [Options.Progress] reports the reason. Nothing is lost.
 //
-// [Command] has serve, and commands that only read the files: they work while
-// serve runs, and while it does not. What another configuration would make of a
-// history is asked of package whatif, which knows the tracker's file and nothing of
-// its stages.
+// [List], [Show], [Why] and [Close] need only the files, whether or not a tracker is
+// running. [Rebuild] needs the stream, and no running tracker.
 package tracker

@@ -18,18 +18,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The pace of looking for what people did.
 const (
 	editPoll = 5 * time.Second
-	sendPoll = 100 * time.Millisecond // how often a drain looks whether another process has sent what waits
-	sendOpen = time.Second            // how long it tries to do so itself
+	sendPoll = 100 * time.Millisecond // how often a drain checks whether another process has sent the edits
+	sendOpen = time.Second            // how long a drain tries to open the outbox
 )
 
-// somebody did what a workspace does not say who did.
+// somebody is the author of an edit whose workspace names no author.
 const somebody = "somebody"
 
-// editor brings what people did to issues into the stream: what commands put on
-// record, and what they changed in the workspaces.
+// editor publishes edits by people: the edits that commands have stored in the outbox
+// of edits, and the changes in the workspaces.
 type editor struct {
 	opts    Options
 	db      *projection.DB
@@ -42,7 +41,7 @@ func newEditor(opts Options, db *projection.DB, s *settler, box *publish.Publish
 	return &editor{opts: opts, db: db, settler: s, outbox: box, logger: opts.Logger}
 }
 
-// run does so until ctx ends.
+// run publishes edits until ctx ends.
 func (e *editor) run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { e.send(ctx) })
@@ -60,25 +59,26 @@ func (e *editor) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		failed = e.note(ctx, failed, err)
+		failed = e.logOnce(ctx, failed, err)
 	}
 }
 
-// note logs why edits cannot be read, once.
-func (e *editor) note(ctx context.Context, before string, err error) string {
+// logOnce logs err unless its text is the one that was logged before. It returns the
+// text.
+func (e *editor) logOnce(ctx context.Context, before string, err error) string {
 	if err == nil {
 		return ""
 	}
 	if err.Error() != before {
-		e.logger.WarnContext(ctx, "what people changed cannot be read", "error", err)
+		e.logger.WarnContext(ctx, "reading edits failed", "error", err)
 	}
 	return err.Error()
 }
 
-// drain brings what is there now into the stream. What a workspace does not tell
-// for now is left to a later time.
+// drain publishes the edits that exist now. If a workspace cannot be read, a later
+// poll publishes its edits.
 func (e *editor) drain(ctx context.Context) error {
-	e.note(ctx, "", e.poll(ctx))
+	e.logOnce(ctx, "", e.poll(ctx))
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (e *editor) drain(ctx context.Context) error {
 	return e.sendAll(ctx)
 }
 
-// poll publishes what people changed in the workspaces since the last time.
+// poll publishes the changes that people made in the workspaces since the last poll.
 func (e *editor) poll(ctx context.Context) error {
 	var tenants []string
 	err := e.db.Tx(ctx, func(conn *sqlite.Conn) error {
@@ -120,14 +120,14 @@ func (e *editor) pollTenant(ctx context.Context, tenant string) error {
 			return err
 		}
 	}
-	return errors.Join(err, w.Taken(limited, edits))
+	return errors.Join(err, w.Acknowledge(limited, edits))
 }
 
-// publish puts an edit into the outbox, once.
+// publish appends an edit to the outbox, unless the outbox has it.
 func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) error {
 	at, by := edit.At, edit.By
 	if now := time.Now(); at.IsZero() || at.After(now) {
-		at = now // nobody has changed anything in the future; the clocks of tenants would believe it
+		at = now // a time in the future would move the tenant's clock
 	}
 	if by == "" {
 		by = somebody
@@ -146,7 +146,7 @@ func (e *editor) publish(ctx context.Context, tenant string, edit beads.Edit) er
 	return nil
 }
 
-// open opens the outbox of edits, when no other process has it.
+// open opens the outbox of edits. It waits for another process that uses it.
 func (e *editor) open(ctx context.Context) (*publish.Publisher, error) {
 	space := e.opts.Broker.Space()
 	return publish.OpenShared(ctx, e.opts.Broker.Conn(), publish.Options{
@@ -155,7 +155,7 @@ func (e *editor) open(ctx context.Context) (*publish.Publisher, error) {
 	})
 }
 
-// send sends what is put on record until ctx ends.
+// send sends the stored edits until ctx ends.
 func (e *editor) send(ctx context.Context) {
 	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
 		p, err := e.open(ctx)
@@ -168,11 +168,11 @@ func (e *editor) send(ctx context.Context) {
 			defer cancel()
 			if err := p.Close(closing); err != nil {
 				// The next start sends it.
-				e.logger.WarnContext(ctx, "edits wait in the outbox", "error", err)
+				e.logger.WarnContext(ctx, "edits left in the outbox", "error", err)
 			}
 			return
 		}
-		e.logger.ErrorContext(ctx, "edits are not sent", "error", err)
+		e.logger.ErrorContext(ctx, "opening the outbox of edits failed", "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -181,7 +181,7 @@ func (e *editor) send(ctx context.Context) {
 	}
 }
 
-// sendAll sends what waits now, or waits for the process that does.
+// sendAll sends the stored edits, or waits until another process has sent them.
 func (e *editor) sendAll(ctx context.Context) error {
 	for {
 		state, err := publish.Inspect(EditOutbox(e.opts.DataDir))
@@ -201,13 +201,13 @@ func (e *editor) sendAll(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("send edits: %d wait for process %d: %w", state.Waiting, state.Holder, ctx.Err())
+			return fmt.Errorf("send edits: %d left, and process %d has the outbox: %w", state.Waiting, state.Holder, ctx.Err())
 		case <-time.After(sendPoll):
 		}
 	}
 }
 
-// flush sends what waits, unless another process is faster.
+// flush sends the stored edits. It returns false if another process has the outbox.
 func (e *editor) flush(ctx context.Context) (done bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, sendOpen)
 	defer cancel()

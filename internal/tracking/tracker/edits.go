@@ -12,49 +12,48 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// editsName is that of the outbox of people's edits.
+// editsName is the name of the outbox for edits by people.
 const editsName = "edits"
 
-// editSource is the source of the events that say what people did to issues.
+// editSource is the source of issue.edited events.
 const editSource = "/tracker/edits"
 
-// EditOutbox returns the outbox below a data directory in which people's edits
-// wait to be sent by a tracker.
+// EditOutbox returns the path of the outbox for edits by people. A tracker sends its
+// events.
 func EditOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", editsName) }
 
 var editRedactor = sync.OnceValues(func() (*redact.Redactor, error) { return redact.New(redact.Options{}) })
 
-// setEdit gives e the data d without the secrets and the personal data in what
-// the person wrote. Who did it, or is to do it, is named on purpose.
+// setEdit sets d as the data of e, and redacts secrets and personal data in the text
+// that the person wrote. The names of the person and of the assignee stay.
 func setEdit(e *events.Event, d events.IssueEditedData) error {
 	if d.Action != string(beads.ActionAssigned) && d.Value != "" {
 		r, err := editRedactor()
 		if err != nil {
 			return err
 		}
-		said := *e
-		if err := said.SetData(events.IssueEditedData{Value: d.Value}); err != nil {
+		draft := *e
+		if err := draft.SetData(events.IssueEditedData{Value: d.Value}); err != nil {
 			return err
 		}
-		if err := r.Redact(&said); err != nil {
+		if err := r.Redact(&draft); err != nil {
 			return err
 		}
-		kept, err := events.Payload[events.IssueEditedData](said)
+		redacted, err := events.Payload[events.IssueEditedData](draft)
 		if err != nil {
 			return err
 		}
-		d.Value, d.Redacted = kept.Value, kept.Redacted
+		d.Value, d.Redacted = redacted.Value, redacted.Redacted
 	}
 	return e.SetData(d)
 }
 
-// RecordEdit takes in what a person did to an issue of tenant, and returns the
-// event as it was stored: secrets and personal data in what was written are not.
+// RecordEdit stores an edit by a person as an event and returns the stored event, in
+// which secrets and personal data are redacted.
 //
-// When it returns nil the event is on disk, in an outbox below dataDir. It needs
-// neither a broker nor a running tracker: who serves or drains next sends it, and
-// takes it in when it comes by in the stream. Any number of processes may call it
-// at once.
+// When RecordEdit returns nil, the event is on disk in an outbox below dataDir. It
+// needs no broker and no running tracker. The next tracker sends the event, and applies
+// it when it arrives in the stream. Several processes may call RecordEdit concurrently.
 func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEditedData) (events.Event, error) {
 	e, err := events.New(events.IssueEdited, editSource, d)
 	if err == nil {
@@ -65,7 +64,7 @@ func RecordEdit(ctx context.Context, dataDir, tenant string, d events.IssueEdite
 	}
 	e.Tenant = tenant
 	stored, err := publish.AppendShared(ctx, EditOutbox(dataDir), publish.SharedOptions{
-		Name: editsName, Redactor: publish.NoRedaction, // it is redacted
+		Name: editsName, Redactor: publish.NoRedaction, // setEdit has redacted the event
 		Durability: publish.DiskDurability, Full: publish.Fail,
 	}, e)
 	if err != nil {

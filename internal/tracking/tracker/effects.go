@@ -16,13 +16,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// priority is that of all issues, as the ADR has it.
+// priority is the priority of all issues.
 const priority = 1
 
-// settleMost is how long effects are applied before they are marked.
-const settleMost = 2 * time.Second
+// maxMarkDelay limits how long applied effects stay unmarked.
+const maxMarkDelay = 2 * time.Second
 
-// author signs what the tracker does.
+// author is the author of the tracker's changes.
 const author = "hooktrail"
 
 // pendingEffect is an effect that is not settled.
@@ -30,46 +30,46 @@ type pendingEffect struct {
 	seq     int64
 	tenant  string
 	effect  rules.Effect
-	outcome string // why the backend will not have it
+	outcome string // why the backend refused it
 }
 
-// settle applies the effects that are not settled to the backend, in order, and
-// marks them. What the backend will never take is marked with its reason. What it
-// fails to take stays, and so does what comes after it on the same issue; the
-// others go on. The error is the first of a failure.
+// settle applies pending effects to the backend in order and marks them. If the backend
+// refuses an effect for good, settle marks it with the reason. If an effect fails for
+// now, it stays pending, and so do the later effects on the same issue. settle returns
+// the first failure.
 func (s *settler) settle(ctx context.Context) error {
-	w := waiting{issues: make(map[string]bool), tenants: make(map[string]bool)}
+	w := blocked{issues: make(map[string]bool), tenants: make(map[string]bool)}
 	for after := int64(0); ; {
 		pending, err := s.unsettled(ctx, after)
 		if err == nil && len(pending) > 0 {
 			after = pending[len(pending)-1].seq
 			err = s.settlePage(ctx, pending, &w)
 		}
-		if err != nil || len(pending) < roundSize || ctx.Err() != nil || w.pages > maxWaiting {
+		if err != nil || len(pending) < roundSize || ctx.Err() != nil || w.pages > maxBlockedPages {
 			return errors.Join(w.err, err)
 		}
 	}
 }
 
-// maxWaiting is how many pages of nothing but effects that wait a round looks
-// through: what is behind them waits too.
-const maxWaiting = 20
+// maxBlockedPages limits the pages in a row that a round reads without settling an
+// effect. Effects on later pages wait for the next round.
+const maxBlockedPages = 20
 
-// waiting is what a round leaves to the next one.
-type waiting struct {
-	err     error
-	issues  map[string]bool // an effect on them failed
-	tenants map[string]bool // their workspace takes nothing
-	pages   int             // in a row of which nothing was settled
+// blocked records the failures of a round.
+type blocked struct {
+	err     error           // the first failure
+	issues  map[string]bool // issues with a failed effect
+	tenants map[string]bool // tenants whose workspace is unavailable
+	pages   int             // pages in a row without a settled effect
 }
 
-// has reports whether p has to wait.
-func (w *waiting) has(p pendingEffect) bool {
+// blocks reports whether p must wait for the next round.
+func (w *blocked) blocks(p pendingEffect) bool {
 	return w.tenants[p.tenant] || w.issues[p.effect.ID] || p.effect.Link != nil && w.issues[p.effect.Link.ID]
 }
 
-// fail takes in that an effect failed.
-func (w *waiting) fail(p pendingEffect, err error) {
+// add records that an effect failed.
+func (w *blocked) add(p pendingEffect, err error) {
 	w.issues[p.effect.ID] = true
 	if errors.Is(err, beads.ErrUnavailable) || !errors.Is(err, beads.ErrTransient) {
 		w.tenants[p.tenant] = true
@@ -79,17 +79,17 @@ func (w *waiting) fail(p pendingEffect, err error) {
 	}
 }
 
-// settlePage applies effects and marks them. It marks some before the others
-// where the backend is slow.
-func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *waiting) error {
+// settlePage applies effects and marks them. If the backend is slow, it marks the
+// applied ones early.
+func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *blocked) error {
 	var done []pendingEffect
 	w.pages++
 	began := time.Now()
 	for _, p := range pending {
-		if w.has(p) {
+		if w.blocks(p) {
 			continue
 		}
-		err := s.call(ctx, func(ctx context.Context) error { return apply(ctx, s.backend.Workspace(p.tenant), p.effect) })
+		err := s.call(ctx, callTimeout, func(ctx context.Context) error { return apply(ctx, s.backend.Workspace(p.tenant), p.effect) })
 		switch {
 		case ctx.Err() != nil:
 			return errors.Join(ctx.Err(), err)
@@ -98,11 +98,11 @@ func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *wa
 			p.outcome = err.Error()
 			s.logger.WarnContext(ctx, "backend refused an effect", "issue", p.effect.ID, "op", p.effect.Op, "error", err)
 		default:
-			w.fail(p, err)
+			w.add(p, err)
 			continue
 		}
 		done = append(done, p)
-		if time.Since(began) > settleMost {
+		if time.Since(began) > maxMarkDelay {
 			if err := s.mark(ctx, done); err != nil {
 				return err
 			}
@@ -116,10 +116,10 @@ func (s *settler) settlePage(ctx context.Context, pending []pendingEffect, w *wa
 	return s.mark(ctx, done)
 }
 
-// mark marks effects that were applied as settled, once they are durable.
+// mark makes applied effects durable and marks them as settled.
 func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 	s.stage("applied")
-	if err := s.call(ctx, s.backend.Flush); err != nil {
+	if err := s.call(ctx, callTimeout, s.backend.Flush); err != nil {
 		return err
 	}
 	s.stage("flushed")
@@ -139,11 +139,12 @@ func (s *settler) mark(ctx context.Context, done []pendingEffect) error {
 			s.scrub.Store(true)
 		}
 	}
-	s.moved(false)
+	s.noteAccepted(false)
 	s.stage("settled")
 	return nil
 }
 
+// unsettled returns the next page of pending effects.
 func (s *settler) unsettled(ctx context.Context, after int64) (pending []pendingEffect, err error) {
 	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return store.Each(conn, func(stmt *sqlite.Stmt) error {
@@ -158,7 +159,7 @@ func (s *settler) unsettled(ctx context.Context, after int64) (pending []pending
 	return pending, err
 }
 
-// apply asks a workspace for an effect.
+// apply applies an effect to a workspace.
 func apply(ctx context.Context, w beads.Backend, e rules.Effect) error {
 	switch e.Op {
 	case rules.OpCreate:
@@ -180,10 +181,10 @@ func apply(ctx context.Context, w beads.Backend, e rules.Effect) error {
 	case rules.OpErase:
 		return w.Erase(ctx, e.ID, e.Text)
 	}
-	return fmt.Errorf("effect %q is none: %w", e.Op, beads.ErrInvalid)
+	return fmt.Errorf("unknown effect %q: %w", e.Op, beads.ErrInvalid)
 }
 
-// bead returns the issue as Beads has it.
+// bead converts an issue to the format of Beads.
 func bead(i rules.Issue) beads.Issue {
 	b := beads.Issue{
 		ID: i.ID, Title: i.Title, Description: i.Description, Status: beadStatus(i.Status),
@@ -196,8 +197,8 @@ func bead(i rules.Issue) beads.Issue {
 	return b
 }
 
-// beadStatus returns the status as Beads has it: what is flapping is open there,
-// and labelled.
+// beadStatus converts a status to a status of Beads. Beads has no status for flapping
+// issues. There they are open and have a label.
 func beadStatus(s rules.Status) beads.Status {
 	if s == rules.Flapping {
 		return beads.Open
@@ -208,8 +209,8 @@ func beadStatus(s rules.Status) beads.Status {
 // labels returns the labels of an issue, sorted.
 func labels(i rules.Issue) []string { return []string{author, string(i.Kind)} }
 
-// publish puts the next decisions into the outbox and marks them. It returns how
-// many there were.
+// publish appends the next decisions to the outbox and marks them. It returns the number
+// of decisions.
 func (s *settler) publish(ctx context.Context) (int, error) {
 	var pending []rules.Decision
 	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {

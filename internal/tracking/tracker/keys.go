@@ -15,13 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// maxRefused bounds how many orders of a tenant are kept that no key which counts
-// has signed: one that does may show later.
-const maxRefused = 1000
+// maxUnsigned limits the stored orders of a tenant that no valid key has signed. The
+// key of such an order may become known later.
+const maxUnsigned = 1000
 
-// orderKey returns the key that orders about evidence are signed with: that of
-// Options.OrderKey, or of the auditor on the same data directory. It is nil while
-// there is none.
+// orderKey returns the key that signs erasure orders: Options.OrderKey, or the key of
+// the auditor on the same data directory. It returns nil if there is none yet.
 func (o Options) orderKey() (note.Verifier, error) {
 	if o.OrderKey != "" {
 		v, _, err := ledger.ParseVerifier(o.OrderKey)
@@ -29,13 +28,13 @@ func (o Options) orderKey() (note.Verifier, error) {
 	}
 	v, _, err := ledger.ReadVerifier(filepath.Join(o.DataDir, "keys"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // no key is no error: there may be no auditor here
+		return nil, nil //nolint:nilnil // there may be no auditor here
 	}
 	return v, err
 }
 
-// keyOrders returns the orders that changed the key of a tenant, as far as the
-// auditor on the same data directory knows: they may not have come yet.
+// keyOrders returns the orders that changed the key of a tenant, from the auditor on
+// the same data directory. Some may not have arrived in the stream yet.
 func (o Options) keyOrders(tenant string) ([]string, error) {
 	if o.OrderKey != "" {
 		return nil, nil
@@ -43,12 +42,12 @@ func (o Options) keyOrders(tenant string) ([]string, error) {
 	return ledger.ReadKeyOrders(filepath.Join(o.DataDir, "keys"), tenant)
 }
 
-// keys are the keys whose orders count for a tenant, where in the order in which
-// orders came. They are nil while none is known.
+// keys returns the valid keys of a tenant. Each key is valid for a range of the orders,
+// in the order of their arrival. keys returns nil if no key is known.
 func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	key, err := b.orderKey()
 	if key == nil || err != nil {
-		return nil, err //nolint:nilnil // no key is no error
+		return nil, err //nolint:nilnil // no key is a valid result
 	}
 	var orders []ledger.KeyOrder
 	err = store.Each(b.conn, func(stmt *sqlite.Stmt) error {
@@ -68,26 +67,26 @@ func (b *batch) keys(tenant string) (*ledger.Keys, error) {
 	return &keys, err
 }
 
-// changeKey notes an order that changes the key, and takes in those that were
-// refused: it may show that a key counts which has signed one of them.
+// changeKey stores an order that changes the key and checks the stored orders again,
+// because the new key may have signed one of them.
 func (b *batch) changeKey(tenant, event, signed string, upto int64) error {
-	if err := b.keep(tenant, event, signed, "key", upto); err != nil {
+	if err := b.storeOrder(tenant, event, signed, "key", upto); err != nil {
 		return err
 	}
-	return b.checkKept()
+	return b.checkStored()
 }
 
-// keep keeps an order as it came.
-func (b *batch) keep(tenant, event, signed, state string, upto int64) error {
+// storeOrder stores an order as it arrived.
+func (b *batch) storeOrder(tenant, event, signed, state string, upto int64) error {
 	return store.Run(b.conn, "INSERT OR IGNORE INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)",
 		tenant, "event "+event, state, upto, signed)
 }
 
-// refuse keeps an order that no key which counts has signed.
-func (b *batch) refuse(tenant, event, signed string, upto int64) error {
+// storeUnsigned stores an order that no valid key has signed, up to maxUnsigned.
+func (b *batch) storeUnsigned(tenant, event, signed string, upto int64) error {
 	n, err := sqlitetx.Int(b.conn, "SELECT count(*) FROM demand WHERE state = 'unchecked' AND tenant = ?", tenant)
-	if err != nil || n >= maxRefused {
+	if err != nil || n >= maxUnsigned {
 		return err
 	}
-	return b.keep(tenant, event, signed, "unchecked", upto)
+	return b.storeOrder(tenant, event, signed, "unchecked", upto)
 }

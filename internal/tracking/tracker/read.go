@@ -14,17 +14,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrNotFound is returned for an issue that the tracker does not have.
+// ErrNotFound is returned for an unknown issue or event.
 var ErrNotFound = errors.New("no such issue")
 
-// Issue is an issue as the commands print it. Fields may be added, never renamed.
+// Issue is an issue in JSON results. Fields may be added, never renamed.
 type Issue struct {
 	ID          string       `json:"id"`
 	Tenant      string       `json:"tenant"`
 	Run         string       `json:"run"`
 	Kind        rules.Kind   `json:"kind"`
 	Title       string       `json:"title"`
-	Description string       `json:"description,omitempty"` // of a digest: what was folded in
+	Description string       `json:"description,omitempty"` // the entries of a digest
 	Status      rules.Status `json:"status"`
 	Reason      string       `json:"reason,omitempty"`
 	Labels      []string     `json:"labels"`
@@ -33,20 +33,20 @@ type Issue struct {
 	Closed      time.Time    `json:"closed_at,omitzero"`
 	Links       []rules.Link `json:"links"`
 
-	Occurrences int       `json:"occurrences"`       // events that it is made of
-	First       time.Time `json:"first_at,omitzero"` // the time of the first of them
+	Occurrences int       `json:"occurrences"`       // number of events
+	First       time.Time `json:"first_at,omitzero"` // time of the first event
 	Last        time.Time `json:"last_at,omitzero"`
-	Runs        []string  `json:"runs"` // the first that they are of
+	Runs        []string  `json:"runs"` // the first runs of the events
 }
 
-// List returns the issues of tenant in the order in which they were made; that of
-// nobody means everybody's. It only reads the files in dataDir, and finds nothing where
-// no tracker was.
+// List returns the issues of tenant, or of all tenants if tenant is empty, in the order
+// of their creation. It only reads the files in dataDir. Without files it returns no
+// issues.
 func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	list := []Issue{}
 	err := store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		return store.EachIssue(conn, tenant, store.ByMaking, func(i rules.Issue) error {
-			list = append(list, printed(i))
+			list = append(list, resultOf(i))
 			return nil
 		})
 	})
@@ -56,7 +56,7 @@ func List(ctx context.Context, dataDir, tenant string) ([]Issue, error) {
 	return list, nil
 }
 
-// find returns an issue of tenant, or wraps [ErrNotFound].
+// find returns an issue of tenant, or an error that wraps [ErrNotFound].
 func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err error) {
 	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
 		issue, err = issueOf(conn, tenant, id)
@@ -68,17 +68,17 @@ func find(ctx context.Context, dataDir, tenant, id string) (issue Issue, err err
 	return issue, err
 }
 
-// issueOf returns an issue, the zero Issue if there is none.
+// issueOf returns an issue, or the zero Issue if there is none.
 func issueOf(conn *sqlite.Conn, tenant, id string) (Issue, error) {
 	found, err := store.Find(conn, tenant, id)
 	if err != nil || found.ID == "" {
 		return Issue{}, err
 	}
-	return printed(found), nil
+	return resultOf(found), nil
 }
 
-// printed returns the issue as the commands print it.
-func printed(i rules.Issue) Issue {
+// resultOf converts an issue of package rules.
+func resultOf(i rules.Issue) Issue {
 	p := Issue{
 		ID: i.ID, Tenant: i.Tenant, Run: i.Run, Kind: i.Kind, Title: i.Title, Description: i.Description,
 		Status: i.Status, Reason: i.Reason, Labels: labels(i),
@@ -93,7 +93,7 @@ func printed(i rules.Issue) Issue {
 	return p
 }
 
-// orEmpty returns list, which is one in JSON even when it is empty.
+// orEmpty returns list, or an empty list instead of nil. JSON shows nil as null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -13,26 +13,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// reader is the tracker's projection of the stream: the state and what was
-// decided.
+// reader is the tracker's projection of the stream. It commits the state, the decisions
+// and the position.
 type reader struct {
 	db      *projection.DB
 	marks   *consume.Marks
 	opts    Options
 	settler *settler
-	ticker  *ticker // nil: nobody moves the clocks of quiet tenants
+	ticker  *ticker // nil in a drain
 
-	lag atomic.Uint64 // messages of the stream that were not read
+	lag atomic.Uint64 // unread messages of the stream
 }
 
 // Position implements [consume.Projection].
 func (r *reader) Position(ctx context.Context) (consume.Position, error) { return r.db.Position(ctx) }
 
-// Apply implements [consume.Projection]. While the backend takes nothing, it
-// takes nothing either.
+// Apply implements [consume.Projection]. It fails while the backend is unavailable, so
+// that the stream is not read further.
 func (r *reader) Apply(ctx context.Context, messages []consume.Message, next consume.Position) error {
-	if err := r.settler.trouble(); errors.Is(err, beads.ErrUnavailable) {
-		r.settler.hurry()
+	if err := r.settler.lastError(); errors.Is(err, beads.ErrUnavailable) {
+		r.settler.wakeUp()
 		return err
 	}
 	var b *batch
@@ -51,25 +51,24 @@ func (r *reader) Apply(ctx context.Context, messages []consume.Message, next con
 	}
 	r.opts.stage("committed")
 	if r.ticker != nil {
-		r.ticker.hear(b.tenants)
+		r.ticker.noteEvents(b.tenants)
 	}
-	r.note(ctx, b)
-	r.settler.hurry()
+	r.report(ctx, b)
+	r.settler.wakeUp()
 	return nil
 }
 
-// progress takes in how the reading stands, and adds what keeps issues from being
-// settled.
+// progress passes p on, with the last error of the settler if p has none.
 func (r *reader) progress(p consume.Progress) {
 	r.lag.Store(p.Lag)
-	r.settler.reached(p)
+	r.settler.noteProgress(p)
 	if p.Err == nil {
-		p.Err = r.settler.trouble()
+		p.Err = r.settler.lastError()
 	}
 	r.opts.Progress(p)
 }
 
-// current reports whether all was read that is in the stream.
+// current reports whether the whole stream is read.
 func (r *reader) current() bool { return r.settler.caught.Load() && r.lag.Load() == 0 }
 
 func (r *reader) batch(conn *sqlite.Conn) *batch {
@@ -79,28 +78,28 @@ func (r *reader) batch(conn *sqlite.Conn) *batch {
 	}
 }
 
-// checkKept carries out what was ordered while no key was there, if one is.
-func (r *reader) checkKept(ctx context.Context) error {
+// checkStored carries out the stored orders whose key is known now.
+func (r *reader) checkStored(ctx context.Context) error {
 	var b *batch
 	err := r.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		b = r.batch(conn)
-		return b.checkKept()
+		return b.checkStored()
 	})
 	if err == nil {
-		r.note(ctx, b)
+		r.report(ctx, b)
 	}
 	return err
 }
 
-// note passes on what a batch did about orders, now that it is committed.
-func (r *reader) note(ctx context.Context, b *batch) {
+// report logs what a committed batch did about orders, and requests a scrub of the
+// database after an erasure.
+func (r *reader) report(ctx context.Context, b *batch) {
 	if b.erased {
 		r.settler.scrub.Store(true)
-		r.opts.Logger.InfoContext(ctx, "texts of issues were erased by order")
+		r.opts.Logger.InfoContext(ctx, "issue texts erased by order")
 	}
 	if b.unchecked {
-		r.opts.Logger.ErrorContext(ctx, "an order about evidence came that no key is there to check: it waits; "+
-			"start the tracker with --order-key, the auditor's ledger.pub")
+		r.opts.Logger.ErrorContext(ctx, "erasure order waits for the ledger's key, start the tracker with --order-key, the auditor's ledger.pub")
 	}
 }
 
@@ -110,5 +109,5 @@ func newReader(ctx context.Context, opts Options, db *projection.DB, s *settler)
 		return nil, err
 	}
 	r := &reader{db: db, marks: marks, opts: opts, settler: s}
-	return r, r.checkKept(ctx)
+	return r, r.checkStored(ctx)
 }

@@ -15,41 +15,40 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// ErrBeginning is wrapped when the stream does not have all that the issues were
-// made from.
-var ErrBeginning = errors.New("the stream does not have its beginning any more")
+// ErrBeginning is wrapped when the stream has lost events that the issues came from.
+var ErrBeginning = errors.New("the stream has lost its first messages")
 
-// RebuildOptions are the settings of [Rebuild].
+// RebuildOptions configures [Rebuild].
 type RebuildOptions struct {
-	Options // Drain and SettleTimeout have no part in it
+	Options // Rebuild ignores Drain
 
-	// Partial takes what the stream has, where that is not all.
+	// Partial allows a rebuild from a stream that has lost events.
 	Partial bool
 }
 
-// Rebuilt is what became of the issues.
+// Rebuilt is the result of [Rebuild].
 type Rebuilt struct {
 	Issues int      `json:"issues"`
-	Events uint64   `json:"events"` // of the stream, that were read
-	Gained []string `json:"gained"` // ids of issues that were not there before
-	Lost   []string `json:"lost"`   // ids of issues that are not there any more
-	// Gone is how many events were decided on before that the stream does not have
-	// any more; -1: what was there before cannot be read.
+	Events uint64   `json:"events"` // messages read from the stream
+	Gained []string `json:"gained"` // ids of new issues
+	Lost   []string `json:"lost"`   // ids of issues that no longer exist
+	// Gone counts events with a decision in the old file that the stream has lost. It is
+	// -1 if the old file is missing or unreadable.
 	Gone int64 `json:"gone"`
 }
 
-// Rebuild makes the tracker's file anew from the stream, under the configuration
-// of opts, in a file of its own, and puts it in the place of the old one when it is
-// complete. A crash leaves the old or the new one.
+// Rebuild builds a new tracker file from the stream, under the configuration of opts,
+// and replaces the old file when the new one is complete. A crash leaves either the old
+// or the new file.
 //
-// Nothing is published: what was decided differs only if the configuration does.
-// Decisions on events that nobody had decided on are published by the next tracker.
-// What people did comes from the stream like everything else; what they wrote into
-// issues stays. The backend is asked only for what it was not asked for before.
+// Rebuild publishes nothing. Decisions on events that the old file had no decision on
+// are published by the next tracker. Edits by people are replayed from the stream, and
+// texts that people wrote into issues stay. Effects that were settled before are not
+// applied again.
 //
-// Where the stream does not have all events that were decided on, nothing is
-// changed and the error wraps [ErrBeginning], unless opts.Partial says otherwise.
-// While a tracker is at work on the data directory, Rebuild refuses.
+// If the stream has lost events with decisions, Rebuild changes nothing and returns an
+// error that wraps [ErrBeginning], unless opts.Partial is set. Rebuild also fails while
+// a tracker runs on the data directory.
 func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	if err := opts.Validate(); err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
@@ -62,7 +61,7 @@ func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 	}
 	lock, err := filelock.Try(store.File(opts.DataDir) + ".lock")
 	if errors.Is(err, filelock.ErrHeld) {
-		return Rebuilt{}, errors.New("rebuild: a tracker is at work on this data directory: stop it first")
+		return Rebuilt{}, errors.New("rebuild: a tracker runs on this data directory, stop it first")
 	}
 	if err != nil {
 		return Rebuilt{}, fmt.Errorf("rebuild: %w", err)
@@ -82,12 +81,12 @@ func Rebuild(ctx context.Context, opts RebuildOptions) (_ Rebuilt, err error) {
 type rebuilding struct {
 	RebuildOptions
 	old, fresh string // paths
-	hasOld     bool   // what was there before can be read
-	moved      []movedIssue
+	hasOld     bool   // the old file is readable
+	changed    []changedIssue
 	done       Rebuilt
 }
 
-// run makes the fresh file and puts it in place. The lock of the old one is held.
+// run builds the new file and replaces the old one. The caller has locked the old file.
 func (r *rebuilding) run(ctx context.Context) (err error) {
 	if err := r.checkBeginning(ctx); err != nil {
 		return err
@@ -121,10 +120,10 @@ func (r *rebuilding) run(ctx context.Context) (err error) {
 }
 
 func (r *rebuilding) begin(conn *sqlite.Conn) error {
-	return errors.Join(claim(conn, r.Tenant), store.KeepConfig(conn, r.Config))
+	return errors.Join(bindTenant(conn, r.Tenant), store.KeepConfig(conn, r.Config))
 }
 
-// checkBeginning looks whether the stream has its first message.
+// checkBeginning returns an error if the stream has lost its first message.
 func (r *rebuilding) checkBeginning(ctx context.Context) error {
 	stream, err := r.Broker.JetStream().Stream(ctx, r.Broker.Space().EventStream())
 	if err != nil {
@@ -134,11 +133,11 @@ func (r *rebuilding) checkBeginning(ctx context.Context) error {
 	if first <= 1 || r.Partial {
 		return nil
 	}
-	return fmt.Errorf("%w: it begins with message %d; issues that only earlier events made would be lost, and others would forget when they "+
-		"began and how often they came; --partial rebuilds from what is left", ErrBeginning, first)
+	return fmt.Errorf("%w: it begins with message %d; issues from earlier events would be lost, and others would lose their first occurrences; "+
+		"use --partial to rebuild from the events that are left", ErrBeginning, first)
 }
 
-// fold reads all of the stream, and settles and publishes nothing.
+// fold reads the whole stream. It settles and publishes nothing.
 func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 	s := newSettler(r.Options, db, nil)
 	reader, err := newReader(ctx, r.Options, db, s)
@@ -146,7 +145,7 @@ func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 		return err
 	}
 	return consume.Run(ctx, r.Broker.JetStream(), consume.Options{
-		Durable: Name, Space: r.Broker.Space(), Tenant: r.Tenant, Drain: true, Logger: r.Logger, RetryMax: readRetryMost,
+		Durable: Name, Space: r.Broker.Space(), Tenant: r.Tenant, Drain: true, Logger: r.Logger, RetryMax: maxReadRetry,
 		Progress: func(p consume.Progress) {
 			r.done.Events = p.Done
 			r.Progress(p)
@@ -154,8 +153,7 @@ func (r *rebuilding) fold(ctx context.Context, db *projection.DB) error {
 	}, reader)
 }
 
-// export settles what the backend was not asked for before, and writes the files
-// of the workspaces.
+// export settles the effects that are new, corrects the workspaces and exports them.
 func (r *rebuilding) export(ctx context.Context) (err error) {
 	db, err := projection.Open(ctx, r.old, schema, r.Logger)
 	if err != nil {
@@ -172,7 +170,7 @@ func (r *rebuilding) export(ctx context.Context) (err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.watch(watching, r.SettleTimeout, end)
+		s.endWhenStuck(watching, r.SettleTimeout, end)
 	}()
 	err = s.settle(ctx)
 	if err == nil {
@@ -181,7 +179,7 @@ func (r *rebuilding) export(ctx context.Context) (err error) {
 	if err == nil {
 		err = s.finish(ctx, false)
 	}
-	err = because(ctx, err)
+	err = stuckCause(ctx, err)
 	stop()
 	<-ended
 	return err

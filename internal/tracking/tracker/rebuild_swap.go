@@ -20,8 +20,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// closeLog brings what is in the log of a file into it, and reports whether the
-// file can be read as one of this program.
+// closeLog moves the write-ahead log of a database into its file. It reports whether the
+// file is a readable tracker file.
 func closeLog(ctx context.Context, path string) (readable bool) {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -37,10 +37,10 @@ func closeLog(ctx context.Context, path string) (readable bool) {
 	return projection.Read(ctx, path, schema, func(*sqlite.Conn) error { return nil }) == nil
 }
 
-// carry takes over what the stream does not have: what the workspaces are known to
-// hold, people's part among it, and what the backend was asked for.
+// carry copies the data that is not in the stream from the old file: the content of the
+// workspaces, with texts by people, and the settled effects.
 func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
-	// What was decided was published before, or would be under another configuration.
+	// Earlier decisions are not published again, also if they come out differently.
 	const published = "UPDATE decision SET published = 1 WHERE record IS NOT NULL AND published = 0"
 	if !r.hasOld {
 		return db.Tx(ctx, func(conn *sqlite.Conn) error { return store.Run(conn, published) })
@@ -63,14 +63,14 @@ func (r *rebuilding) carry(ctx context.Context, db *projection.DB) error {
 				AND o.event = decision.event AND o.source = decision.source AND o.published = 1)`)
 		}
 		if err != nil {
-			return fmt.Errorf("take over: %w", err)
+			return fmt.Errorf("copy from the old file: %w", err)
 		}
 		return nil
 	})
 }
 
-// compare says how the issues differ from those before. It fails if events are
-// gone that were decided on.
+// compare compares the issues with the old ones. It fails if the stream has lost events
+// with decisions.
 func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 	r.done.Gained, r.done.Lost = []string{}, []string{}
 	count := func(conn *sqlite.Conn) error {
@@ -93,7 +93,7 @@ func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 		if r.done.Lost, err = texts(conn, fmt.Sprintf(ids, "old", "main")); err != nil {
 			return err
 		}
-		r.moved, err = moved(conn)
+		r.changed, err = changedIssues(conn)
 		if err != nil {
 			return err
 		}
@@ -102,18 +102,18 @@ func (r *rebuilding) compare(ctx context.Context, db *projection.DB) error {
 		return err
 	})
 	if err == nil && r.done.Gone > 0 && !r.Partial {
-		err = fmt.Errorf("%w: %d events that were decided on are not in it; %d issues would be lost; --partial rebuilds from what is left",
+		err = fmt.Errorf("%w: it lacks %d events with decisions, and %d issues would be lost; use --partial to rebuild from the events that are left",
 			ErrBeginning, r.done.Gone, len(r.done.Lost))
 	}
 	return err
 }
 
-// withOld runs fn on the fresh file with the old one beside it, as "old".
+// withOld runs fn on the new file, with the old file attached as "old".
 func (r *rebuilding) withOld(ctx context.Context, db *projection.DB, fn func(*sqlite.Conn) error) error {
 	return db.Beside(ctx, r.old, "old", fn)
 }
 
-// texts returns the first column of a query's rows.
+// texts returns the first column of a query.
 func texts(conn *sqlite.Conn, query string, args ...any) (list []string, err error) {
 	list = []string{}
 	err = store.Each(conn, func(stmt *sqlite.Stmt) error {
@@ -123,16 +123,16 @@ func texts(conn *sqlite.Conn, query string, args ...any) (list []string, err err
 	return list, err
 }
 
-// movedIssue is an issue about which something else was decided than before.
-type movedIssue struct {
+// changedIssue is an old issue whose effects differ from the new ones.
+type changedIssue struct {
 	tenant, id string
-	now        rules.Issue // zero: it is no issue any more
+	now        rules.Issue // zero if the issue no longer exists
 }
 
-// moved returns the issues of before about which something else was decided.
-func moved(conn *sqlite.Conn) (list []movedIssue, err error) {
+// changedIssues returns the old issues whose effects differ from the new ones.
+func changedIssues(conn *sqlite.Conn) (list []changedIssue, err error) {
 	err = store.Each(conn, func(stmt *sqlite.Stmt) error {
-		m := movedIssue{tenant: stmt.ColumnText(0), id: stmt.ColumnText(1)}
+		m := changedIssue{tenant: stmt.ColumnText(0), id: stmt.ColumnText(1)}
 		if text := stmt.ColumnText(2); text != "" {
 			if err := json.Unmarshal([]byte(text), &m.now); err != nil {
 				return fmt.Errorf("decode issue %s: %w", m.id, err)
@@ -148,20 +148,21 @@ func moved(conn *sqlite.Conn) (list []movedIssue, err error) {
 	return list, err
 }
 
-// noIssue closes what is no issue any more.
+// noIssue is the close reason of an issue that no longer exists.
 const noIssue = "No issue any more: the tracker was rebuilt under other rules"
 
-// correct brings the workspaces to where the issues are now: what was asked of them
-// before may be later than what follows from the events.
+// correct gives each changed issue its new status in the workspace. The backend ignores
+// effects that are older than the latest change of an issue, so the new effects alone do
+// not suffice.
 func (r *rebuilding) correct(ctx context.Context) error {
-	for _, m := range r.moved {
+	for _, m := range r.changed {
 		w := r.backend.Workspace(m.tenant)
 		have, err := w.Get(ctx, m.id)
 		if errors.Is(err, beads.ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("look at issue %s: %w", m.id, err)
+			return fmt.Errorf("read issue %s: %w", m.id, err)
 		}
 		to, reason := beads.Closed, noIssue
 		if m.now.ID != "" {
@@ -181,7 +182,8 @@ func (r *rebuilding) correct(ctx context.Context) error {
 	return r.backend.Flush(ctx)
 }
 
-// swap puts a closed database in the place of another one whose log is in it.
+// swap replaces the database old with the closed database fresh. The log of old must be
+// empty.
 func swap(fresh, old string) error {
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(old + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -15,20 +15,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The pace of settling.
 const (
-	roundSize  = 500 // effects, or decisions, in one transaction
-	retryFirst = 200 * time.Millisecond
-	retryMost  = 10 * time.Second
-	// callTimeout is how long a backend may take for one call: longer than bd gets.
+	roundSize  = 500 // effects or decisions in one transaction
+	firstRetry = 200 * time.Millisecond
+	maxRetry   = 10 * time.Second
+	// callTimeout limits one call of the backend. It is longer than the deadline of bd.
 	callTimeout = 30 * time.Second
-	// An export writes whole files; at most this part of the time goes into it.
-	exportShare = 20
-	exportMost  = 10 * time.Second
+	// An export writes whole files. The pause after it is exportPause times its duration,
+	// but not more than maxExportPause.
+	exportPause    = 20
+	maxExportPause = 10 * time.Second
+	noTimeout      = time.Duration(0)
 )
 
-// settler carries out what was decided: effects and publications. Its rounds
-// belong to one goroutine, that of run and then that of finish.
+// settler carries out decisions: it applies their effects to the backend and publishes
+// them. Rounds run in one goroutine, first in run and then in finish.
 type settler struct {
 	db      *projection.DB
 	backend backend
@@ -36,22 +37,24 @@ type settler struct {
 	logger  *slog.Logger
 	stage   func(string)
 
-	wake   chan struct{} // holds one call for a round
-	caught atomic.Bool   // the stream was read up to where it was at the start
-	scrub  atomic.Bool   // something was erased: the log of the database may still have it
-	owed   bool          // so it is again once all workspaces are up to date
+	wake   chan struct{} // capacity 1: a request for a round
+	caught atomic.Bool   // the stream is read up to its last message at the start
+	scrub  atomic.Bool   // texts were erased, and the log of the database may still contain them
 
-	exported time.Time     // when, by this machine's clock
-	cost     time.Duration // of the latest export
+	// Owned by the goroutine of the rounds.
+	scrubAgain bool          // scrub once more when all workspaces are up to date
+	exported   time.Time     // end of the latest export
+	cost       time.Duration // duration of the latest export
 
-	mu     sync.Mutex // guards what follows
-	target *uint64    // last sequence of the stream at the start; nil before it is known
-	failed error      // of the latest round
-	since  time.Time  // when the backend last took something while it was asked for more; zero: it has taken all
+	mu     sync.Mutex // guards target, failed and since; no other lock is taken while it is locked
+	target *uint64    // last sequence of the stream at the start; nil if unknown
+	failed error      // error of the latest round
+	since  time.Time  // last time the backend accepted a change while more were pending; zero if none are pending
 }
 
-// outbox is where decisions are published.
+// outbox publishes decisions and clock ticks.
 type outbox interface {
+	// Append stores e durably. It returns [publish.ErrDuplicate] for a known id.
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
@@ -62,18 +65,18 @@ func newSettler(opts Options, db *projection.DB, box outbox) *settler {
 	}
 }
 
-// hurry asks for a round. It never waits.
-func (s *settler) hurry() {
+// wakeUp requests a round. It never blocks.
+func (s *settler) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// reached takes in how far the stream was read. Decisions are published only
-// once it was read as it stood at the start: what an earlier life of the tracker
-// published is known then.
-func (s *settler) reached(p consume.Progress) {
+// noteProgress records how far the stream is read. Decisions are published only once
+// the messages that were there at the start are read, because these include the
+// decisions that an earlier tracker published.
+func (s *settler) noteProgress(p consume.Progress) {
 	if s.caught.Load() || p.Err != nil {
 		return
 	}
@@ -85,21 +88,20 @@ func (s *settler) reached(p consume.Progress) {
 	s.mu.Unlock()
 	if caught {
 		s.caught.Store(true)
-		s.hurry()
+		s.wakeUp()
 	}
 }
 
-// trouble returns why the latest round failed, nil if it did not.
-func (s *settler) trouble() error {
+// lastError returns the error of the latest round.
+func (s *settler) lastError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failed
 }
 
-// run has a round whenever it is asked to, and again after failures, until ctx
-// ends.
+// run does a round for each request and retries failed rounds, until ctx ends.
 func (s *settler) run(ctx context.Context) {
-	retry := retryFirst
+	retry := firstRetry
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -113,44 +115,43 @@ func (s *settler) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.note(ctx, err)
+		s.report(ctx, err)
 		switch {
 		case err != nil:
 			timer.Reset(retry)
-			retry = min(2*retry, retryMost)
+			retry = min(2*retry, maxRetry)
 		case again > 0:
 			timer.Reset(again)
-			retry = retryFirst
+			retry = firstRetry
 		default:
-			retry = retryFirst
+			retry = firstRetry
 		}
 	}
 }
 
-// call asks the backend for something, which may take no longer than callTimeout.
-// One that does not answer in time is unavailable.
-func (s *settler) call(ctx context.Context, do func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err := s.ask(limited, do)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("no answer within %v: %w", callTimeout, beads.ErrUnavailable)
-	}
-	return err
-}
-
-// ask is call of something that has deadlines of its own.
-func (s *settler) ask(ctx context.Context, do func(context.Context) error) error {
+// call calls the backend. If the backend does not answer within limit, it is
+// unavailable. With noTimeout, the backend has its own deadlines.
+func (s *settler) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	s.mu.Lock()
 	if s.since.IsZero() {
 		s.since = time.Now()
 	}
 	s.mu.Unlock()
-	return do(ctx)
+	if limit == noTimeout {
+		return do(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := do(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within %v: %w", limit, beads.ErrUnavailable)
+	}
+	return err
 }
 
-// moved notes that the backend took something, and whether that was all.
-func (s *settler) moved(all bool) {
+// noteAccepted records that the backend accepted a change, and whether it was the last
+// pending one.
+func (s *settler) noteAccepted(all bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = time.Now()
@@ -159,39 +160,39 @@ func (s *settler) moved(all bool) {
 	}
 }
 
-// note keeps and logs the outcome of a round.
-func (s *settler) note(ctx context.Context, err error) {
+// report stores and logs the result of a round.
+func (s *settler) report(ctx context.Context, err error) {
 	s.mu.Lock()
 	before := s.failed
 	s.failed = err
 	s.mu.Unlock()
 	switch {
 	case err != nil:
-		s.logger.WarnContext(ctx, "issues wait to be settled", "error", err)
+		s.logger.WarnContext(ctx, "settling issues failed", "error", err)
 	case before != nil:
-		s.logger.InfoContext(ctx, "issues are being settled again")
+		s.logger.InfoContext(ctx, "settling issues resumed")
 	}
 }
 
-// finish settles all that was decided, trying again until ctx ends. Published is
-// what may be: after a drain, the stream was read as it stood at the start.
+// finish settles all effects and retries until ctx ends. It publishes decisions if the
+// stream is read up to its last message at the start, which drained asserts.
 func (s *settler) finish(ctx context.Context, drained bool) error {
 	if drained {
 		s.caught.Store(true)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for retry := retryFirst; ; retry = min(2*retry, retryMost) {
+	for retry := firstRetry; ; retry = min(2*retry, maxRetry) {
 		_, err := s.round(ctx)
 		if err == nil {
-			err = s.ask(ctx, s.backend.Export)
+			err = s.call(ctx, noTimeout, s.backend.Export)
 		}
 		if err == nil {
-			s.moved(true)
-			return nil // closing the database empties its log
+			s.noteAccepted(true)
+			return nil // no scrub: closing the database empties its log
 		}
 		if ctx.Err() == nil {
-			s.note(ctx, err)
+			s.report(ctx, err)
 		}
 		timer.Reset(retry)
 		select {
@@ -202,9 +203,9 @@ func (s *settler) finish(ctx context.Context, drained bool) error {
 	}
 }
 
-// round settles effects, publishes decisions and exports: what keeps it from one of
-// these keeps it not from the others, as it may be one tenant's. It exports unless
-// exports take too much of the time: then it returns how long that has to wait.
+// round settles effects, publishes decisions and exports. A failure of one step does not
+// affect the others, because its cause may be the workspace of one tenant. If the pause
+// after the latest export is not over, round returns the rest of the pause instead.
 func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 	settled := s.settle(ctx)
 	if settled != nil {
@@ -219,31 +220,31 @@ func (s *settler) round(ctx context.Context) (again time.Duration, err error) {
 		return 0, errors.Join(err, ctx.Err())
 	}
 	erased := s.scrub.Swap(false)
-	if wait := time.Until(s.exported.Add(min(exportShare*s.cost, exportMost))); wait > 0 && !erased && !s.owed {
+	if wait := time.Until(s.exported.Add(min(exportPause*s.cost, maxExportPause))); wait > 0 && !erased && !s.scrubAgain {
 		if settled == nil {
-			s.moved(true)
+			s.noteAccepted(true)
 		}
 		return wait, err
 	}
 	e := s.export(ctx, erased)
 	if e == nil && settled == nil {
-		s.moved(true)
+		s.noteAccepted(true)
 	}
 	return 0, errors.Join(err, e)
 }
 
-// export brings the workspaces up to date, and then scrubs the database if that is
-// asked for: it knows what they had. Where one cannot be brought up to date, that is
-// done at once for what the others had, and again later.
+// export updates the workspaces. After an erasure it then scrubs the database, which
+// contains the old texts of the workspaces. If a workspace fails, export scrubs at once
+// and again when all workspaces are up to date.
 func (s *settler) export(ctx context.Context, erased bool) error {
 	began := time.Now()
-	err := s.ask(ctx, s.backend.Export)
+	err := s.call(ctx, noTimeout, s.backend.Export)
 	s.exported = time.Now()
 	s.cost = s.exported.Sub(began)
-	if !erased && (!s.owed || err != nil) {
+	if !erased && (!s.scrubAgain || err != nil) {
 		return err
 	}
-	s.owed = err != nil
+	s.scrubAgain = err != nil
 	if e := s.db.Scrub(ctx); e != nil {
 		s.scrub.Store(true)
 		err = errors.Join(err, fmt.Errorf("erase: %w", e))
@@ -251,7 +252,7 @@ func (s *settler) export(ctx context.Context, erased bool) error {
 	return err
 }
 
-// inRounds calls do until it finds less than a full round to do.
+// inRounds calls do until it handles less than a full round.
 func inRounds(ctx context.Context, do func(context.Context) (int, error)) error {
 	for {
 		if n, err := do(ctx); err != nil || n < roundSize {

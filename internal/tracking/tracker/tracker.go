@@ -19,49 +19,52 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Name is that of the tracker's consumer, of its outbox, and of what it makes.
+// Name is the name of the tracker's consumer and of its outbox.
 const Name = "tracker"
 
-// schema is that of the tracker's file: what was decided, and what the workspaces
-// are known to hold.
+// schema is the schema of the tracker's file. It has the tables of decisions and the
+// tables of the workspaces.
 var schema = store.Schema(beads.Schema)
 
-// stopTimeout is how long a tracker that was told to stop settles what it has
-// decided.
+// stopTimeout limits the settling of pending effects after a stop.
 const stopTimeout = 10 * time.Second
 
-// Options say what to track and where. Broker and DataDir are required.
+// DefaultSettleTimeout is the default of Options.SettleTimeout.
+const DefaultSettleTimeout = time.Minute
+
+// Options configures a tracker. Broker and DataDir are required.
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string
-	Tenant  string       // only this tenant's events; empty means everybody's
-	Drain   bool         // stop when all is done that was in the stream at the start
-	Config  rules.Config // the zero Config is the default one
+	Tenant  string       // read only this tenant's events; empty means all tenants
+	Drain   bool         // return once all events that were in the stream at the start are handled
+	Config  rules.Config // the zero value means the default configuration
 	Logger  *slog.Logger
 
-	// OrderKey is the verifier key of the ledger whose orders to erase are obeyed,
-	// where no auditor keeps it in DataDir.
+	// OrderKey is the ledger's verifier key, which signs erasure orders. If it is
+	// empty, the tracker reads the key of the auditor in DataDir.
 	OrderKey string
 
-	// Backend is [EmbeddedBackend], which is the default, or [BDBackend]; BD is where
-	// the program of that is, by default bd in PATH.
-	Backend, BD string
+	// Backend is [EmbeddedBackend] or [BDBackend]. Empty means EmbeddedBackend.
+	Backend string
+	// BD is the path of the Beads CLI for BDBackend. Empty means bd in PATH.
+	BD string
 
-	// SettleTimeout is how long a drain goes on while the backend takes nothing; one
-	// minute by default. Without Drain it is waited for.
+	// SettleTimeout limits how long a drain waits for a backend that accepts nothing.
+	// Zero means DefaultSettleTimeout. Without Drain, the tracker waits without limit.
 	SettleTimeout time.Duration
 
-	// Progress is told how the reading stands, and in Err what keeps the
-	// tracker from going on. It is called from one goroutine.
+	// Progress receives the state of the reading. Its Err is the reason why the
+	// tracker is waiting, if it is. All calls come from one goroutine.
 	Progress func(consume.Progress)
 
-	onHole func(consume.Hole) // told of messages that are gone before they were read
+	onHole func(consume.Hole) // receives messages that the stream lost before they were read
 
-	backend backend      // tests only: instead of the embedded store
-	stage   func(string) // tests only: called between the stages
+	backend backend      // for tests: replaces the backend
+	stage   func(string) // for tests: called between the stages
 }
 
-// Validate reports the first option that cannot be used.
+// Validate returns an error for the first invalid option.
 func (o Options) Validate() error {
 	switch {
 	case o.Broker == nil:
@@ -77,7 +80,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.SettleTimeout <= 0 {
-		o.SettleTimeout = defaultSettle
+		o.SettleTimeout = DefaultSettleTimeout
 	}
 	if o.Progress == nil {
 		o.Progress = func(consume.Progress) {}
@@ -91,17 +94,20 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run reads the stream and keeps issues until ctx ends; then it settles what it
-// has decided, for a while, and returns nil. With Drain it returns nil once all
-// is done that follows from what was in the stream at the start, and from the holds
-// of failures being over that are by this machine's clock. It waits for another
-// process that has the tracker's files.
+// Run reads the stream and keeps issues until ctx ends. Then it settles pending
+// effects for a short time and returns nil.
+//
+// With Drain, Run returns nil once it has handled all events that were in the stream
+// at the start, and has released the held failures whose time is over by this
+// machine's clock.
+//
+// If another process uses the tracker's files, Run waits for it.
 func Run(ctx context.Context, opts Options) (err error) {
 	if err := opts.Validate(); err != nil {
 		return fmt.Errorf("tracker: %w", err)
 	}
 	opts = opts.withDefaults()
-	// What is told to stop before it has begun ends well, unless it was to drain.
+	// A stop before the start is a clean stop, but an interrupted drain is not.
 	fail := func(err error) error {
 		if ctx.Err() != nil && !opts.Drain {
 			return nil
@@ -114,7 +120,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return errors.Join(claim(conn, opts.Tenant), store.KeepConfig(conn, opts.Config))
+		return errors.Join(bindTenant(conn, opts.Tenant), store.KeepConfig(conn, opts.Config))
 	})
 	if err == nil {
 		err = opts.useBackend(ctx, db)
@@ -130,8 +136,8 @@ func Run(ctx context.Context, opts Options) (err error) {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		if e := outbox.Close(closing); e != nil {
-			// What waits stays in the outbox for the next start.
-			opts.Logger.WarnContext(ctx, "decisions wait in the outbox", "error", e)
+			// The next start sends them.
+			opts.Logger.WarnContext(ctx, "decisions left in the outbox", "error", e)
 			if opts.Drain {
 				err = errors.Join(err, fmt.Errorf("tracker: %w", e))
 			}
@@ -148,13 +154,14 @@ func Run(ctx context.Context, opts Options) (err error) {
 	return nil
 }
 
-// openOutbox opens the outbox of what the tracker publishes.
+// openOutbox opens the outbox for decisions and clock ticks.
 func openOutbox(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	space := opts.Broker.Space()
 	return publish.Open(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: filepath.Join(opts.DataDir, "outbox", Name), Name: Name,
-		Redactor: publish.NoRedaction, // decisions quote nothing of the events but names
-		// Marked as published is what the outbox has: it must not lose it.
+		Redactor: publish.NoRedaction, // decisions contain only names from events
+		// A decision is marked as published once it is in the outbox, so the outbox
+		// must not lose it.
 		Durability: publish.DiskDurability, Unique: true,
 		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: opts.Logger,
 	})

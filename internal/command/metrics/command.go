@@ -1,3 +1,5 @@
+// Package metrics is the command line of the metrics service: flags, help, progress and
+// printed results. The service is [github.com/hooktrail/hooktrail/internal/metrics].
 package metrics
 
 import (
@@ -8,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
@@ -23,14 +26,13 @@ func Command() *cobra.Command {
 }
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
-	var opts Options
+	var opts metrics.Options
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Count the stream and serve the numbers",
-		Long: `Count the stream and serve the numbers on /metrics, until a signal ends it.
-/livez says that the process lives, /readyz that the stream is being read.
-With --drain count everything that is in the stream now, print what was counted
-and end.`,
+		Short: "Count events and serve metrics",
+		Long: `Count the events of the stream and serve metrics on /metrics, until a signal ends the
+process. /livez answers while the process runs, and /readyz while it reads the stream.
+With --drain, count the events that are in the stream now, print the counts and exit.`,
 		Example: `  metrics serve --listen 127.0.0.1:9464
   metrics serve --drain --json`,
 		Args: cobra.NoArgs,
@@ -40,7 +42,7 @@ and end.`,
 				opts.Listen = ""
 			}
 			return broker.Use(cmd.Context(), broker.Options{
-				DataDir: shared.DataDir, URL: shared.NATSURL, Name: Consumer, Logger: opts.Logger,
+				DataDir: shared.DataDir, URL: shared.NATSURL, Name: metrics.Consumer, Logger: opts.Logger,
 				Login: broker.Login(shared.Login), Auth: broker.AuthMode(shared.Auth), Role: subjects.MetricsRole, Tenant: shared.Tenant,
 			}, func(b *broker.Broker) error {
 				opts.Broker = b
@@ -48,35 +50,31 @@ and end.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "count what is in the stream now, then end")
-	cmd.Flags().StringVar(&opts.Listen, "listen", DefaultListen, "`address` of /metrics, /livez and /readyz")
+	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "count the events that are in the stream now, then exit")
+	cmd.Flags().StringVar(&opts.Listen, "listen", metrics.DefaultListen, "`address` of /metrics, /livez and /readyz")
 	return cmd
 }
 
-func runServe(cmd *cobra.Command, shared *cli.Shared, opts Options) error {
+func runServe(cmd *cobra.Command, shared *cli.Shared, opts metrics.Options) error {
 	ctx := cmd.Context()
 	if !opts.Drain {
-		return Run(ctx, opts)
+		return metrics.Run(ctx, opts)
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "count")
 	opts.Progress = func(p consume.Progress) { bar.Set(p.Position.Sequence, p.Target) }
-	err := Run(ctx, opts)
+	err := metrics.Run(ctx, opts)
 	bar.Finish()
 	if err != nil {
 		return err
 	}
-	summary, err := Snapshot(ctx, opts.DataDir)
+	summary, err := metrics.Snapshot(ctx, opts.DataDir)
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, summary)
-	}
-	printSummary(cmd.OutOrStdout(), summary)
-	return nil
+	return cli.Print(cmd, shared, summary, func(out io.Writer) { printSummary(out, summary) })
 }
 
-func printSummary(out io.Writer, s Summary) {
+func printSummary(out io.Writer, s metrics.Summary) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "runs\t%d\t%d failed, %d active\n", s.Runs, s.RunsFailed, s.RunsActive)
 	fmt.Fprintf(w, "steps\t%d\t%d failed\n", s.Steps, s.StepsFailed)
@@ -90,7 +88,7 @@ func printSummary(out io.Writer, s Summary) {
 	w.Flush()
 }
 
-// oneLine keeps a name within its cell of the table.
+// oneLine replaces characters that would break the table.
 func oneLine(r rune) rune {
 	if r == '\n' || r == '\t' {
 		return ' '

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -18,13 +19,13 @@ func TestClose_Reason(t *testing.T) {
 	p.mustDrain()
 	id := p.open()[0].ID
 	secret := "AKIA" + "QYLPMN5HHHFPZAM2"
-	done := callJSON[Closing](t, p.dataDir, "close", id, "--tenant", "acme", "--reason", "took "+secret+" out", "--by", "jdoe@example.com")
+	done := callJSON[tracker.Closing](t, p.dataDir, "close", id, "--tenant", "acme", "--reason", "took "+secret+" out", "--by", "jdoe@example.com")
 	p.mustDrain()
 	if !strings.HasPrefix(done.Reason, "took ") || !strings.HasSuffix(done.Reason, " out") {
 		t.Errorf("it says that the reason is %q", done.Reason)
 	}
 	want := "Closed by jdoe@example.com: " + done.Reason
-	if d := callJSON[Details](t, p.dataDir, "show", id, "--tenant", "acme"); d.Reason != want || d.Transitions[len(d.Transitions)-1].Reason != want {
+	if d := callJSON[tracker.Details](t, p.dataDir, "show", id, "--tenant", "acme"); d.Reason != want || d.Transitions[len(d.Transitions)-1].Reason != want {
 		t.Errorf("the issue's reason is %q, want %q; changes are %+v", d.Reason, want, d.Transitions)
 	}
 	if i := readBeads(t, filepath.Join(p.dataDir, "beads", "acme", ".beads", "issues.jsonl"))[id]; i.CloseReason != want {
@@ -35,7 +36,7 @@ func TestClose_Reason(t *testing.T) {
 			t.Errorf("the stream has %s", e.Data)
 		}
 	}
-	if files := found(t, p.dataDir, secret); len(files) > 0 {
+	if files := filesWith(t, p.dataDir, secret); len(files) > 0 {
 		t.Errorf("the secret is in %v", files)
 	}
 }
@@ -44,8 +45,8 @@ func TestClose_ReasonThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
 		{"--reason", " \n\t"},
-		{"--reason", strings.Repeat("ä", mostReason+1)},
-		{"--reason", "x", "--by", strings.Repeat("ä", mostBy+1)},
+		{"--reason", strings.Repeat("ä", maxReason+1)},
+		{"--reason", "x", "--by", strings.Repeat("ä", maxBy+1)},
 	} {
 		if status, stdout, stderr := call(t, dir, append([]string{"close", "ht-0000000000000"}, args...)...); status != cli.ExitUsage || stdout != "" || len(stderr) > 200 {
 			t.Errorf("exit status %d, %q, %q", status, stdout, stderr)

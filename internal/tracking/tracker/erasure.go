@@ -10,19 +10,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// eraser takes texts out of what an order concerns: decisions, what followed from
-// them, issues, and what the heuristics keep for later.
-type eraser struct {
-	*batch
+// erasure erases the texts that one order selects, from decisions, effects, issues and
+// the records of the heuristics. It belongs to one transaction.
+type erasure struct {
+	conn   *sqlite.Conn
 	tenant string
-	run    string          // all of it goes; empty: of no run
-	events []string        // ids of those that it concerns
-	runs   map[string]bool // that these are of
-	issues map[string]bool // that lost their texts
+	run    string          // run that is erased as a whole, if any
+	events []string        // ids of the erased events
+	runs   map[string]bool // runs of the erased events
+	issues map[string]bool // issues whose texts are erased
 }
 
-// event takes the texts of one event away. What is decided on it later has none.
-func (e *eraser) event(t target) error {
+// event erases the texts of one event. A later decision on the event gets no texts.
+func (e *erasure) event(t target) error {
 	e.events = append(e.events, t.event)
 	e.runs[t.run] = true
 	if err := store.Run(e.conn, "UPDATE decision SET user = '', erased = 1 WHERE seq = ?", t.seq); err != nil {
@@ -43,9 +43,9 @@ func (e *eraser) event(t target) error {
 	return nil
 }
 
-// issue takes all texts out of an issue: which of them came from which event
-// nobody can tell any more. It has the backend do the same.
-func (e *eraser) issue(seq int64, id string) error {
+// issue erases all texts of an issue, because the event that a text came from is
+// unknown. It adds an effect that does the same in the backend.
+func (e *erasure) issue(seq int64, id string) error {
 	if e.issues[id] {
 		return nil
 	}
@@ -77,8 +77,8 @@ func (e *eraser) issue(seq int64, id string) error {
 		"INSERT INTO effect (decision, tenant, issue, record) VALUES (?, ?, ?, ?)", seq, e.tenant, id)
 }
 
-// records takes the texts out of the records of the state.
-func (e *eraser) records() error {
+// records erases the texts from the records of the state.
+func (e *erasure) records() error {
 	scope := rules.Erasure{Run: e.run, Events: e.events, Runs: e.runs, Issues: e.issues, Text: store.Erased}
 	var changes rules.Changes
 	err := store.Each(e.conn, func(stmt *sqlite.Stmt) error {

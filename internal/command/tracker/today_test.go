@@ -14,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -129,7 +130,7 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 			list := test.list(t)
 			p.publish("engine", list...)
 			p.mustDrain()
-			today := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", list[0].Tenant)
+			today := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", list[0].Tenant)
 			t.Logf("%d events; %d issues of %s", len(list), len(today), list[0].Tenant)
 
 			same := callJSON[replay.StreamComparison](t, p.dataDir, "whatif", "--config", rulestest.WriteFile(t, "same.yaml", ""), "--nats-url", p.server.URL())
@@ -157,7 +158,7 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)
-	p.mustDrain(func(o *Options) {
+	p.mustDrain(func(o *tracker.Options) {
 		o.Config = rules.DefaultConfig()
 		o.Config.Followups = 1
 	})

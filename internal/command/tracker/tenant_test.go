@@ -7,6 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -50,7 +51,7 @@ func TestCommands_TenantCalledAsAPath(t *testing.T) {
 		if status, _, stderr := call(t, p.dataDir, "serve", "--drain", "--tenant", tenant, "--nats-url", p.server.URL()); status != cli.ExitOK {
 			t.Fatalf("serve of tenant %q: exit status %d, %s", tenant, status, stderr)
 		}
-		if list := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", tenant); len(list) != 1 || list[0].Tenant != tenant {
+		if list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", tenant); len(list) != 1 || list[0].Tenant != tenant {
 			t.Errorf("got %+v, want the one of tenant %q", list, tenant)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -58,7 +59,7 @@ func TestCommands_HostileTexts(t *testing.T) {
 	history := hostileHistory(t)
 	p.publish("engine", history...)
 	p.mustDrain()
-	list := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", "acme")
+	list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme")
 	if len(list) < len(hostile) {
 		t.Fatalf("got %d issues, want at least %d", len(list), len(hostile))
 	}

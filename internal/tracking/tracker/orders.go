@@ -17,24 +17,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Issues quote what events say. When the ledger's key orders that events are
-// erased or pruned, what was decided on them loses its texts, and so do the issues
-// that they belong to: ids, times, statuses and links stay.
+// Issues quote events. An order to erase or prune events, signed by the ledger's key,
+// removes the texts from the decisions on these events and from their issues. Ids,
+// times, statuses and links stay.
 
-// order is an order about evidence, as it came.
+// order is a signed order about evidence.
 type order struct {
 	ledger.Order
-	upto int64 // what was decided later it does not concern
+	upto int64 // sequence of the last decision before the order; later ones are not affected
 }
 
-// obey takes in an order about evidence. One that no key is there for is kept
-// until there is one; what that key has not signed orders nothing.
-func (b *batch) obey(e events.Event) error {
+// handleOrder carries out an order about evidence. If the key is unknown, it stores
+// the order until the key is known. It ignores orders that other keys have signed.
+func (b *batch) handleOrder(e events.Event) error {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
-		return nil //nolint:nilerr // a record of something that cannot be read orders nothing
+		return nil //nolint:nilerr // an unreadable record contains no order
 	}
-	// What was decided before has to be where it is looked for.
+	// The queries below must see the decisions of this batch.
 	if err := b.save(); err != nil {
 		return err
 	}
@@ -51,37 +51,37 @@ func (b *batch) obey(e events.Event) error {
 	}
 	if keys == nil {
 		b.unchecked = true
-		return b.keep(e.Tenant, e.ID, d.Order, "unchecked", upto)
+		return b.storeOrder(e.Tenant, e.ID, d.Order, "unchecked", upto)
 	}
 	next, err := sqlitetx.Int(b.conn, "SELECT coalesce(max(seq), 0) + 1 FROM demand")
 	if err != nil {
 		return err
 	}
-	counts, err := b.check(e.Tenant, d.Order, upto, keys.At(next))
-	if err != nil || counts {
+	signed, err := b.carryOut(e.Tenant, d.Order, upto, keys.At(next))
+	if err != nil || signed {
 		return err
 	}
-	return b.refuse(e.Tenant, e.ID, d.Order, upto)
+	return b.storeUnsigned(e.Tenant, e.ID, d.Order, upto)
 }
 
-// check carries out an order if it is new. It returns false if none of known has
-// signed it.
-func (b *batch) check(tenant, signed string, upto int64, known note.Verifiers) (counts bool, err error) {
-	o, err := ledger.OpenOrder([]byte(signed), known)
+// carryOut carries out an order, unless it was carried out before. It returns false if
+// none of the known keys has signed the order.
+func (b *batch) carryOut(tenant, text string, upto int64, known note.Verifiers) (signed bool, err error) {
+	o, err := ledger.OpenOrder([]byte(text), known)
 	if err != nil || o.Tenant != tenant {
-		return false, nil //nolint:nilerr // anybody may publish what somebody else signed
+		return false, nil //nolint:nilerr // any producer can publish an order that another key signed
 	}
 	if had, err := store.Exists(b.conn, "SELECT 1 FROM demand WHERE tenant = ? AND id = ?", tenant, o.ID); had || err != nil {
 		return true, err
 	}
-	state, kept := "done", ""
-	switch o.Action { //nolint:exhaustive // those of orders that concern texts
+	state, selection := "done", ""
+	switch o.Action { //nolint:exhaustive // the other actions do not affect texts
 	case events.AuditHold:
-		text, err := json.Marshal(o.Selection)
+		data, err := json.Marshal(o.Selection)
 		if err != nil {
 			return true, err
 		}
-		state, kept = "hold", string(text)
+		state, selection = "hold", string(data)
 	case events.AuditLift:
 		if err := store.Run(b.conn, "UPDATE demand SET state = 'done', note = '' WHERE tenant = ? AND id = ? AND state = 'hold'", tenant, o.Hold); err != nil {
 			return true, err
@@ -91,18 +91,18 @@ func (b *batch) check(tenant, signed string, upto int64, known note.Verifiers) (
 			return true, fmt.Errorf("order %s: %w", o.ID, err)
 		}
 	}
-	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, kept)
+	return true, store.Run(b.conn, "INSERT INTO demand (tenant, id, state, upto, note) VALUES (?, ?, ?, ?, ?)", tenant, o.ID, state, upto, selection)
 }
 
-// checkKept takes in the orders that no key was there for, as far as one is now.
-func (b *batch) checkKept() error {
-	type kept struct {
-		tenant, id, signed string
-		upto, seq          int64
+// checkStored carries out the stored orders whose key is known now.
+func (b *batch) checkStored() error {
+	type storedOrder struct {
+		tenant, id, text string
+		upto, seq        int64
 	}
-	var list []kept
+	var list []storedOrder
 	err := store.Each(b.conn, func(stmt *sqlite.Stmt) error {
-		list = append(list, kept{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2), stmt.ColumnInt64(3), stmt.ColumnInt64(4)})
+		list = append(list, storedOrder{stmt.ColumnText(0), stmt.ColumnText(1), stmt.ColumnText(2), stmt.ColumnInt64(3), stmt.ColumnInt64(4)})
 		return nil
 	}, "SELECT tenant, id, note, upto, seq FROM demand WHERE state = 'unchecked' ORDER BY seq")
 	known := make(map[string]*ledger.Keys)
@@ -120,15 +120,16 @@ func (b *batch) checkKept() error {
 		if keys == nil {
 			return nil
 		}
-		var counts bool
-		if counts, err = b.check(k.tenant, k.signed, k.upto, keys.At(k.seq)); err == nil && counts {
+		var signed bool
+		if signed, err = b.carryOut(k.tenant, k.text, k.upto, keys.At(k.seq)); err == nil && signed {
 			err = store.Run(b.conn, "DELETE FROM demand WHERE tenant = ? AND id = ?", k.tenant, k.id)
 		}
 	}
 	return err
 }
 
-// target is an event whose texts go: one that was decided on, or is held.
+// target is an event whose texts an order can erase. The event has a decision or is
+// held.
 type target struct {
 	seq    int64
 	event  string
@@ -137,13 +138,13 @@ type target struct {
 	run    string
 	user   string
 	time   time.Time
-	stored time.Time       // by the server
-	record *rules.Decision // nil: it is held
+	stored time.Time       // when the server stored it
+	record *rules.Decision // nil if the event is held
 }
 
-// fits reports whether the event that was decided on, at a time, is one of a
-// selection.
-func (t target) fits(s ledger.OrderSelection, at time.Time) bool {
+// matches reports whether the selection includes the event. The time that counts for
+// the event is at.
+func (t target) matches(s ledger.OrderSelection, at time.Time) bool {
 	for _, f := range [...]struct{ want, have string }{{s.Run, t.run}, {s.Event, t.event}, {s.User, t.user}} {
 		if f.want != "" && f.want != f.have {
 			return false
@@ -157,9 +158,8 @@ func (t target) fits(s ledger.OrderSelection, at time.Time) bool {
 	return (s.From.IsZero() || !at.Before(s.From)) && (s.To.IsZero() || at.Before(s.To))
 }
 
-// erase takes the texts of what an order concerns away, unless a hold stands in
-// its way: then none of them. Retention goes around what is held: its order has the
-// leaves of the rest.
+// erase erases the texts of all events that the order selects. If a hold protects one
+// of them, an erasure order erases none, and a prune order erases the others.
 func (b *batch) erase(o order) error {
 	targets, err := b.targets(o)
 	if err != nil {
@@ -169,16 +169,16 @@ func (b *batch) erase(o order) error {
 	if err != nil {
 		return err
 	}
-	isHeld := func(t target) bool {
-		return slices.ContainsFunc(holds, func(s ledger.OrderSelection) bool { return t.fits(s, t.time) })
+	isProtected := func(t target) bool {
+		return slices.ContainsFunc(holds, func(s ledger.OrderSelection) bool { return t.matches(s, t.time) })
 	}
 	if o.Action == events.AuditPrune {
-		targets = slices.DeleteFunc(targets, isHeld)
-	} else if slices.ContainsFunc(targets, isHeld) {
+		targets = slices.DeleteFunc(targets, isProtected)
+	} else if slices.ContainsFunc(targets, isProtected) {
 		return nil
 	}
 	b.erased = true
-	e := eraser{batch: b, tenant: o.Tenant, runs: make(map[string]bool), issues: make(map[string]bool)}
+	e := erasure{conn: b.conn, tenant: o.Tenant, runs: make(map[string]bool), issues: make(map[string]bool)}
 	for _, t := range targets {
 		if err := e.event(t); err != nil {
 			return fmt.Errorf("decision on %s: %w", t.event, err)
@@ -190,6 +190,7 @@ func (b *batch) erase(o order) error {
 	return e.records()
 }
 
+// targets returns the events that an order selects.
 func (b *batch) targets(o order) (list []target, err error) {
 	err = store.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		t := target{
@@ -210,7 +211,7 @@ func (b *batch) targets(o order) (list []target, err error) {
 		if o.Action == events.AuditPrune {
 			at = t.stored
 		}
-		if t.fits(o.Selection, at) {
+		if t.matches(o.Selection, at) {
 			list = append(list, t)
 		}
 		return nil
@@ -218,7 +219,7 @@ func (b *batch) targets(o order) (list []target, err error) {
 	return list, err
 }
 
-// holds returns what the holds in force keep.
+// holds returns the selections of the holds in force.
 func (b *batch) holds(tenant string) (list []ledger.OrderSelection, err error) {
 	err = store.Each(b.conn, func(stmt *sqlite.Stmt) error {
 		var s ledger.OrderSelection

@@ -11,6 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -26,7 +27,7 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	if status != cli.ExitOK || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("exit status %d, %q does not say %q, %s", status, stdout, want, stderr)
 	}
-	if list := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", "acme"); len(list) != 0 {
+	if list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme"); len(list) != 0 {
 		t.Errorf("got %d issues of what is held", len(list))
 	}
 	later := failed
@@ -48,7 +49,7 @@ func TestWhy_AnswersForAll(t *testing.T) {
 	p.mustDrain()
 	ids := map[[2]string]string{}
 	for _, tenant := range []string{"gastown", "acme", "beta"} {
-		list, err := List(t.Context(), p.dataDir, tenant)
+		list, err := tracker.List(t.Context(), p.dataDir, tenant)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,11 +64,11 @@ func TestWhy_AnswersForAll(t *testing.T) {
 	}
 	err := store.Read(t.Context(), p.dataDir, func(conn *sqlite.Conn) error {
 		for id, want := range ids {
-			x, err := explain(conn, id[0], id[1])
+			x, err := tracker.Explain(conn, id[0], id[1])
 			if err != nil {
 				return err
 			}
-			text := x.Paragraph()
+			text := paragraph(x)
 			if !strings.Contains(text, want) || strings.Contains(text, "\n") || x.Unconsidered == "" && !strings.Contains(text, "(Configuration ") {
 				t.Errorf("why %s: %q", id, text)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -51,7 +52,7 @@ func TestCommand_WithATrackersRights(t *testing.T) {
 		{"rebuild"},
 	} {
 		if args[0] == "close" {
-			args[1] = callJSON[[]Issue](t, dir, "list", "--tenant", "acme", "--status", "open")[0].ID
+			args[1] = callJSON[[]tracker.Issue](t, dir, "list", "--tenant", "acme", "--status", "open")[0].ID
 		}
 		status, stdout, stderr := call(t, dir, args...)
 		if status != cli.ExitOK {

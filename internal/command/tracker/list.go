@@ -3,6 +3,7 @@ package tracker
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -11,15 +12,16 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// The statuses and kinds that issues have.
+// The values that --status and --kind accept.
 var (
 	statuses = []rules.Status{rules.Open, rules.InProgress, rules.Blocked, rules.Flapping, rules.Closed}
 	kinds    = []rules.Kind{rules.Tracking, rules.Failure, rules.Followup, rules.Digest}
 )
 
-// filter says which issues are listed; what is empty fits all.
+// filter selects issues. An empty field matches all issues.
 type filter struct {
 	status, kind string
 	labels       []string
@@ -30,7 +32,7 @@ func listCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the issues of a tenant",
-		Long:  "List the issues of a tenant, the oldest first. Several filters must all fit.",
+		Long:  "List the issues of a tenant, the oldest first. An issue must match all filters.",
 		Example: `  tracker list
   tracker list --status blocked --json
   tracker list --kind failure --label stalled`,
@@ -39,42 +41,46 @@ func listCommand(shared *cli.Shared) *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			list, err := List(cmd.Context(), shared.DataDir, shared.TenantOrDefault())
-			if err != nil {
-				return err
-			}
-			kept := []Issue{}
-			for _, i := range list {
-				if f.fits(i) {
-					kept = append(kept, i)
-				}
-			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, kept)
-			}
-			if len(kept) == 0 {
-				others := ""
-				if shared.Tenant == "" && len(list) == 0 {
-					others = elsewhere(cmd.Context(), shared.DataDir)
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s%s\n", cli.Cell(shared.TenantOrDefault()), f.told(), others)
-				return nil
-			}
-			return printList(cmd, kept)
+			return list(cmd, shared, f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.status, "status", "", "only issues with this `status`: "+anyOf(statuses))
 	flags.StringVar(&f.kind, "kind", "", "only issues of this `kind`: "+anyOf(kinds))
-	flags.StringArrayVar(&f.labels, "label", nil, "only issues with this `label`; again for those with another one too")
+	flags.StringArrayVar(&f.labels, "label", nil, "only issues with this `label`; repeat the flag to require several labels")
 	return cmd
 }
 
-// elsewhere says which tenants have issues, to somebody who named none.
-func elsewhere(ctx context.Context, dataDir string) string {
-	list, err := List(ctx, dataDir, "")
+func list(cmd *cobra.Command, shared *cli.Shared, f filter) error {
+	all, err := tracker.List(cmd.Context(), shared.DataDir, shared.TenantOrDefault())
+	if err != nil {
+		return err
+	}
+	matching := []tracker.Issue{}
+	for _, i := range all {
+		if f.matches(i) {
+			matching = append(matching, i)
+		}
+	}
+	return cli.Print(cmd, shared, matching, func(out io.Writer) {
+		if len(matching) > 0 {
+			printList(out, matching)
+			return
+		}
+		hint := ""
+		if shared.Tenant == "" && len(all) == 0 {
+			hint = otherTenants(cmd.Context(), shared.DataDir)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "no issues in tenant %s%s%s\n", cli.Cell(shared.TenantOrDefault()), f.note(), hint)
+	})
+}
+
+// otherTenants returns a hint that names the tenants with issues. It is for users
+// who named no tenant.
+func otherTenants(ctx context.Context, dataDir string) string {
+	list, err := tracker.List(ctx, dataDir, "")
 	if err != nil || len(list) == 0 {
-		return "" // it is a hint, and no more
+		return "" // a hint is optional
 	}
 	var tenants []string
 	for _, i := range list {
@@ -86,7 +92,7 @@ func elsewhere(ctx context.Context, dataDir string) string {
 	return "; --tenant names another: " + names(tenants)
 }
 
-// anyOf lists names for people: "a, b or c".
+// anyOf lists names in a sentence: "a, b or c".
 func anyOf[S ~string](names []S) string {
 	texts := make([]string, len(names))
 	for i, n := range names {
@@ -106,26 +112,26 @@ func (f filter) check() error {
 	return nil
 }
 
-func (f filter) fits(i Issue) bool {
+func (f filter) matches(i tracker.Issue) bool {
 	if f.status != "" && string(i.Status) != f.status || f.kind != "" && string(i.Kind) != f.kind {
 		return false
 	}
 	return !slices.ContainsFunc(f.labels, func(label string) bool { return !slices.Contains(i.Labels, label) })
 }
 
-// told says that there is a filter.
-func (f filter) told() string {
+// note returns a reminder that a filter is set, or nothing.
+func (f filter) note() string {
 	if f.status == "" && f.kind == "" && len(f.labels) == 0 {
 		return ""
 	}
-	return " that the filters fit"
+	return " that match the filters"
 }
 
-func printList(cmd *cobra.Command, list []Issue) error {
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+func printList(out io.Writer, list []tracker.Issue) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tKIND\tUPDATED\tEVENTS\tTITLE")
 	for _, i := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", i.ID, i.Status, i.Kind, cli.Time(i.Updated), i.Occurrences, cli.Cell(i.Title))
 	}
-	return w.Flush()
+	w.Flush()
 }

@@ -1,8 +1,6 @@
 package tracker
 
 import (
-	"bytes"
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,36 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
-
-// call runs a tracker command and returns its exit status and what it printed.
-func call(t *testing.T, dataDir string, args ...string) (status int, stdout, stderr string) {
-	t.Helper()
-	cmd := Command()
-	var out, errs bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&errs)
-	status = cli.Execute(t.Context(), cmd, append(args, "--data-dir", dataDir))
-	return status, out.String(), errs.String()
-}
-
-func callJSON[T any](t *testing.T, dataDir string, args ...string) (v T) {
-	t.Helper()
-	status, stdout, stderr := call(t, dataDir, append(args, "--json")...)
-	if status != cli.ExitOK {
-		t.Fatalf("tracker %v: exit status %d: %s", args, status, stderr)
-	}
-	if err := json.Unmarshal([]byte(stdout), &v); err != nil {
-		t.Fatalf("tracker %v: %v in %s", args, err, stdout)
-	}
-	return v
-}
 
 // trackingOf returns the id of acme's one tracking issue.
 func trackingOf(t *testing.T, dataDir string) string {
 	t.Helper()
-	list := callJSON[[]Issue](t, dataDir, "list", "--tenant", "acme", "--kind", "tracking")
+	list := callJSON[[]tracker.Issue](t, dataDir, "list", "--tenant", "acme", "--kind", "tracking")
 	if len(list) != 1 {
 		t.Fatalf("got %d tracking issues, want 1", len(list))
 	}
@@ -58,14 +34,14 @@ func TestCommand_Story(t *testing.T) {
 		t.Fatalf("serve: exit status %d, %q, %s", status, stdout, stderr)
 	}
 
-	list := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", "acme")
+	list := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme")
 	if len(list) != 5 {
 		t.Fatalf("got %d issues of acme, want 5", len(list))
 	}
-	if got := callJSON[[]Issue](t, p.dataDir, "list", "--tenant", "acme", "--status", "closed"); len(got) != 1 {
+	if got := callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", "acme", "--status", "closed"); len(got) != 1 {
 		t.Errorf("got %d closed issues, want 1", len(got))
 	}
-	if got := callJSON[[]Issue](t, p.dataDir, "list"); len(got) != 0 {
+	if got := callJSON[[]tracker.Issue](t, p.dataDir, "list"); len(got) != 0 {
 		t.Errorf("got %d issues of the default tenant, want none", len(got))
 	}
 	_, table, _ := call(t, p.dataDir, "list", "--tenant", "acme")
@@ -74,7 +50,7 @@ func TestCommand_Story(t *testing.T) {
 	}
 
 	own := trackingOf(t, p.dataDir)
-	d := callJSON[Details](t, p.dataDir, "show", own, "--tenant", "acme")
+	d := callJSON[tracker.Details](t, p.dataDir, "show", own, "--tenant", "acme")
 	var to []string
 	for _, tr := range d.Transitions {
 		to = append(to, string(tr.To))
@@ -124,7 +100,7 @@ func TestCommand_Why(t *testing.T) {
 					t.Errorf("%q is missing in\n%s", part, stdout)
 				}
 			}
-			x := callJSON[Explanation](t, p.dataDir, "why", test.id, "--tenant", "acme")
+			x := callJSON[tracker.Explanation](t, p.dataDir, "why", test.id, "--tenant", "acme")
 			if (x.Unconsidered == "") != (len(x.Decisions) > 0) {
 				t.Errorf("explanation is %+v", x)
 			}
@@ -149,12 +125,12 @@ func TestCommand_WhyOfAnUnknownID(t *testing.T) {
 }
 
 func TestDetails_IDsKeepToTheirLine(t *testing.T) {
-	d := Details{Issue: Issue{ID: "ht-1", Run: "r1\n  closed, tracking issue", Tenant: "a\nb"}, Transitions: []Transition{{Event: "e\nevents: 7"}}}
-	if got, want := strings.Count(d.String(), "\n"), 5; got != want {
-		t.Errorf("got %d lines, want %d:\n%s", got, want, d)
+	d := tracker.Details{Issue: tracker.Issue{ID: "ht-1", Run: "r1\n  closed, tracking issue", Tenant: "a\nb"}, Transitions: []tracker.Transition{{Event: "e\nevents: 7"}}}
+	if got, want := strings.Count(detailsText(d), "\n"), 5; got != want {
+		t.Errorf("got %d lines, want %d:\n%s", got, want, detailsText(d))
 	}
-	x := Explanation{Decisions: []Reasoning{{Decision: rules.Decision{Event: "e\n\nx", Run: "r\n\ny"}}}}
-	if got := x.Paragraph(); strings.Contains(got, "\n") {
+	x := tracker.Explanation{Decisions: []tracker.Reasoning{{Decision: rules.Decision{Event: "e\n\nx", Run: "r\n\ny"}}}}
+	if got := paragraph(x); strings.Contains(got, "\n") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -195,7 +171,7 @@ func TestCommand_WhySaysWhatIsNotConsidered(t *testing.T) {
 
 func TestCommand_WithoutATracker(t *testing.T) {
 	dir := t.TempDir()
-	if got := callJSON[[]Issue](t, dir, "list"); len(got) != 0 {
+	if got := callJSON[[]tracker.Issue](t, dir, "list"); len(got) != 0 {
 		t.Errorf("got %d issues", len(got))
 	}
 	for _, test := range []struct {

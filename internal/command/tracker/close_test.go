@@ -13,23 +13,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // serve runs a tracker, which is at work when serve returns, until the function that it returns is called.
 func (p *pipeline) serve() (stop func()) {
 	p.tb.Helper()
-	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
+	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: tracker.Name})
 	if err != nil {
 		p.tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(p.tb.Context())
 	works := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(works) })
-	opts := Options{Broker: b, DataDir: p.dataDir, Progress: func(consume.Progress) { begun() }}
+	opts := tracker.Options{Broker: b, DataDir: p.dataDir, Progress: func(consume.Progress) { begun() }}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := Run(ctx, opts); err != nil {
+		if err := tracker.Run(ctx, opts); err != nil {
 			p.tb.Errorf("serve: %v", err)
 		}
 	})
@@ -47,21 +48,6 @@ func (p *pipeline) serve() (stop func()) {
 	})
 }
 
-// open returns the issues of acme that are not closed.
-func (p *pipeline) open() (list []Issue) {
-	p.tb.Helper()
-	all, err := List(p.tb.Context(), p.dataDir, "acme")
-	if err != nil {
-		p.tb.Fatal(err)
-	}
-	for _, i := range all {
-		if i.Status != rules.Closed {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 func TestClose(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)
@@ -71,19 +57,19 @@ func TestClose(t *testing.T) {
 		t.Fatalf("got %d open issues, want 3", len(list))
 	}
 	// Nobody reads the stream: it is on record, and the next tracker takes it in.
-	waiting := callJSON[Closing](t, p.dataDir, "close", list[0].ID, "--tenant", "acme", "--reason", "done by hand", "--by", "jdoe")
+	waiting := callJSON[tracker.Closing](t, p.dataDir, "close", list[0].ID, "--tenant", "acme", "--reason", "done by hand", "--by", "jdoe")
 	if waiting.Taken || waiting.Status == rules.Closed || waiting.Action != "closed" {
 		t.Errorf("without a tracker: %+v", waiting)
 	}
 	p.mustDrain()
-	d := callJSON[Details](t, p.dataDir, "show", list[0].ID, "--tenant", "acme")
+	d := callJSON[tracker.Details](t, p.dataDir, "show", list[0].ID, "--tenant", "acme")
 	if d.Status != rules.Closed || len(d.Edits) != 1 || d.Edits[0].Event != waiting.Event {
 		t.Errorf("after a drain the issue is %s, edits %+v", d.Status, d.Edits)
 	}
 
 	stop := p.serve()
 	defer stop()
-	taken := callJSON[Closing](t, p.dataDir, "close", list[1].ID, "--tenant", "acme", "--not-planned", "--reason", "out of fashion", "--by", "jdoe")
+	taken := callJSON[tracker.Closing](t, p.dataDir, "close", list[1].ID, "--tenant", "acme", "--not-planned", "--reason", "out of fashion", "--by", "jdoe")
 	if !taken.Taken || taken.Status != rules.Closed || taken.Action != "not_planned" {
 		t.Errorf("beside a tracker: %+v", taken)
 	}
@@ -111,7 +97,7 @@ func TestClose_Refuses(t *testing.T) {
 	p.publish("engine", rulestest.Story(t)...)
 	p.mustDrain()
 	closed := rules.Issue{}.ID
-	all, err := List(t.Context(), p.dataDir, "acme")
+	all, err := tracker.List(t.Context(), p.dataDir, "acme")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/metrics"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
@@ -35,7 +36,7 @@ func TestCommand_Drain(t *testing.T) {
 	}()
 	publish(t, b.JetStream(), recorded(t)...)
 	status, stdout, stderr := execute(t, "serve", "--drain", "--json", "--data-dir", dir)
-	var got Summary
+	var got metrics.Summary
 	if err := json.Unmarshal([]byte(stdout), &got); status != cli.ExitOK || err != nil || got.ToolCalls != 4 {
 		t.Fatalf("got status %d, error %v, summary %+v, stderr:\n%s", status, err, got, stderr)
 	}

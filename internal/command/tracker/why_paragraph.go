@@ -9,23 +9,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
 
-// Paragraph returns the explanation for people, on one line.
-func (x Explanation) Paragraph() string {
+// paragraph returns an explanation as text on one line.
+func paragraph(x tracker.Explanation) string {
 	var parts []string
 	switch {
 	case x.Unconsidered != "":
 		return x.Unconsidered
 	case x.Issue != nil:
-		parts = append(parts, x.head())
+		parts = append(parts, issueSentence(*x.Issue))
 		if n := len(x.Decisions); n > 0 {
-			parts = append(parts, x.Decisions[0].sentences())
+			parts = append(parts, decisionSentences(x.Decisions[0]))
 			if n > 2 {
-				parts = append(parts, fmt.Sprintf("Then it was changed %s; tracker show %s tells all, the last was this.", times(n-1), x.Issue.ID))
+				parts = append(parts, fmt.Sprintf("Then it changed %s (tracker show %s lists the changes). The last change:", times(n-1), x.Issue.ID))
 			}
 			if n > 1 {
-				parts = append(parts, x.Decisions[n-1].sentences())
+				parts = append(parts, decisionSentences(x.Decisions[n-1]))
 			}
 		}
 		if x.Others > 0 {
@@ -33,7 +34,7 @@ func (x Explanation) Paragraph() string {
 		}
 	default:
 		for _, d := range x.Decisions {
-			parts = append(parts, d.sentences())
+			parts = append(parts, decisionSentences(d))
 		}
 	}
 	return strings.Join(parts, " ")
@@ -46,9 +47,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// head says what the issue is.
-func (x Explanation) head() string {
-	i := x.Issue
+// issueSentence describes an issue and its status.
+func issueSentence(i tracker.Issue) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Issue %s, %q, is a %s issue", i.ID, cli.OneLine(i.Title), i.Kind)
 	if i.Run != "" {
@@ -65,7 +65,7 @@ func (x Explanation) head() string {
 	return b.String()
 }
 
-// verbs say what a decision amounts to.
+// verbs describe the actions of decisions.
 var verbs = map[rules.Action]string{
 	rules.None:   "made no issue",
 	rules.Record: "was added to an issue",
@@ -73,8 +73,8 @@ var verbs = map[rules.Action]string{
 	rules.Create: "made an issue",
 }
 
-// sentences say a decision for people.
-func (r Reasoning) sentences() string {
+// decisionSentences describes a decision and its reasons.
+func decisionSentences(r tracker.Reasoning) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The %s %s", r.Kind, cli.OneLine(r.Event))
 	if r.Run != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -28,7 +29,7 @@ func TestCommands_OrderOfTheMaking(t *testing.T) {
 	var mixed, again []string
 	for _, tenant := range tenants {
 		var list []string
-		for _, i := range callJSON[[]Issue](t, p.dataDir, "list", "--tenant", tenant) {
+		for _, i := range callJSON[[]tracker.Issue](t, p.dataDir, "list", "--tenant", tenant) {
 			list = append(list, i.Title)
 		}
 		if diff := cmp.Diff(want, list); diff != "" {

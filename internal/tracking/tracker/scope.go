@@ -9,12 +9,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// errOtherScope is why a database is refused that was read for others.
-var errOtherScope = errors.New("the issues here were made from the events of others")
+var errOtherScope = errors.New("the issues here belong to another choice of tenants")
 
-// claim makes the database that of tenant's events, or of everybody's. What was
-// read for one can not go on for another: its position has passed over events.
-func claim(conn *sqlite.Conn, tenant string) error {
+// bindTenant stores the tenant whose events the database is for. An empty tenant
+// means all tenants. It fails if the database belongs to another choice, because its
+// position has skipped events of other tenants.
+func bindTenant(conn *sqlite.Conn, tenant string) error {
 	have, known := "", false
 	err := store.Each(conn, func(stmt *sqlite.Stmt) error {
 		have, known = stmt.ColumnText(0), true

@@ -1,0 +1,72 @@
+package tracker
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
+)
+
+func showCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show an issue with its events, changes and edits",
+		Long: `Show an issue: its text and links, each change of its status with the event that caused
+it, the edits by people, and the changes that the backend refused. For a digest, show
+its entries.`,
+		Example: "  tracker show ht-0c3k9w1x2y4z5",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := tracker.Show(cmd.Context(), shared.DataDir, shared.TenantOrDefault(), args[0])
+			if err != nil {
+				return err
+			}
+			return cli.Print(cmd, shared, d, func(out io.Writer) { fmt.Fprint(out, cli.Printable(detailsText(d))) })
+		},
+	}
+}
+
+// detailsText returns the text of an issue. Text from events cannot fake a line:
+// each value is on one line, and each line of the description begins with a bar.
+func detailsText(d tracker.Details) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", d.ID, cli.OneLine(d.Title))
+	fmt.Fprintf(&b, "  %s, %s issue of run %s, tenant %s\n", d.Status, d.Kind, cli.OneLine(d.Run), cli.OneLine(d.Tenant))
+	fmt.Fprintf(&b, "  labels %s\n", cli.OneLine(strings.Join(d.Labels, ", ")))
+	switch {
+	case d.Occurrences == 1:
+		fmt.Fprintf(&b, "  1 event, %s\n", cli.Time(d.First))
+	case d.Occurrences > 1:
+		fmt.Fprintf(&b, "  %d events, the first %s, the last %s\n", d.Occurrences, cli.Time(d.First), cli.Time(d.Last))
+	}
+	for line := range strings.Lines(d.Description) {
+		fmt.Fprintf(&b, "  | %s\n", strings.TrimRight(line, "\n"))
+	}
+	for _, l := range d.Links {
+		fmt.Fprintf(&b, "  %s %s\n", cli.OneLine(l.Type), l.ID)
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(&b, "  - %s\n", cli.OneLine(n))
+	}
+	fmt.Fprintln(&b, "changes")
+	for _, t := range d.Transitions {
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", cli.Time(t.At), t.To, cli.OneLine(t.Reason+" (event "+t.Event+")"))
+	}
+	if len(d.Edits) > 0 {
+		fmt.Fprintln(&b, "edits by people")
+	}
+	for _, e := range d.Edits {
+		fmt.Fprintf(&b, "  %s  %s\n", cli.Time(e.At), cli.OneLine(e.Reason+" (event "+e.Event+")"))
+	}
+	if len(d.Refused) > 0 {
+		fmt.Fprintln(&b, "refused by the backend")
+	}
+	for _, r := range d.Refused {
+		fmt.Fprintf(&b, "  %s  %-11s  %s\n", cli.Time(r.At), r.Op, cli.OneLine(r.Reason+" (event "+r.Event+")"))
+	}
+	return b.String()
+}

@@ -1,0 +1,164 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/store"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Explanation explains the state of an issue, or the decisions on an event.
+type Explanation struct {
+	Subject string `json:"subject"` // the requested id
+	Issue   *Issue `json:"issue,omitempty"`
+	// Decisions contains the decisions that changed the issue, or the decisions on the
+	// event.
+	Decisions []Reasoning `json:"decisions"`
+	// Others counts events of the issue that changed nothing.
+	Others int `json:"others,omitempty"`
+	// Unconsidered is the reason why an event has no decision.
+	Unconsidered string `json:"unconsidered,omitempty"`
+}
+
+// Reasoning is a decision with its id.
+type Reasoning struct {
+	ID string `json:"id"` // of the issue.decided event
+	rules.Decision
+}
+
+// Why explains an issue of tenant or, if no issue has this id, an event. It only reads
+// the files in dataDir. It returns an error that wraps [ErrNotFound] if they contain
+// neither.
+func Why(ctx context.Context, dataDir, tenant, id string) (x Explanation, err error) {
+	err = store.Read(ctx, dataDir, func(conn *sqlite.Conn) error {
+		x, err = Explain(conn, tenant, id)
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Explanation{}, err
+	}
+	if x.Subject == "" {
+		x = Explanation{Subject: id, Decisions: []Reasoning{}}
+	}
+	if x.IsEmpty() {
+		x.Unconsidered, err = unconsidered(ctx, dataDir, tenant, id)
+		return x, err
+	}
+	return x, nil
+}
+
+// IsEmpty reports whether the explanation says nothing.
+func (x *Explanation) IsEmpty() bool {
+	return x.Issue == nil && len(x.Decisions) == 0 && x.Unconsidered == ""
+}
+
+// Explain explains an issue or, if no issue has this id, an event from a database of
+// package store. The result is empty if the database contains neither.
+func Explain(conn *sqlite.Conn, tenant, id string) (Explanation, error) {
+	x := Explanation{Subject: id, Decisions: []Reasoning{}}
+	found, err := issueOf(conn, tenant, id)
+	if err != nil {
+		return x, err
+	}
+	if found.ID != "" {
+		x.Issue = &found
+		return x, store.Records(conn, x.addOfIssue, "SELECT d.record FROM touched t JOIN decision d ON d.seq = t.decision "+
+			"WHERE t.issue = ? AND d.tenant = ? AND d.record IS NOT NULL ORDER BY d.seq", id, tenant)
+	}
+	err = store.Records(conn, x.add, "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq", tenant, id)
+	if err != nil || len(x.Decisions) > 0 {
+		return x, err
+	}
+	return x, x.addHeld(conn, tenant)
+}
+
+func (x *Explanation) add(d rules.Decision) error {
+	x.Decisions = append(x.Decisions, Reasoning{ID: d.ID(), Decision: d})
+	return nil
+}
+
+// addOfIssue adds a decision on the issue, or counts it if it changed nothing.
+func (x *Explanation) addOfIssue(d rules.Decision) error {
+	if d.Action == rules.Record {
+		x.Others++
+		return nil
+	}
+	return x.add(d)
+}
+
+// addHeld explains an event that has arrived and has no decision yet.
+func (x *Explanation) addHeld(conn *sqlite.Conn, tenant string) error {
+	const until = "SELECT d.kind, d.run, d.time, (SELECT min(t.at) FROM record h JOIN timer t ON t.tenant = h.tenant " +
+		"AND t.id GLOB 'hold/*' AND substr(t.id, instr(substr(t.id, 6), '/') + 6) = json_extract(h.record, '$.failure') " +
+		"WHERE h.tenant = d.tenant AND h.kind = 'held' AND json_extract(h.record, '$.event') = d.event) " +
+		"FROM decision d WHERE d.tenant = ? AND d.event = ? AND d.record IS NULL ORDER BY d.seq"
+	return store.Each(conn, func(stmt *sqlite.Stmt) error {
+		at, err := time.Parse(store.Sorting, stmt.ColumnText(2))
+		if err != nil {
+			return fmt.Errorf("read the time of an event: %w", err)
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "The %s %s", stmt.ColumnText(0), oneLine(x.Subject))
+		if run := stmt.ColumnText(1); run != "" {
+			fmt.Fprintf(&b, " of run %s", oneLine(run))
+		}
+		fmt.Fprintf(&b, " at %s is held", readable(at))
+		if end, err := time.Parse(store.Sorting, stmt.ColumnText(3)); err == nil {
+			fmt.Fprintf(&b, " until %s", readable(end))
+		}
+		b.WriteString(" by the clock of the tenant's events, and decided on then: it becomes an issue, or an occurrence of one, unless its step, its run or its scope recovers before.")
+		x.Unconsidered = b.String()
+		return nil
+	}, until, tenant, x.Subject)
+}
+
+// ConsideredKinds names the events that get decisions, for messages.
+const ConsideredKinds = "considered are run events, step.finished, error, issue.edited and clock.ticked"
+
+// unconsidered returns the reason why an event has no decision. It searches the ledger,
+// because the tracker stores only events with decisions.
+func unconsidered(ctx context.Context, dataDir, tenant, id string) (string, error) {
+	none := fmt.Errorf("%w: %s in tenant %s, and no event with that id has a decision or is in a ledger here; %s",
+		ErrNotFound, id, tenant, ConsideredKinds)
+	path, err := ledger.Path(filepath.Join(dataDir, "ledger"), tenant)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", none // there is no ledger
+	}
+	r, err := ledger.OpenReader(path)
+	if err != nil {
+		return "", err
+	}
+	entry, found, err := r.Find(ctx, id)
+	if err := errors.Join(err, r.Close()); err != nil {
+		return "", err
+	}
+	switch {
+	case !found:
+		return "", none
+	case !rules.Considered(entry.Kind):
+		return NotConsidered(id, entry.Kind), nil
+	}
+	return fmt.Sprintf("Event %s is a %s and not decided on yet: the tracker has not read so far.", oneLine(id), entry.Kind), nil
+}
+
+// NotConsidered returns the explanation of an event whose kind gets no decisions.
+func NotConsidered(id string, kind events.Kind) string {
+	if kind == events.IssueDecided {
+		return fmt.Sprintf("Event %s is an issue.decided: the tracker's own decisions are not considered.", oneLine(id))
+	}
+	return fmt.Sprintf("Event %s is a %s, and such events are not considered; %s.", oneLine(id), kind, ConsideredKinds)
+}

@@ -1,0 +1,64 @@
+package tracker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/beads"
+)
+
+// errStuck ends a drain whose backend accepts no issues.
+var errStuck = errors.New("the backend accepts no issues")
+
+// endWhenStuck calls end with the reason once the backend has accepted nothing for
+// the given time.
+func (s *settler) endWhenStuck(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
+	tick := time.NewTicker(max(limit/20, time.Millisecond))
+	defer tick.Stop()
+	backlog := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		since, why := s.since, s.failed
+		s.mu.Unlock()
+		if since.IsZero() || time.Since(since) < limit {
+			continue
+		}
+		if n := s.backlog(ctx); n != backlog { // progress, or the first look
+			backlog = n
+			s.noteAccepted(false)
+			continue
+		}
+		if why == nil {
+			why = fmt.Errorf("no answer: %w", beads.ErrUnavailable)
+		}
+		end(fmt.Errorf("%w for %v, the rest waits for the next start: %w", errStuck, limit, why))
+		return
+	}
+}
+
+// backlogCounter is implemented by backends that can count their backlog.
+type backlogCounter interface {
+	// Backlog returns the number of issues that are not yet complete in the workspaces.
+	Backlog(ctx context.Context) (int, error)
+}
+
+// backlog returns the number of issues that are not yet complete in the workspaces,
+// or 0 if it is unknown.
+func (s *settler) backlog(ctx context.Context) int {
+	c, ok := s.backend.(backlogCounter)
+	if !ok {
+		return 0
+	}
+	n, err := c.Backlog(ctx)
+	if err != nil {
+		return 0
+	}
+	return n
+}

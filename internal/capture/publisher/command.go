@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -18,7 +18,7 @@ import (
 func Command() *cobra.Command {
 	shared := &cli.Shared{}
 	cmd := cli.Group("publisher", "Take events in and bring them to the stream",
-		hookcommand.Command(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared), outboxCommand(shared))
+		hookclient.Command(shared), importCommand(shared), installCommand(shared), pipeCommand(shared), serveCommand(shared), tokenCommand(shared), outboxCommand(shared))
 	cmd.Long = "publisher takes events in and brings them to the stream: once, in order, and even if\nthe broker is away for a while. It keeps them in an outbox until they are there."
 	shared.Register(cmd)
 	return cmd

@@ -8,7 +8,7 @@
 //	outbox, token      what waits, and who may send
 //
 // import, pipe and serve have an outbox each below the data directory; all hook
-// commands share one, which serve forwards. The command hook is internal/capture/hookcommand;
+// commands share one, which serve forwards. The command hook is internal/capture/hookclient;
 // here is what answers it. What was taken is in the outbox before it is acknowledged
 // to the sender, reaches the stream once, in order, and survives the end of this
 // process, a stopped broker and a full disk; what could not be sent when a command

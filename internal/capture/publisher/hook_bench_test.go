@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
@@ -22,7 +22,7 @@ func BenchmarkHookDecision(b *testing.B) {
 	python := pythontest.Find(b)
 	dir := b.TempDir()
 	_, broker := open(b)
-	service, err := NewHookService(parseHooks(b, hookcommandtest.NoRemoval), &recorder{}, Options{DataDir: dir, Broker: broker})
+	service, err := NewHookService(parseHooks(b, hookclienttest.NoRemoval), &recorder{}, Options{DataDir: dir, Broker: broker})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func BenchmarkHookDecision(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := tool.Parse([]byte(hookcommandtest.Removals[0].Payload), agents.Context{Tenant: "default"})
+	p, err := tool.Parse([]byte(hookclienttest.Removals[0].Payload), agents.Context{Tenant: "default"})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func BenchmarkHookDecision(b *testing.B) {
 			took := make([]time.Duration, calls)
 			for i := range took {
 				began := time.Now()
-				if out, err := hookcommand.Ask(b.Context(), dir, tool, p.Document); err != nil || out.Verdict != "deny" {
+				if out, err := hookclient.Ask(b.Context(), dir, tool, p.Document); err != nil || out.Verdict != "deny" {
 					b.Fatalf("got %v, %v", out, err)
 				}
 				took[i] = time.Since(began)

@@ -3,16 +3,16 @@ package publisher
 import (
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // hookSays runs publisher hook on a payload.
-func hookSays(tb testing.TB, dir, payload string, args ...string) hookcommandtest.Said {
+func hookSays(tb testing.TB, dir, payload string, args ...string) hookclienttest.Said {
 	tb.Helper()
-	return hookcommandtest.Says(tb, Command(), dir, payload, args...)
+	return hookclienttest.Says(tb, Command(), dir, payload, args...)
 }
 
 // recorded returns what hook commands have left in a data directory.
@@ -25,8 +25,8 @@ func recorded(tb testing.TB, dir string) []events.Event {
 // returns what is in the stream then. On a busy machine it can lie in the spool.
 func recordedIn(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	tb.Helper()
-	if err := hookcommand.Sweep(tb.Context(), dir); err != nil {
+	if err := hookclient.Sweep(tb.Context(), dir); err != nil {
 		tb.Fatal(err)
 	}
-	return hookcommandtest.Forwarded(tb, srv, dir)
+	return hookclienttest.Forwarded(tb, srv, dir)
 }

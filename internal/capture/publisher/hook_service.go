@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -41,8 +41,8 @@ type HookService struct {
 // and the outbox that payloads are recorded in. [HookService.Plug] has it run.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
-	s := &HookService{to: to, opts: opts, pairs: hookcommand.CallPairs(opts.DataDir)}
-	s.registry = hooks.NewRegistry(hooks.Options{Appender: hookcommand.LateOnly{To: to}, Source: hookcommand.Source, Logger: opts.Logger})
+	s := &HookService{to: to, opts: opts, pairs: hookclient.CallPairs(opts.DataDir)}
+	s.registry = hooks.NewRegistry(hooks.Options{Appender: hookclient.LateOnly{To: to}, Source: hookclient.Source, Logger: opts.Logger})
 	if file == nil {
 		return s, nil
 	}
@@ -71,7 +71,7 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, http.StatusNotFound, err)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookcommand.MaxPayload))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookclient.MaxPayload))
 	// A slow body may have taken all of the server's time; the rest gets its own.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout)) // not every server has one
 	if err != nil {
@@ -79,10 +79,10 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			status = http.StatusRequestEntityTooLarge
 		}
-		s.refuse(w, r, status, errors.New("the body was cut off, or has more than "+strconv.Itoa(hookcommand.MaxPayload)+" bytes"))
+		s.refuse(w, r, status, errors.New("the body was cut off, or has more than "+strconv.Itoa(hookclient.MaxPayload)+" bytes"))
 		return
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == hookcommand.DocumentType {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == hookclient.DocumentType {
 		s.document(w, r, body)
 		return
 	}
@@ -136,7 +136,7 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 // record brings events into the outbox, within the time that an agent may be kept
 // waiting: it may be one that blocks while it is full.
 func (s *HookService) record(ctx context.Context, list []events.Event) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookcommand.DefaultTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()
 	for _, e := range list {
 		if _, err := s.to.Append(ctx, e); err != nil && !errors.Is(err, publish.ErrDuplicate) {
@@ -149,7 +149,7 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 // document answers what publisher hook asks. It says at once that it is there,
 // so that the command knows a slow hook from a server that hangs.
 func (s *HookService) document(w http.ResponseWriter, r *http.Request, body []byte) {
-	d, err := hookcommand.DecodeDocument(body)
+	d, err := hookclient.DecodeDocument(body)
 	if err != nil {
 		s.refuse(w, r, http.StatusBadRequest, err)
 		return
@@ -175,7 +175,7 @@ func (s *HookService) document(w http.ResponseWriter, r *http.Request, body []by
 		s.opts.Logger.WarnContext(r.Context(), "hooks were not asked", "point", d.Point, "error", err)
 		return // a body that is no answer
 	}
-	answer, err := hookcommand.EncodeOutcome(out)
+	answer, err := hookclient.EncodeOutcome(out)
 	if err == nil {
 		_, err = w.Write(append(answer, '\n'))
 	}

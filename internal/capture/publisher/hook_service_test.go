@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -23,17 +23,17 @@ func (full) Append(context.Context, events.Event) (events.Event, error) {
 // An outbox that is full makes no denial an answer that agents go on after.
 func TestHookService_DeniesWhenFull(t *testing.T) {
 	_, b := open(t)
-	service, err := NewHookService(parseHooks(t, hookcommandtest.NoRemoval), full{}, Options{DataDir: t.TempDir(), Broker: b})
+	service, err := NewHookService(parseHooks(t, hookclienttest.NoRemoval), full{}, Options{DataDir: t.TempDir(), Broker: b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { service.close(context.Background()) })
 	h := Handler(full{}, HandlerOptions{Hooks: service})
-	harmless := strings.Replace(hookcommandtest.Removals[0].Payload, "rm -rf build/x", "ls", 1)
-	for payload, want := range map[string]int{hookcommandtest.Removals[0].Payload: http.StatusOK, harmless: http.StatusServiceUnavailable} {
+	harmless := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", "ls", 1)
+	for payload, want := range map[string]int{hookclienttest.Removals[0].Payload: http.StatusOK, harmless: http.StatusServiceUnavailable} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/hooks/claude-code", strings.NewReader(payload)))
-		if w.Code != want || (want == http.StatusOK) != (w.Body.String() == hookcommandtest.Removals[0].Denied+"\n") {
+		if w.Code != want || (want == http.StatusOK) != (w.Body.String() == hookclienttest.Removals[0].Denied+"\n") {
 			t.Errorf("got %d %s, want %d", w.Code, w.Body, want)
 		}
 	}
@@ -47,9 +47,9 @@ func TestHookService_Refuses(t *testing.T) {
 		want                          int
 	}{
 		{"UnknownTool", "/v1/hooks/emacs", "application/json", "{}", http.StatusNotFound},
-		{"TooLong", "/v1/hooks/codex", "application/json", strings.Repeat("x", hookcommand.MaxPayload+1), http.StatusRequestEntityTooLarge},
-		{"NoDocument", "/v1/hooks/codex", hookcommand.DocumentType, "{", http.StatusBadRequest},
-		{"AnotherTenant", "/v1/hooks/codex", hookcommand.DocumentType, `{"point":"tool.before","meta":{"Tenant":"other"}}`, http.StatusForbidden},
+		{"TooLong", "/v1/hooks/codex", "application/json", strings.Repeat("x", hookclient.MaxPayload+1), http.StatusRequestEntityTooLarge},
+		{"NoDocument", "/v1/hooks/codex", hookclient.DocumentType, "{", http.StatusBadRequest},
+		{"AnotherTenant", "/v1/hooks/codex", hookclient.DocumentType, `{"point":"tool.before","meta":{"Tenant":"other"}}`, http.StatusForbidden},
 		{"Junk", "/v1/hooks/codex", "application/json", "nonsense", http.StatusOK},
 	}
 	for _, tt := range tests {

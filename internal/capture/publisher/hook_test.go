@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -18,10 +18,10 @@ import (
 // of the data directory, or where the payload is posted to.
 func TestHook_Denies(t *testing.T) {
 	_, b := open(t)
-	file := hookcommandtest.HooksFile(t, hookcommandtest.NoRemoval)
-	for _, tt := range hookcommandtest.Removals {
+	file := hookclienttest.HooksFile(t, hookclienttest.NoRemoval)
+	for _, tt := range hookclienttest.Removals {
 		t.Run(tt.Name, func(t *testing.T) {
-			want := hookcommandtest.Said{Stdout: tt.Denied + "\n"}
+			want := hookclienttest.Said{Stdout: tt.Denied + "\n"}
 			args := []string{tt.Tool}
 			if tt.Event != "" {
 				args = append(args, tt.Event)
@@ -33,7 +33,7 @@ func TestHook_Denies(t *testing.T) {
 			checkDenied(t, recorded(t, dir))
 
 			dir = t.TempDir()
-			r := runServer(t, Options{Broker: b, DataDir: dir, Hooks: parseHooks(t, hookcommandtest.NoRemoval)})
+			r := runServer(t, Options{Broker: b, DataDir: dir, Hooks: parseHooks(t, hookclienttest.NoRemoval)})
 			if diff := cmp.Diff(want, hookSays(t, dir, tt.Payload, args...)); diff != "" {
 				t.Errorf("by the socket (-want +got):\n%s", diff)
 			}
@@ -55,7 +55,7 @@ func TestHook_Denies(t *testing.T) {
 // checkDenied checks that one call was recorded, and that it was denied.
 func checkDenied(t *testing.T, list []events.Event) {
 	t.Helper()
-	calls := hookcommandtest.Calls(t, list)
+	calls := hookclienttest.Calls(t, list)
 	if len(calls) != 1 || calls[0].Verdict != events.VerdictDeny || calls[0].Reason != "Nothing is removed here" || len(calls[0].Executions) != 1 {
 		t.Errorf("recorded %+v", calls)
 	}
@@ -88,14 +88,14 @@ func TestHook_Joins(t *testing.T) {
 			srv, b := open(t)
 			dir := t.TempDir()
 			r := runServer(t, Options{Broker: b, DataDir: dir, Hooks: parseHooks(t, tt.there)})
-			if got := hookSays(t, dir, hookcommandtest.Removals[0].Payload, "claude-code", "--hooks", hookcommandtest.HooksFile(t, tt.here)); got.Status != 0 || got.Stderr != "" {
+			if got := hookSays(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--hooks", hookclienttest.HooksFile(t, tt.here)); got.Status != 0 || got.Stderr != "" {
 				t.Errorf("got %+v", got)
 			}
 			r.stop()
 			if err := <-r.done; err != nil {
 				t.Fatal(err)
 			}
-			calls := hookcommandtest.Calls(t, recordedIn(t, srv, dir))
+			calls := hookclienttest.Calls(t, recordedIn(t, srv, dir))
 			if len(calls) != 1 || string(calls[0].Verdict) != tt.verdict || calls[0].Reason != tt.reason || len(calls[0].Executions) != tt.executions {
 				t.Errorf("recorded %+v", calls)
 			}
@@ -109,7 +109,7 @@ func TestHook_Elsewhere(t *testing.T) {
 	to := &recorder{}
 	var whose []string
 	_, b := open(t)
-	service, err := NewHookService(parseHooks(t, hookcommandtest.NoRemoval), to, Options{DataDir: t.TempDir(), Broker: b})
+	service, err := NewHookService(parseHooks(t, hookclienttest.NoRemoval), to, Options{DataDir: t.TempDir(), Broker: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +120,9 @@ func TestHook_Elsewhere(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	defer srv.Close()
-	t.Setenv(hookcommand.TokenVariable, string(token))
+	t.Setenv(hookclient.TokenVariable, string(token))
 	dir := t.TempDir()
-	if got := hookSays(t, dir, hookcommandtest.Removals[0].Payload, "claude-code", "--publisher", srv.URL); got.Stdout != hookcommandtest.Removals[0].Denied+"\n" || got.Stderr != "" {
+	if got := hookSays(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--publisher", srv.URL); got.Stdout != hookclienttest.Removals[0].Denied+"\n" || got.Stderr != "" {
 		t.Errorf("got %+v", got)
 	}
 	if len(whose) != 2 || whose[0] == "" {
@@ -135,7 +135,7 @@ func TestHook_Elsewhere(t *testing.T) {
 		}
 	}
 	srv.Close()
-	if got := hookSays(t, dir, hookcommandtest.Removals[0].Payload, "claude-code", "--publisher", srv.URL); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "connection refused") {
+	if got := hookSays(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--publisher", srv.URL); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "connection refused") {
 		t.Errorf("got %+v", got)
 	}
 	if got := recorded(t, dir); len(got) == 0 {

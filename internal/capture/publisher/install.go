@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/install"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
@@ -22,7 +22,7 @@ type installFlags struct {
 	project   string
 	dryRun    bool
 	uninstall bool
-	hook      hookcommand.Flags // passed on
+	hook      hookclient.Flags // passed on
 }
 
 func installCommand(shared *cli.Shared) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/capture/install"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
@@ -56,7 +56,7 @@ func TestInstall_PassesOn(t *testing.T) {
 	t.Setenv("HOOKTRAIL_TENANT", "fromenv")
 	project := t.TempDir()
 	t.Chdir(project)
-	if err := os.WriteFile("my hooks.yaml", []byte(hookcommandtest.NoRemoval), 0o600); err != nil {
+	if err := os.WriteFile("my hooks.yaml", []byte(hookclienttest.NoRemoval), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, stderr := installs(t, "codex", "--project", ".", "--hooks", "my hooks.yaml", "--fail-closed", "--timeout", "20s",

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
@@ -36,7 +36,7 @@ const (
 // were. An outbox that another process has open is left to that process, and
 // waited for. One that cannot be sent keeps none of the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
-	err = hookcommand.Sweep(ctx, opts.DataDir)
+	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)
 	err = errors.Join(err, unread)
 	total := uint64(0)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
@@ -30,7 +30,7 @@ func share(t *testing.T, dataDir string, from, to int) {
 		}
 		e.ID, e.Run = fmt.Sprintf("shared-%d", n), "run"
 		opts := publish.SharedOptions{Tenant: "acme", Redactor: publish.NoRedaction}
-		if _, err := publish.AppendShared(t.Context(), hookcommand.SharedOutbox(dataDir), opts, e); err != nil {
+		if _, err := publish.AppendShared(t.Context(), hookclient.SharedOutbox(dataDir), opts, e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestFlushOutboxes(t *testing.T) {
 func TestOutboxes(t *testing.T) {
 	dir := t.TempDir()
 	share(t, dir, 0, 5)
-	segments, err := filepath.Glob(filepath.Join(hookcommand.SharedOutbox(dir), "*", "*.seg"))
+	segments, err := filepath.Glob(filepath.Join(hookclient.SharedOutbox(dir), "*", "*.seg"))
 	if err != nil || len(segments) != 1 {
 		t.Fatal(segments, err)
 	}
@@ -220,7 +220,7 @@ func TestOutboxes_WithoutIdentity(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
 	share(t, dir, 0, 3)
-	if err := os.Remove(filepath.Join(hookcommand.SharedOutbox(dir), "outbox.json")); err != nil {
+	if err := os.Remove(filepath.Join(hookclient.SharedOutbox(dir), "outbox.json")); err != nil {
 		t.Fatal(err)
 	}
 	list, err := Outboxes(dir)

@@ -1,6 +1,6 @@
 package publisher
 
-import "github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+import "github.com/hooktrail/hooktrail/internal/capture/hookclient"
 
 // Redaction is the flag --no-redact of commands that take events in.
-type Redaction = hookcommand.Redaction
+type Redaction = hookclient.Redaction

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -17,7 +17,7 @@ import (
 // what is left goes out when it runs again.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
-	dir := hookcommand.SharedOutbox(opts.DataDir)
+	dir := hookclient.SharedOutbox(opts.DataDir)
 	p, err := publish.OpenShared(ctx, opts.Broker.Conn(), publish.Options{
 		Dir: dir, Redactor: publish.NoRedaction, // what is there is redacted
 		Durability: opts.Durability, Quota: opts.Quota, Logger: opts.Logger,

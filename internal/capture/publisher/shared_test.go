@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -30,7 +30,7 @@ func TestRun_SharedOutboxIsMended(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
 	share(t, dir, 0, 3)
-	identity := filepath.Join(hookcommand.SharedOutbox(dir), "outbox.json")
+	identity := filepath.Join(hookclient.SharedOutbox(dir), "outbox.json")
 	whole, err := os.ReadFile(identity)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestRun_SharedOutboxIsMended(t *testing.T) {
 	tick, deadline := time.NewTicker(20*time.Millisecond), time.After(30*time.Second)
 	defer tick.Stop()
 	for {
-		s, err := publish.Inspect(hookcommand.SharedOutbox(dir))
+		s, err := publish.Inspect(hookclient.SharedOutbox(dir))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
 // listenSocket listens on the socket of a data directory, which only this user
@@ -26,11 +26,11 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
 	// Nobody can connect before it has its name, and it has its permissions then.
-	fresh := hookcommand.SocketName + "." + strconv.Itoa(os.Getpid())
+	fresh := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
 	if err := os.Remove(filepath.Join(dataDir, fresh)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	path, done, err := hookcommand.SocketPath(dataDir, fresh)
+	path, done, err := hookclient.SocketPath(dataDir, fresh)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +42,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	if unix, ok := l.(*net.UnixListener); ok {
 		unix.SetUnlinkOnClose(false)
 	}
-	own, name := filepath.Join(dataDir, fresh), filepath.Join(dataDir, hookcommand.SocketName)
+	own, name := filepath.Join(dataDir, fresh), filepath.Join(dataDir, hookclient.SocketName)
 	mine, err := os.Lstat(own)
 	err = errors.Join(err, os.Chmod(own, 0o600), os.Rename(own, name))
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
 		go func() { ended <- s.serveSocket(ctx, l, remove) }()
 	}
 	var sweeping sync.WaitGroup
-	sweeping.Go(func() { hookcommand.SweepAlways(ctx, s.opts.DataDir, s.opts.Logger) })
+	sweeping.Go(func() { hookclient.SweepAlways(ctx, s.opts.DataDir, s.opts.Logger) })
 	return func() error {
 		cancel()
 		sweeping.Wait()
@@ -78,7 +78,7 @@ func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
 		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
 		defer stop()
 		s.close(closing)
-		if left := hookcommand.Sweep(closing, s.opts.DataDir); left != nil {
+		if left := hookclient.Sweep(closing, s.opts.DataDir); left != nil {
 			s.opts.Logger.WarnContext(ctx, "events of hooks stay in files", "error", left)
 		}
 		return err

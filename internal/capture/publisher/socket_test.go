@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
 // plugged returns a service that answers on the socket of dir, and what ends it.
@@ -29,7 +29,7 @@ func reachable(t *testing.T, dir string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	conn, err := hookcommand.Dial(ctx, dir)
+	conn, err := hookclient.Dial(ctx, dir)
 	if err == nil {
 		err = conn.Close()
 	}
@@ -40,7 +40,7 @@ func reachable(t *testing.T, dir string) error {
 // left, and goes with its publisher, unless another one has put its own there.
 func TestSocket(t *testing.T) {
 	dir := t.TempDir()
-	stale, err := net.Listen("unix", filepath.Join(dir, hookcommand.SocketName))
+	stale, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestSocket(t *testing.T) {
 	if err := reachable(t, dir); err != nil {
 		t.Error(err)
 	}
-	info, err := os.Lstat(filepath.Join(dir, hookcommand.SocketName))
+	info, err := os.Lstat(filepath.Join(dir, hookclient.SocketName))
 	if err != nil || info.Mode().Perm() != 0o600 || info.Mode()&os.ModeSocket == 0 {
 		t.Errorf("got %v, %v", info, err)
 	}

@@ -1,4 +1,4 @@
-// Package hookcommand is the command publisher hook: it answers one hook payload of an
+// Package hookclient is the command publisher hook: it answers one hook payload of an
 // agent, and records it.
 //
 // The agent waits, so everything has its time: the command ends within --timeout
@@ -16,4 +16,4 @@
 //
 // What the server's side of the socket needs is here too: the socket's place, the
 // forms of question and answer, and the folders.
-package hookcommand
+package hookclient

@@ -1,6 +1,6 @@
-// Package hookcommandtest is what tests of hook commands have in common: payloads of
+// Package hookclienttest is what tests of hook commands have in common: payloads of
 // the agents, and what came of them.
-package hookcommandtest
+package hookclienttest
 
 import (
 	"bytes"

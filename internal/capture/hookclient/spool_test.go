@@ -1,4 +1,4 @@
-package hookcommand
+package hookclient
 
 import (
 	"os"
@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
@@ -22,19 +22,19 @@ func TestSweep_UnreadableFile(t *testing.T) {
 	if err := os.WriteFile(torn, make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"claude-code", "--fail-closed", "--hooks", hookcommandtest.HooksFile(t, hookcommandtest.NoRemoval)}
-	harmless := strings.Replace(hookcommandtest.Removals[0].Payload, "rm -rf build/x", "ls", 1)
+	args := []string{"claude-code", "--fail-closed", "--hooks", hookclienttest.HooksFile(t, hookclienttest.NoRemoval)}
+	harmless := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", "ls", 1)
 	got := says(t, dir, harmless, args...)
 	if got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "1"+spoolSuffix) {
 		t.Errorf("got %+v", got)
 	}
-	if got := says(t, dir, hookcommandtest.Removals[0].Payload, args...); got.Stderr != "" || got.Stdout == "" {
+	if got := says(t, dir, hookclienttest.Removals[0].Payload, args...); got.Stderr != "" || got.Stdout == "" {
 		t.Errorf("second command: got %+v", got)
 	}
 	if left, err := os.ReadFile(torn + damagedSuffix); err != nil || len(left) != 100 {
 		t.Errorf("kept %d bytes, error %v", len(left), err)
 	}
-	if calls := hookcommandtest.Calls(t, recorded(t, dir)); len(calls) != 2 {
+	if calls := hookclienttest.Calls(t, recorded(t, dir)); len(calls) != 2 {
 		t.Errorf("recorded %+v, want two calls", calls)
 	}
 }
@@ -46,7 +46,7 @@ func TestHook_FullDisk(t *testing.T) {
 		t.Skipf("a tiny disk cannot be mounted: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	if got := says(t, dir, hookcommandtest.Removals[0].Payload, "claude-code"); got != (hookcommandtest.Said{}) {
+	if got := says(t, dir, hookclienttest.Removals[0].Payload, "claude-code"); got != (hookclienttest.Said{}) {
 		t.Fatalf("got %+v", got)
 	}
 	filler := filepath.Join(dir, "filler")
@@ -60,11 +60,11 @@ func TestHook_FullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	large := strings.Replace(hookcommandtest.Removals[0].Payload, "rm -rf build/x", strings.Repeat("x", 64<<10), 1)
+	large := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", strings.Repeat("x", 64<<10), 1)
 	if got := says(t, dir, large, "claude-code"); got.Status != 0 || !strings.Contains(got.Stderr, "full") {
 		t.Errorf("got %+v", got)
 	}
-	if got := says(t, dir, large, "claude-code", "--fail-closed", "--hooks", hookcommandtest.HooksFile(t, hookcommandtest.NoRemoval)); !strings.Contains(got.Stdout, `"deny"`) {
+	if got := says(t, dir, large, "claude-code", "--fail-closed", "--hooks", hookclienttest.HooksFile(t, hookclienttest.NoRemoval)); !strings.Contains(got.Stdout, `"deny"`) {
 		t.Errorf("fails open: %+v", got)
 	}
 	s, err := publish.Inspect(SharedOutbox(dir))
@@ -81,10 +81,10 @@ func TestHook_FullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if got := says(t, dir, hookcommandtest.Removals[1].Payload, "codex"); got != (hookcommandtest.Said{}) {
+	if got := says(t, dir, hookclienttest.Removals[1].Payload, "codex"); got != (hookclienttest.Said{}) {
 		t.Errorf("got %+v", got)
 	}
-	if calls := hookcommandtest.Calls(t, recorded(t, dir)); len(calls) != 2 {
+	if calls := hookclienttest.Calls(t, recorded(t, dir)); len(calls) != 2 {
 		t.Errorf("%d calls, want those before and behind", len(calls))
 	}
 }

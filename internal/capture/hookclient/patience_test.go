@@ -1,4 +1,4 @@
-package hookcommand
+package hookclient
 
 import (
 	"io"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -49,7 +49,7 @@ func TestHook_StdinStaysOpen(t *testing.T) {
 // What has been decided is said, also when it cannot be recorded in time.
 func TestHook_DecidedInTime(t *testing.T) {
 	for _, closed := range []bool{false, true} {
-		h := impatient(t, strings.NewReader(hookcommandtest.Removals[0].Payload), Flags{Hooks: hookcommandtest.HooksFile(t, hookcommandtest.NoRemoval), FailClosed: closed})
+		h := impatient(t, strings.NewReader(hookclienttest.Removals[0].Payload), Flags{Hooks: hookclienttest.HooksFile(t, hookclienttest.NoRemoval), FailClosed: closed})
 		hanging := filepath.Join(SharedOutbox(h.dataDir), "outbox.json")
 		if err := os.MkdirAll(filepath.Dir(hanging), 0o700); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestHook_DecidedInTime(t *testing.T) {
 		} else if list, err := spooled(files[0]); err != nil || len(list) != 1 || list[0].Run != "s1" {
 			t.Errorf("what is missing is told as %v, %v; want of run s1", list, err)
 		}
-		if got := string(a.reply.Stdout); !strings.Contains(got, `"deny"`) || !closed && got != hookcommandtest.Removals[0].Denied+"\n" {
+		if got := string(a.reply.Stdout); !strings.Contains(got, `"deny"`) || !closed && got != hookclienttest.Removals[0].Denied+"\n" {
 			t.Errorf("with --fail-closed %v: got %+v", closed, a)
 		}
 		if f, err := os.OpenFile(hanging, os.O_RDWR|syscall.O_NONBLOCK, 0); err != nil {

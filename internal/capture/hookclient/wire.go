@@ -1,4 +1,4 @@
-package hookcommand
+package hookclient
 
 import (
 	"encoding/json"

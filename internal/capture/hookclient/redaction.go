@@ -1,4 +1,4 @@
-package hookcommand
+package hookclient
 
 import (
 	"github.com/spf13/cobra"

@@ -1,21 +1,21 @@
-package hookcommand
+package hookclient
 
 import (
 	"testing"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // says runs the command on a payload.
-func says(tb testing.TB, dir, payload string, args ...string) hookcommandtest.Said {
+func says(tb testing.TB, dir, payload string, args ...string) hookclienttest.Said {
 	tb.Helper()
 	shared := &cli.Shared{}
 	publisher := cli.Group("publisher", "The command that has hook", Command(shared))
 	shared.Register(publisher)
-	return hookcommandtest.Says(tb, publisher, dir, payload, args...)
+	return hookclienttest.Says(tb, publisher, dir, payload, args...)
 }
 
 // recorded returns what hook commands have left in a data directory. On a busy
@@ -25,5 +25,5 @@ func recorded(tb testing.TB, dir string) []events.Event {
 	if err := Sweep(tb.Context(), dir); err != nil {
 		tb.Fatal(err)
 	}
-	return hookcommandtest.Forwarded(tb, natstest.Start(tb), dir)
+	return hookclienttest.Forwarded(tb, natstest.Start(tb), dir)
 }

@@ -1,4 +1,4 @@
-package hookcommand
+package hookclient
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookcommand/hookcommandtest"
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -20,7 +20,7 @@ import (
 // What is wrong with the command or the payload is told and recorded, and denies
 // nothing, unless that is what was asked for.
 func TestHook_Misconfigured(t *testing.T) {
-	call := hookcommandtest.Removals[0].Payload
+	call := hookclienttest.Removals[0].Payload
 	tests := []struct {
 		name, args, payload, stderr string
 		closed                      bool // --fail-closed denies
@@ -70,20 +70,20 @@ func TestHook_Misconfigured(t *testing.T) {
 // With nobody there, everything goes on and is recorded, once; with --fail-closed
 // each tool is denied in its dialect, and that is recorded.
 func TestHook_Nobody(t *testing.T) {
-	for _, tt := range hookcommandtest.Removals {
+	for _, tt := range hookclienttest.Removals {
 		t.Run(tt.Name, func(t *testing.T) {
 			dir := t.TempDir()
 			args := append([]string{tt.Tool}, strings.Fields(tt.Event)...)
-			if got := says(t, dir, tt.Payload, args...); got != (hookcommandtest.Said{}) {
+			if got := says(t, dir, tt.Payload, args...); got != (hookclienttest.Said{}) {
 				t.Errorf("got %+v", got)
 			}
 			const reason = "Blocked by Hooktrail, which fails closed: no publisher is running, and there are no hooks here"
-			want := hookcommandtest.Said{Stdout: strings.ReplaceAll(tt.Denied, "Nothing is removed here", reason) + "\n"}
+			want := hookclienttest.Said{Stdout: strings.ReplaceAll(tt.Denied, "Nothing is removed here", reason) + "\n"}
 			if diff := cmp.Diff(want, says(t, dir, tt.Payload, append(args, "--fail-closed")...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			verdicts := map[events.Verdict]int{}
-			for _, call := range hookcommandtest.Calls(t, recorded(t, dir)) {
+			for _, call := range hookclienttest.Calls(t, recorded(t, dir)) {
 				verdicts[call.Verdict]++
 			}
 			if len(verdicts) != 2 || verdicts[events.VerdictDeny] != 1 {
@@ -116,13 +116,13 @@ func TestHook_HungPublisher(t *testing.T) {
 		t.Errorf("what is decided by nobody took %v", took)
 	}
 	began = time.Now()
-	if got := says(t, dir, hookcommandtest.Removals[0].Payload, "claude-code", "--timeout", "300ms"); got.Status != 0 || got.Stdout != "" {
+	if got := says(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--timeout", "300ms"); got.Status != 0 || got.Stdout != "" {
 		t.Errorf("got %+v", got)
 	}
 	if took := time.Since(began); took < 300*time.Millisecond || took > 300*time.Millisecond+slack {
 		t.Errorf("a decision took %v", took)
 	}
-	if got := says(t, dir, hookcommandtest.Removals[0].Payload, "claude-code", "--timeout", "50ms", "--fail-closed"); !strings.Contains(got.Stdout, "deny") {
+	if got := says(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--timeout", "50ms", "--fail-closed"); !strings.Contains(got.Stdout, "deny") {
 		t.Errorf("with --fail-closed: got %+v", got)
 	}
 	kinds := map[events.Kind]int{}
@@ -139,15 +139,15 @@ func TestHook_HungPublisher(t *testing.T) {
 func TestHook_StoppedWriter(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "ghp_" + "R4nd0mL00k1ngT0k3nV4lu3abcdefghij012"
-	payload := strings.Replace(hookcommandtest.Removals[0].Payload, "rm -rf build/x", "echo "+secret, 1)
-	if got := says(t, dir, hookcommandtest.Removals[1].Payload, "codex"); got != (hookcommandtest.Said{}) {
+	payload := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", "echo "+secret, 1)
+	if got := says(t, dir, hookclienttest.Removals[1].Payload, "codex"); got != (hookclienttest.Said{}) {
 		t.Fatalf("got %+v", got)
 	}
 	held, err := filelock.Try(filepath.Join(SharedOutbox(dir), "append.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := says(t, dir, payload, "claude-code"); got != (hookcommandtest.Said{}) {
+	if got := says(t, dir, payload, "claude-code"); got != (hookclienttest.Said{}) {
 		t.Errorf("got %+v", got)
 	}
 	files, err := filepath.Glob(filepath.Join(SpoolDir(dir), "*"))
@@ -160,10 +160,10 @@ func TestHook_StoppedWriter(t *testing.T) {
 	if err := held.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if got := says(t, dir, hookcommandtest.Removals[2].Payload, "gemini-cli"); got != (hookcommandtest.Said{}) {
+	if got := says(t, dir, hookclienttest.Removals[2].Payload, "gemini-cli"); got != (hookclienttest.Said{}) {
 		t.Errorf("got %+v", got)
 	}
-	if calls := hookcommandtest.Calls(t, recorded(t, dir)); len(calls) != 3 {
+	if calls := hookclienttest.Calls(t, recorded(t, dir)); len(calls) != 3 {
 		t.Errorf("recorded %+v, want three calls", calls)
 	}
 	if left, err := os.ReadDir(SpoolDir(dir)); err != nil || len(left) > 0 {

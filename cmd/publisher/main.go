@@ -2,7 +2,7 @@
 package main
 
 import (
-	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/command/publisher"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 

@@ -201,11 +201,11 @@ func (a *app) publish(ctx context.Context, report report) error {
 	if err != nil {
 		return err
 	}
-	unplug := func() error { return nil }
+	stopHooks := func() error { return nil }
 	d, errD := publisher.NewDecider(a.opts.Hooks, p, opts)
 	h, errH := publisher.NewHookService(a.opts.Hooks, p, opts)
 	if err = errors.Join(errD, errH); err == nil {
-		unplug = h.Plug(ctx)
+		stopHooks = h.Start(ctx)
 		a.gate.open(publisher.Handler(p, publisher.HandlerOptions{
 			Tenant: a.opts.Tenant, AllowRemote: a.opts.AllowRemote, Logger: a.opts.Logger, Decisions: d.Handler(), Hooks: h,
 			Tokens: a.tokens, Rate: a.opts.Access.Rate,
@@ -215,7 +215,7 @@ func (a *app) publish(ctx context.Context, report report) error {
 	}
 	closing, cancel := context.WithDeadline(context.WithoutCancel(ctx), a.gate.close())
 	defer cancel()
-	err = errors.Join(err, unplug())
+	err = errors.Join(err, stopHooks())
 	closed := p.Close(closing)
 	if waiting := p.Stats().Pending; waiting > 0 && errors.Is(closed, context.DeadlineExceeded) {
 		a.opts.Logger.WarnContext(ctx, "events stay in the outbox", "events", waiting)

@@ -11,66 +11,86 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// errNobody is why there is no decision where nobody is asked for one.
-var errNobody = errors.New("no publisher is running, and there are no hooks here")
+// Source is the source of events about hooks that run in the background.
+const Source = "/hooks"
 
-// decide asks the hooks of --hooks and then a publisher, unless the call is
-// denied already. The outcome is nil if nobody said anything; the error is what
-// kept somebody from it who should have been asked.
-func (h *hook) decide(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
+// errNoHooks means that neither a publisher nor local hooks exist.
+var errNoHooks = errors.New("no publisher is running, and there are no hooks here")
+
+// decide returns the reply to a payload and the events to record. A call that
+// fails closed is denied if its hooks could not all be asked.
+func (c *call) decide(ctx context.Context, p agents.Payload) (agents.Reply, []events.Event) {
+	out, err := c.dispatch(ctx, p)
+	if err == nil {
+		err = c.Invalid
+	} else if !errors.Is(err, errNoHooks) {
+		c.note(err)
+	}
+	switch {
+	case err != nil && c.FailClosed && p.Decides:
+		denial := hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.Deny, Reason: closedReason(err)}
+		return c.Tool.FailClosed(p, denial.Reason), p.Decided(denial)
+	case out == nil:
+		return c.Tool.Reply(p, hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}), p.Events
+	}
+	return c.Tool.Reply(p, *out), p.Decided(*out)
+}
+
+// dispatch asks the local hooks, and then the publisher unless the call is denied
+// already. The outcome is nil if no hook had an opinion. The error says which
+// hooks could not be asked.
+func (c *call) dispatch(ctx context.Context, p agents.Payload) (*hooks.DocumentOutcome, error) {
 	if p.Document.Point == "" {
 		return nil, nil //nolint:nilnil // there is nothing to decide
 	}
-	ctx, cancel := context.WithTimeout(ctx, h.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	local, err := h.askHere(ctx, p.Document)
+	local, err := c.dispatchLocal(ctx, p.Document)
 	if err != nil || local != nil && local.Verdict == hooks.Deny {
 		return local, err
 	}
-	theirs, err := h.ask(ctx, after(p.Document, local), p.Decides)
-	if errors.Is(err, errNobody) && local != nil {
-		err = nil // these hooks are all that there are
+	d := patched(p.Document, local)
+	d.Meta.Tenant = c.Tenant
+	wait := quickResponse
+	if p.Decides && isDecision(d.Point) {
+		wait = c.Timeout
 	}
-	return join(local, theirs), err
+	remote, err := c.publisher.ask(ctx, c.Tool.Name(), d, wait)
+	if errors.Is(err, errNoHooks) && local != nil {
+		err = nil
+	}
+	return merge(local, remote), err
 }
 
-// askHere asks the hooks of --hooks; nil without the flag.
-func (h *hook) askHere(ctx context.Context, d hooks.Document) (*hooks.DocumentOutcome, error) {
-	if h.Hooks == "" {
+func isDecision(point events.Kind) bool {
+	p, ok := hooks.PointNamed(string(point))
+	return ok && p.Class == hooks.DecisionClass
+}
+
+// dispatchLocal asks the hooks of the hooks file. Without a file it returns nil.
+func (c *call) dispatchLocal(ctx context.Context, d hooks.Document) (*hooks.DocumentOutcome, error) {
+	if c.Hooks == "" {
 		return nil, nil //nolint:nilnil // no hooks, no opinion
 	}
-	file, err := hookfile.Load(h.Hooks)
+	file, err := hookfile.Load(c.Hooks)
 	if err != nil {
 		return nil, err
 	}
-	r := hooks.NewRegistry(hooks.Options{
-		Appender: LateOnly{To: hookAppender{h}}, Source: Source, ChainTimeout: h.Timeout,
-	})
+	r := hooks.NewRegistry(hooks.Options{Appender: LateOnly{To: c.recorder}, Source: Source, ChainTimeout: c.Timeout})
 	if err := file.Register(r, hookfile.Options{}); err != nil {
 		return nil, err
 	}
-	h.local = r
-	d.Meta.Tenant = h.tenantOr()
+	c.hooks = r
+	d.Meta.Tenant = orDefault(c.Tenant)
 	out, err := r.DispatchDocument(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("ask the hooks of %s: %w", h.Hooks, err)
+		return nil, fmt.Errorf("ask the hooks of %s: %w", c.Hooks, err)
 	}
 	return &out, nil
 }
 
-// Source is the source of events about hooks that run on by themselves.
-const Source = "/hooks"
-
-// hookAppender records events of hooks that run on.
-type hookAppender struct{ h *hook }
-
-// Append implements [hooks.Appender].
-func (a hookAppender) Append(ctx context.Context, e events.Event) (events.Event, error) {
-	return e, a.h.record(ctx, []events.Event{e})
-}
-
-// LateOnly records with To the executions of hooks that end after their dispatch,
-// and no other events: those are in the event of the payload.
+// LateOnly records hook executions that end after their dispatch. It drops other
+// events, because the event of the payload already covers them.
 type LateOnly struct{ To hooks.Appender }
 
 // Append implements [hooks.Appender].

@@ -1,19 +1,20 @@
-// Package hookclient is the command publisher hook: it answers one hook payload of an
-// agent, and records it.
+// Package hookclient answers one hook payload of an agent in a short-lived process,
+// and records it. It is the engine of the command publisher hook.
 //
-// The agent waits, so everything has its time: the command ends within --timeout
-// and two seconds more, whatever hangs, and its status is one that the agent reads
-// as what was decided. Hooks of --hooks decide here first, then the publisher that
-// serves the data directory, by way of its socket, or that of --publisher; the
-// stronger verdict counts. Nobody there is no reason to stop an agent, unless
-// --fail-closed says so.
+// The agent waits for the answer, so each step has a deadline. [Answer] returns
+// within the timeout of the decision plus two seconds, even if a disk or a
+// publisher hangs. The hooks file of the call decides first, then the publisher.
+// That is the one at the given URL, or the one that serves the data directory on
+// its socket. The stronger verdict wins. If nothing decides, the agent goes on,
+// unless the call fails closed.
 //
-// An event goes, redacted, to the publisher of --publisher, else into the outbox of
-// the data directory that short-lived processes share, else into a file of its own
-// beside it, which [Sweep] brings into the outbox later. It is on disk, or with a
-// publisher, when the command ends; what could not be kept in time is told by an
-// event that says so.
+// Events are redacted first. They go to the publisher at the URL, or into the
+// outbox of the data directory that short-lived processes share. If another
+// process blocks that outbox, they go into a spool file, which [Sweep] moves into
+// the outbox later. When Answer returns, the events are on disk or with a
+// publisher. If time runs out first, an event of kind custom says that one is
+// missing.
 //
-// What the server's side of the socket needs is here too: the socket's place, the
-// forms of question and answer, and the folders.
+// The package also has the parts that the publisher needs on its side of the
+// socket: the path of the socket, the wire format and the folders.
 package hookclient

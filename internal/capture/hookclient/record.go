@@ -12,76 +12,80 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// recordTime bounds how long the outbox may take to be had. The agent waits.
-const recordTime = 500 * time.Millisecond
+// recordTimeout bounds the wait for the publisher, and the wait for the outbox.
+// The agent waits meanwhile.
+const recordTimeout = 500 * time.Millisecond
 
 // SharedOutbox returns the outbox of a data directory that short-lived processes
-// append to, from where its publisher forwards.
+// append to. The publisher of the directory forwards it.
 func SharedOutbox(dataDir string) string { return filepath.Join(dataDir, "outbox", "shared") }
 
-// record redacts events and brings them to a publisher elsewhere, if there is
-// one, else into the outbox of the data directory, from where the publisher that
-// serves it, now or later, takes them. Events of this machine have this one way
-// only, so that each comes once, whoever is killed meanwhile. It goes on after
-// ctx has ended: what happened has happened.
-func (h *hook) record(ctx context.Context, list []events.Event) error {
+// recorder stores the events of one call. Its methods may be called concurrently.
+type recorder struct {
+	publisher *publisherClient
+	dataDir   string
+	tenant    string
+	redactor  publish.Redactor // nil: all rules of pkg/redact
+}
+
+// Append implements [hooks.Appender].
+func (r *recorder) Append(ctx context.Context, e events.Event) (events.Event, error) {
+	_, err := r.record(ctx, []events.Event{e})
+	return e, err
+}
+
+// record redacts events and stores them. They go to the publisher at the URL if
+// there is one, and otherwise into the shared outbox. A local publisher never
+// gets them directly, so each event takes one way only and arrives once. record
+// goes on after ctx has ended. warnings are problems that it worked around.
+func (r *recorder) record(ctx context.Context, list []events.Event) (warnings []error, err error) {
 	ctx = context.WithoutCancel(ctx)
-	redactor := h.Redaction.Redactor()
+	redactor := r.redactor
 	if redactor == nil {
-		var err error
 		if redactor, err = redact.New(redact.Options{}); err != nil {
-			return fmt.Errorf("record: %w", err)
+			return nil, fmt.Errorf("record: %w", err)
 		}
 	}
 	for i := range list {
 		if err := redactor.Redact(&list[i]); err != nil {
-			return fmt.Errorf("redact event %s: %w", list[i].ID, err)
+			return nil, fmt.Errorf("redact event %s: %w", list[i].ID, err)
 		}
 	}
-	if h.Publisher != "" && !h.away {
-		err := h.send(ctx, list)
+	if r.publisher.url != "" && !r.publisher.unreachable.Load() {
+		sending, cancel := context.WithTimeout(ctx, recordTimeout)
+		defer cancel()
+		err := r.publisher.send(sending, list, r.tenant)
 		if err == nil {
-			return nil
+			return nil, nil
 		}
-		// It may have them all the same: with the same ids, they count once.
-		h.problem(fmt.Errorf("events stay here: %w", err))
+		// The publisher may have stored them. Their ids make a second copy a duplicate.
+		warnings = append(warnings, fmt.Errorf("events stay here: %w", err))
 	}
-	return h.keep(ctx, list)
+	swept, err := r.store(ctx, list)
+	if swept != nil {
+		warnings = append(warnings, swept)
+	}
+	return warnings, err
 }
 
-// keep stores events, which have been redacted, in the outbox of the data
-// directory. One that it has no room for is lost, and recorded as a gap.
-func (h *hook) keep(ctx context.Context, list []events.Event) error {
-	appending, cancel := context.WithTimeout(ctx, recordTime)
+// store appends redacted events to the shared outbox. If the outbox is full, they
+// are lost and recorded as a gap. Then it sweeps files of earlier calls. A failed
+// sweep is only a warning.
+func (r *recorder) store(ctx context.Context, list []events.Event) (warning, err error) {
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	opts := publish.SharedOptions{Tenant: h.tenantOr(), Full: publish.Shed, Redactor: publish.NoRedaction} // they are redacted
-	_, err := publish.AppendShared(appending, SharedOutbox(h.dataDir), opts, list...)
+	opts := publish.SharedOptions{Tenant: orDefault(r.tenant), Full: publish.Shed, Redactor: publish.NoRedaction}
+	_, err = publish.AppendShared(ctx, SharedOutbox(r.dataDir), opts, list...)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = spool(h.dataDir, list)
+		err = spool(r.dataDir, list)
 	} else if err == nil {
-		// What an earlier command left is no reason to fail this one.
-		if err := Sweep(appending, h.dataDir); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			h.problem(err)
+		warning = Sweep(ctx, r.dataDir)
+		if errors.Is(warning, context.DeadlineExceeded) {
+			warning = nil
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("record: %w", err)
+		return nil, fmt.Errorf("record: %w", err)
 	}
-	return nil
-}
-
-// send posts events to the publisher elsewhere. Whose they are is said by its
-// token unless a tenant was named.
-func (h *hook) send(ctx context.Context, list []events.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, recordTime)
-	defer cancel()
-	body := []byte{'['}
-	for i, e := range list {
-		if e.Tenant = h.tenant; i > 0 {
-			body = append(body, ',')
-		}
-		body = e.Append(body)
-	}
-	_, err := h.post(ctx, "/v1/events", "application/cloudevents-batch+json", append(body, ']'), answerSoon)
-	return err
+	return warning, nil
 }

@@ -13,14 +13,15 @@ import (
 	"syscall"
 )
 
-// SocketName is the socket of a publisher in its data directory.
+// SocketName is the name of a publisher's socket in its data directory.
 const SocketName = "publisher.sock"
 
-// maxSocketPath is how long the path of a socket may be on every system.
+// maxSocketPath is the longest socket path that every system accepts, in bytes.
 const maxSocketPath = 103
 
-// SocketPath returns a path by which a file in dir can be a socket: its own, or
-// one by way of the open folder where that is too long. done closes the folder.
+// SocketPath returns a path under which the file in dir can be a socket. If the
+// path itself is too long, the result goes through the open folder in /proc. done
+// closes the folder.
 func SocketPath(dir, name string) (path string, done func(), err error) {
 	if path = filepath.Join(dir, name); len(path) <= maxSocketPath {
 		return path, func() {}, nil
@@ -35,17 +36,17 @@ func SocketPath(dir, name string) (path string, done func(), err error) {
 	return "/proc/self/fd/" + strconv.Itoa(int(folder.Fd())) + "/" + name, func() { _ = folder.Close() }, nil
 }
 
-// errForeign is why a socket is not asked.
+// errForeign refuses a socket that another user owns.
 var errForeign = errors.New("the socket is another user's, who would read what the agent does")
 
-// ownedBy tells whether a file is of a user, or of one who may do everything.
+// ownedBy reports whether a user or root owns the file. Root trusts every file.
 func ownedBy(info fs.FileInfo, user int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || user == 0 || stat.Uid == 0 || int64(stat.Uid) == int64(user)
 }
 
-// Dial connects to the publisher that serves a data directory. In one that
-// others may write to, the socket may be theirs: that is refused.
+// Dial connects to the publisher that serves a data directory. It refuses a socket
+// of another user, who may have placed it in a writable data directory.
 func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	info, err := os.Lstat(filepath.Join(dataDir, SocketName))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A socket that another user has put into the data directory is not asked.
+// Dial refuses a socket that another user has placed in the data directory.
 func TestSocket_Owner(t *testing.T) {
 	file := filepath.Join(t.TempDir(), SocketName)
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -17,24 +17,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A process that is stopped, not ended, while it appends to the shared outbox
-// keeps everybody else from it: an agent that its user suspends takes its hooks
-// with it. Events then go into files of their own, one for each payload, and from
-// there into the outbox as soon as that can be had.
+// A process that is suspended while it appends to the shared outbox blocks all
+// other processes. That happens when a user suspends an agent with its hooks.
+// Other calls then write their events into spool files, one file per call. Sweep
+// moves them into the outbox once it is free.
 
-// SpoolDir returns the folder of a data directory where these files are.
+// SpoolDir returns the folder of the spool files in a data directory.
 func SpoolDir(dataDir string) string { return filepath.Join(dataDir, "hook-spool") }
 
 const (
 	spoolSuffix = ".jsonl"
-	// damagedSuffix ends the name of a file that cannot be read, behind its own.
+	// damagedSuffix is appended to the name of an unreadable file.
 	damagedSuffix = ".damaged"
-	// sweepEvery is how often a publisher looks for files that no later hook
-	// command has taken.
-	sweepEvery = 30 * time.Second
+	// sweepInterval is the interval at which a publisher sweeps the folder.
+	sweepInterval = 30 * time.Second
 )
 
-// spool keeps events, which have been redacted, in a file.
+// spool writes redacted events into a new spool file.
 func spool(dataDir string, list []events.Event) error {
 	dir := SpoolDir(dataDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -51,10 +50,10 @@ func spool(dataDir string, list []events.Event) error {
 	return os.Rename(file, file+spoolSuffix)
 }
 
-// Sweep brings spooled events of a data directory into its shared outbox: each file
-// is removed when its events are there, and may come again if that is interrupted.
-// It goes on with the other files after one that it cannot take, and returns the
-// first error. Several processes may sweep at a time.
+// Sweep moves the spooled events of a data directory into its shared outbox. It
+// removes a file after its events are stored, so an interruption can store them
+// twice. It continues after a file that fails, and returns the first error.
+// Several processes may sweep at the same time.
 func Sweep(ctx context.Context, dataDir string) error {
 	entries, err := os.ReadDir(SpoolDir(dataDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +70,7 @@ func Sweep(ctx context.Context, dataDir string) error {
 	return err
 }
 
-// sweepFile takes one file, unless another process does.
+// sweepFile moves one file, unless another process has locked it.
 func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	lock, err := filelock.Try(path)
 	if errors.Is(err, filelock.ErrHeld) {
@@ -85,7 +84,7 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction} // they are redacted
+	opts := publish.SharedOptions{Full: publish.Fail, Redactor: publish.NoRedaction}
 	if _, err := publish.AppendShared(ctx, SharedOutbox(dataDir), opts, list...); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
@@ -95,8 +94,8 @@ func sweepFile(ctx context.Context, dataDir, path string) (err error) {
 	return nil
 }
 
-// spooled reads a file of events: none if another process has taken it meanwhile.
-// One that cannot be read is set aside, so that this is said once.
+// spooled reads a spool file. It returns no events if another process has removed
+// the file. It renames an unreadable file, so that the error occurs only once.
 func spooled(path string) (list []events.Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -113,13 +112,13 @@ func spooled(path string) (list []events.Event, err error) {
 	return list, nil
 }
 
-// SweepAlways sweeps until ctx ends. What cannot be taken is logged, and tried again.
+// SweepAlways sweeps at an interval until ctx ends. It logs errors and tries again.
 func SweepAlways(ctx context.Context, dataDir string, logger *slog.Logger) {
-	tick := time.NewTicker(sweepEvery)
+	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
 	for {
 		if err := Sweep(ctx, dataDir); err != nil && ctx.Err() == nil {
-			logger.WarnContext(ctx, "events of hooks stay in files", "folder", SpoolDir(dataDir), "error", err)
+			logger.WarnContext(ctx, "hook events stay in spool files", "folder", SpoolDir(dataDir), "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -8,11 +8,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// DocumentType is the body by which publisher hook asks about a document.
-// Nothing is recorded of it: the event of the payload tells what was decided.
+// DocumentType is the media type of a request for a decision. The publisher does
+// not record such a request, because publisher hook records the payload.
 const DocumentType = "application/vnd.hooktrail.document+json"
 
-// wireDocument is a [hooks.Document] on its way to a publisher.
+// wireDocument is the wire form of a [hooks.Document].
 type wireDocument struct {
 	Point   events.Kind     `json:"point"`
 	Meta    hooks.Meta      `json:"meta"`
@@ -31,7 +31,7 @@ func EncodeDocument(d hooks.Document) ([]byte, error) {
 	})
 }
 
-// DecodeDocument reads a body of [DocumentType]. Its error has no text of it.
+// DecodeDocument reads a body of [DocumentType]. Its error contains no text of the body.
 func DecodeDocument(body []byte) (hooks.Document, error) {
 	var w wireDocument
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -43,7 +43,7 @@ func DecodeDocument(body []byte) (hooks.Document, error) {
 	}, nil
 }
 
-// wireOutcome is a [hooks.DocumentOutcome] on its way back.
+// wireOutcome is the wire form of a [hooks.DocumentOutcome].
 type wireOutcome struct {
 	Verdict    hooks.Verdict     `json:"verdict"`
 	Reason     string            `json:"reason,omitempty"`
@@ -53,7 +53,7 @@ type wireOutcome struct {
 	Executions []hooks.Execution `json:"executions"`
 }
 
-// EncodeOutcome returns the answer to a document.
+// EncodeOutcome returns the body of a response.
 func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
 	return json.Marshal(wireOutcome{
 		Verdict: out.Verdict, Reason: out.Reason, Args: out.Args.Raw(), Value: out.Value.Raw(),
@@ -61,10 +61,11 @@ func EncodeOutcome(out hooks.DocumentOutcome) ([]byte, error) {
 	})
 }
 
-// errOutcome is returned for an answer that says nothing that can be understood.
+// errOutcome is returned for an unreadable response.
 var errOutcome = errors.New("its answer cannot be read; is it of this version?")
 
-// DecodeOutcome reads the answer to a document of point. Its error has no text of it.
+// DecodeOutcome reads the response to a document of a hook point. Its error contains
+// no text of the body.
 func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error) {
 	var w wireOutcome
 	if err := json.Unmarshal(body, &w); err != nil || !w.valid() {
@@ -76,7 +77,7 @@ func DecodeOutcome(point events.Kind, body []byte) (hooks.DocumentOutcome, error
 	}, nil
 }
 
-// valid tells whether an answer says something that can be understood.
+// valid reports whether the outcome has a known verdict and a list of executions.
 func (w wireOutcome) valid() bool {
 	switch w.Verdict {
 	case hooks.None, hooks.Allow, hooks.Ask, hooks.Deny:

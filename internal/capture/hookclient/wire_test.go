@@ -8,8 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// FuzzDecodeDocument reads what may come on the socket: what is written of
-// it is read as the same.
+// A document that can be read is the same after it is written and read again.
 func FuzzDecodeDocument(f *testing.F) {
 	f.Add([]byte(`{"point":"tool.before","meta":{"Tenant":"acme"},"tool":"Bash","args":{"command":"ls && pwd"}}`))
 	f.Add([]byte(`{"point":"tool.result","result":"a","error":"b","payload":[1,null]}`))
@@ -33,8 +32,8 @@ func FuzzDecodeDocument(f *testing.F) {
 	})
 }
 
-// FuzzDecodeOutcome reads what a publisher may answer: an outcome is one that a
-// hook can have.
+// An outcome that can be read has a verdict that a hook can have, and is the same
+// after it is written and read again.
 func FuzzDecodeOutcome(f *testing.F) {
 	f.Add([]byte(`{"verdict":"deny","reason":"no","executions":[{"hook":"a","verdict":"deny"}]}`))
 	f.Add([]byte(`{"verdict":"allow","args":{"command":"ls -l"},"value":{"a":1},"context":"c","executions":[]}`))

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/spf13/cobra"
-
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
@@ -17,16 +15,6 @@ type Access struct {
 	TokenFile string // [tokens.Path] of the data directory when empty
 	TLS       TLSFiles
 	Rate      float64 // events per second that each tenant may send; 0 is no limit
-}
-
-// Register adds the flags to cmd.
-func (a *Access) Register(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&a.TokenFile, "tokens", "", "`file` of tokens, without which nobody is let in once it exists; keys/http-tokens.json of the data directory if empty")
-	flags.StringVar(&a.TLS.Cert, "tls-cert", "", "PEM `file` with the server's certificate: HTTPS; read again when it changes")
-	flags.StringVar(&a.TLS.Key, "tls-key", "", "PEM `file` with the key of --tls-cert")
-	flags.StringVar(&a.TLS.ClientCA, "tls-client-ca", "", "PEM `file` with what clients' certificates must be signed by; without it they need none")
-	flags.Float64Var(&a.Rate, "rate-limit", 0, "`events` per second that each tenant may send; 0 is no limit")
 }
 
 // Validate reports the first setting that cannot be used.

@@ -8,40 +8,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
-
-// HookFile is the flag --hooks of commands that answer requests for decisions.
-type HookFile struct{ path string }
-
-// Register adds the flag to cmd.
-func (f *HookFile) Register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
-}
-
-// Load reads the file and checks that it can decide: nil if none was given. What
-// counts otherwise than it is written is logged.
-func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
-	if f.path == "" {
-		return nil, nil //nolint:nilnil // no file is no hooks
-	}
-	file, err := hookfile.Load(f.path)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Serving: true}); err != nil {
-		return nil, err
-	}
-	for _, p := range file.Warnings {
-		logger.WarnContext(ctx, "hooks file is odd", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
-	}
-	return file, nil
-}
 
 // decisionSource is the source of the events that record decisions.
 const decisionSource = "/decisions"
@@ -104,8 +75,9 @@ func (d *Decider) Run(ctx context.Context) error {
 	return nil
 }
 
-// runBeside runs the decider until stop is called, which returns its error.
-func (d *Decider) runBeside(ctx context.Context) (failed <-chan error, stop func() error) {
+// start runs the decider until stop is called. stop returns its error. failed
+// receives an error if the decider ends earlier.
+func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	early := make(chan error, 1)

@@ -2,11 +2,8 @@ package publisher
 
 import (
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -146,28 +143,5 @@ func TestHandler_Decisions(t *testing.T) {
 				t.Errorf("got %d %s, want %d", w.Code, w.Body, tt.want)
 			}
 		})
-	}
-}
-
-// A file that cannot decide is refused before anything is served.
-func TestHookFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "hooks.yaml")
-	for text, want := range map[string]string{
-		noEnv:                                 "",
-		"hooks: {PreToolUse: [{type: nats}]}": "would ask itself",
-		"hooks: {PreToolUse: [{type: nats, subject: hooktrail.decide.x}]}": "would ask itself",
-		"hooks: {PreToolUse: [{type: nats, subject: others.decide}]}":      "",
-		"hooks: {PreToolUse: [{type: x}]}":                                 path + `:1:29: PreToolUse[0].type: "x" does not exist`,
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := (&HookFile{path: path}).Load(t.Context(), slog.New(slog.DiscardHandler))
-		if want == "" && (err != nil || f == nil) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got %v, %v", text, f, err)
-		}
-	}
-	if f, err := new(HookFile).Load(t.Context(), nil); f != nil || err != nil {
-		t.Errorf("without a file: got %v, %v", f, err)
 	}
 }

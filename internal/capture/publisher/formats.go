@@ -34,8 +34,8 @@ type format struct {
 
 var lineExts = []string{".jsonl"}
 
-// auto is the format that stands for whichever an input is of.
-const auto = "auto"
+// AutoFormat stands for the format that is detected for each input.
+const AutoFormat = "auto"
 
 // formats are all of them, in the order in which help lists them.
 var formats = []format{
@@ -62,8 +62,8 @@ func formatNamed(name string) *format {
 	return &formats[i]
 }
 
-// formatNames returns the names of all formats, as help and errors list them.
-func formatNames() string {
+// FormatNames returns the names of all formats, separated by commas.
+func FormatNames() string {
 	var names []string
 	for _, f := range formats {
 		names = append(names, f.name)
@@ -73,10 +73,10 @@ func formatNames() string {
 
 // checkFormat refuses what is not in formats.
 func checkFormat(name string) error {
-	if name == auto || formatNamed(name) != nil {
+	if name == AutoFormat || formatNamed(name) != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %q is unknown; there is %s, and %s, which tells them apart", ErrFormat, name, formatNames(), auto)
+	return fmt.Errorf("%w: %q is unknown; there is %s, and %s, which tells them apart", ErrFormat, name, FormatNames(), AutoFormat)
 }
 
 // detect returns the format of an input that begins with head, nil where it is

@@ -26,9 +26,9 @@ func BenchmarkHookDecision(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	unplug := service.Plug(b.Context())
+	stop := service.Start(b.Context())
 	defer func() {
-		if err := unplug(); err != nil {
+		if err := stop(); err != nil {
 			b.Error(err)
 		}
 	}()

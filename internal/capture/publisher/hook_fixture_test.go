@@ -1,28 +1,39 @@
 package publisher
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// hookSays runs publisher hook on a payload.
-func hookSays(tb testing.TB, dir, payload string, args ...string) hookclienttest.Said {
+// answerHook answers a payload as the hook command does.
+func answerHook(tb testing.TB, r hookclienttest.Removal, opts hookclient.Options) hookclienttest.Output {
 	tb.Helper()
-	return hookclienttest.Says(tb, Command(), dir, payload, args...)
+	var err error
+	if opts.Tool, err = agents.Named(r.Tool); err != nil {
+		tb.Fatal(err)
+	}
+	opts.Event, opts.Timeout = r.Event, hookclient.DefaultTimeout
+	got := hookclient.Answer(tb.Context(), strings.NewReader(r.Payload), opts)
+	got.Close(tb.Context())
+	return hookclienttest.Output{
+		Status: got.Reply.Exit, Stdout: string(got.Reply.Stdout), Stderr: got.Reply.Stderr + strings.Join(got.Problems, "\n"),
+	}
 }
 
-// recorded returns what hook commands have left in a data directory.
+// recorded returns the events that hooks have left in a data directory.
 func recorded(tb testing.TB, dir string) []events.Event {
 	tb.Helper()
 	return recordedIn(tb, natstest.Start(tb), dir)
 }
 
-// recordedIn forwards what hook commands have left in a data directory, and
-// returns what is in the stream then. On a busy machine it can lie in the spool.
+// recordedIn forwards the events that hooks have left in a data directory, and
+// returns all events of the stream. On a busy machine they can be in the spool.
 func recordedIn(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	tb.Helper()
 	if err := hookclient.Sweep(tb.Context(), dir); err != nil {

@@ -38,7 +38,7 @@ type HookService struct {
 }
 
 // NewHookService returns the service with the hooks of file, which may be nil,
-// and the outbox that payloads are recorded in. [HookService.Plug] has it run.
+// and the outbox that payloads are recorded in. [HookService.Start] has it run.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	s := &HookService{to: to, opts: opts, pairs: hookclient.CallPairs(opts.DataDir)}

@@ -14,27 +14,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Every tool is denied in its dialect, whether hooks decide here, in the publisher
-// of the data directory, or where the payload is posted to.
+// Each tool gets a denial in its format, from local hooks, from the publisher of the
+// data directory, and over HTTP.
 func TestHook_Denies(t *testing.T) {
 	_, b := open(t)
 	file := hookclienttest.HooksFile(t, hookclienttest.NoRemoval)
 	for _, tt := range hookclienttest.Removals {
 		t.Run(tt.Name, func(t *testing.T) {
-			want := hookclienttest.Said{Stdout: tt.Denied + "\n"}
-			args := []string{tt.Tool}
-			if tt.Event != "" {
-				args = append(args, tt.Event)
-			}
+			want := hookclienttest.Output{Stdout: tt.Denied + "\n"}
 			dir := t.TempDir()
-			if diff := cmp.Diff(want, hookSays(t, dir, tt.Payload, append(args, "--hooks", file)...)); diff != "" {
+			if diff := cmp.Diff(want, answerHook(t, tt, hookclient.Options{DataDir: dir, Hooks: file})); diff != "" {
 				t.Errorf("here (-want +got):\n%s", diff)
 			}
 			checkDenied(t, recorded(t, dir))
 
 			dir = t.TempDir()
 			r := runServer(t, Options{Broker: b, DataDir: dir, Hooks: parseHooks(t, hookclienttest.NoRemoval)})
-			if diff := cmp.Diff(want, hookSays(t, dir, tt.Payload, args...)); diff != "" {
+			if diff := cmp.Diff(want, answerHook(t, tt, hookclient.Options{DataDir: dir})); diff != "" {
 				t.Errorf("by the socket (-want +got):\n%s", diff)
 			}
 			resp, err := http.Post(r.url+"/v1/hooks/"+tt.Tool+"?event="+tt.Event, "application/json", strings.NewReader(tt.Payload))
@@ -61,10 +57,10 @@ func checkDenied(t *testing.T, list []events.Event) {
 	}
 }
 
-// Hooks here and those of the publisher are joined: the strongest verdict wins,
-// the publisher is asked about what the hooks here have made of the call, and
-// not at all once they deny.
-func TestHook_Joins(t *testing.T) {
+// The outcomes of local hooks and of the publisher are merged. The strongest verdict
+// wins. The publisher sees the call as local hooks patched it, and does not see a
+// call that they deny.
+func TestHook_Merges(t *testing.T) {
 	hook := func(command, action, message string) string {
 		return `{type: matcher, name: ` + action + `, match: {tool: Bash, args: {command: "` + command + `"}}, action: ` + action + `, message: ` + message + `}`
 	}
@@ -88,7 +84,7 @@ func TestHook_Joins(t *testing.T) {
 			srv, b := open(t)
 			dir := t.TempDir()
 			r := runServer(t, Options{Broker: b, DataDir: dir, Hooks: parseHooks(t, tt.there)})
-			if got := hookSays(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--hooks", hookclienttest.HooksFile(t, tt.here)); got.Status != 0 || got.Stderr != "" {
+			if got := answerHook(t, hookclienttest.Removals[0], hookclient.Options{DataDir: dir, Hooks: hookclienttest.HooksFile(t, tt.here)}); got.Status != 0 || got.Stderr != "" {
 				t.Errorf("got %+v", got)
 			}
 			r.stop()
@@ -103,9 +99,9 @@ func TestHook_Joins(t *testing.T) {
 	}
 }
 
-// A publisher elsewhere decides and takes the events, for the tenant of the token;
-// while it is away they stay here.
-func TestHook_Elsewhere(t *testing.T) {
+// A remote publisher decides and takes the events, for the tenant of the token. While
+// it is unreachable, the events stay in the data directory.
+func TestHook_Remote(t *testing.T) {
 	to := &recorder{}
 	var whose []string
 	_, b := open(t)
@@ -120,9 +116,9 @@ func TestHook_Elsewhere(t *testing.T) {
 		handler.ServeHTTP(w, r)
 	}))
 	defer srv.Close()
-	t.Setenv(hookclient.TokenVariable, string(token))
 	dir := t.TempDir()
-	if got := hookSays(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--publisher", srv.URL); got.Stdout != hookclienttest.Removals[0].Denied+"\n" || got.Stderr != "" {
+	opts := hookclient.Options{DataDir: dir, Publisher: srv.URL, Token: token.Reveal()}
+	if got := answerHook(t, hookclienttest.Removals[0], opts); got.Stdout != hookclienttest.Removals[0].Denied+"\n" || got.Stderr != "" {
 		t.Errorf("got %+v", got)
 	}
 	if len(whose) != 2 || whose[0] == "" {
@@ -135,7 +131,7 @@ func TestHook_Elsewhere(t *testing.T) {
 		}
 	}
 	srv.Close()
-	if got := hookSays(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--publisher", srv.URL); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "connection refused") {
+	if got := answerHook(t, hookclienttest.Removals[0], opts); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "connection refused") {
 		t.Errorf("got %+v", got)
 	}
 	if got := recorded(t, dir); len(got) == 0 {

@@ -40,7 +40,7 @@ func (o ImportOptions) withDefaults() ImportOptions {
 		o.Tenant = "default"
 	}
 	if o.Format == "" {
-		o.Format = auto
+		o.Format = AutoFormat
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -169,7 +169,7 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 		}
 	}
 	if len(im.order) == 0 && len(im.unknown) > 0 && unread == nil {
-		return fmt.Errorf("none of %s is of a format that import reads: %w", count(len(im.unknown), "file", "files"), ErrUnrecognised)
+		return fmt.Errorf("%d files, none in a format that import reads: %w", len(im.unknown), ErrUnrecognised)
 	}
 	return unread
 }

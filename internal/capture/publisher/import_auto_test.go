@@ -24,7 +24,7 @@ func told(f FileSummary) string {
 // follow are imported as what they are, and once.
 func TestImport_AutoOfRecordedData(t *testing.T) {
 	_, b := open(t)
-	opts := ImportOptions{Broker: b, DataDir: t.TempDir(), Format: auto}
+	opts := ImportOptions{Broker: b, DataDir: t.TempDir(), Format: AutoFormat}
 	for _, folder := range []string{"openhands", "mini-swe-agent", "orchestrators/amplifier", "hook-logs/ranaroussi-quantstats"} {
 		opts.Paths = append(opts.Paths, realdata.Path(t, filepath.FromSlash(folder)))
 	}
@@ -96,7 +96,7 @@ func TestImport_AutoOfOddFiles(t *testing.T) {
 			if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Format: auto, Paths: []string{name}})
+			sum, err := Import(t.Context(), ImportOptions{Broker: b, DataDir: t.TempDir(), Format: AutoFormat, Paths: []string{name}})
 			var got []string
 			for _, f := range sum.Files {
 				got = append(got, told(f))

@@ -7,10 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
@@ -129,16 +126,8 @@ func awaitOther(ctx context.Context, dataDir string, o Outbox, progress func(lef
 		}
 		select {
 		case <-ctx.Done():
-			return s.Waiting, fmt.Errorf("%s for process %d: %w", count(int(s.Waiting), "event waits", "events wait"), s.Holder, ctx.Err())
+			return s.Waiting, fmt.Errorf("%d events wait for process %d: %w", s.Waiting, s.Holder, ctx.Err())
 		case <-tick.C:
 		}
 	}
-}
-
-func printFlush(cmd *cobra.Command, asJSON bool, sent uint64, failed error) error {
-	if asJSON {
-		return cli.PrintJSON(cmd, map[string]any{"sent": sent, "complete": failed == nil})
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "sent %s\n", count(int(sent), "event", "events"))
-	return nil
 }

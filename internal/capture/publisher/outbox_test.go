@@ -1,11 +1,9 @@
 package publisher
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -205,14 +202,6 @@ func TestOutboxes_OneCannotBeRead(t *testing.T) {
 		t.Errorf("sent %d, error %v", sent, err)
 	}
 	wantShared(t, srv, 3)
-	var out, errs bytes.Buffer
-	cmd := Command()
-	cmd.SetOut(&out)
-	cmd.SetErr(&errs)
-	status := cli.Execute(t.Context(), cmd, []string{"outbox", "status", "--data-dir", dir})
-	if status != 1 || !strings.HasPrefix(out.String(), "shared: 0 events wait") || !strings.Contains(errs.String(), identity) {
-		t.Errorf("status %d, stdout %s, stderr %s", status, &out, &errs)
-	}
 }
 
 // An outbox whose outbox.json is gone still has what waits in it.
@@ -231,23 +220,4 @@ func TestOutboxes_WithoutIdentity(t *testing.T) {
 		t.Errorf("sent %d, error %v", sent, err)
 	}
 	wantShared(t, srv, 3)
-}
-
-// The time that flush is given is all that it takes, the connection included.
-func TestFlushCommand_Timeout(t *testing.T) {
-	dir := t.TempDir()
-	share(t, dir, 0, 1)
-	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and says nothing
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	began := time.Now()
-	var errs bytes.Buffer
-	cmd := Command()
-	cmd.SetErr(&errs)
-	status := cli.Execute(t.Context(), cmd, []string{"outbox", "flush", "--timeout", "200ms", "--data-dir", dir, "--nats-url", "nats://" + l.Addr().String()})
-	if took := time.Since(began); status != 1 || took > 5*time.Second {
-		t.Errorf("status %d after %v: %s", status, took, &errs)
-	}
 }

@@ -34,10 +34,10 @@ type Options struct {
 	MaxBody     int64  // of a request; [DefaultMaxBody] when 0
 	Access      Access // who may send, and how much
 	Durability  publish.Durability
-	Quota       int64            // bytes that may wait in the outbox; the publisher's default when 0
-	Full        FullPolicy       // what happens when so many wait; [publish.Fail] when empty
-	Redactor    publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
-	Hooks       *hookfile.File   // what decides; nil: nothing is decided
+	Quota       int64               // bytes that may wait in the outbox; the publisher's default when 0
+	Full        *publish.FullPolicy // what Append does when the outbox is full; nil is [publish.Fail]
+	Redactor    publish.Redactor    // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
+	Hooks       *hookfile.File      // what decides; nil: nothing is decided
 
 	Ready  func(address string) // called once it listens; may be nil
 	Logger *slog.Logger
@@ -66,6 +66,9 @@ func (o Options) withDefaults() Options {
 	if o.Listen == "" {
 		o.Listen = DefaultListen
 	}
+	if o.Full == nil {
+		o.Full = new(publish.Fail)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -84,7 +87,7 @@ const (
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
-		Name: "serve", Tenant: opts.Tenant, Full: opts.Full.policy(), Durability: opts.Durability, Quota: opts.Quota,
+		Name: "serve", Tenant: opts.Tenant, Full: *opts.Full, Durability: opts.Durability, Quota: opts.Quota,
 		Redactor: opts.Redactor, Unique: true, UniqueLast: uniqueLast,
 	}, opts.Logger)
 }
@@ -131,9 +134,9 @@ func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	if err != nil {
 		return err
 	}
-	unplug := h.Plug(ctx)
-	failed, stop := d.runBeside(ctx)
-	return errors.Join(serve(ctx, opts, p, answers{d.Handler(), h}, failed), stop(), unplug())
+	stopHooks := h.Start(ctx)
+	failed, stopDecider := d.start(ctx)
+	return errors.Join(serve(ctx, opts, p, answers{d.Handler(), h}, failed), stopDecider(), stopHooks())
 }
 
 func serve(ctx context.Context, opts Options, p *publish.Publisher, a answers, failed <-chan error) error {

@@ -56,11 +56,11 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}, nil
 }
 
-// Plug has the socket of the data directory answered from now on until ctx ends
-// or unplug is called, which returns when that is over and no hook is under way
-// any more. unplug has to be called, after the last payload has come. Where there
+// Start has the socket of the data directory answered from now on until ctx ends
+// or stop is called, which returns when that is over and no hook is under way
+// any more. stop has to be called, after the last payload has come. Where there
 // can be no socket, that is logged: hook commands then ask nobody here.
-func (s *HookService) Plug(ctx context.Context) (unplug func() error) {
+func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	if l, remove, err := listenSocket(ctx, s.opts.DataDir); err != nil {

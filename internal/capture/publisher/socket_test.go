@@ -14,14 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// plugged returns a service that answers on the socket of dir, and what ends it.
-func plugged(t *testing.T, dir string) (unplug func() error) {
+// startHooks returns a service that answers on the socket of dir, and what ends it.
+func startHooks(t *testing.T, dir string) (stop func() error) {
 	t.Helper()
 	s, err := NewHookService(nil, &recorder{}, Options{DataDir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Plug(t.Context())
+	return s.Start(t.Context())
 }
 
 // reachable tells whether somebody answers on the socket of dir.
@@ -50,7 +50,7 @@ func TestSocket(t *testing.T) {
 	if err := stale.Close(); err != nil {
 		t.Fatal(err)
 	}
-	unplug := plugged(t, dir)
+	stop := startHooks(t, dir)
 	if err := reachable(t, dir); err != nil {
 		t.Error(err)
 	}
@@ -58,8 +58,8 @@ func TestSocket(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 || info.Mode()&os.ModeSocket == 0 {
 		t.Errorf("got %v, %v", info, err)
 	}
-	another := plugged(t, dir)
-	if err := unplug(); err != nil {
+	another := startHooks(t, dir)
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if err := reachable(t, dir); err != nil {
@@ -82,11 +82,11 @@ func TestSocket_LongPath(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	unplug := plugged(t, dir)
+	stop := startHooks(t, dir)
 	if err := reachable(t, dir); err != nil {
 		t.Error(err)
 	}
-	if err := unplug(); err != nil {
+	if err := stop(); err != nil {
 		t.Error(err)
 	}
 	if err := reachable(t, dir); !errors.Is(err, os.ErrNotExist) {
@@ -100,7 +100,7 @@ func TestSocket_NoPlace(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := plugged(t, filepath.Join(file, "data"))(); err != nil {
+	if err := startHooks(t, filepath.Join(file, "data"))(); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/command/metrics"
+	"github.com/hooktrail/hooktrail/internal/command/publisher"
 	"github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )

@@ -13,7 +13,8 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/app"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
-	trackercommand "github.com/hooktrail/hooktrail/internal/command/tracker"
+	publishercmd "github.com/hooktrail/hooktrail/internal/command/publisher"
+	trackercmd "github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
@@ -43,8 +44,8 @@ func demoCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		session   string
 		keep      bool
-		redaction publisher.Redaction
-		setup     trackercommand.Setup
+		redaction publishercmd.Redaction
+		setup     trackercmd.Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "demo",

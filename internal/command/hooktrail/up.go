@@ -9,8 +9,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/app"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
-	auditorcommand "github.com/hooktrail/hooktrail/internal/command/auditor"
-	trackercommand "github.com/hooktrail/hooktrail/internal/command/tracker"
+	auditorcmd "github.com/hooktrail/hooktrail/internal/command/auditor"
+	publishercmd "github.com/hooktrail/hooktrail/internal/command/publisher"
+	trackercmd "github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
@@ -21,11 +22,11 @@ const defaultDrain = 30 * time.Second
 func upCommand(shared *cli.Shared) *cobra.Command {
 	var (
 		opts      app.Options
-		redaction publisher.Redaction
-		hookFile  publisher.HookFile
-		anchors   auditorcommand.AnchorFlags
-		retention auditorcommand.RetentionFlags
-		setup     trackercommand.Setup
+		redaction publishercmd.Redaction
+		hookFile  publishercmd.HookFile
+		anchors   auditorcmd.AnchorFlags
+		retention auditorcmd.RetentionFlags
+		setup     trackercmd.Setup
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
@@ -67,7 +68,7 @@ was acknowledged is lost by that.`,
 	flags.StringVar(&opts.HTTPListen, "http-listen", publisher.DefaultListen, "`address` of the HTTP server")
 	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty is a free port, which it keeps")
 	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address that is not of the loopback: without tokens, whoever reaches it may write")
-	opts.Access.Register(cmd)
+	publishercmd.RegisterAccess(cmd, &opts.Access)
 	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how long stopping may take")
 	redaction.Register(cmd)
 	hookFile.Register(cmd)

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/command/auditor"
 	"github.com/hooktrail/hooktrail/internal/command/hooktrail"
 	"github.com/hooktrail/hooktrail/internal/command/metrics"
+	"github.com/hooktrail/hooktrail/internal/command/publisher"
 	"github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"

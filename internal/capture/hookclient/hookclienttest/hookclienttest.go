@@ -1,45 +1,28 @@
-// Package hookclienttest is what tests of hook commands have in common: payloads of
-// the agents, and what came of them.
+// Package hookclienttest has fixtures for tests of hooks: payloads of each agent, and
+// helpers that read the recorded events.
 package hookclienttest
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// NoRemoval is a hooks.yaml that denies to remove anything.
+// NoRemoval is a hooks.yaml that denies rm.
 const NoRemoval = `
 hooks:
   PreToolUse:
     - {type: matcher, name: no-rm, match: {tool: Bash, args: {command: "rm *"}}, action: block, message: Nothing is removed here}
 `
 
-// Said is what a hook command does.
-type Said struct {
+// Output is the output of a hook command.
+type Output struct {
 	Status         int
 	Stdout, Stderr string
-}
-
-// Says runs the hook command of publisher, which is that command or one that has
-// it, on a payload.
-func Says(tb testing.TB, publisher *cobra.Command, dir, payload string, args ...string) Said {
-	tb.Helper()
-	var out, errs bytes.Buffer
-	publisher.SetIn(strings.NewReader(payload))
-	publisher.SetOut(&out)
-	publisher.SetErr(&errs)
-	status := cli.Execute(tb.Context(), publisher, append([]string{"hook", "--data-dir", dir}, args...))
-	return Said{status, out.String(), errs.String()}
 }
 
 // HooksFile writes a hooks.yaml and returns its path.
@@ -52,8 +35,8 @@ func HooksFile(tb testing.TB, text string) string {
 	return file
 }
 
-// Forwarded forwards what lies in the shared outbox of a data directory, and
-// returns what is in the stream then.
+// Forwarded forwards the shared outbox of a data directory, and returns all events of
+// the stream.
 func Forwarded(tb testing.TB, srv *natstest.Server, dir string) []events.Event {
 	tb.Helper()
 	p, err := publish.OpenShared(tb.Context(), srv.Connect(tb), publish.Options{
@@ -84,11 +67,11 @@ func Calls(tb testing.TB, list []events.Event) (calls []events.ToolBeforeData) {
 	return calls
 }
 
-// Removal is a payload by which a tool asks whether rm -rf build/x may run, and
-// how it takes a denial by [NoRemoval].
+// Removal is a payload in which a tool asks to run rm -rf build/x, and the reply to a
+// denial by [NoRemoval].
 type Removal struct{ Name, Tool, Event, Payload, Denied string }
 
-// Removals are those of all tools. Nobody changes them.
+// Removals has the payloads of all tools. Tests must not change it.
 var Removals = []Removal{ //nolint:gochecknoglobals // a constant
 	{
 		"ClaudeCode", "claude-code", "",

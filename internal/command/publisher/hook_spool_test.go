@@ -1,4 +1,4 @@
-package hookclient
+package publisher
 
 import (
 	"os"
@@ -7,31 +7,32 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
 // A spooled file that cannot be read is set aside, and said once: it is no
 // reason to deny what was recorded.
-func TestSweep_UnreadableFile(t *testing.T) {
+func TestHook_UnreadableSpoolFile(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(SpoolDir(dir), 0o700); err != nil {
+	if err := os.MkdirAll(hookclient.SpoolDir(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	torn := filepath.Join(SpoolDir(dir), "1"+spoolSuffix)
+	torn := filepath.Join(hookclient.SpoolDir(dir), "1.jsonl")
 	if err := os.WriteFile(torn, make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"claude-code", "--fail-closed", "--hooks", hookclienttest.HooksFile(t, hookclienttest.NoRemoval)}
 	harmless := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", "ls", 1)
-	got := says(t, dir, harmless, args...)
-	if got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "1"+spoolSuffix) {
+	got := execHook(t, dir, harmless, args...)
+	if got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "1.jsonl") {
 		t.Errorf("got %+v", got)
 	}
-	if got := says(t, dir, hookclienttest.Removals[0].Payload, args...); got.Stderr != "" || got.Stdout == "" {
+	if got := execHook(t, dir, hookclienttest.Removals[0].Payload, args...); got.Stderr != "" || got.Stdout == "" {
 		t.Errorf("second command: got %+v", got)
 	}
-	if left, err := os.ReadFile(torn + damagedSuffix); err != nil || len(left) != 100 {
+	if left, err := os.ReadFile(torn + ".damaged"); err != nil || len(left) != 100 {
 		t.Errorf("kept %d bytes, error %v", len(left), err)
 	}
 	if calls := hookclienttest.Calls(t, recorded(t, dir)); len(calls) != 2 {
@@ -46,7 +47,7 @@ func TestHook_FullDisk(t *testing.T) {
 		t.Skipf("a tiny disk cannot be mounted: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	if got := says(t, dir, hookclienttest.Removals[0].Payload, "claude-code"); got != (hookclienttest.Said{}) {
+	if got := execHook(t, dir, hookclienttest.Removals[0].Payload, "claude-code"); got != (hookclienttest.Output{}) {
 		t.Fatalf("got %+v", got)
 	}
 	filler := filepath.Join(dir, "filler")
@@ -61,13 +62,13 @@ func TestHook_FullDisk(t *testing.T) {
 		}
 	}
 	large := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", strings.Repeat("x", 64<<10), 1)
-	if got := says(t, dir, large, "claude-code"); got.Status != 0 || !strings.Contains(got.Stderr, "full") {
+	if got := execHook(t, dir, large, "claude-code"); got.Status != 0 || !strings.Contains(got.Stderr, "full") {
 		t.Errorf("got %+v", got)
 	}
-	if got := says(t, dir, large, "claude-code", "--fail-closed", "--hooks", hookclienttest.HooksFile(t, hookclienttest.NoRemoval)); !strings.Contains(got.Stdout, `"deny"`) {
+	if got := execHook(t, dir, large, "claude-code", "--fail-closed", "--hooks", hookclienttest.HooksFile(t, hookclienttest.NoRemoval)); !strings.Contains(got.Stdout, `"deny"`) {
 		t.Errorf("fails open: %+v", got)
 	}
-	s, err := publish.Inspect(SharedOutbox(dir))
+	s, err := publish.Inspect(hookclient.SharedOutbox(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func TestHook_FullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	if got := says(t, dir, hookclienttest.Removals[1].Payload, "codex"); got != (hookclienttest.Said{}) {
+	if got := execHook(t, dir, hookclienttest.Removals[1].Payload, "codex"); got != (hookclienttest.Output{}) {
 		t.Errorf("got %+v", got)
 	}
 	if calls := hookclienttest.Calls(t, recorded(t, dir)); len(calls) != 2 {

@@ -11,9 +11,9 @@ import (
 // verdictRank orders the verdicts by strength.
 var verdictRank = map[hooks.Verdict]int{hooks.Allow: 1, hooks.Ask: 2, hooks.Deny: 3}
 
-// join returns what two chains of hooks said together, the second of which was
-// asked about what the first had made of the document. nil said nothing.
-func join(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
+// merge combines the outcomes of two chains of hooks. The second chain was asked
+// about the document as the first one patched it. Either may be nil.
+func merge(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if first == nil || second == nil {
 		if first == nil {
 			return second
@@ -28,7 +28,7 @@ func join(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	if second.Args != "" {
 		out.Args = second.Args
 	}
-	out.Value = joinValue(first.Value, second.Value)
+	out.Value = mergeValues(first.Value, second.Value)
 	switch {
 	case first.Context == "":
 		out.Context = second.Context
@@ -38,9 +38,9 @@ func join(first, second *hooks.DocumentOutcome) *hooks.DocumentOutcome {
 	return &out
 }
 
-// joinValue merges objects, the second of which wins; it takes the second of
-// other values.
-func joinValue(first, second hooks.JSON) hooks.JSON {
+// mergeValues merges two objects, where second wins. Of other values it returns
+// the second.
+func mergeValues(first, second hooks.JSON) hooks.JSON {
 	if first == "" || second == "" {
 		return first + second
 	}
@@ -56,10 +56,10 @@ func joinValue(first, second hooks.JSON) hooks.JSON {
 	return merged
 }
 
-// after returns the document as the next chain of hooks is asked about it: with
-// the arguments, and the result, that the chain before has put in the place of
-// the agent's. What one withholds, the next does not bring back.
-func after(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
+// patched returns d with the arguments and the result of an outcome. The next
+// chain is asked about this document, so a result that one chain withholds stays
+// withheld.
+func patched(d hooks.Document, out *hooks.DocumentOutcome) hooks.Document {
 	if out == nil {
 		return d
 	}

@@ -7,26 +7,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
 func importCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		opts      ImportOptions
+		opts      publisher.ImportOptions
 		lines     strictness
 		redaction Redaction
 	)
 	cmd := &cobra.Command{
 		Use:   "import [--format FORMAT] FILE…",
-		Short: "Import transcripts of runs that took place already",
-		Long: "import reads the transcripts that agents write: files, patterns, folders with all that lies\n" +
-			"below them, and stdin where a file is \"-\". Files may be packed with gzip. Importing a\n" +
-			"transcript again adds nothing; importing it after it has grown adds what is new.\n\n" +
-			"With --follow it goes on with what is added to the files, and with new files in the\n" +
-			"folders, until it is interrupted. A run is told as finished once its file has not\n" +
-			"changed for --rest.\n\n" +
-			"Formats: " + formatNames() + ".",
+		Short: "Import transcripts of past runs",
+		Long: "import reads the transcripts that agents write: files, patterns, folders with all their\n" +
+			"subfolders, and stdin for \"-\". Files may be compressed with gzip. Importing a transcript again\n" +
+			"adds only the events that are new since the last time.\n\n" +
+			"With --follow it goes on with lines that are added to the files, and with new files in the\n" +
+			"folders, until it is interrupted. A run is finished once its file has not changed for --rest.\n\n" +
+			"Formats: " + publisher.FormatNames() + ".",
 		Example: "  publisher import ~/.claude/projects ~/.codex/sessions\n" +
 			"  publisher import --format claude-code --strict --json session.jsonl\n" +
 			"  publisher import --follow ~/.claude/projects/my-project\n" +
@@ -40,26 +40,26 @@ func importCommand(shared *cli.Shared) *cobra.Command {
 			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
 				bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 				if opts.Follow {
-					bar = nil // there is no end to come nearer to
+					bar = nil // there is no known total
 				}
 				opts.Broker, opts.DataDir, opts.Tenant = b, shared.DataDir, shared.TenantOrDefault()
 				opts.Redactor, opts.Progress, opts.Logger = redaction.Redactor(), bar.Set, shared.Logger(cmd)
-				sum, err := Import(ctx, opts)
+				sum, err := publisher.Import(ctx, opts)
 				bar.Finish()
-				if errors.Is(err, ErrUnrecognised) {
+				if errors.Is(err, publisher.ErrUnrecognised) {
 					err = fmt.Errorf("%w; --format names it", err)
 				}
 				if len(sum.Files) > 0 || err == nil {
-					err = errors.Join(err, printImport(cmd, shared.JSON, sum))
+					err = errors.Join(err, printImport(cmd, shared, sum))
 				}
-				return firstError(err, lines.verdict(sum.Malformed))
+				return lines.check(err, sum.Malformed)
 			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.Format, "format", auto, "`format` of the transcripts; auto tells it from each of them")
-	flags.BoolVar(&opts.Follow, "follow", false, "go on with what is added to the files, and with new files in the folders")
-	flags.DurationVar(&opts.Rest, "rest", DefaultRest, "with --follow: `time` without a change after which the runs of a file are finished")
+	flags.StringVar(&opts.Format, "format", publisher.AutoFormat, "`format` of the transcripts; auto detects it for each file")
+	flags.BoolVar(&opts.Follow, "follow", false, "go on with added lines, and with new files in the folders")
+	flags.DurationVar(&opts.Rest, "rest", publisher.DefaultRest, "with --follow: `time` without a change after which the runs of a file are finished")
 	lines.register(cmd)
 	redaction.Register(cmd)
 	return cmd

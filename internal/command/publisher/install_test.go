@@ -105,7 +105,7 @@ func TestInstall_Refuses(t *testing.T) {
 		{"codex --hooks /does/not/exist.yaml", "/does/not/exist.yaml does not exist"},
 		{"codex --hooks " + broken, broken + ":"},
 		{"codex --publisher nonsense", "--publisher: want an address"},
-		{"codex --timeout -1s", "--timeout -1s: want more than nothing"},
+		{"codex --timeout -1s", "--timeout -1s: must be positive"},
 	} {
 		if _, stderr := installs(t, strings.Fields(tt.args)...); !strings.Contains(stderr, tt.want) {
 			t.Errorf("%s: got %s", tt.args, stderr)

@@ -1,4 +1,4 @@
-package hookclient
+package publisher
 
 import (
 	"io"
@@ -26,7 +26,7 @@ func TestHook_Redacts(t *testing.T) {
 	}))
 	defer srv.Close()
 	dir := t.TempDir()
-	if got := says(t, dir, payload, "claude-code", "--publisher", srv.URL); got.Status != 0 {
+	if got := execHook(t, dir, payload, "claude-code", "--publisher", srv.URL); got.Status != 0 {
 		t.Fatalf("got %+v", got)
 	}
 	if len(sent) != 1 || strings.Contains(sent[0], "ann@example.com") || !strings.Contains(sent[0], "[EMAIL_REDACTED]") {

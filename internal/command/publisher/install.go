@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/install"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
@@ -22,18 +21,18 @@ type installFlags struct {
 	project   string
 	dryRun    bool
 	uninstall bool
-	hook      hookclient.Flags // passed on
+	hook      hookFlags // written into the hook command
 }
 
 func installCommand(shared *cli.Shared) *cobra.Command {
 	var flags installFlags
 	cmd := &cobra.Command{
 		Use:   "install TOOL",
-		Short: "Have an agent report to Hooktrail",
-		Long: "install adds publisher hook to an agent's own configuration: for all of the user's projects, or with\n" +
-			"--project for one. TOOL is one of " + strings.Join(install.Names(), ", ") + ".\n" +
-			"It shows what it changes, as a diff, and keeps everything else as it is. --uninstall takes the\n" +
-			"hooks out again. A file that it cannot read is left alone.",
+		Short: "Make an agent report to Hooktrail",
+		Long: "install adds publisher hook to the configuration of an agent, for all projects of the user or, with\n" +
+			"--project, for one. TOOL is one of " + strings.Join(install.Names(), ", ") + ".\n" +
+			"It prints the change as a diff, and changes nothing else. --uninstall removes the hooks again.\n" +
+			"install does not touch a file that it cannot read.",
 		Example: "  publisher install claude-code --project .\n" +
 			"  publisher install codex --hooks ~/hooks.yaml --dry-run\n" +
 			"  publisher install gemini-cli --uninstall",
@@ -43,30 +42,30 @@ func installCommand(shared *cli.Shared) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.project, "project", "", "`folder` of the project whose agents report; without it all of yours do")
-	f.BoolVar(&flags.dryRun, "dry-run", false, "show the change, and write nothing")
-	f.BoolVar(&flags.uninstall, "uninstall", false, "take the hooks out again")
-	flags.hook.Register(cmd)
+	f.StringVar(&flags.project, "project", "", "`folder` of one project; without it the agents of all your projects report")
+	f.BoolVar(&flags.dryRun, "dry-run", false, "print the change without writing it")
+	f.BoolVar(&flags.uninstall, "uninstall", false, "remove the hooks again")
+	flags.hook.register(cmd)
 	return cmd
 }
 
-// validate reports the first flag that a hook command could do nothing with: there
-// only the agent would see it.
+// validate reports the first flag that the hook command could not use. Later only
+// the agent would see that error.
 func (f *installFlags) validate() error {
 	if f.uninstall {
 		return nil
 	}
-	if err := f.hook.Validate(); err != nil {
+	if err := f.hook.validate(); err != nil {
 		return cli.Usage("%w", err)
 	}
-	if f.hook.Hooks == "" {
+	if f.hook.hooks == "" {
 		return nil
 	}
-	_, err := hookfile.Load(f.hook.Hooks)
+	_, err := hookfile.Load(f.hook.hooks)
 	return err
 }
 
-// installed is what install prints with --json.
+// installed is the output of install with --json.
 type installed struct {
 	Tool    string         `json:"tool"`
 	File    string         `json:"file"`
@@ -85,7 +84,7 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 	if err := flags.validate(); err != nil {
 		return err
 	}
-	passed, err := passedOn(cmd, shared, flags)
+	args, err := hookArgs(cmd, shared, flags)
 	if err != nil {
 		return err
 	}
@@ -94,12 +93,12 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 		return err
 	}
 	if self, err := os.Executable(); err == nil && !flags.uninstall && isGoRun(self) {
-		return errors.New("this program was made by go run, which removes it afterwards: build it where it can stay " +
-			"(go build -o DIR ./cmd/publisher), and install with that")
+		return errors.New("go run built this program and will remove it; " +
+			"build it in a permanent folder (go build -o DIR ./cmd/publisher) and install with that")
 	}
 	opts := install.Options{
-		Project: flags.project, Home: home, Program: program, Flags: passed,
-		Timeout: flags.hook.Timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
+		Project: flags.project, Home: home, Program: program, Flags: args,
+		Timeout: flags.hook.timeout + 5*time.Second, Uninstall: flags.uninstall, Getenv: os.Getenv,
 	}
 	change, err := install.Plan(tool, opts)
 	if err != nil {
@@ -110,41 +109,41 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 			return err
 		}
 	}
-	return printInstalled(cmd, shared.JSON, installed{
+	return printInstalled(cmd, shared, installed{
 		Tool: change.Tool, File: change.File, Action: change.Action(), DryRun: flags.dryRun, Diff: change.Diff(), Note: change.Note,
 	})
 }
 
-func printInstalled(cmd *cobra.Command, asJSON bool, i installed) error {
-	if asJSON {
+func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
+	if shared.JSON {
 		return cli.PrintJSON(cmd, i)
 	}
 	out := cmd.OutOrStdout()
 	fmt.Fprint(out, cli.Printable(i.Diff))
-	said := string(i.Action)
+	state := string(i.Action)
 	if i.DryRun && i.Action != install.Unchanged {
-		said = "not written: --dry-run"
+		state = "not written: --dry-run"
 	}
-	fmt.Fprintf(out, "%s: %s\n", cli.Printable(i.File), said)
+	fmt.Fprintf(out, "%s: %s\n", cli.Printable(i.File), state)
 	if i.Note != "" && i.Action != install.Unchanged {
 		fmt.Fprintln(out, i.Note)
 	}
 	return nil
 }
 
-// passedOn returns the flags of the hook command: those that were given, files
-// and folders by their full names because agents start it anywhere.
-func passedOn(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
+// hookArgs returns the flags of the hook command. It contains the flags that were
+// given, with absolute paths, because agents start the command in any folder.
+func hookArgs(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (string, error) {
 	var args []string
 	for _, f := range []struct {
 		name, value string
 		path        bool
 	}{
-		{"hooks", flags.hook.Hooks, true},
+		{"hooks", flags.hook.hooks, true},
 		{"data-dir", shared.DataDir, true},
 		{"tenant", shared.Tenant, false},
-		{"publisher", flags.hook.Publisher, false},
-		{"timeout", flags.hook.Timeout.String(), false},
+		{"publisher", flags.hook.publisher, false},
+		{"timeout", flags.hook.timeout.String(), false},
 	} {
 		if !cmd.Flags().Changed(f.name) || f.value == "" {
 			continue
@@ -158,17 +157,17 @@ func passedOn(cmd *cobra.Command, shared *cli.Shared, flags *installFlags) (stri
 		}
 		args = append(args, "--"+f.name, f.value)
 	}
-	if flags.hook.FailClosed {
+	if flags.hook.failClosed {
 		args = append(args, "--fail-closed")
 	}
-	if flags.hook.Redaction.Redactor() != nil {
+	if flags.hook.redaction.Redactor() != nil {
 		args = append(args, "--no-redact")
 	}
 	return cli.ShellQuote(args...), nil
 }
 
-// programName returns what agents start: the bare name if they find this program
-// by it, else the full path.
+// programName returns the program that agents start. It is the bare name if the
+// PATH leads to this program, and otherwise the full path.
 func programName() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -181,8 +180,8 @@ func programName() (string, error) {
 	return cli.ShellQuote(self), nil
 }
 
-// isGoRun tells whether path is a program that go run has made, as in
-// /tmp/go-build15/b001/exe/publisher, or in its cache, …/go-build/5f/5f01…-d/publisher.
+// isGoRun reports whether go run built the program at path. Such paths look like
+// /tmp/go-build15/b001/exe/publisher or …/go-build/5f/5f01…-d/publisher.
 func isGoRun(path string) bool {
 	dir := filepath.Dir(path)
 	made := filepath.Base(dir) == "exe" || strings.HasSuffix(dir, "-d")

@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// tokenFlags are those of the token commands.
+// tokenFlags are the flags of the token commands.
 type tokenFlags struct {
 	shared *cli.Shared
 	file   string
@@ -28,21 +28,21 @@ func (f *tokenFlags) path() string {
 
 func tokenCommand(shared *cli.Shared) *cobra.Command {
 	f := &tokenFlags{shared: shared}
-	cmd := cli.Group("token", "Make, list and revoke the tokens of senders over HTTP",
+	cmd := cli.Group("token", "Create, list and revoke the tokens of HTTP senders",
 		f.register(f.createCommand()), f.register(f.listCommand()), f.register(f.revokeCommand()))
-	cmd.Long = "A token lets its owner send events and ask for decisions over HTTP, as one tenant and no other.\n" +
-		"From the first one on nobody gets in without: publisher serve and hooktrail up notice at once.\n" +
-		"Only hashes are kept."
+	cmd.Long = "A token lets its owner send events and request decisions over HTTP, for one tenant.\n" +
+		"Once the first token exists, publisher serve and hooktrail up refuse requests without one.\n" +
+		"Only hashes of the tokens are stored."
 	return cmd
 }
 
-// register adds what all of them take.
+// register adds the flag that all of them have.
 func (f *tokenFlags) register(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&f.file, "tokens", "", "`file` of tokens; keys/http-tokens.json of the data directory if empty")
+	cmd.Flags().StringVar(&f.file, "tokens", "", "token `file`; keys/http-tokens.json in the data directory if empty")
 	return cmd
 }
 
-// shownToken is a token as it is listed; Token is there once, when it was made.
+// shownToken is the JSON form of a token. Only create fills Token.
 type shownToken struct {
 	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`
@@ -59,7 +59,7 @@ func (f *tokenFlags) createCommand() *cobra.Command {
 	var note string
 	cmd := &cobra.Command{
 		Use:   "create",
-		Short: "Make a token for a tenant, and print it: it cannot be shown again",
+		Short: "Create a token for a tenant, and print it once",
 		Example: "  publisher token create --tenant acme --note 'build farm'\n" +
 			"  export HOOKTRAIL_TOKEN=$(publisher token create --tenant acme)",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,19 +73,19 @@ func (f *tokenFlags) createCommand() *cobra.Command {
 				return cli.PrintJSON(cmd, s)
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), secret.Reveal())
-			fmt.Fprintf(cmd.ErrOrStderr(), "token %s of tenant %s: it cannot be shown again; publisher token revoke %s ends it\n",
+			fmt.Fprintf(cmd.ErrOrStderr(), "token %s of tenant %s is shown only this once; revoke it with publisher token revoke %s\n",
 				token.ID, cli.Printable(token.Tenant), token.ID)
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&note, "note", "", "`text` that says what it is for")
+	cmd.Flags().StringVar(&note, "note", "", "`text` with the purpose of the token")
 	return cmd
 }
 
 func (f *tokenFlags) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List the tokens, of all tenants or of one",
+		Short:   "List the tokens of all tenants or of one",
 		Example: "  publisher token list --tenant acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := f.ofTenant()
@@ -105,7 +105,7 @@ func (f *tokenFlags) listCommand() *cobra.Command {
 	}
 }
 
-// ofTenant returns the tokens of the tenant that was given, else all.
+// ofTenant returns the tokens of --tenant, or all.
 func (f *tokenFlags) ofTenant() ([]shownToken, error) {
 	list, err := tokens.List(f.path())
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *tokenFlags) ofTenant() ([]shownToken, error) {
 func (f *tokenFlags) revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke ID…",
-		Short:   "Revoke tokens: they count no longer, at once",
+		Short:   "Revoke tokens with immediate effect",
 		Example: "  publisher token revoke 1f0c2a7e",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// maxPrinted bounds how many malformed lines are printed for people.
+// maxPrinted is the largest number of files or lines in text output.
 const maxPrinted = 20
 
-func printImport(cmd *cobra.Command, asJSON bool, sum ImportSummary) error {
-	if asJSON {
+func printImport(cmd *cobra.Command, shared *cli.Shared, sum publisher.ImportSummary) error {
+	if shared.JSON {
 		sum.Files, sum.Runs, sum.Lines = list(sum.Files), list(sum.Runs), list(sum.Lines)
 		return cli.PrintJSON(cmd, sum)
 	}
@@ -35,8 +36,8 @@ func printImport(cmd *cobra.Command, asJSON bool, sum ImportSummary) error {
 	return nil
 }
 
-// printFiles prints a line per file, and of many the first of them.
-func printFiles(w io.Writer, files []FileSummary) {
+// printFiles prints a line for each of the first files.
+func printFiles(w io.Writer, files []publisher.FileSummary) {
 	for i, f := range files {
 		if i == maxPrinted {
 			fmt.Fprintf(w, "  … and %d more; --json lists them\n", len(files)-i)
@@ -52,8 +53,8 @@ func printFiles(w io.Writer, files []FileSummary) {
 	}
 }
 
-func printPipe(cmd *cobra.Command, asJSON bool, sum PipeSummary) error {
-	if asJSON {
+func printPipe(cmd *cobra.Command, shared *cli.Shared, sum publisher.PipeSummary) error {
+	if shared.JSON {
 		sum.Lines = list(sum.Lines)
 		return cli.PrintJSON(cmd, sum)
 	}
@@ -66,15 +67,7 @@ func printPipe(cmd *cobra.Command, asJSON bool, sum PipeSummary) error {
 	return nil
 }
 
-// list returns s, which is a list in JSON even when it is empty.
-func list[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
-
-func printMalformed(w io.Writer, n int, list []Malformed) {
+func printMalformed(w io.Writer, n int, list []publisher.Malformed) {
 	if n == 0 {
 		return
 	}
@@ -90,11 +83,4 @@ func printMalformed(w io.Writer, n int, list []Malformed) {
 		}
 		fmt.Fprintf(w, "  %s%s\n", cli.Printable(m.String()), note)
 	}
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

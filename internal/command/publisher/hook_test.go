@@ -1,4 +1,4 @@
-package hookclient
+package publisher
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient/hookclienttest"
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -36,12 +37,12 @@ func TestHook_Misconfigured(t *testing.T) {
 		{"Junk", "codex", "nonsense", "not a JSON object", true},
 		{"Empty", "codex", "", "not a JSON object", true},
 		{"List", "gemini-cli", "[1]", "not a JSON object", true},
-		{"TooLong", "codex --timeout 1m", `{"a":"` + strings.Repeat("x", MaxPayload) + `"}`, "more than 16777216", true},
+		{"TooLong", "codex --timeout 1m", `{"a":"` + strings.Repeat("x", hookclient.MaxPayload) + `"}`, "more than 16777216", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			got := says(t, dir, tt.payload, strings.Fields(tt.args)...)
+			got := execHook(t, dir, tt.payload, strings.Fields(tt.args)...)
 			if got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, tt.stderr) {
 				t.Errorf("got %+v, want %s", got, tt.stderr)
 			}
@@ -55,7 +56,7 @@ func TestHook_Misconfigured(t *testing.T) {
 			if !strings.Contains(strings.Join(problems, "\n"), tt.stderr) {
 				t.Errorf("recorded %q, want %s", problems, tt.stderr)
 			}
-			got = says(t, t.TempDir(), tt.payload, append(strings.Fields(tt.args), "--fail-closed")...)
+			got = execHook(t, t.TempDir(), tt.payload, append(strings.Fields(tt.args), "--fail-closed")...)
 			denied := strings.Contains(got.Stdout, `"permissionDecision":"deny"`)
 			if got.Status == 2 { // what cannot be read is denied by the exit status
 				denied = got.Stdout == "" && strings.Contains(got.Stderr, "Blocked by Hooktrail")
@@ -69,17 +70,17 @@ func TestHook_Misconfigured(t *testing.T) {
 
 // With nobody there, everything goes on and is recorded, once; with --fail-closed
 // each tool is denied in its dialect, and that is recorded.
-func TestHook_Nobody(t *testing.T) {
+func TestHook_NoPublisher(t *testing.T) {
 	for _, tt := range hookclienttest.Removals {
 		t.Run(tt.Name, func(t *testing.T) {
 			dir := t.TempDir()
 			args := append([]string{tt.Tool}, strings.Fields(tt.Event)...)
-			if got := says(t, dir, tt.Payload, args...); got != (hookclienttest.Said{}) {
+			if got := execHook(t, dir, tt.Payload, args...); got != (hookclienttest.Output{}) {
 				t.Errorf("got %+v", got)
 			}
 			const reason = "Blocked by Hooktrail, which fails closed: no publisher is running, and there are no hooks here"
-			want := hookclienttest.Said{Stdout: strings.ReplaceAll(tt.Denied, "Nothing is removed here", reason) + "\n"}
-			if diff := cmp.Diff(want, says(t, dir, tt.Payload, append(args, "--fail-closed")...)); diff != "" {
+			want := hookclienttest.Output{Stdout: strings.ReplaceAll(tt.Denied, "Nothing is removed here", reason) + "\n"}
+			if diff := cmp.Diff(want, execHook(t, dir, tt.Payload, append(args, "--fail-closed")...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			verdicts := map[events.Verdict]int{}
@@ -97,7 +98,7 @@ func TestHook_Nobody(t *testing.T) {
 // little where nothing is decided, --timeout where something is.
 func TestHook_HungPublisher(t *testing.T) {
 	dir := t.TempDir()
-	l, err := net.Listen("unix", filepath.Join(dir, SocketName))
+	l, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,22 +108,25 @@ func TestHook_HungPublisher(t *testing.T) {
 		}
 	})
 	done := `{"session_id":"s1","cwd":"/p","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_response":{"stdout":"a"},"tool_use_id":"t0"}`
-	const slack = 2 * time.Second // this machine may be busy
+	const (
+		quickResponse = 250 * time.Millisecond // as in hookclient
+		slack         = 2 * time.Second        // for a busy machine
+	)
 	began := time.Now()
-	if got := says(t, dir, done, "claude-code", "--timeout", "1m"); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "publisher does not answer") {
+	if got := execHook(t, dir, done, "claude-code", "--timeout", "1m"); got.Status != 0 || got.Stdout != "" || !strings.Contains(got.Stderr, "publisher does not answer") {
 		t.Errorf("got %+v", got)
 	}
-	if took := time.Since(began); took > answerSoon+slack {
+	if took := time.Since(began); took > quickResponse+slack {
 		t.Errorf("what is decided by nobody took %v", took)
 	}
 	began = time.Now()
-	if got := says(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--timeout", "300ms"); got.Status != 0 || got.Stdout != "" {
+	if got := execHook(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--timeout", "300ms"); got.Status != 0 || got.Stdout != "" {
 		t.Errorf("got %+v", got)
 	}
 	if took := time.Since(began); took < 300*time.Millisecond || took > 300*time.Millisecond+slack {
 		t.Errorf("a decision took %v", took)
 	}
-	if got := says(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--timeout", "50ms", "--fail-closed"); !strings.Contains(got.Stdout, "deny") {
+	if got := execHook(t, dir, hookclienttest.Removals[0].Payload, "claude-code", "--timeout", "50ms", "--fail-closed"); !strings.Contains(got.Stdout, "deny") {
 		t.Errorf("with --fail-closed: got %+v", got)
 	}
 	kinds := map[events.Kind]int{}
@@ -140,17 +144,17 @@ func TestHook_StoppedWriter(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "ghp_" + "R4nd0mL00k1ngT0k3nV4lu3abcdefghij012"
 	payload := strings.Replace(hookclienttest.Removals[0].Payload, "rm -rf build/x", "echo "+secret, 1)
-	if got := says(t, dir, hookclienttest.Removals[1].Payload, "codex"); got != (hookclienttest.Said{}) {
+	if got := execHook(t, dir, hookclienttest.Removals[1].Payload, "codex"); got != (hookclienttest.Output{}) {
 		t.Fatalf("got %+v", got)
 	}
-	held, err := filelock.Try(filepath.Join(SharedOutbox(dir), "append.lock"))
+	held, err := filelock.Try(filepath.Join(hookclient.SharedOutbox(dir), "append.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := says(t, dir, payload, "claude-code"); got != (hookclienttest.Said{}) {
+	if got := execHook(t, dir, payload, "claude-code"); got != (hookclienttest.Output{}) {
 		t.Errorf("got %+v", got)
 	}
-	files, err := filepath.Glob(filepath.Join(SpoolDir(dir), "*"))
+	files, err := filepath.Glob(filepath.Join(hookclient.SpoolDir(dir), "*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("spooled %v, %v", files, err)
 	}
@@ -160,13 +164,13 @@ func TestHook_StoppedWriter(t *testing.T) {
 	if err := held.Unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if got := says(t, dir, hookclienttest.Removals[2].Payload, "gemini-cli"); got != (hookclienttest.Said{}) {
+	if got := execHook(t, dir, hookclienttest.Removals[2].Payload, "gemini-cli"); got != (hookclienttest.Output{}) {
 		t.Errorf("got %+v", got)
 	}
 	if calls := hookclienttest.Calls(t, recorded(t, dir)); len(calls) != 3 {
 		t.Errorf("recorded %+v, want three calls", calls)
 	}
-	if left, err := os.ReadDir(SpoolDir(dir)); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(hookclient.SpoolDir(dir)); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -1,0 +1,192 @@
+package hookclient
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+const (
+	// DefaultTimeout is the time that an agent waits for a decision by default.
+	DefaultTimeout = 5 * time.Second
+	// MaxPayload is the size limit of a hook payload in bytes.
+	MaxPayload = 16 << 20
+)
+
+// Options configure [Answer].
+type Options struct {
+	DataDir string
+	Tenant  string       // empty: the tenant of the token, or "default"
+	Tool    *agents.Tool // the agent; nil if the command line names none
+	Event   string       // name of the hook event, for payloads without one
+
+	Hooks      string           // path of a hooks file; empty: no local hooks
+	Timeout    time.Duration    // of the decision; must be positive
+	FailClosed bool             // deny a call that cannot be decided or recorded
+	Publisher  string           // URL of a publisher; empty: the socket in DataDir
+	Token      string           // bearer token for Publisher
+	Redactor   publish.Redactor // nil: all rules of pkg/redact
+
+	Problems []string // problems of the command line; they are recorded
+	Invalid  error    // set if the command line could not be read; FailClosed then denies
+}
+
+// Result is the outcome of one payload.
+type Result struct {
+	Reply    agents.Reply
+	Problems []string // for stderr; they contain no text of the payload
+
+	deadline time.Time
+	hooks    *hooks.Registry // local hooks, which may still run; nil: none
+}
+
+// Close waits for hooks that run in the background, until the deadline of the
+// call. Hooks that still run then end with the process.
+func (r Result) Close(ctx context.Context) {
+	if r.hooks == nil {
+		return
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.deadline)
+	defer cancel()
+	_ = r.hooks.Close(ctx)
+}
+
+// CallPairs returns the store that pairs calls without an id. All processes that
+// use a data directory share it.
+func CallPairs(dataDir string) agents.Pairs { return agents.Dir(filepath.Join(dataDir, "hook-calls")) }
+
+// call is the state of one call. One goroutine owns it, except for fallback.
+type call struct {
+	Options
+
+	publisher *publisherClient
+	recorder  *recorder
+	fallback  atomic.Pointer[fallback] // the answer if time runs out now
+	problems  []string
+	hooks     *hooks.Registry // local hooks; nil: none
+}
+
+func newCall(opts Options) *call {
+	p := &publisherClient{url: opts.Publisher, token: opts.Token, dataDir: opts.DataDir}
+	r := &recorder{publisher: p, dataDir: opts.DataDir, tenant: opts.Tenant, redactor: opts.Redactor}
+	return &call{Options: opts, publisher: p, recorder: r, problems: opts.Problems}
+}
+
+// note adds err, unless it is nil, to the problems of the call.
+func (c *call) note(err error) {
+	if err != nil {
+		c.problems = append(c.problems, err.Error())
+	}
+}
+
+// run reads the payload, decides, records, and returns the reply.
+func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
+	raw, err := readPayload(stdin)
+	c.note(err)
+	if c.Tool == nil {
+		c.note(c.record(ctx, problemEvent(c.Tenant, "", c.problems, raw)))
+		return agents.Reply{}
+	}
+	p, unreadable := c.parse(raw)
+	strict := c.FailClosed && (p.Decides || unreadable != nil) // an unreadable payload may be a call
+	if strict {
+		c.setFallback(runOf(p.Events), c.Tool.FailClosed(p, closedReason(errLate)))
+	} else {
+		c.setFallback(runOf(p.Events), agents.Reply{})
+	}
+	reply, list := c.decide(ctx, p)
+	if !strict { // a strict reply counts only once it is recorded
+		c.setFallback(runOf(list), reply)
+	}
+	if len(c.problems) > 0 {
+		list = append(list, problemEvent(c.Tenant, runOf(list), c.problems, nil)...)
+	}
+	err = c.record(ctx, list)
+	c.note(err)
+	if err = cmp.Or(unreadable, err); strict && err != nil {
+		return c.Tool.FailClosed(p, closedReason(err))
+	}
+	return reply
+}
+
+// parse parses a payload of any form. The error says why it is unreadable.
+func (c *call) parse(raw []byte) (agents.Payload, error) {
+	opts := agents.Context{Tenant: orDefault(c.Tenant), Now: time.Now().UTC(), Event: c.Event, Pairs: CallPairs(c.DataDir)}
+	p, err := c.Tool.Parse(raw, opts)
+	if err != nil {
+		c.note(err)
+		return c.Tool.Unreadable(raw, opts), err
+	}
+	return p, nil
+}
+
+// record records events and notes the problems that it could work around.
+func (c *call) record(ctx context.Context, list []events.Event) error {
+	warnings, err := c.recorder.record(ctx, list)
+	for _, warning := range warnings {
+		c.note(warning)
+	}
+	return err
+}
+
+// orDefault returns the tenant of events, which always have one.
+func orDefault(tenant string) string { return cmp.Or(tenant, "default") }
+
+// closedReason is the reason that an agent reads if err blocks it.
+func closedReason(err error) string {
+	return "Blocked by Hooktrail, which fails closed: " + err.Error()
+}
+
+// problemRun is the run of problem events that belong to no other run.
+const problemRun = "publisher-hook"
+
+// problemEvent returns the event that records the problems of a call. raw is the
+// payload if no agent could read it.
+func problemEvent(tenant, run string, problems []string, raw []byte) []events.Event {
+	data := struct {
+		events.CustomData
+		Problems []string `json:"problems"`
+		Bytes    int      `json:"bytes,omitempty"`
+	}{CustomData: events.CustomData{Name: "hook.problem"}, Problems: problems, Bytes: len(raw)}
+	if events.IsData(raw) {
+		data.Raw = raw
+	}
+	e, err := events.New(events.Custom, "/publisher/hook", data)
+	if err != nil {
+		return nil // unreachable: the data can always be encoded
+	}
+	e.Tenant, e.Run = orDefault(tenant), cmp.Or(run, problemRun)
+	return []events.Event{e}
+}
+
+// runOf returns the run of the first event, or "".
+func runOf(list []events.Event) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0].Run
+}
+
+// readPayload reads stdin to its end. With an error it returns the bytes that it
+// has read.
+func readPayload(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxPayload+1))
+	if err != nil {
+		return data, fmt.Errorf("read payload: %w", err)
+	}
+	if len(data) <= MaxPayload {
+		return data, nil
+	}
+	rest, err := io.Copy(io.Discard, r)
+	return data, errors.Join(fmt.Errorf("payload has %d bytes, more than %d", int64(len(data))+rest, MaxPayload), err)
+}

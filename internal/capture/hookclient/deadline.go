@@ -1,0 +1,86 @@
+package hookclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+)
+
+const (
+	// grace is the time that a call has in addition to the timeout of its decision.
+	// publisher install gives agents a longer timeout than both together.
+	grace = 2 * time.Second
+	// reportTimeout bounds the write of the event that reports a missing one.
+	reportTimeout = 200 * time.Millisecond
+)
+
+// errLate ends a call at its deadline.
+var errLate = errors.New("not done in time; the event of this hook is missing")
+
+// fallback is the answer of a call that has no time left.
+type fallback struct {
+	run   string // empty until the payload is parsed
+	reply agents.Reply
+}
+
+func (c *call) setFallback(run string, r agents.Reply) { c.fallback.Store(&fallback{run, r}) }
+
+// Answer reads one payload from stdin, has it decided and recorded, and returns
+// the reply. It returns at the deadline at the latest, even if stdin stays open,
+// a disk hangs or redaction takes minutes. A panic becomes a problem. In both
+// cases the reply is the best one known so far.
+func Answer(ctx context.Context, stdin io.Reader, opts Options) Result {
+	return answer(ctx, stdin, opts, opts.Timeout+grace)
+}
+
+// answer is Answer with a time limit. The goroutine that it starts owns the call
+// and may outlive it.
+func answer(ctx context.Context, stdin io.Reader, opts Options, limit time.Duration) Result {
+	deadline := time.Now().Add(limit)
+	c := newCall(opts)
+	c.setFallback("", agents.Reply{})
+	if opts.FailClosed && opts.Tool != nil {
+		c.setFallback("", opts.Tool.FailClosed(agents.Payload{}, closedReason(errLate)))
+	}
+	done := make(chan Result, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				done <- giveUp(opts, *c.fallback.Load(), fmt.Errorf("internal error: %v", r))
+			}
+		}()
+		reply := c.run(ctx, stdin)
+		done <- Result{Reply: reply, Problems: c.problems, hooks: c.hooks, deadline: deadline}
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r
+	case <-timer.C:
+		return giveUp(opts, *c.fallback.Load(), errLate)
+	}
+}
+
+// giveUp returns the fallback, and records that err made an event go missing. It
+// writes to the spool, because the outbox may be the part that hangs.
+func giveUp(opts Options, f fallback, err error) Result {
+	r := Result{Reply: f.reply, Problems: []string{err.Error()}}
+	list := problemEvent(opts.Tenant, f.run, r.Problems, nil)
+	written := make(chan error, 1)
+	go func() { written <- spool(opts.DataDir, list) }()
+	timer := time.NewTimer(reportTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-written:
+		if err != nil {
+			r.Problems = append(r.Problems, err.Error())
+		}
+	case <-timer.C:
+	}
+	return r
+}

@@ -1,0 +1,165 @@
+package hookclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+const (
+	// quickResponse is the time within which a publisher starts its response when
+	// no decision is needed. A publisher that is not running is detected at once,
+	// because its socket or port refuses the connection.
+	quickResponse = 250 * time.Millisecond
+	// maxAnswer is the size limit of a response in bytes.
+	maxAnswer = 2 * MaxPayload
+)
+
+// errSilent cancels a request without a response.
+var errSilent = errors.New("publisher does not answer")
+
+// publisherClient sends requests to one publisher. Its methods may be called
+// concurrently.
+type publisherClient struct {
+	url     string // empty: the socket in dataDir
+	token   string
+	dataDir string
+
+	unreachable atomic.Bool // a request got no response
+}
+
+// Ask asks the publisher that serves a data directory about a document of a tool.
+// It takes at most [DefaultTimeout].
+func Ask(ctx context.Context, dataDir string, tool *agents.Tool, d hooks.Document) (*hooks.DocumentOutcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, DefaultTimeout)
+	defer cancel()
+	return (&publisherClient{dataDir: dataDir}).ask(ctx, tool.Name(), d, DefaultTimeout)
+}
+
+// ask sends a document and returns the outcome. The publisher must start its
+// response within wait.
+func (p *publisherClient) ask(ctx context.Context, tool string, d hooks.Document, wait time.Duration) (*hooks.DocumentOutcome, error) {
+	body, err := EncodeDocument(d)
+	if err != nil {
+		return nil, fmt.Errorf("ask a publisher: %w", err)
+	}
+	reply, err := p.post(ctx, "/v1/hooks/"+tool, DocumentType, body, wait)
+	if err != nil {
+		return nil, err
+	}
+	out, err := DecodeOutcome(d.Point, reply)
+	if err != nil {
+		return nil, fmt.Errorf("ask a publisher: %w", err)
+	}
+	return &out, nil
+}
+
+// send posts events. The token decides their tenant if tenant is empty.
+func (p *publisherClient) send(ctx context.Context, list []events.Event, tenant string) error {
+	body := []byte{'['}
+	for i, e := range list {
+		if e.Tenant = tenant; i > 0 {
+			body = append(body, ',')
+		}
+		body = e.Append(body)
+	}
+	_, err := p.post(ctx, "/v1/events", "application/cloudevents-batch+json", append(body, ']'), quickResponse)
+	return err
+}
+
+// post sends a request and returns the response. The publisher must start the
+// response within wait, and end it before ctx ends.
+func (p *publisherClient) post(ctx context.Context, path, contentType string, body []byte, wait time.Duration) ([]byte, error) {
+	base, client, err := p.connect()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(wait, func() { cancel(errSilent) })
+	defer silence.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("ask a publisher: %w", err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	if p.token != "" && p.url != "" {
+		req.Header.Set("Authorization", "Bearer "+p.token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, p.failed(ctx, err)
+	}
+	defer resp.Body.Close()
+	silence.Stop()
+	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	switch {
+	case err != nil:
+		return nil, p.failed(ctx, err)
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		return nil, fmt.Errorf("ask a publisher: it answered %s", resp.Status)
+	}
+	return reply, nil
+}
+
+// failed returns the error of a request without a response. It is errNoHooks if
+// no publisher serves the data directory.
+func (p *publisherClient) failed(ctx context.Context, err error) error {
+	if p.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)) {
+		return errNoHooks
+	}
+	p.unreachable.Store(true)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // without the URL, which may contain a password
+	}
+	return fmt.Errorf("ask a publisher: %w", err)
+}
+
+// connect returns the base URL of the publisher and a client that reaches it.
+func (p *publisherClient) connect() (string, *http.Client, error) {
+	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if p.url == "" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return Dial(ctx, p.dataDir)
+		}
+		return "http://localhost", client, nil
+	}
+	u, err := parseURL(p.url)
+	if err != nil {
+		return "", nil, err
+	}
+	transport.DialContext = (&net.Dialer{Timeout: quickResponse}).DialContext
+	transport.Proxy = http.ProxyFromEnvironment
+	return u.Scheme + "://" + u.Host + u.Path, client, nil
+}
+
+// CheckURL reports whether text can be the URL of a publisher.
+func CheckURL(text string) error {
+	_, err := parseURL(text)
+	return err
+}
+
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("--publisher: want an address such as https://hooktrail.example:8080")
+	}
+	return u, nil
+}

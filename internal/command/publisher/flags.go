@@ -1,0 +1,88 @@
+package publisher
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+// RegisterAccess adds the flags that fill a to cmd.
+func RegisterAccess(cmd *cobra.Command, a *publisher.Access) {
+	flags := cmd.Flags()
+	flags.StringVar(&a.TokenFile, "tokens", "", "token `file`; once it exists, senders need a token; keys/http-tokens.json in the data directory if empty")
+	flags.StringVar(&a.TLS.Cert, "tls-cert", "", "PEM `file` with the server certificate; enables HTTPS; reloaded when it changes")
+	flags.StringVar(&a.TLS.Key, "tls-key", "", "PEM `file` with the key of --tls-cert")
+	flags.StringVar(&a.TLS.ClientCA, "tls-client-ca", "", "PEM `file` with the authorities of client certificates; without it clients need none")
+	flags.Float64Var(&a.Rate, "rate-limit", 0, "`events` per second that each tenant may send; 0 is no limit")
+}
+
+// Redaction is the flag --no-redact of commands that take events in.
+type Redaction struct{ off bool }
+
+// Register adds the flag to cmd.
+func (r *Redaction) Register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&r.off, "no-redact", false, "store secrets and personal data unchanged")
+}
+
+// Redactor returns the redactor to use. Without the flag it is nil, which stands
+// for all rules of pkg/redact.
+func (r *Redaction) Redactor() publish.Redactor {
+	if r.off {
+		return publish.NoRedaction
+	}
+	return nil
+}
+
+// HookFile is the flag --hooks of commands that answer requests for decisions.
+type HookFile struct{ path string }
+
+// Register adds the flag to cmd.
+func (f *HookFile) Register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.path, "hooks", "", "`file` with the hooks that decide at POST /v1/decisions and over NATS; without it nothing is decided")
+}
+
+// Load reads the file and checks that its hooks can decide. Without the flag it
+// returns nil. It logs the warnings of the file.
+func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.File, error) {
+	if f.path == "" {
+		return nil, nil //nolint:nilnil // no file, no hooks
+	}
+	file, err := hookfile.Load(f.path)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Serving: true}); err != nil {
+		return nil, err
+	}
+	for _, p := range file.Warnings {
+		logger.WarnContext(ctx, "hooks file has a questionable entry", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
+	}
+	return file, nil
+}
+
+// fullPolicy is the value of --full.
+type fullPolicy struct{ to **publish.FullPolicy }
+
+// String returns the name of the policy.
+func (f fullPolicy) String() string {
+	if f.to == nil || *f.to == nil {
+		return publish.Fail.String()
+	}
+	return (*f.to).String()
+}
+
+// Set parses the name of a policy.
+func (f fullPolicy) Set(name string) error {
+	p, err := publish.ParseFullPolicy(name)
+	*f.to = &p
+	return err
+}
+
+// Type is the name of the value in help.
+func (f fullPolicy) Type() string { return "policy" }

@@ -1,0 +1,109 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/capture/publisher"
+	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+)
+
+func outboxCommand(shared *cli.Shared) *cobra.Command {
+	return cli.Group("outbox", "Show and flush the outboxes", statusCommand(shared), flushCommand(shared))
+}
+
+func statusCommand(shared *cli.Shared) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [NAME…]",
+		Short: "Show the events that wait in the outboxes",
+		Long: "status reads the outboxes of the data directory without disturbing the processes that use them.\n" +
+			"It shows the number and age of waiting events, losses, damage, and the process that forwards.",
+		Example: "  publisher outbox status\n  publisher outbox status shared --json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, err := publisher.Outboxes(shared.DataDir, args...)
+			if shared.JSON {
+				return errors.Join(cli.PrintJSON(cmd, found), err)
+			}
+			if len(found) == 0 && err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "no outbox in %s\n", cli.Printable(shared.DataDir))
+			}
+			printOutboxes(cmd.OutOrStdout(), found)
+			return err
+		},
+	}
+}
+
+func flushCommand(shared *cli.Shared) *cobra.Command {
+	var timeout time.Duration
+	cmd := &cobra.Command{
+		Use:   "flush [NAME…]",
+		Short: "Send the events that wait in the outboxes",
+		Long: "flush sends the waiting events of the outboxes in the data directory. If another process has an\n" +
+			"outbox open, flush waits until that process has sent them. It returns when no event waits.",
+		Example: "  publisher outbox flush\n  publisher outbox flush shared --timeout 30s --nats-url nats://nats.internal:4222",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout > 0 {
+				ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+				defer cancel()
+				cmd.SetContext(ctx)
+			}
+			return withBroker(cmd, shared, broker.Options{}, func(ctx context.Context, b *broker.Broker) error {
+				bar := cli.NewProgress(cmd.ErrOrStderr(), "flush")
+				sent, err := publisher.FlushOutboxes(ctx, publisher.FlushOptions{
+					Broker: b, DataDir: shared.DataDir, Names: args, Progress: bar.Set, Logger: shared.Logger(cmd),
+				})
+				bar.Finish()
+				return errors.Join(err, printFlush(cmd, shared, sent, err))
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&timeout, "timeout", 0, "`duration` after which to give up; 0 is never")
+	return cmd
+}
+
+func printFlush(cmd *cobra.Command, shared *cli.Shared, sent uint64, failed error) error {
+	if shared.JSON {
+		return cli.PrintJSON(cmd, map[string]any{"sent": sent, "complete": failed == nil})
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "sent %s\n", count(int(sent), "event", "events"))
+	return nil
+}
+
+func printOutboxes(w io.Writer, list []publisher.Outbox) {
+	for _, o := range list {
+		fmt.Fprintf(w, "%s: %s, %d bytes", cli.Printable(o.Name), count(int(o.Waiting), "event waits", "events wait"), o.Bytes)
+		if o.Oldest != nil {
+			fmt.Fprintf(w, ", the oldest of %s", o.Oldest.UTC().Format(time.RFC3339))
+		}
+		fmt.Fprintf(w, "; producer %s, %s\n", cli.Printable(o.Producer), holder(o))
+		for _, g := range o.Gaps {
+			fmt.Fprintf(w, "  lost: events %d to %d of tenant %s: %s\n", g.First, g.Last, cli.Printable(g.Tenant), cli.Printable(g.Reason))
+		}
+		if o.Damaged > 0 {
+			fmt.Fprintf(w, "  damaged: %s cannot be read; recorded as lost when the outbox is opened\n", count(int(o.Damaged), "record", "records"))
+		}
+		for _, path := range o.Kept {
+			fmt.Fprintf(w, "  quarantine: %s was damaged; check the disk, then remove this copy\n", cli.Printable(path))
+		}
+	}
+}
+
+// holder describes the process that has the outbox open.
+func holder(o publisher.Outbox) string {
+	switch {
+	case !o.Open:
+		return "no process forwards"
+	case o.Process == 0:
+		return "open"
+	default:
+		return fmt.Sprintf("open in process %d", o.Process)
+	}
+}

@@ -3,6 +3,7 @@ package publisher
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,20 +116,17 @@ func runInstall(cmd *cobra.Command, shared *cli.Shared, flags *installFlags, too
 }
 
 func printInstalled(cmd *cobra.Command, shared *cli.Shared, i installed) error {
-	if shared.JSON {
-		return cli.PrintJSON(cmd, i)
-	}
-	out := cmd.OutOrStdout()
-	fmt.Fprint(out, cli.Printable(i.Diff))
-	state := string(i.Action)
-	if i.DryRun && i.Action != install.Unchanged {
-		state = "not written: --dry-run"
-	}
-	fmt.Fprintf(out, "%s: %s\n", cli.Printable(i.File), state)
-	if i.Note != "" && i.Action != install.Unchanged {
-		fmt.Fprintln(out, i.Note)
-	}
-	return nil
+	return cli.Print(cmd, shared, i, func(out io.Writer) {
+		fmt.Fprint(out, cli.Printable(i.Diff))
+		state := string(i.Action)
+		if i.DryRun && i.Action != install.Unchanged {
+			state = "not written: --dry-run"
+		}
+		fmt.Fprintf(out, "%s: %s\n", cli.Printable(i.File), state)
+		if i.Note != "" && i.Action != install.Unchanged {
+			fmt.Fprintln(out, i.Note)
+		}
+	})
 }
 
 // hookArgs returns the flags of the hook command. It contains the flags that were

@@ -28,14 +28,13 @@ func statusCommand(shared *cli.Shared) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, err := publisher.Outboxes(shared.DataDir, args...)
-			if shared.JSON {
-				return errors.Join(cli.PrintJSON(cmd, found), err)
-			}
-			if len(found) == 0 && err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "no outbox in %s\n", cli.Printable(shared.DataDir))
-			}
-			printOutboxes(cmd.OutOrStdout(), found)
-			return err
+			printed := cli.Print(cmd, shared, found, func(out io.Writer) {
+				if len(found) == 0 && err == nil {
+					fmt.Fprintf(out, "no outbox in %s\n", cli.Printable(shared.DataDir))
+				}
+				printOutboxes(out, found)
+			})
+			return errors.Join(printed, err)
 		},
 	}
 }
@@ -61,20 +60,15 @@ func flushCommand(shared *cli.Shared) *cobra.Command {
 					Broker: b, DataDir: shared.DataDir, Names: args, Progress: bar.Set, Logger: shared.Logger(cmd),
 				})
 				bar.Finish()
-				return errors.Join(err, printFlush(cmd, shared, sent, err))
+				result := map[string]any{"sent": sent, "complete": err == nil}
+				return errors.Join(err, cli.Print(cmd, shared, result, func(out io.Writer) {
+					fmt.Fprintf(out, "sent %s\n", count(int(sent), "event", "events"))
+				}))
 			})
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "`duration` after which to give up; 0 is never")
 	return cmd
-}
-
-func printFlush(cmd *cobra.Command, shared *cli.Shared, sent uint64, failed error) error {
-	if shared.JSON {
-		return cli.PrintJSON(cmd, map[string]any{"sent": sent, "complete": failed == nil})
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "sent %s\n", count(int(sent), "event", "events"))
-	return nil
 }
 
 func printOutboxes(w io.Writer, list []publisher.Outbox) {

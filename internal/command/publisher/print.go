@@ -15,25 +15,24 @@ import (
 const maxPrinted = 20
 
 func printImport(cmd *cobra.Command, shared *cli.Shared, sum publisher.ImportSummary) error {
-	if shared.JSON {
-		sum.Files, sum.Runs, sum.Lines = list(sum.Files), list(sum.Runs), list(sum.Lines)
-		return cli.PrintJSON(cmd, sum)
-	}
-	w := cmd.OutOrStdout()
+	sum.Files, sum.Runs, sum.Lines = list(sum.Files), list(sum.Runs), list(sum.Lines)
+	return cli.Print(cmd, shared, sum, func(out io.Writer) { writeImport(out, sum) })
+}
+
+func writeImport(w io.Writer, sum publisher.ImportSummary) {
 	fmt.Fprintf(w, "imported %s, %s: %s (%d new, %d already known)\n",
 		count(len(sum.Files), "file", "files"), count(len(sum.Runs), "run", "runs"),
 		count(sum.Events, "event", "events"), sum.New, sum.Known)
 	printFiles(w, sum.Files)
 	printMalformed(w, sum.Malformed, sum.Lines)
 	if n := len(sum.Unrecognised); n > 0 {
-		fmt.Fprintf(w, "not imported: %s of no format that import reads, %s first; --json lists them\n",
+		fmt.Fprintf(w, "not imported: %s in an unknown format, starting with %s; --json lists them\n",
 			count(n, "file", "files"), cli.Printable(sum.Unrecognised[0]))
 	}
 	if len(sum.Skipped) > 0 {
-		fmt.Fprintf(w, "not imported: %s of sub-agents beside a given file; import the folder %s as well\n",
+		fmt.Fprintf(w, "not imported: %s of sub-agents next to a given file; import the folder %s as well\n",
 			count(len(sum.Skipped), "file", "files"), cli.Printable(cli.ShellQuote(filepath.Dir(sum.Skipped[0]))))
 	}
-	return nil
 }
 
 // printFiles prints a line for each of the first files.
@@ -54,17 +53,14 @@ func printFiles(w io.Writer, files []publisher.FileSummary) {
 }
 
 func printPipe(cmd *cobra.Command, shared *cli.Shared, sum publisher.PipeSummary) error {
-	if shared.JSON {
-		sum.Lines = list(sum.Lines)
-		return cli.PrintJSON(cmd, sum)
-	}
-	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "piped %s (%d new, %d already known)\n", count(sum.Events, "event", "events"), sum.New, sum.Known)
-	if sum.Records > 0 {
-		fmt.Fprintf(w, "left out: %s of another outbox about its own numbering\n", count(sum.Records, "record", "records"))
-	}
-	printMalformed(w, sum.Malformed, sum.Lines)
-	return nil
+	sum.Lines = list(sum.Lines)
+	return cli.Print(cmd, shared, sum, func(out io.Writer) {
+		fmt.Fprintf(out, "piped %s (%d new, %d already known)\n", count(sum.Events, "event", "events"), sum.New, sum.Known)
+		if sum.Records > 0 {
+			fmt.Fprintf(out, "left out: %s about the numbering of another outbox\n", count(sum.Records, "record", "records"))
+		}
+		printMalformed(out, sum.Malformed, sum.Lines)
+	})
 }
 
 func printMalformed(w io.Writer, n int, list []publisher.Malformed) {

@@ -1,9 +1,9 @@
 package publisher
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
@@ -67,15 +67,13 @@ func (f *tokenFlags) createCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.shared.JSON {
-				s := shown(token)
-				s.Token = secret.Reveal()
-				return cli.PrintJSON(cmd, s)
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), secret.Reveal())
-			fmt.Fprintf(cmd.ErrOrStderr(), "token %s of tenant %s is shown only this once; revoke it with publisher token revoke %s\n",
-				token.ID, cli.Printable(token.Tenant), token.ID)
-			return nil
+			s := shown(token)
+			s.Token = secret.Reveal()
+			return cli.Print(cmd, f.shared, s, func(out io.Writer) {
+				fmt.Fprintln(out, s.Token)
+				fmt.Fprintf(cmd.ErrOrStderr(), "token %s of tenant %s is shown only this once; revoke it with publisher token revoke %s\n",
+					s.ID, cli.Printable(s.Tenant), s.ID)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&note, "note", "", "`text` with the purpose of the token")
@@ -92,15 +90,14 @@ func (f *tokenFlags) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.shared.JSON {
-				return cli.PrintJSON(cmd, list)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tTENANT\tCREATED\tNOTE")
-			for _, t := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.ID, cli.Printable(t.Tenant), t.Created.Format(time.RFC3339), cli.Printable(t.Note))
-			}
-			return w.Flush()
+			return cli.Print(cmd, f.shared, list, func(out io.Writer) {
+				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+				fmt.Fprintln(w, "ID\tTENANT\tCREATED\tNOTE")
+				for _, t := range list {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.ID, cli.Printable(t.Tenant), t.Created.Format(time.RFC3339), cli.Printable(t.Note))
+				}
+				w.Flush()
+			})
 		},
 	}
 }
@@ -127,27 +124,26 @@ func (f *tokenFlags) revokeCommand() *cobra.Command {
 		Example: "  publisher token revoke 1f0c2a7e",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.revoke(cmd.Context(), cmd, args)
+			return f.revoke(cmd, args)
 		},
 	}
 }
 
-func (f *tokenFlags) revoke(ctx context.Context, cmd *cobra.Command, ids []string) error {
+func (f *tokenFlags) revoke(cmd *cobra.Command, ids []string) error {
 	gone := []shownToken{}
 	var errs []error
 	for _, id := range ids {
-		t, err := tokens.Revoke(ctx, f.path(), f.shared.Tenant, id)
+		t, err := tokens.Revoke(cmd.Context(), f.path(), f.shared.Tenant, id)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		gone = append(gone, shown(t))
-		if !f.shared.JSON {
-			fmt.Fprintf(cmd.OutOrStdout(), "revoked %s of tenant %s\n", t.ID, cli.Printable(t.Tenant))
+	}
+	errs = append(errs, cli.Print(cmd, f.shared, gone, func(out io.Writer) {
+		for _, t := range gone {
+			fmt.Fprintf(out, "revoked %s of tenant %s\n", t.ID, cli.Printable(t.Tenant))
 		}
-	}
-	if f.shared.JSON {
-		errs = append(errs, cli.PrintJSON(cmd, gone))
-	}
+	}))
 	return errors.Join(errs...)
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// Access is who may send over HTTP, how, and how much: flags of the commands that
-// serve it.
+// Access configures which senders may use the HTTP server, and how much they may
+// send.
 type Access struct {
-	TokenFile string // [tokens.Path] of the data directory when empty
+	TokenFile string // [tokens.Path] of the data directory if empty
 	TLS       TLSFiles
-	Rate      float64 // events per second that each tenant may send; 0 is no limit
+	Rate      float64 // events per second and tenant; 0 is no limit
 }
 
-// Validate reports the first setting that cannot be used.
+// Validate reports the first invalid setting.
 func (a Access) Validate() error {
 	if !(a.Rate >= 0) {
-		return errors.New("--rate-limit: cannot be negative")
+		return errors.New("--rate-limit: must not be negative")
 	}
 	return a.TLS.Validate()
 }
 
-// Tokens returns the tokens by which senders are known.
+// Tokens opens the token file.
 func (a Access) Tokens(dataDir string) (*tokens.File, error) {
 	path := a.TokenFile
 	if path == "" {
@@ -34,17 +34,17 @@ func (a Access) Tokens(dataDir string) (*tokens.File, error) {
 	return tokens.Open(path)
 }
 
-// Warn logs what a server that takes events from other machines does without.
+// Warn logs missing protection of a server that other machines can reach.
 func (a Access) Warn(ctx context.Context, logger *slog.Logger, file *tokens.File) {
 	if !file.Required() {
-		logger.WarnContext(ctx, "whoever reaches this address may write into the audit trail: publisher token create makes tokens, which are required from then on")
+		logger.WarnContext(ctx, "server accepts events without tokens; publisher token create makes tokens required")
 	}
 	if a.TLS.Cert == "" {
-		logger.WarnContext(ctx, "events and tokens travel in plain text: --tls-cert and --tls-key encrypt them")
+		logger.WarnContext(ctx, "server accepts events and tokens in plain text; --tls-cert and --tls-key enable encryption")
 	}
 }
 
-// Secure makes server speak TLS if there is a certificate.
+// Secure enables TLS on server if there is a certificate.
 func (a Access) Secure(server *http.Server, logger *slog.Logger) (err error) {
 	server.TLSConfig, err = a.TLS.Config(logger)
 	return err

@@ -10,25 +10,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// callerKey is the key of the caller's tenant in the context of a request.
+// callerKey is the context key of the caller's tenant.
 type callerKey struct{}
 
-// TenantOf returns the only tenant that the caller of a request may write and
-// ask for: that of its token, else the one that this publisher takes alone. It is
-// empty where the caller may name any. Handlers that [Handler] mounts get it in
-// the context of their requests, and refuse what names another one.
+// TenantOf returns the only tenant that the caller of a request may act for. It is
+// the tenant of the token, or the only tenant of this publisher. It is empty if the
+// caller may name any tenant. [Handler] sets it in the context of each request.
 func TenantOf(ctx context.Context) string {
 	tenant, _ := ctx.Value(callerKey{}).(string)
 	return tenant
 }
 
-// withTenant returns a context of which TenantOf is tenant.
+// withTenant returns a context with the tenant of the caller.
 func withTenant(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, callerKey{}, tenant)
 }
 
-// authorized lets in who has a token, where tokens are required, and says whose
-// request it is.
+// authorized refuses requests without a valid token if tokens are required. It sets
+// the tenant of the caller.
 func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		tenant, err := h.tenantOf(r)
@@ -48,25 +47,25 @@ func (h *handler) authorized(next http.HandlerFunc) http.HandlerFunc {
 
 var errOtherTenant = errors.New("the token is of another tenant")
 
-// tenantOf returns the only tenant that the sender of r may act for, "" for any.
+// tenantOf returns the only tenant that the caller may act for, or "" for any.
 func (h *handler) tenantOf(r *http.Request) (string, error) {
 	if h.opts.Tokens == nil {
 		return h.opts.Tenant, nil
 	}
-	token, err := h.opts.Tokens.Check(bearer(r.Header))
+	token, err := h.opts.Tokens.Check(bearerToken(r.Header))
 	switch {
 	case err != nil:
 		return "", err
 	case token.Tenant == "":
-		return h.opts.Tenant, nil // no tokens are required
+		return h.opts.Tenant, nil // tokens are not required
 	case h.opts.Tenant != "" && token.Tenant != h.opts.Tenant:
 		return "", fmt.Errorf("%w: those of %q only are served here", errOtherTenant, h.opts.Tenant)
 	}
 	return token.Tenant, nil
 }
 
-// bearer returns the token in the Authorization header, "" if there is none.
-func bearer(header http.Header) tokens.Secret {
+// bearerToken returns the token of the Authorization header, or "".
+func bearerToken(header http.Header) tokens.Secret {
 	scheme, token, _ := strings.Cut(header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""

@@ -14,14 +14,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// decisionSource is the source of the events that record decisions.
+// decisionSource is the source of events that record decisions.
 const decisionSource = "/decisions"
 
-// lateHooks is how long the end of a service waits for hooks that nobody waits
-// for any more, so that they are recorded.
-const lateHooks = 3 * time.Second
+// backgroundTimeout bounds the wait for background hooks at shutdown. Hooks that end
+// in time are recorded.
+const backgroundTimeout = 3 * time.Second
 
-// Decider answers requests for decisions. A nil Decider answers none.
+// Decider answers requests for decisions over HTTP and NATS. A nil Decider is valid
+// and answers no request.
 type Decider struct {
 	service  *decision.Service
 	registry *hooks.Registry
@@ -29,11 +30,11 @@ type Decider struct {
 	logger   *slog.Logger
 }
 
-// NewDecider returns the decider with the hooks of file, nil without a file. It
-// records each decision in to.
+// NewDecider returns a decider with the hooks of file. It records each decision in
+// to. Without a file it returns nil.
 func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error) {
 	if file == nil {
-		return nil, nil //nolint:nilnil // no hooks, no decisions
+		return nil, nil //nolint:nilnil // nil is a valid Decider
 	}
 	opts = opts.withDefaults()
 	r := hooks.NewRegistry(hooks.Options{Appender: to, Source: decisionSource, Logger: opts.Logger})
@@ -48,8 +49,8 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	})}, nil
 }
 
-// Handler returns the handler of POST /v1/decisions, which decides for the
-// caller's tenant alone, as [Handler] says; nil if there are no decisions.
+// Handler returns the handler of POST /v1/decisions. It decides only for the tenant
+// of the caller, see [TenantOf]. It is nil if d is nil.
 func (d *Decider) Handler() http.Handler {
 	if d == nil {
 		return nil
@@ -57,17 +58,17 @@ func (d *Decider) Handler() http.Handler {
 	return d.service
 }
 
-// Run answers over NATS until ctx ends, and returns when nothing is under way.
+// Run answers over NATS until ctx ends. It returns after the open requests.
 func (d *Decider) Run(ctx context.Context) error {
 	if d == nil {
 		<-ctx.Done()
 		return nil
 	}
 	err := d.service.Run(ctx, d.broker.Conn())
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), backgroundTimeout)
 	defer cancel()
 	if late := d.registry.Close(closing); late != nil {
-		d.logger.WarnContext(ctx, "hooks did not end", "error", late)
+		d.logger.WarnContext(ctx, "hooks did not end in time", "error", late)
 	}
 	if err != nil {
 		return fmt.Errorf("decide: %w", err)
@@ -94,4 +95,4 @@ func (d *Decider) start(ctx context.Context) (failed <-chan error, stop func() e
 	}
 }
 
-var errEndedEarly = errors.New("decisions are not answered any more")
+var errEndedEarly = errors.New("decision service ended early")

@@ -1,19 +1,16 @@
-// Package publisher is the command that takes events in:
+// Package publisher is the service that takes events in and sends them to the stream.
 //
-//	import             transcripts that exist already, and those that grow
-//	pipe               CloudEvents as JSON lines
-//	serve              CloudEvents, OpenTelemetry and hook payloads over HTTP; decisions
-//	hook, install      one hook payload of an agent, answered in its dialect; the
-//	                   agent's configuration that brings it here
-//	outbox, token      what waits, and who may send
+//	Run, Handler   CloudEvents, OpenTelemetry and hook payloads over HTTP, and decisions
+//	HookService    hook payloads over HTTP, and the socket that publisher hook uses
+//	Import, Pipe   transcripts, and CloudEvents as JSON lines
+//	Outboxes       state of the outboxes, and FlushOutboxes to send their events
 //
-// import, pipe and serve have an outbox each below the data directory; all hook
-// commands share one, which serve forwards. The command hook is internal/capture/hookclient;
-// here is what answers it. What was taken is in the outbox before it is acknowledged
-// to the sender, reaches the stream once, in order, and survives the end of this
-// process, a stopped broker and a full disk; what could not be sent when a command
-// ends is sent when it runs again. import, pipe and serve know the events that they
-// have taken, by source and id: taking something in again adds nothing.
+// Import, Pipe and Run each have an outbox in the data directory. All hook commands
+// share another one, which Run forwards. An event is in the outbox before its sender
+// gets an acknowledgement. It reaches the stream once and in order. It survives a
+// crash, a stopped broker and a full disk. Events that are unsent when a process ends
+// are sent when it runs again.
 //
-// [Import] and [Handler] are what hooktrail demo and hooktrail up use.
+// The three outboxes drop duplicates, by tenant, source and id, so input can be sent
+// again safely. The outbox of Run remembers the latest 500,000 events for this.
 package publisher

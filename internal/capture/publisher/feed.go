@@ -17,19 +17,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// Counts say what became of the events of an input.
+// Counts count the events of an input.
 type Counts struct {
 	Events  int `json:"events"`            // read from the input
-	New     int `json:"new"`               // taken into the outbox
-	Known   int `json:"known"`             // taken before: nothing was added
-	Records int `json:"records,omitempty"` // another outbox's records about its own numbering, left out
+	New     int `json:"new"`               // added to the outbox
+	Known   int `json:"known"`             // duplicates of earlier events
+	Records int `json:"records,omitempty"` // records of another outbox about its numbering, which are skipped
 }
 
-// Contents say what the events of an input are about.
+// Contents count the events of an input by their content.
 type Contents struct {
 	ToolCalls  int `json:"tool_calls"`
 	ToolErrors int `json:"tool_errors"` // tool calls that failed
-	Errors     int `json:"errors"`      // other failures: of models, of the tool itself
+	Errors     int `json:"errors"`      // failures of models and agents
 }
 
 // count adds e.
@@ -40,22 +40,22 @@ func (c *Contents) count(e events.Event) {
 	case events.Error:
 		c.Errors++
 	case events.ToolResult:
-		var told struct {
+		var data struct {
 			Status events.ToolStatus `json:"status"`
 		}
-		if json.Unmarshal(e.Data, &told) == nil && told.Status == events.ToolError {
+		if json.Unmarshal(e.Data, &data) == nil && data.Status == events.ToolError {
 			c.ToolErrors++
 		}
 	}
 }
 
-// Malformed says what is wrong with one line. It holds no text of it.
+// Malformed describes one malformed line. It contains no text of the line.
 type Malformed struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
 	Column int    `json:"column,omitempty"`
 	Reason string `json:"reason"`
-	Kept   bool   `json:"kept,omitempty"` // repaired, or kept as a custom event
+	Kept   bool   `json:"kept,omitempty"` // repaired, or stored as a custom event
 }
 
 // String returns "file:line:column: reason".
@@ -63,27 +63,27 @@ func (m Malformed) String() string {
 	return (&ingest.LineError{File: m.File, Line: m.Line, Column: m.Column, Reason: m.Reason}).Error()
 }
 
-// maxMalformed bounds how many malformed lines a summary lists. All are counted.
+// maxMalformed is the largest number of malformed lines that a summary lists.
 const maxMalformed = 1000
 
-// sink is what events are appended to.
+// sink takes events.
 type sink interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
-// feed appends what an adapter yields to a sink, and counts.
+// feed appends the events of an adapter to a sink, and counts them.
 type feed struct {
 	sink      sink
 	counts    Counts
 	contents  Contents
-	malformed int         // lines
-	list      []Malformed // the first of them
-	last      Malformed   // the latest of them
+	malformed int         // number of malformed lines
+	list      []Malformed // the first of these lines
+	last      Malformed   // the latest of these lines
 	runs      map[string]struct{}
 }
 
-// take appends all events of the input. What is wrong with single lines is
-// counted; an error ends the input.
+// take appends all events of the input. It counts malformed lines and goes on. Any
+// other error ends the input.
 func (f *feed) take(ctx context.Context, file string, input iter.Seq2[events.Event, error]) error {
 	for e, err := range input {
 		if err == nil {
@@ -117,8 +117,7 @@ func (f *feed) append(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// noted counts err if it is about a single line or event, so that the rest can
-// go on.
+// noted counts err and returns true if err concerns a single line or event.
 func (f *feed) noted(file string, err error) bool {
 	var m Malformed
 	line, isLine := errors.AsType[*ingest.LineError](err)
@@ -138,8 +137,8 @@ func (f *feed) noted(file string, err error) bool {
 	return true
 }
 
-// add counts the line that m is about, once. Of several reports on a line the
-// first counts by which something of it is lost.
+// add counts the line of m, once. If a line has several reports, the first one
+// with a loss is listed.
 func (f *feed) add(m Malformed) {
 	again := m.Line > 0 && m.Line == f.last.Line && m.File == f.last.File
 	switch {
@@ -156,18 +155,18 @@ func (f *feed) add(m Malformed) {
 	f.last = m
 }
 
-// outboxDir returns the folder of an outbox of this command.
+// outboxDir returns the folder of an outbox.
 func outboxDir(dataDir, name string) string { return filepath.Join(dataDir, "outbox", name) }
 
 const (
-	// lockNotice is after which time a wait for another process is told.
-	lockNotice = 2 * time.Second
-	// interruptedFlush is how long an interrupted command goes on to send.
+	// lockWarning is the time after which a wait for another process is logged.
+	lockWarning = 2 * time.Second
+	// interruptedFlush is the time that an interrupted process has to send events.
 	interruptedFlush = 2 * time.Second
 )
 
-// openOutbox opens the outbox of that name below dataDir. Without a redactor it
-// takes that of pkg/redact.
+// openOutbox opens the outbox opts.Name in dataDir. The default redactor has all rules
+// of pkg/redact.
 func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publish.Options, logger *slog.Logger) (*publish.Publisher, error) {
 	opts.Dir = outboxDir(dataDir, opts.Name)
 	if opts.Redactor == nil {
@@ -179,15 +178,15 @@ func openOutbox(ctx context.Context, b *broker.Broker, dataDir string, opts publ
 	}
 	opts.Logger = logger
 	opts.SubjectPrefix, opts.StreamPrefix = b.Space().Prefix, b.Space().StreamPrefix
-	notice := time.AfterFunc(lockNotice, func() {
-		logger.WarnContext(ctx, "outbox is in use by another process, waiting for it", "outbox", opts.Dir)
+	notice := time.AfterFunc(lockWarning, func() {
+		logger.WarnContext(ctx, "waiting for another process to release the outbox", "outbox", opts.Dir)
 	})
 	defer notice.Stop()
 	return publish.Open(ctx, b.Conn(), opts)
 }
 
-// closeOutbox waits until everything is in the stream. Once ctx has ended it
-// goes on a little longer; the error says how much stays in the outbox.
+// closeOutbox waits until all events are in the stream. After ctx has ended it waits
+// for [interruptedFlush]. The error says how many events stay in the outbox.
 func closeOutbox(ctx context.Context, p *publish.Publisher, dir string) error {
 	err := p.Flush(ctx)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptedFlush)

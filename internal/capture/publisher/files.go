@@ -23,23 +23,23 @@ const (
 // input is one file to import.
 type input struct {
 	path  string
-	given bool // by its own name, and not found in a folder
+	given bool // named by the user, not found in a folder
 	info  fs.FileInfo
 }
 
-// found are the files below some paths, each once.
+// found has the files of some paths without duplicates.
 type found struct {
 	inputs  []input
 	bytes   uint64
 	seen    map[string]bool
-	unread  error    // folders that cannot be looked into
-	skipped []string // files of sub-agents that belong to given files and were not given
+	unread  error    // errors of unreadable folders
+	skipped []string // files of sub-agents that belong to given files but are not in inputs
 }
 
-// findTranscripts returns the files of paths: those that are given, by name or
-// by a pattern, and in folders all whose names end as exts tell, or so with .gz
-// behind it. A session's main file comes before the files of its sub-agents,
-// which lie in <session>/subagents. "-" is stdin.
+// findTranscripts returns the files of paths. A path is a file, a pattern, a folder,
+// or "-" for stdin. In a folder it finds the names that end in one of exts, with or
+// without .gz. The main file of a session comes before the files of its sub-agents,
+// which are in <session>/subagents.
 func findTranscripts(paths, exts []string) (found, error) {
 	all := found{seen: map[string]bool{}}
 	for _, path := range paths {
@@ -48,11 +48,11 @@ func findTranscripts(paths, exts []string) (found, error) {
 		}
 	}
 	for _, in := range all.inputs {
-		beside, err := filepath.Glob(filepath.Join(escapeGlob(strings.TrimSuffix(in.path, transcriptExt)), subagentsDir, "*"+transcriptExt))
+		subagents, err := filepath.Glob(filepath.Join(escapeGlob(strings.TrimSuffix(in.path, transcriptExt)), subagentsDir, "*"+transcriptExt))
 		if err != nil {
-			return found{}, fmt.Errorf("look beside %s: %w", in.path, err)
+			return found{}, fmt.Errorf("look for sub-agents of %s: %w", in.path, err)
 		}
-		for _, name := range beside {
+		for _, name := range subagents {
 			if !all.seen[name] {
 				all.skipped = append(all.skipped, name)
 			}
@@ -61,7 +61,7 @@ func findTranscripts(paths, exts []string) (found, error) {
 	return all, nil
 }
 
-// find adds what one path leads to.
+// find adds the files of one path.
 func (all *found) find(path string, exts []string) error {
 	if path == stdinPath {
 		all.add(input{path: stdinPath, given: true})
@@ -80,8 +80,8 @@ func (all *found) find(path string, exts []string) error {
 	return nil
 }
 
-// match adds what a pattern leads to: "*" is any run of characters but "/", and
-// "**" any number of folders.
+// match adds the files of a pattern. "*" matches any characters except "/", and "**"
+// matches any number of folders.
 func (all *found) match(pattern string, exts []string) error {
 	names, err := doublestar.FilepathGlob(pattern)
 	if err != nil {
@@ -95,7 +95,7 @@ func (all *found) match(pattern string, exts []string) error {
 		info, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			continue // a link that leads nowhere, or a file that is gone
+			continue // a broken link, or a removed file
 		case err != nil:
 			return err
 		case !info.IsDir():
@@ -120,21 +120,21 @@ func (all *found) add(in input) {
 	}
 }
 
-// walk adds the files below dir. Links to files count, those to folders do not,
-// dir itself aside. A folder below it that cannot be looked into is noted.
+// walk adds the files in dir and its subfolders. It follows links to files, and a
+// link to a folder only if dir is one. It records unreadable subfolders in unread.
 func (all *found) walk(dir string, exts []string) error {
 	infos := map[string]fs.FileInfo{}
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // gone since its folder was read
+			return nil // removed meanwhile
 		case errors.Is(err, fs.ErrPermission) && filepath.Clean(path) != filepath.Clean(dir):
 			all.unread = errors.Join(all.unread, fmt.Errorf("look into %s: %w", dir, err))
 			return nil
 		case err != nil, d.IsDir(), !slices.Contains(exts, filepath.Ext(strings.TrimSuffix(path, gzipExt))):
 			return err
 		}
-		return keepRegular(infos, path)
+		return addRegular(infos, path)
 	})
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", dir, err)
@@ -151,12 +151,12 @@ func (all *found) walk(dir string, exts []string) error {
 	return nil
 }
 
-// keepRegular adds what path leads to if it is a file.
-func keepRegular(infos map[string]fs.FileInfo, path string) error {
+// addRegular adds path to infos if it leads to a regular file.
+func addRegular(infos map[string]fs.FileInfo, path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // a link that leads nowhere, as editors leave them
+		return nil // a broken link, for example the lock file of an editor
 	case err == nil && info.Mode().IsRegular():
 		infos[path] = info
 	}

@@ -9,46 +9,45 @@ import (
 	"time"
 )
 
-// followed is how a file that is followed stands.
+// followed is the state of a file that is followed.
 type followed struct {
-	info  fs.FileInfo   // as of its latest reading; nil before the first
-	ended time.Time     // when that was over
-	took  time.Duration // how long it took
-	done  bool          // it was read as one that is complete, and did not change since
+	info  fs.FileInfo   // at the latest read; nil before the first
+	ended time.Time     // end of the latest read
+	took  time.Duration // duration of the latest read
+	done  bool          // the latest read took the file as complete
 }
 
-// pause is how many times as long as it takes to read a file it is left alone.
-const pause = 10
+// pauseFactor is the pause before the next read of a file, as a multiple of the
+// duration of the latest read.
+const pauseFactor = 10
 
-// follow imports what paths lead to, and goes on with what changes, until ctx
-// ends. A file that changed is read again from its beginning: what was taken
-// before adds nothing, however the tool writes its files, and whether one was
-// truncated or replaced. That it takes longer, the longer the file is, is made up
-// for by reading it less often.
+// follow imports the files of all paths, and then their changes, until ctx ends. It
+// reads a changed file from its beginning, because tools may truncate or replace
+// files. Events of earlier reads are duplicates, which the outbox drops. Long files
+// take longer to read, so they are read less often.
 //
-// While a file changes, its runs are not told as finished: they are once it has
-// rested, and when ctx ends.
+// The runs of a file are finished once it has not changed for Rest, or when ctx ends.
 func (im *importer) follow(ctx, work context.Context) error {
 	for {
 		began := time.Now()
-		inputs, err := im.look(ctx)
+		inputs, err := im.find(ctx)
 		if err != nil {
 			return err
 		}
-		looked := time.Since(began)
+		took := time.Since(began)
 		for _, in := range inputs {
 			if ctx.Err() != nil {
 				break
 			}
-			if err := im.goOn(work, in); err != nil {
+			if err := im.update(work, in); err != nil {
 				return err
 			}
 		}
 		if ctx.Err() != nil {
 			return im.complete(work)
 		}
-		// Looking through large folders must not be all that is done.
-		wait := time.NewTimer(max(im.opts.Poll, pause*looked))
+		// A search through large folders must not take most of the time.
+		wait := time.NewTimer(max(im.opts.Poll, pauseFactor*took))
 		select {
 		case <-ctx.Done():
 		case <-wait.C:
@@ -57,9 +56,9 @@ func (im *importer) follow(ctx, work context.Context) error {
 	}
 }
 
-// look returns the files that there are now. A path that leads nowhere any more
-// can lead somewhere again.
-func (im *importer) look(ctx context.Context) ([]input, error) {
+// find returns the files that exist now. A path without files is not an error,
+// because files can appear later.
+func (im *importer) find(ctx context.Context) ([]input, error) {
 	var all []input
 	for _, path := range im.opts.Paths {
 		found, err := findTranscripts([]string{path}, extsOf(im.opts.Format))
@@ -73,8 +72,8 @@ func (im *importer) look(ctx context.Context) ([]input, error) {
 	return all, nil
 }
 
-// state returns what is known of an input, and whether it changed since its
-// latest reading.
+// state returns the record of an input, and whether the file has changed since its
+// latest read.
 func (im *importer) state(in input) (f *file, changed bool) {
 	f = im.files[in.path]
 	if f == nil {
@@ -85,24 +84,24 @@ func (im *importer) state(in input) (f *file, changed bool) {
 	return f, before == nil || before.Size() != now.Size() || !before.ModTime().Equal(now.ModTime()) || !os.SameFile(before, now)
 }
 
-// goOn reads a file that changed, or that has rested.
-func (im *importer) goOn(work context.Context, in input) error {
+// update reads a file that has changed, or that has not changed for Rest.
+func (im *importer) update(work context.Context, in input) error {
 	f, changed := im.state(in)
 	now := time.Now()
 	rested := now.Sub(in.info.ModTime()) >= im.opts.Rest
 	switch {
-	case changed && now.Sub(f.state.ended) < pause*f.state.took:
+	case changed && now.Sub(f.state.ended) < pauseFactor*f.state.took:
 		return nil // later
 	case !changed && (f.state.done || !rested):
 		return nil
 	}
-	return im.again(work, f, in, !rested)
+	return im.reread(work, f, in, !rested)
 }
 
-// complete reads for the last time what changed since its latest reading, and
-// what was still open.
+// complete reads the files that have changed since their latest read, or that were
+// incomplete then. It takes them all as complete.
 func (im *importer) complete(work context.Context) error {
-	inputs, err := im.look(work)
+	inputs, err := im.find(work)
 	if err != nil {
 		return err
 	}
@@ -111,24 +110,24 @@ func (im *importer) complete(work context.Context) error {
 		if f.state.done && !changed {
 			continue
 		}
-		if err := im.again(work, f, in, false); err != nil {
+		if err := im.reread(work, f, in, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// again reads a file from its beginning.
-func (im *importer) again(work context.Context, f *file, in input, open bool) error {
+// reread reads a file from its beginning.
+func (im *importer) reread(work context.Context, f *file, in input, open bool) error {
 	began, before := time.Now(), f.fresh
 	err := im.read(work, work, in, open)
-	if open && errors.Is(err, ErrUnrecognised) { // what tells may still be written
+	if open && errors.Is(err, ErrUnrecognised) { // the line that identifies the format may follow
 		err = nil
 	}
 	f.state = followed{info: in.info, ended: time.Now(), took: time.Since(began), done: !open}
 	if _, ok := errors.AsType[*inputError](err); ok {
 		im.opts.Logger.WarnContext(work, "transcript could not be read", "file", in.path, "error", err)
-		err = nil // it is tried again when it changes
+		err = nil // the next change of the file is the next attempt
 	}
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", in.path, err)

@@ -20,15 +20,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// format is a kind of input that import reads.
+// format is a transcript format.
 type format struct {
 	name   string
 	events func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
-	// detect tells from the first bytes of a file (64 KiB, or all of a shorter
-	// one) and from its path whether it is of this format. No input is of two.
+	// detect reports whether a file has this format. It gets the path and the first
+	// 64 KiB of the file. The formats exclude each other.
 	detect func(head []byte, path string) bool
-	// exts are the ends of the names of its files, by which those are found that
-	// are looked at in a folder.
+	// exts are the file name extensions that are read in folders.
 	exts []string
 }
 
@@ -37,7 +36,7 @@ var lineExts = []string{".jsonl"}
 // AutoFormat stands for the format that is detected for each input.
 const AutoFormat = "auto"
 
-// formats are all of them, in the order in which help lists them.
+// formats lists all formats in the order of the help.
 var formats = []format{
 	{name: claude.Source, events: claude.Events, detect: claude.Detect, exts: lineExts},
 	{name: codex.Source, events: codex.Events, detect: codex.Detect, exts: lineExts},
@@ -50,10 +49,10 @@ var formats = []format{
 	{name: ingest.CloudEventsFormat, events: ingest.CloudEventFile, detect: ingest.DetectCloudEvents, exts: []string{".json", ".jsonl", ".ndjson"}},
 }
 
-// ErrFormat is wrapped by the refusal of a format.
+// ErrFormat is wrapped by the error for an unknown format.
 var ErrFormat = errors.New("format cannot be imported")
 
-// formatNamed returns the format of that name, nil where there is none.
+// formatNamed returns the format of a name, or nil.
 func formatNamed(name string) *format {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 	if i < 0 {
@@ -71,16 +70,15 @@ func FormatNames() string {
 	return strings.Join(names, ", ")
 }
 
-// checkFormat refuses what is not in formats.
+// checkFormat returns an error for a name that is not in formats.
 func checkFormat(name string) error {
 	if name == AutoFormat || formatNamed(name) != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %q is unknown; there is %s, and %s, which tells them apart", ErrFormat, name, FormatNames(), AutoFormat)
+	return fmt.Errorf("%w: %q is unknown; there is %s, and %s, which detects the format", ErrFormat, name, FormatNames(), AutoFormat)
 }
 
-// detect returns the format of an input that begins with head, nil where it is
-// of none.
+// detect returns the format of an input that begins with head, or nil.
 func detect(head []byte, path string) *format {
 	for i := range formats {
 		if formats[i].detect(head, path) {
@@ -90,7 +88,7 @@ func detect(head []byte, path string) *format {
 	return nil
 }
 
-// extsOf returns the ends of the names of files of a format, or of any.
+// extsOf returns the file name extensions of a format, or of all formats.
 func extsOf(name string) []string {
 	if f := formatNamed(name); f != nil {
 		return f.exts

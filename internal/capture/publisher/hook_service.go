@@ -24,12 +24,12 @@ import (
 
 // The headers of an answer to a hook payload.
 const (
-	ExitHeader   = "Hooktrail-Exit"   // the status that the hook command would end with
-	StderrHeader = "Hooktrail-Stderr" // what it would say on stderr, escaped as in a URL
+	ExitHeader   = "Hooktrail-Exit"   // exit status of the hook command
+	StderrHeader = "Hooktrail-Stderr" // stderr of the hook command, with URL escapes
 )
 
-// HookService answers hook payloads of agents: POST /v1/hooks/{tool}, and on the
-// socket of a data directory what publisher hook asks.
+// HookService answers hook payloads of agents at POST /v1/hooks/{tool}. It also answers
+// requests for decisions from publisher hook, on the socket of a data directory.
 type HookService struct {
 	registry *hooks.Registry
 	pairs    agents.Pairs
@@ -37,8 +37,8 @@ type HookService struct {
 	opts     Options
 }
 
-// NewHookService returns the service with the hooks of file, which may be nil,
-// and the outbox that payloads are recorded in. [HookService.Start] has it run.
+// NewHookService returns a service with the hooks of file, which may be nil. It records
+// payloads in to. [HookService.Start] starts it.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
 	s := &HookService{to: to, opts: opts, pairs: hookclient.CallPairs(opts.DataDir)}
@@ -52,19 +52,21 @@ func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookServic
 	return s, err
 }
 
-// close waits until ctx ends for hooks that nobody waits for any more.
+// close waits for background hooks until ctx ends.
 func (s *HookService) close(ctx context.Context) {
 	if err := s.registry.Close(ctx); err != nil {
-		s.opts.Logger.WarnContext(ctx, "hooks did not end", "error", err)
+		s.opts.Logger.WarnContext(ctx, "hooks did not end in time", "error", err)
 	}
 }
 
-// ServeHTTP answers a payload as its tool expects it: 200 with what the hook
-// command would print, and in [ExitHeader] and [StderrHeader] how it would end.
-// The event is in the outbox then. ?event=NAME names the event of payloads that
-// do not say it. Other answers are problems: 400 for another tenant's, 404 for a
-// tool that is not known, 413, and 503 when nothing can be recorded; but what hooks
-// deny is answered all the same.
+// ServeHTTP answers a payload in the format of its tool. The response is 200 with the
+// stdout of the hook command, and has [ExitHeader] and [StderrHeader]. The event is
+// in the outbox by then. ?event=NAME names the event of payloads without its name.
+// Errors are problems: 404 for an unknown tool, 413 for a payload that is too large,
+// and 503 if the event cannot be recorded. A denial is answered even then.
+//
+// A body of type [hookclient.DocumentType] is a request for a decision. It is
+// answered with 403 if it names another tenant.
 func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tool, err := agents.Named(r.PathValue("tool"))
 	if err != nil {
@@ -72,8 +74,9 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookclient.MaxPayload))
-	// A slow body may have taken all of the server's time; the rest gets its own.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout)) // not every server has one
+	// A slow body may have used up the write timeout of the server. Not every server
+	// supports deadlines.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(hooks.DefaultChainTimeout + replyTimeout))
 	if err != nil {
 		status := http.StatusBadRequest
 		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
@@ -83,13 +86,13 @@ func (s *HookService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && media == hookclient.DocumentType {
-		s.document(w, r, body)
+		s.serveDocument(w, r, body)
 		return
 	}
-	s.payload(w, r, tool, body)
+	s.servePayload(w, r, tool, body)
 }
 
-// tenant returns whose the payloads of a caller are.
+// tenant returns the tenant of the payloads of a caller.
 func (s *HookService) tenant(ctx context.Context) string {
 	if tenant := TenantOf(ctx); tenant != "" {
 		return tenant
@@ -97,8 +100,8 @@ func (s *HookService) tenant(ctx context.Context) string {
 	return orDefault(s.opts.Tenant)
 }
 
-// payload answers a payload.
-func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agents.Tool, body []byte) {
+// servePayload decides about a payload, records it and answers.
+func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool *agents.Tool, body []byte) {
 	ctx := r.Context()
 	c := agents.Context{Tenant: s.tenant(ctx), Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), Pairs: s.pairs}
 	p, err := tool.Parse(body, c)
@@ -110,7 +113,7 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 	if p.Document.Point != "" {
 		p.Document.Meta.Tenant = c.Tenant
 		if out, err = s.registry.DispatchDocument(ctx, p.Document); err != nil {
-			s.opts.Logger.WarnContext(ctx, "hooks were not asked", "tool", tool.Name(), "event", p.Event, "error", err)
+			s.opts.Logger.WarnContext(ctx, "hooks were not dispatched", "tool", tool.Name(), "event", p.Event, "error", err)
 			out = hooks.DocumentOutcome{Point: p.Document.Point, Verdict: hooks.None}
 		}
 		list = p.Decided(out)
@@ -121,8 +124,8 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 			s.refuse(w, r, problemOf(err).Status, err)
 			return
 		}
-		// Agents go on after any other answer than their own.
-		s.opts.Logger.ErrorContext(ctx, "denial was not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
+		// Agents go on after any response that is not in their format.
+		s.opts.Logger.ErrorContext(ctx, "denial not recorded", "tool", tool.Name(), "event", p.Event, "error", err)
 	}
 	w.Header().Set(ExitHeader, strconv.Itoa(reply.Exit))
 	if reply.Stderr != "" {
@@ -133,8 +136,8 @@ func (s *HookService) payload(w http.ResponseWriter, r *http.Request, tool *agen
 	w.Write(reply.Stdout)
 }
 
-// record brings events into the outbox, within the time that an agent may be kept
-// waiting: it may be one that blocks while it is full.
+// record appends events to the outbox. A full outbox may block, so the time is
+// limited.
 func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hookclient.DefaultTimeout)
 	defer cancel()
@@ -146,9 +149,9 @@ func (s *HookService) record(ctx context.Context, list []events.Event) error {
 	return nil
 }
 
-// document answers what publisher hook asks. It says at once that it is there,
-// so that the command knows a slow hook from a server that hangs.
-func (s *HookService) document(w http.ResponseWriter, r *http.Request, body []byte) {
+// serveDocument answers a request for a decision. It sends the headers at once, so
+// that the client can tell a slow hook from a server that hangs.
+func (s *HookService) serveDocument(w http.ResponseWriter, r *http.Request, body []byte) {
 	d, err := hookclient.DecodeDocument(body)
 	if err != nil {
 		s.refuse(w, r, http.StatusBadRequest, err)
@@ -169,18 +172,18 @@ func (s *HookService) document(w http.ResponseWriter, r *http.Request, body []by
 	d.Meta.Tenant = tenant
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush() // not every server can; then the answer comes whole
+	_ = http.NewResponseController(w).Flush() // best effort: not every server can flush
 	out, err := s.registry.DispatchDocument(r.Context(), d)
 	if err != nil {
-		s.opts.Logger.WarnContext(r.Context(), "hooks were not asked", "point", d.Point, "error", err)
-		return // a body that is no answer
+		s.opts.Logger.WarnContext(r.Context(), "hooks were not dispatched", "point", d.Point, "error", err)
+		return // the client rejects the empty body
 	}
 	answer, err := hookclient.EncodeOutcome(out)
 	if err == nil {
 		_, err = w.Write(append(answer, '\n'))
 	}
 	if err != nil {
-		s.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
+		s.opts.Logger.DebugContext(r.Context(), "response was not sent", "error", err)
 	}
 }
 
@@ -188,12 +191,12 @@ func (s *HookService) document(w http.ResponseWriter, r *http.Request, body []by
 func (s *HookService) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	if status >= http.StatusInternalServerError {
 		w.Header().Set("Retry-After", "1")
-		s.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "hook payload was refused", slog.Int("status", status), slog.Any("error", err))
+		s.opts.Logger.LogAttrs(r.Context(), slog.LevelWarn, "hook payload refused", slog.Int("status", status), slog.Any("error", err))
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	p := problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: err.Error()}
 	if err := json.NewEncoder(w).Encode(p); err != nil {
-		s.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
+		s.opts.Logger.DebugContext(r.Context(), "response was not sent", "error", err)
 	}
 }

@@ -12,45 +12,45 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Appender takes events: a [publish.Publisher]. An event is safe when Append has
-// returned nil.
+// Appender stores events, as [publish.Publisher] does. An event is stored once Append
+// returns nil.
 type Appender interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
 // HandlerOptions configure a [Handler].
 type HandlerOptions struct {
-	Tenant      string       // the only tenant that is taken; empty takes all, and "default" where an event names none
-	MaxBody     int64        // of a request, inflated; [DefaultMaxBody] when 0
-	AllowRemote bool         // take requests that were sent to another name than the loopback's
-	Tokens      *tokens.File // who may send for whom; nil, or without a file: everybody for everybody
-	Rate        float64      // events per second that each tenant may send; 0 is no limit
+	Tenant      string       // the only accepted tenant; empty accepts all, and uses "default" for events without one
+	MaxBody     int64        // of a request, uncompressed; 0 is [DefaultMaxBody]
+	AllowRemote bool         // accept requests to host names outside the loopback
+	Tokens      *tokens.File // tokens of senders; nil or without a file: senders need none
+	Rate        float64      // events per second and tenant; 0 is no limit
 	Logger      *slog.Logger
 
-	Decisions http.Handler // of POST /v1/decisions; nil: there are none
-	Hooks     http.Handler // of POST /v1/hooks/{tool}, with the path value; nil: there are none
+	Decisions http.Handler // of POST /v1/decisions; nil disables it
+	Hooks     http.Handler // of POST /v1/hooks/{tool}, with the path value; nil disables it
 }
 
-// Handler returns the handler of POST /v1/events: CloudEvents in structured,
-// binary or batch mode, and in JSON lines. It answers 202 with the ids once all
-// events are in the outbox, else with a problem (RFC 9457) that says where: 400
-// for what is no event, 403 for another tenant's, 408, 413, 415, and 503 when the
-// outbox is full. Events are taken as they come in, so those before the first bad
-// one were, and the problem says how many. An event that was taken before, by
-// tenant, source and id, is accepted and adds nothing where the Appender knows it
-// ([publish.ErrDuplicate]). Bodies may be gzip.
+// Handler returns the handler of all endpoints below /v1.
 //
-// OpenTelemetry exporters send to POST /v1/traces and POST /v1/logs (OTLP/HTTP,
-// JSON and protobuf): package otlp says what becomes of it.
+// POST /v1/events takes CloudEvents in structured, binary or batch mode, and as JSON
+// lines. The response is 202 with the ids once all events are in the outbox. Errors
+// are problems (RFC 9457) with the position of the bad event: 400 for an invalid
+// event, 403 for another tenant, 408, 413, 415, and 503 if the outbox is full. Events
+// are stored as they come in. A problem says how many events before it were stored.
+// Duplicates are accepted and add nothing, see [publish.ErrDuplicate]. A body may be
+// compressed with gzip.
 //
-// With Decisions, it answers POST /v1/decisions too, and with Hooks
-// POST /v1/hooks/{tool}: both learn the caller's tenant by [TenantOf].
+// POST /v1/traces and POST /v1/logs take OpenTelemetry (OTLP/HTTP, JSON and protobuf).
+// Package otlp documents the mapping. POST /v1/decisions and POST /v1/hooks/{tool} go
+// to Decisions and Hooks. [TenantOf] gives these handlers the tenant of the caller.
 //
-// With Tokens, callers need a bearer token, and act for its tenant alone: 401
-// without a valid one. With Rate, 429 and Retry-After tell to send less.
+// With Tokens, callers need a bearer token and act only for its tenant. A request
+// without a valid token gets 401. With Rate, a tenant over its limit gets 429 with
+// Retry-After.
 //
-// Pages of other origins are refused, and so are, without AllowRemote, names
-// other than the loopback's: no web page can write into the audit trail.
+// The handler refuses requests from pages of other origins. Without AllowRemote it
+// also refuses host names outside the loopback, so that no web page can write events.
 func Handler(to Appender, opts HandlerOptions) http.Handler {
 	if opts.MaxBody == 0 {
 		opts.MaxBody = DefaultMaxBody
@@ -61,7 +61,7 @@ func Handler(to Appender, opts HandlerOptions) http.Handler {
 	h := &handler{to: to, opts: opts, rates: newRates(opts.Rate)}
 	mux := http.NewServeMux()
 	handle := func(pattern string, next http.HandlerFunc) {
-		mux.Handle(pattern, h.local(drained(h.authorized(h.metered(h.limited(next))))))
+		mux.Handle(pattern, h.local(drained(h.authorized(h.rateLimited(h.sizeLimited(next))))))
 	}
 	handle("POST /v1/events", h.events)
 	handle("POST /v1/traces", h.otlp(otlp.Traces))
@@ -81,7 +81,7 @@ type handler struct {
 	rates *rates
 }
 
-// local refuses requests that were sent to another name than the loopback's.
+// local refuses requests to host names outside the loopback.
 func (h *handler) local(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !h.opts.AllowRemote && !isLoopback(hostOf(r.Host)) {
@@ -92,7 +92,7 @@ func (h *handler) local(next http.HandlerFunc) http.Handler {
 	})
 }
 
-// hostOf returns the host of "host:port" or of "host" alone, without brackets.
+// hostOf returns the host of "host:port" or "host", without brackets.
 func hostOf(hostport string) string {
 	if host, _, err := net.SplitHostPort(hostport); err == nil {
 		return host
@@ -100,7 +100,7 @@ func hostOf(hostport string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
 }
 
-// isLoopback reports whether host names this machine's loopback interface.
+// isLoopback reports whether host is the loopback interface.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

@@ -11,43 +11,42 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
 )
 
-// The limits of a request whose handler sets no others.
+// Default size limits of a request in bytes.
 const (
-	// DefaultMaxBody bounds the body of a request. A batch is not held in
-	// memory, so it may be large.
+	// DefaultMaxBody limits the body. A batch is not kept in memory, so it may be
+	// large.
 	DefaultMaxBody = 256 << 20
-	// DefaultMaxEvent bounds one event, which is.
+	// DefaultMaxEvent limits one event, which is kept in memory.
 	DefaultMaxEvent = 16 << 20
 )
 
 const (
-	// pace is how much of a body has to come in each paceTime.
-	pace     = 1 << 20
-	paceTime = time.Minute
-	// replyTimeout bounds how long answering goes on after a body was read.
+	// A sender must send at least chunkSize bytes of its body in each chunkTimeout.
+	chunkSize    = 1 << 20
+	chunkTimeout = time.Minute
+	// replyTimeout is the time for the response after the body was read.
 	replyTimeout = time.Minute
-	// drainLimit bounds what is read of a body that was refused, so that its
-	// sender comes to read the answer; drainTime bounds how long.
-	drainLimit = 64 << 20
-	drainTime  = 10 * time.Second
+	// drainLimit and drainTimeout limit the rest of a refused body that is read.
+	drainLimit   = 64 << 20
+	drainTimeout = 10 * time.Second
 )
 
-// drained has what is left of a body that is refused read to its end, within
-// bounds, whoever refuses it: many senders read no answer before they have sent
-// all.
+// drained reads the rest of a refused body before the response, within limits. Many
+// senders read no response before they have sent their whole body. drained also
+// extends the deadlines of large bodies.
 func drained(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		_ = control.SetWriteDeadline(time.Now().Add(paceTime + replyTimeout)) // not every server has one
+		_ = control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout)) // not every server supports deadlines
 		body := r.Body
-		r.Body = &paced{ReadCloser: body, control: control}
-		next(&draining{ResponseWriter: w, body: body, waits: strings.EqualFold(r.Header.Get("Expect"), "100-continue")}, r)
+		r.Body = &timedBody{ReadCloser: body, control: control}
+		next(&draining{ResponseWriter: w, body: body, expects: strings.EqualFold(r.Header.Get("Expect"), "100-continue")}, r)
 	}
 }
 
-// limited gives next a body that is bounded, before and after it is inflated,
-// and has no content encoding any more.
-func (h *handler) limited(next http.HandlerFunc) http.HandlerFunc {
+// sizeLimited limits the size of the body, both compressed and uncompressed. It
+// removes the content encoding.
+func (h *handler) sizeLimited(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, h.opts.MaxBody)
 		if r.ContentLength > h.opts.MaxBody {
@@ -62,7 +61,7 @@ func (h *handler) limited(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// inflate replaces the body of r by what its content encoding stands for.
+// inflate replaces the body of r by its uncompressed form.
 func inflate(r *http.Request, limit int64) error {
 	encodings := r.Header.Values("Content-Encoding")
 	if len(encodings) == 0 {
@@ -87,44 +86,44 @@ func inflate(r *http.Request, limit int64) error {
 	return nil
 }
 
-// paced is a body whose sender gets more time as long as it sends: the server's
-// own time is for all of a request, and a large one may need more.
-type paced struct {
+// timedBody is a body that extends the deadlines of its request after each chunk. The
+// timeouts of the server are too short for a large body.
+type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	read    int64
 }
 
 // Read reads from the body.
-func (p *paced) Read(b []byte) (int, error) {
+func (p *timedBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
-	before := p.read / pace
-	if p.read += int64(n); p.read/pace > before {
-		// Not every server has them. Over HTTP/2 it is too late for an answer once
-		// its time is over: that has to end behind the time of the body.
-		_ = p.control.SetReadDeadline(time.Now().Add(paceTime))
-		_ = p.control.SetWriteDeadline(time.Now().Add(paceTime + replyTimeout))
+	before := p.read / chunkSize
+	if p.read += int64(n); p.read/chunkSize > before {
+		// Not every server supports deadlines. Over HTTP/2 no response is possible after
+		// the write deadline, so it is later than the read deadline.
+		_ = p.control.SetReadDeadline(time.Now().Add(chunkTimeout))
+		_ = p.control.SetWriteDeadline(time.Now().Add(chunkTimeout + replyTimeout))
 	}
 	return n, err
 }
 
-// draining is a ResponseWriter that, before it answers, reads what is left of
-// the body of a request that is refused.
+// draining is a ResponseWriter that reads the rest of the body before an error
+// response.
 type draining struct {
 	http.ResponseWriter
-	body  io.Reader
-	waits bool // the sender sends nothing before it is told to
-	done  bool
+	body    io.Reader
+	expects bool // the sender waits for 100 Continue before it sends the body
+	done    bool // the status is sent
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap returns the wrapped writer for [http.ResponseController].
 func (d *draining) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
-// WriteHeader answers.
+// WriteHeader drains the body of a refused request and sends the status.
 func (d *draining) WriteHeader(status int) {
 	control := http.NewResponseController(d.ResponseWriter)
-	if !d.done && !d.waits && status >= http.StatusBadRequest && status != http.StatusRequestTimeout {
-		_ = control.SetReadDeadline(time.Now().Add(drainTime)) // not every server has one
+	if !d.done && !d.expects && status >= http.StatusBadRequest && status != http.StatusRequestTimeout {
+		_ = control.SetReadDeadline(time.Now().Add(drainTimeout)) // not every server supports deadlines
 		_, err := io.CopyN(io.Discard, d.body, drainLimit)
 		if err != nil && !errors.Is(err, io.EOF) {
 			d.Header().Set("Connection", "close")
@@ -132,13 +131,13 @@ func (d *draining) WriteHeader(status int) {
 	}
 	if !d.done {
 		d.done = true
-		// A slow body may have taken all of the server's time; the answer gets its own.
-		_ = control.SetWriteDeadline(time.Now().Add(replyTimeout)) // not every server has one
+		// A slow body may have used up the write timeout.
+		_ = control.SetWriteDeadline(time.Now().Add(replyTimeout))
 	}
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// Write answers with 200 if nothing else was said.
+// Write sends b, with status 200 unless another one was sent.
 func (d *draining) Write(b []byte) (int, error) {
 	if !d.done {
 		d.WriteHeader(http.StatusOK)

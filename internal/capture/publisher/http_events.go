@@ -11,38 +11,37 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// maxIDs is up to how many events an answer lists ids.
+// maxIDs is the largest number of ids in a response.
 const maxIDs = 1000
 
-// accepted is the body of a 202.
+// accepted is the body of a 202 response.
 type accepted struct {
 	Accepted   int      `json:"accepted"`
-	Duplicates int      `json:"duplicates,omitempty"` // how many of them had been taken before
-	Shed       int      `json:"shed,omitempty"`       // how many of them are lost, and recorded as a gap, under --full shed
-	IDs        []string `json:"ids,omitzero"`         // of the first thousand
+	Duplicates int      `json:"duplicates,omitempty"` // events among them that were stored before
+	Shed       int      `json:"shed,omitempty"`       // events among them that --full shed dropped and recorded as a gap
+	IDs        []string `json:"ids,omitzero"`         // of the first 1000 events
 }
 
-// events takes the events of a request one by one, as they come in. It stops at
-// the first that cannot be taken: those before it were, and sending all again
-// adds none of them twice.
+// events stores the events of a request one by one, as they come in. It stops at the
+// first error. The events before it are stored, and are duplicates if the sender
+// repeats the request.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	done := accepted{IDs: []string{}}
 	maxEvent := int(min(DefaultMaxEvent, h.opts.MaxBody))
-	for got, err := range cehttp.Read(r, maxEvent) { //nolint:contextcheck // the request has it
+	for got, err := range cehttp.Read(r, maxEvent) { //nolint:contextcheck // Read uses the context of the request
 		if err == nil {
 			err = h.take(r.Context(), got.Event, &done)
 		}
 		if err != nil {
-			h.refuse(w, r, placed(problemOf(err), got, done), err)
+			h.refuse(w, r, located(problemOf(err), got, done), err)
 			return
 		}
 	}
 	h.reply(w, r, http.StatusAccepted, "application/json", done)
 }
 
-// placed returns p with the place of the event that is to blame, and with what
-// was taken before it.
-func placed(p problem, at cehttp.Received, done accepted) problem {
+// located adds to p the position of the bad event, and the events stored before it.
+func located(p problem, at cehttp.Received, done accepted) problem {
 	if p.Index == nil && p.Line == 0 && at.Index >= 0 {
 		offset := int(at.Offset)
 		p.Index, p.Line, p.Offset = &at.Index, at.Line, &offset
@@ -51,9 +50,8 @@ func placed(p problem, at cehttp.Received, done accepted) problem {
 	return p
 }
 
-// take stores e as the caller's. Where the outbox waits for room, a sender waits
-// for no longer than an answer may take: whether it is still there cannot be seen
-// while its body comes in.
+// take stores e for the tenant of the caller. It waits at most [replyTimeout] for room
+// in a full outbox, because a lost connection is not visible while the body comes in.
 func (h *handler) take(ctx context.Context, e events.Event, done *accepted) error {
 	if err := assign(&e, TenantOf(ctx)); err != nil {
 		return err
@@ -66,7 +64,7 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	case errors.Is(err, publish.ErrDuplicate):
 		done.Duplicates++
 	case errors.Is(err, publish.ErrShed):
-		done.Shed++ // to send it again would only add to the gap
+		done.Shed++ // not an error: a repeated event would only add to the gap
 	case err != nil:
 		return err
 	default:
@@ -79,8 +77,8 @@ func (h *handler) take(ctx context.Context, e events.Event, done *accepted) erro
 	return nil
 }
 
-// assign gives an event that names no tenant the caller's, and refuses that of
-// another one. A caller without a tenant may name any.
+// assign sets the tenant of an event without one, and refuses an event of a tenant
+// that the caller may not act for.
 func assign(e *events.Event, tenant string) error {
 	switch {
 	case e.Tenant == "":

@@ -15,9 +15,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// otlp takes a request of an OpenTelemetry exporter. What cannot be an event is
-// told as a partial success; a request that cannot be read is refused, and one
-// that cannot be stored is to be sent again: that adds nothing twice.
+// otlp stores the telemetry of an OpenTelemetry exporter. Items that cannot become
+// events are reported as a partial success. An unreadable request is refused. If
+// storing fails, the response asks the exporter to repeat the request, and the
+// events that are stored already become duplicates.
 func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -40,8 +41,8 @@ func (h *handler) otlp(signal otlp.Signal) http.HandlerFunc {
 	}
 }
 
-// takeOTLP stores the events of a request, and returns how many of its spans or
-// records cannot be events, and why the first cannot.
+// takeOTLP stores the events of a request. It returns the number of rejected spans or
+// records, and the reason of the first rejection.
 func (h *handler) takeOTLP(ctx context.Context, signal otlp.Signal, media string, body []byte) (rejected int, why string, err error) {
 	var done accepted
 	opts := otlp.Options{Tenant: orDefault(TenantOf(ctx)), Now: time.Now().UTC()}
@@ -71,35 +72,35 @@ func problemOfOTLP(err error) problem {
 	return problemOf(err)
 }
 
-// The codes of gRPC that a refusal carries.
+// gRPC codes of error responses.
 const (
 	grpcInvalidArgument   = 3
 	grpcResourceExhausted = 8
 	grpcUnavailable       = 14
 )
 
-// refuseOTLP answers with p as OTLP has refusals.
+// refuseOTLP sends p in the error format of OTLP.
 func (h *handler) refuseOTLP(w http.ResponseWriter, r *http.Request, media string, p problem, cause error) {
 	code := grpcInvalidArgument
 	switch {
 	case p.Status == http.StatusRequestEntityTooLarge:
 		code = grpcResourceExhausted
 	case p.Status >= http.StatusInternalServerError:
-		// Whatever it is, the exporter is to send again: 503 says so, 500 does not.
+		// Exporters repeat a request after 503, but not after 500.
 		code, p.Status = grpcUnavailable, http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", "1")
-		h.opts.Logger.WarnContext(r.Context(), "telemetry was refused", "status", p.Status, "error", cause)
+		h.opts.Logger.WarnContext(r.Context(), "telemetry refused", "status", p.Status, "error", cause)
 	}
 	h.write(w, r, p.Status, media, otlp.Refusal(media, code, p.Detail))
 }
 
-// write answers with a body that is encoded already.
+// write sends an encoded body.
 func (h *handler) write(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil { //nolint:gosec // JSON or protobuf, and said to be
-		h.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
+	if _, err := w.Write(body); err != nil { //nolint:gosec // the content type is JSON or protobuf
+		h.opts.Logger.DebugContext(r.Context(), "response was not sent", "error", err)
 	}
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// ImportOptions say what to import and where to.
+// ImportOptions configure [Import].
 type ImportOptions struct {
 	Broker  *broker.Broker
 	DataDir string    // the outbox is DataDir/outbox/import
-	Tenant  string    // whose the runs are; "default" when empty
-	Format  string    // of the inputs; empty and "auto" tell it from each of them
-	Paths   []string  // files, patterns, folders in which transcripts are looked for, and "-"
-	Stdin   io.Reader // what "-" reads
+	Tenant  string    // tenant of the runs; "default" if empty
+	Format  string    // of the inputs; empty or [AutoFormat] detects it
+	Paths   []string  // files, patterns, folders, and "-" for Stdin
+	Stdin   io.Reader // input of the path "-"
 
-	// Follow goes on with what is added to the files, and with new files of the
-	// folders, until ctx ends, which is no error then.
+	// Follow goes on with added lines and new files until ctx ends. The end of ctx is
+	// not an error then.
 	Follow bool
-	Poll   time.Duration // how often it looks; default 250 ms
-	Rest   time.Duration // after which time without a change a file's runs are finished; default 1 minute
+	Poll   time.Duration // interval of the search for changes; default 250 ms
+	Rest   time.Duration // the runs of a file are finished after this time without a change; default 1 minute
 
-	Redactor publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
+	Redactor publish.Redactor // nil: all rules of pkg/redact; [publish.NoRedaction] opts out
 
 	Progress func(done, total uint64) // in bytes of input; may be nil
 	Logger   *slog.Logger
@@ -54,35 +54,33 @@ func (o ImportOptions) withDefaults() ImportOptions {
 	return o
 }
 
-// DefaultRest is the time without a change after which the runs of a file that is
-// followed are finished.
+// DefaultRest is the default of [ImportOptions.Rest].
 const DefaultRest = time.Minute
 
-// ErrFollowStdin is the refusal to follow stdin, which ends by itself.
-var ErrFollowStdin = errors.New("stdin cannot be followed: without --follow it is read as it comes, until it ends")
+// ErrFollowStdin is returned for Follow with stdin.
+var ErrFollowStdin = errors.New("stdin cannot be followed; without --follow, import reads stdin until it ends")
 
-// Validate returns what is wrong with the options.
+// Validate reports the first invalid option.
 func (o ImportOptions) Validate() error {
 	if o.Follow && slices.Contains(o.Paths, stdinPath) {
 		return ErrFollowStdin
 	}
 	if o.Rest < 0 {
-		return fmt.Errorf("rest %v: it cannot be negative", o.Rest)
+		return fmt.Errorf("rest %v: must not be negative", o.Rest)
 	}
 	return checkFormat(o.withDefaults().Format)
 }
 
-// Import reads transcripts and returns once all their events are in the stream.
-// What it imported before adds nothing. The summary is valid with an error too:
-// it then tells how far the import came. What was taken and not sent stays in
-// the outbox.
+// Import reads transcripts and returns once all their events are in the stream. Events
+// of earlier imports are skipped. With an error, the summary covers the part that was
+// imported. Unsent events stay in the outbox.
 func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err error) {
 	if err := opts.Validate(); err != nil {
 		return sum, err
 	}
 	opts = opts.withDefaults()
 	found, err := findTranscripts(opts.Paths, extsOf(opts.Format))
-	isEmpty := errors.Is(err, errNoTranscripts) || errors.Is(err, errNoMatch) // and can have something later
+	isEmpty := errors.Is(err, errNoTranscripts) || errors.Is(err, errNoMatch) // files may appear later
 	if err != nil && (!opts.Follow || !isEmpty) {
 		return sum, err
 	}
@@ -93,7 +91,7 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 		return sum, err
 	}
 	im := &importer{opts: opts, sink: p, runs: map[string]struct{}{}, files: map[string]*file{}, total: found.bytes}
-	// What is under way when ctx ends has some time to come to its end.
+	// After ctx has ended, the current input may still be finished.
 	work, stop := lingering(ctx)
 	defer stop()
 	if opts.Follow {
@@ -108,15 +106,14 @@ func Import(ctx context.Context, opts ImportOptions) (sum ImportSummary, err err
 	return sum, errors.Join(err, found.unread, closeOutbox(ctx, p, outboxDir(opts.DataDir, "import")))
 }
 
-// lingerFor is how long an interrupted import goes on with what it has begun.
-const lingerFor = 10 * time.Second
+// lingerTimeout is the time to finish the current input after an interrupt.
+const lingerTimeout = 10 * time.Second
 
-// lingering returns a context that ends some time after ctx has ended, or with
-// stop.
+// lingering returns a context that ends [lingerTimeout] after ctx, or with stop.
 func lingering(ctx context.Context) (work context.Context, stop context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	release := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(lingerFor, cancel)
+		timer := time.AfterFunc(lingerTimeout, cancel)
 		context.AfterFunc(work, func() { timer.Stop() })
 	})
 	return work, func() {
@@ -132,30 +129,30 @@ type importer struct {
 	runs        map[string]struct{}
 	files       map[string]*file // by path
 	order       []*file
-	unknown     []string // files in folders that are of no format
+	unknown     []string // files in folders with an unknown format
 	done, total uint64   // bytes
-	here        uint64   // of the present input
+	here        uint64   // of the current input
 }
 
-// file is what is known of one input.
+// file is the state of one input.
 type file struct {
 	input
 	format string
-	feed   feed // of its latest reading
-	fresh  int  // events that were new, in all readings
+	feed   feed // of the latest read
+	fresh  int  // new events of all reads
 
-	recorded bool // in the report
+	recorded bool // it is part of the summary
 	state    followed
 }
 
-// all imports one input after the other. One that cannot be read is told at the
-// end; the others are imported all the same.
+// all imports the inputs one after the other. It continues after an unreadable input
+// and returns these errors at the end.
 func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	var unread error
 	for _, in := range inputs {
 		until := ctx
 		if in.path == stdinPath {
-			until = work // what came from it cannot be read again
+			until = work // stdin cannot be read again
 		}
 		err := im.read(ctx, until, in, false)
 		_, isInput := errors.AsType[*inputError](err)
@@ -174,11 +171,11 @@ func (im *importer) all(ctx, work context.Context, inputs []input) error {
 	return unread
 }
 
-// ErrUnrecognised is the refusal of a file that is of no format.
-var ErrUnrecognised = errors.New("its format is not known")
+// ErrUnrecognised is returned for a file with an unknown format.
+var ErrUnrecognised = errors.New("unknown format")
 
-// read imports an input: from ctx, which ends the reading, until work ends, which
-// ends the appending too. An input that is open is still being written.
+// read imports one input. The end of ctx ends the reading, and the end of work also
+// ends the appending. open means that the input is still being written.
 func (im *importer) read(ctx, work context.Context, in input, open bool) (err error) {
 	o, err := im.open(ctx, in)
 	if err != nil {
@@ -198,7 +195,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 		case begins == nil:
 			return im.unrecognised(in)
 		case format != nil && format != begins:
-			return nil // of a folder only those of one format are asked for
+			return nil // a file in a folder with another format than the requested one
 		}
 		format, name = begins, begins.name
 	}
@@ -213,7 +210,7 @@ func (im *importer) read(ctx, work context.Context, in input, open bool) (err er
 	return err
 }
 
-// inputName names an input in reports.
+// inputName returns the name of an input in reports.
 func inputName(path string) string {
 	if path == stdinPath {
 		return "stdin"
@@ -221,8 +218,8 @@ func inputName(path string) string {
 	return path
 }
 
-// unrecognised notes a file in a folder that is of no format, and refuses one
-// that was given.
+// unrecognised handles a file with an unknown format. It is an error if the user named
+// the file, and is listed if it was found in a folder.
 func (im *importer) unrecognised(in input) error {
 	if in.given {
 		return ErrUnrecognised
@@ -233,7 +230,7 @@ func (im *importer) unrecognised(in input) error {
 	return nil
 }
 
-// record keeps what a reading of an input gave: the latest counts.
+// record stores the counts of the latest read of an input.
 func (im *importer) record(in input, format string, read feed) {
 	f := im.files[in.path]
 	if f == nil {
@@ -248,7 +245,7 @@ func (im *importer) record(in input, format string, read feed) {
 	f.fresh += read.counts.New
 }
 
-// counted returns r, whose bytes count as progress.
+// counted returns a reader of r that reports progress.
 func (im *importer) counted(r io.Reader) io.Reader {
 	if im.opts.Progress == nil {
 		return r
@@ -261,7 +258,7 @@ func (im *importer) counted(r io.Reader) io.Reader {
 	})
 }
 
-// passed counts an input as done, however much of it was read.
+// passed reports an input as done, even if it was read in part.
 func (im *importer) passed(in input) {
 	if in.info != nil {
 		im.here = uint64(in.info.Size())

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// ImportSummary says what an import did.
+// ImportSummary is the result of [Import].
 type ImportSummary struct {
 	Counts
 	Files        []FileSummary `json:"files"`
 	Runs         []string      `json:"runs"`
 	Malformed    int           `json:"malformed"`              // lines
-	Lines        []Malformed   `json:"malformed_lines"`        // the first thousand of them
-	Skipped      []string      `json:"skipped,omitempty"`      // files of sub-agents beside the given ones
-	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders that are of no format, the first thousand of them
+	Lines        []Malformed   `json:"malformed_lines"`        // the first 1000 of them
+	Skipped      []string      `json:"skipped,omitempty"`      // files of sub-agents next to given files
+	Unrecognised []string      `json:"unrecognised,omitempty"` // files in folders with an unknown format, the first 1000 of them
 }
 
-// FileSummary says what one file held.
+// FileSummary is the result for one file.
 type FileSummary struct {
 	File   string `json:"file"`
 	Format string `json:"format,omitempty"` // empty for an empty file
@@ -25,7 +25,7 @@ type FileSummary struct {
 	Malformed int `json:"malformed"`
 }
 
-// summarise adds what is known of the inputs to the summary.
+// summarise fills the summary from the state of the inputs.
 func (im *importer) summarise(sum *ImportSummary) {
 	for _, f := range im.order {
 		s := FileSummary{
@@ -38,7 +38,7 @@ func (im *importer) summarise(sum *ImportSummary) {
 		sum.Lines = append(sum.Lines, f.feed.list[:min(len(f.feed.list), maxMalformed-len(sum.Lines))]...)
 	}
 	for _, path := range im.unknown {
-		if f := im.files[path]; f == nil || !f.recorded { // it was not when its first line was incomplete
+		if f := im.files[path]; f == nil || !f.recorded { // a later read may have recognised it
 			sum.Unrecognised = append(sum.Unrecognised, path)
 		}
 	}

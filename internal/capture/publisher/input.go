@@ -18,10 +18,10 @@ type opened struct {
 	*bufio.Reader
 	bytes *watched
 	close func() error
-	now   func() time.Time // the time of what the input tells no time of
+	now   func() time.Time // the time of events without one
 }
 
-// watched remembers what a reader failed with.
+// watched remembers the error of a reader.
 type watched struct {
 	io.Reader
 	err error
@@ -36,14 +36,14 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// inputError is the failure of one input, after which others can be read.
+// inputError is a failure of one input. The other inputs can still be read.
 type inputError struct{ error }
 
-// Unwrap returns what failed.
+// Unwrap returns the cause.
 func (e *inputError) Unwrap() error { return e.error }
 
-// failure returns err, which the reading of the input ended with, as a failure of
-// the input if the input failed, and what it failed with where err is nil.
+// failure returns the error of an import that ended with err. If reading failed, it is
+// an inputError, even if err is nil.
 func (o *opened) failure(err error) error {
 	switch failed := o.bytes.err; {
 	case failed == nil, err != nil && !errors.Is(err, failed):
@@ -54,7 +54,7 @@ func (o *opened) failure(err error) error {
 	return &inputError{err}
 }
 
-// open opens an input, and unpacks what is packed with gzip.
+// open opens an input and decompresses gzip.
 func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	o := &opened{now: time.Now}
 	var r io.Reader
@@ -77,7 +77,7 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	}
 	o.bytes = &watched{Reader: r}
 	o.Reader = bufio.NewReaderSize(o.bytes, ingest.HeadBytes)
-	if magic, _ := o.Peek(2); string(magic) != "\x1f\x8b" { // a read that failed fails again
+	if magic, _ := o.Peek(2); string(magic) != "\x1f\x8b" { // a failed read fails again
 		return o, nil
 	}
 	unpacked, err := gzip.NewReader(o.Reader)
@@ -89,7 +89,7 @@ func (im *importer) open(ctx context.Context, in input) (*opened, error) {
 	return o, nil
 }
 
-// endsWith returns r, which ends where it fails because ctx has ended.
+// endsWith returns a reader that turns errors of r into io.EOF once ctx has ended.
 func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		n, err := r.Read(p)
@@ -100,8 +100,8 @@ func endsWith(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// openFile opens a file. What is no regular one, a pipe for example, can keep
-// its opener and its reader waiting: the end of ctx ends both.
+// openFile opens a file. Opening or reading a pipe can block. The end of ctx
+// interrupts both.
 func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	if info, err := os.Stat(name); err != nil || info.Mode().IsRegular() {
 		return os.Open(name)
@@ -116,9 +116,9 @@ func openFile(ctx context.Context, name string) (io.ReadCloser, error) {
 	}), nil
 }
 
-// detect returns the format that the input begins as, nil where it is of none,
-// and the beginning that tells, which is empty where the input is. Of what is no
-// regular file it reads no more than it has to: a pipe may be slow.
+// detect returns the format of the input, or nil, and the beginning of the input. An
+// empty input has an empty beginning. From a pipe it reads only as many bytes as it
+// needs, because a pipe can be slow.
 func (o *opened) detect(in input) (f *format, head []byte) {
 	n := 1
 	if in.info != nil && in.info.Mode().IsRegular() {
@@ -126,7 +126,7 @@ func (o *opened) detect(in input) (f *format, head []byte) {
 	}
 	for {
 		_, err := o.Peek(n)
-		head, _ = o.Peek(o.Buffered()) // which is there
+		head, _ = o.Peek(o.Buffered())
 		f = detect(head, in.path)
 		if f != nil || err != nil || len(head) >= ingest.HeadBytes {
 			return f, head

@@ -11,28 +11,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// Outbox is how an outbox stands.
+// Outbox is the state of an outbox.
 type Outbox struct {
 	Name     string            `json:"name"`
 	Producer string            `json:"producer"`
 	Shared   bool              `json:"shared"`
 	Waiting  uint64            `json:"waiting"`
 	Bytes    int64             `json:"bytes"`
-	Oldest   *time.Time        `json:"oldest,omitempty"` // time of the first event that waits
-	Tenants  map[string]uint64 `json:"tenants"`          // how many events of each wait
+	Oldest   *time.Time        `json:"oldest,omitempty"` // time of the first waiting event
+	Tenants  map[string]uint64 `json:"tenants"`          // waiting events by tenant
 	DiskSize int64             `json:"disk_bytes"`
-	Gaps     []publish.Gap     `json:"gaps"`       // losses that the stream does not know of yet
-	Damaged  uint64            `json:"damaged"`    // records that wait and cannot be read
+	Gaps     []publish.Gap     `json:"gaps"`       // losses that are not yet in the stream
+	Damaged  uint64            `json:"damaged"`    // waiting records that cannot be read
 	Kept     []string          `json:"quarantine"` // copies of damaged segments
-	Open     bool              `json:"open"`       // a process forwards
+	Open     bool              `json:"open"`       // a process has it open
 	Process  int               `json:"process,omitempty"`
 
 	unique bool
-	made   string // name that producer ids begin with
+	prefix string // of producer ids
 }
 
-// Outboxes returns how the outboxes below dataDir stand: those of the names, or
-// all. Beside an error it returns those that it could read.
+// Outboxes returns the state of the named outboxes in dataDir, or of all. With an error
+// it still returns the outboxes that it could read.
 func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 	folder := filepath.Join(dataDir, "outbox")
 	entries, err := os.ReadDir(folder)
@@ -48,11 +48,11 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 		}
 		s, e := publish.Inspect(filepath.Join(folder, name))
 		if errors.Is(e, os.ErrNotExist) {
-			continue // somebody is about to make it
+			continue // another process is creating it
 		}
 		found[name] = true
 		if e != nil {
-			err = errors.Join(err, fmt.Errorf("look at outbox %s: %w", name, e))
+			err = errors.Join(err, fmt.Errorf("inspect outbox %s: %w", name, e))
 			continue
 		}
 		list = append(list, newOutbox(name, s))
@@ -69,7 +69,7 @@ func newOutbox(name string, s publish.State) Outbox {
 	o := Outbox{
 		Name: name, Producer: s.Producer, Shared: s.Shared, Waiting: s.Waiting, Bytes: s.Bytes, Tenants: s.Tenants,
 		DiskSize: s.Size, Gaps: append([]publish.Gap{}, s.Gaps...), Damaged: s.Damaged, Kept: append([]string{}, s.Quarantine...), Open: s.Held, Process: s.Holder,
-		unique: s.Unique, made: s.Name,
+		unique: s.Unique, prefix: s.Name,
 	}
 	if !s.Oldest.IsZero() {
 		o.Oldest = &s.Oldest

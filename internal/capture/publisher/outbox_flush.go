@@ -16,22 +16,21 @@ import (
 type FlushOptions struct {
 	Broker   *broker.Broker
 	DataDir  string
-	Names    []string                 // of outboxes; empty is all
+	Names    []string                 // names of outboxes; empty is all
 	Progress func(done, total uint64) // may be nil
 	Logger   *slog.Logger
 }
 
 const (
-	// flushPoll is how often progress is looked at.
+	// flushPoll is the interval of progress reports.
 	flushPoll = 100 * time.Millisecond
-	// flushOpen is how long flush tries to open an outbox that nobody seems to
-	// have open.
+	// flushOpen bounds the attempt to open an outbox that seems to be free.
 	flushOpen = time.Second
 )
 
-// FlushOutboxes sends what waits in outboxes, and returns how many events that
-// were. An outbox that another process has open is left to that process, and
-// waited for. One that cannot be sent keeps none of the others.
+// FlushOutboxes sends the waiting events of outboxes, and returns their number. If
+// another process has an outbox open, it waits for that process to send them. The
+// failure of one outbox does not affect the others.
 func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err error) {
 	err = hookclient.Sweep(ctx, opts.DataDir)
 	list, unread := Outboxes(opts.DataDir, opts.Names...)
@@ -55,7 +54,7 @@ func FlushOutboxes(ctx context.Context, opts FlushOptions) (sent uint64, err err
 	return sent, err
 }
 
-// flushOne sends what waits in an outbox, and returns how much is left.
+// flushOne sends the waiting events of one outbox. It returns the number that remains.
 func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(left uint64)) (left uint64, err error) {
 	if o.Waiting == 0 && len(o.Gaps) == 0 && o.Damaged == 0 {
 		return 0, nil
@@ -74,18 +73,19 @@ func flushOne(ctx context.Context, opts FlushOptions, o Outbox, progress func(le
 	return awaitOther(ctx, opts.DataDir, o, progress)
 }
 
-// reopen opens an outbox as it was opened before.
+// reopen opens an outbox with the options that it was created with.
 func reopen(ctx context.Context, opts FlushOptions, o Outbox) (*publish.Publisher, error) {
 	open := publish.Open
 	if o.Shared {
 		open = publish.OpenShared
 	}
 	return open(ctx, opts.Broker.Conn(), publish.Options{
-		Dir: outboxDir(opts.DataDir, o.Name), Name: o.made, Unique: o.unique, Redactor: publish.NoRedaction, Logger: opts.Logger,
+		Dir: outboxDir(opts.DataDir, o.Name), Name: o.prefix, Unique: o.unique, Redactor: publish.NoRedaction, Logger: opts.Logger,
 		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
 	})
 }
 
+// flushOpened flushes and closes p, and reports progress meanwhile.
 func flushOpened(ctx context.Context, p *publish.Publisher, progress func(left uint64)) (left uint64, err error) {
 	flushed := make(chan error, 1)
 	go func() { flushed <- p.Flush(ctx) }()
@@ -108,7 +108,7 @@ func flushOpened(ctx context.Context, p *publish.Publisher, progress func(left u
 	}
 }
 
-// awaitOther waits for the process that has an outbox open.
+// awaitOther waits until the process that has the outbox open has sent its events.
 func awaitOther(ctx context.Context, dataDir string, o Outbox, progress func(left uint64)) (left uint64, err error) {
 	tick := time.NewTicker(flushPoll)
 	defer tick.Stop()
@@ -122,7 +122,7 @@ func awaitOther(ctx context.Context, dataDir string, o Outbox, progress func(lef
 		case s.Waiting == 0 && len(s.Gaps) == 0:
 			return 0, nil
 		case !s.Held:
-			return s.Waiting, errors.New("the process that had it open has ended; run it again")
+			return s.Waiting, errors.New("the process that had the outbox open has ended; run flush again")
 		}
 		select {
 		case <-ctx.Done():

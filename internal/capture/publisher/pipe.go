@@ -11,26 +11,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// PipeOptions say where the events of a pipe go.
+// PipeOptions configure [Pipe].
 type PipeOptions struct {
 	Broker  *broker.Broker
 	DataDir string // the outbox is DataDir/outbox/pipe
-	Tenant  string // the only tenant that is taken; empty takes all, and "default" where an event names none
-	Name    string // of the input, for reports
+	Tenant  string // the only accepted tenant; empty accepts all, and uses "default" for events without one
+	Name    string // name of the input in reports
 
-	Redactor publish.Redactor // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
+	Redactor publish.Redactor // nil: all rules of pkg/redact; [publish.NoRedaction] opts out
 	Logger   *slog.Logger
 }
 
-// PipeSummary says what came through a pipe.
+// PipeSummary is the result of [Pipe].
 type PipeSummary struct {
 	Counts
 	Malformed int         `json:"malformed"`       // lines
-	Lines     []Malformed `json:"malformed_lines"` // the first thousand of them
+	Lines     []Malformed `json:"malformed_lines"` // the first 1000 of them
 }
 
-// Pipe reads CloudEvents, one per line, until the input ends, and returns once
-// all are in the stream. The summary is valid with an error too.
+// Pipe reads CloudEvents, one per line, until the input ends. It returns once all are
+// in the stream. The summary is valid even with an error.
 func Pipe(ctx context.Context, in io.Reader, opts PipeOptions) (PipeSummary, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -60,10 +60,9 @@ func orDefault(tenant string) string {
 	return tenant
 }
 
-// interruptible returns what copyTo writes, as a reader that fails once ctx has
-// ended. A read of copyTo that is under way then cannot be interrupted: its
-// goroutine ends with what it reads from, or with the process. The caller closes
-// the reader.
+// interruptible returns a reader of the bytes that copyTo writes. The reader fails once
+// ctx has ended. The goroutine of copyTo ends with its next write, so it may block in
+// a read until the process ends. The caller closes the reader.
 func interruptible(ctx context.Context, copyTo func(io.Writer) error) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() { in.CloseWithError(copyTo(in)) }()

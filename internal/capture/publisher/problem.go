@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// problem is the body of a refusal.
+// problem is the body of an error response.
 type problem struct {
 	Type       string   `json:"type"`
 	Title      string   `json:"title"`
@@ -22,13 +22,13 @@ type problem struct {
 	Attribute  string   `json:"attribute,omitempty"`  // of the event
 	Line       int      `json:"line,omitempty"`       // in the body, from 1
 	Offset     *int     `json:"offset,omitempty"`     // in the body
-	Accepted   int      `json:"accepted,omitempty"`   // events that were taken all the same
-	Duplicates int      `json:"duplicates,omitempty"` // how many of them had been taken before
-	Shed       int      `json:"shed,omitempty"`       // how many of them are lost, and recorded as a gap
-	IDs        []string `json:"ids,omitempty"`        // theirs
+	Accepted   int      `json:"accepted,omitempty"`   // events stored before the error
+	Duplicates int      `json:"duplicates,omitempty"` // events among them that were stored before
+	Shed       int      `json:"shed,omitempty"`       // events among them that were dropped and recorded as a gap
+	IDs        []string `json:"ids,omitempty"`        // ids of the accepted events
 }
 
-// problemOf returns what to tell a sender about err.
+// problemOf returns the problem that a sender gets for err.
 func problemOf(err error) problem {
 	refused, isRefused := errors.AsType[*cehttp.Error](err)
 	invalid, isInvalid := errors.AsType[*events.InvalidError](err)
@@ -58,23 +58,24 @@ func problemOf(err error) problem {
 	return problem{Status: http.StatusInternalServerError, Detail: "the event was not stored"}
 }
 
-// refuse answers with p. What is not the sender's fault is logged.
+// refuse sends p. It logs errors of the server.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, p problem, cause error) {
 	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	if p.Status >= http.StatusInternalServerError {
-		h.opts.Logger.WarnContext(r.Context(), "events were refused", "status", p.Status, "error", cause)
+		h.opts.Logger.WarnContext(r.Context(), "events refused", "status", p.Status, "error", cause)
 	}
 	h.reply(w, r, p.Status, "application/problem+json", p)
 }
 
+// reply sends body as JSON.
 func (h *handler) reply(w http.ResponseWriter, r *http.Request, status int, contentType string, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(body); err != nil {
-		h.opts.Logger.DebugContext(r.Context(), "reply was not read", "error", err)
+		h.opts.Logger.DebugContext(r.Context(), "response was not sent", "error", err)
 	}
 }

@@ -11,13 +11,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// rates bounds how many events each tenant may send in a second. A request is
-// one; what a batch holds beyond that is taken too, and has to be waited for
-// before the next request.
+// rates limits the events per second of each tenant. A request needs room for one
+// event. The other events of a batch count too, and delay the next request.
 type rates struct {
-	limit rate.Limit // 0: no bound
+	limit rate.Limit // 0: no limit
 
-	mu       sync.Mutex // guards limiters
+	mu       sync.Mutex // guards limiters; no other lock is taken while it is held
 	limiters map[string]*rate.Limiter
 }
 
@@ -25,7 +24,8 @@ func newRates(perSecond float64) *rates {
 	return &rates{limit: rate.Limit(perSecond), limiters: map[string]*rate.Limiter{}}
 }
 
-// of returns the limiter of a tenant. There are as many as tenants have tokens.
+// of returns the limiter of a tenant. The number of limiters is the number of tenants
+// with a token.
 func (r *rates) of(tenant string) *rate.Limiter {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,13 +37,12 @@ func (r *rates) of(tenant string) *rate.Limiter {
 	return l
 }
 
-// limiterKey is the key of the charge in the context of a request.
-type limiterKey struct{}
+// chargeKey is the context key of the events that a request is charged for.
+type chargeKey struct{}
 
-// charge counts one event of the request. The first was counted when the request
-// was let in.
+// charge counts one event of the request. rateLimited has counted the first one.
 func charge(ctx context.Context) {
-	if c, ok := ctx.Value(limiterKey{}).(*charged); ok {
+	if c, ok := ctx.Value(chargeKey{}).(*charged); ok {
 		if c.events++; c.events > 1 {
 			c.limiter.ReserveN(time.Now(), 1)
 		}
@@ -56,8 +55,8 @@ type charged struct {
 	events  int
 }
 
-// metered refuses requests of tenants that have sent too much.
-func (h *handler) metered(next http.HandlerFunc) http.HandlerFunc {
+// rateLimited refuses requests of tenants that are over their limit.
+func (h *handler) rateLimited(next http.HandlerFunc) http.HandlerFunc {
 	if h.rates.limit <= 0 {
 		return next
 	}
@@ -71,6 +70,6 @@ func (h *handler) metered(next http.HandlerFunc) http.HandlerFunc {
 			h.refuse(w, r, problem{Status: http.StatusTooManyRequests, Detail: "more events than are taken of a tenant"}, nil)
 			return
 		}
-		next(w, r.WithContext(context.WithValue(r.Context(), limiterKey{}, &charged{limiter: limiter})))
+		next(w, r.WithContext(context.WithValue(r.Context(), chargeKey{}, &charged{limiter: limiter})))
 	}
 }

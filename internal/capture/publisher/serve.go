@@ -16,48 +16,48 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// uniqueLast is how many of the latest events are known when they are sent again:
-// up to 80 MiB of memory.
+// uniqueLast is the number of recent events that are recognised as duplicates. They
+// take up to 80 MiB of memory.
 const uniqueLast = 500_000
 
-// DefaultListen is where serve listens.
+// DefaultListen is the default address of the HTTP server.
 const DefaultListen = "127.0.0.1:8080"
 
 // Options configure [Run].
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string // the outbox is DataDir/outbox/serve
-	Tenant  string // the only tenant that is taken; empty takes all, and "default" where an event names none
+	Tenant  string // the only accepted tenant; empty accepts all, and uses "default" for events without one
 
-	Listen      string // address of the HTTP server, [DefaultListen] when empty
-	AllowRemote bool   // listen on other interfaces than the loopback: whoever reaches them may write
-	MaxBody     int64  // of a request; [DefaultMaxBody] when 0
-	Access      Access // who may send, and how much
+	Listen      string // address of the HTTP server; empty is [DefaultListen]
+	AllowRemote bool   // allow an address outside the loopback
+	MaxBody     int64  // size limit of a request in bytes; 0 is [DefaultMaxBody]
+	Access      Access // senders and their limits
 	Durability  publish.Durability
-	Quota       int64               // bytes that may wait in the outbox; the publisher's default when 0
+	Quota       int64               // bytes that may wait in the outbox; 0 is the default of pkg/publish
 	Full        *publish.FullPolicy // what Append does when the outbox is full; nil is [publish.Fail]
-	Redactor    publish.Redactor    // all rules of pkg/redact when nil; [publish.NoRedaction] opts out
-	Hooks       *hookfile.File      // what decides; nil: nothing is decided
+	Redactor    publish.Redactor    // nil: all rules of pkg/redact; [publish.NoRedaction] opts out
+	Hooks       *hookfile.File      // hooks that decide; nil: nothing is decided
 
-	Ready  func(address string) // called once it listens; may be nil
+	Ready  func(address string) // called once the server listens; may be nil
 	Logger *slog.Logger
 }
 
-// ErrListen is wrapped by the refusal of an address.
-var ErrListen = errors.New("address cannot be listened on")
+// ErrListen is wrapped by the error for an invalid address.
+var ErrListen = errors.New("cannot listen on this address")
 
-// Validate reports the first option that cannot be used.
+// Validate reports the first invalid option.
 func (o Options) Validate() error {
 	host, _, err := net.SplitHostPort(o.Listen)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: --listen: %w", ErrListen, err)
 	case !o.AllowRemote && !isLoopback(host):
-		return fmt.Errorf("%w: %q is not of the loopback, and events are taken from whoever reaches it; --allow-remote allows that", ErrListen, o.Listen)
+		return fmt.Errorf("%w: %q is not of the loopback, and every host that reaches it may send events; --allow-remote allows that", ErrListen, o.Listen)
 	case o.MaxBody < 0:
-		return errors.New("--max-body: cannot be negative")
+		return errors.New("--max-body: must not be negative")
 	case o.Quota < 0:
-		return errors.New("--quota: cannot be negative")
+		return errors.New("--quota: must not be negative")
 	}
 	return o.Access.Validate()
 }
@@ -75,15 +75,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// How long the stages of a shutdown may take; together they stay below what
-// process managers wait by default.
+// Time limits of the shutdown stages. Their sum is below the default stop timeout of
+// process managers.
 const (
 	drainRequests = 5 * time.Second
 	drainOutbox   = 15 * time.Second
 )
 
-// Open opens the outbox that [Run] serves, for who serves [Handler] on a server
-// of his own. The caller closes it.
+// Open opens the outbox of [Run], for callers that serve [Handler] on another server.
+// The caller closes it.
 func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	opts = opts.withDefaults()
 	return openOutbox(ctx, opts.Broker, opts.DataDir, publish.Options{
@@ -92,9 +92,9 @@ func Open(ctx context.Context, opts Options) (*publish.Publisher, error) {
 	}, opts.Logger)
 }
 
-// Run takes events over HTTP until ctx ends. It then answers what is under way,
-// sends what the outbox holds, for some seconds, and returns nil: what is left
-// is sent when it runs again.
+// Run takes events over HTTP until ctx ends. Then it answers the open requests, sends
+// events from the outbox for some seconds, and returns nil. Events that remain in the
+// outbox are sent by the next run.
 func Run(ctx context.Context, opts Options) error {
 	opts = opts.withDefaults()
 	if err := opts.Validate(); err != nil {
@@ -103,12 +103,12 @@ func Run(ctx context.Context, opts Options) error {
 	p, err := Open(ctx, opts)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // told to stop while another process has the outbox
+		return nil // another process has the outbox
 	case err != nil:
 		return err
 	}
-	endShared := shareBeside(ctx, opts)
-	defer endShared() // what it has to send, it sends while the server drains
+	stopShared := startShared(ctx, opts)
+	defer stopShared()
 	err = serveAll(ctx, opts, p)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainOutbox)
 	defer cancel()
@@ -120,11 +120,11 @@ func Run(ctx context.Context, opts Options) error {
 	return errors.Join(err, closed)
 }
 
-// answers are what answers besides the outbox.
-type answers struct{ decisions, hooks http.Handler }
+// handlers are the handlers of decisions and hooks.
+type handlers struct{ decisions, hooks http.Handler }
 
-// serveAll answers over HTTP, on the socket of the data directory and, where
-// there are hooks, over NATS.
+// serveAll serves HTTP, the socket of the data directory and, if there are hooks,
+// NATS.
 func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	d, err := NewDecider(opts.Hooks, p, opts)
 	if err != nil {
@@ -136,10 +136,11 @@ func serveAll(ctx context.Context, opts Options, p *publish.Publisher) error {
 	}
 	stopHooks := h.Start(ctx)
 	failed, stopDecider := d.start(ctx)
-	return errors.Join(serve(ctx, opts, p, answers{d.Handler(), h}, failed), stopDecider(), stopHooks())
+	return errors.Join(serve(ctx, opts, p, handlers{d.Handler(), h}, failed), stopDecider(), stopHooks())
 }
 
-func serve(ctx context.Context, opts Options, p *publish.Publisher, a answers, failed <-chan error) error {
+// serve serves HTTP until ctx ends or failed receives an error.
+func serve(ctx context.Context, opts Options, p *publish.Publisher, a handlers, failed <-chan error) error {
 	l, err := Listen(ctx, opts.Listen, "--listen")
 	if err != nil {
 		return err
@@ -167,8 +168,7 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a answers, f
 	defer cancel()
 	err = srv.Shutdown(drain)
 	if err != nil {
-		// Only a request that never ends is still there: its sender got no answer.
-		opts.Logger.WarnContext(ctx, "requests were cut off", "error", err)
+		opts.Logger.WarnContext(ctx, "open requests cut off", "error", err)
 		err = srv.Close()
 	}
 	if e := <-ended; !errors.Is(e, http.ErrServerClosed) {
@@ -177,30 +177,30 @@ func serve(ctx context.Context, opts Options, p *publish.Publisher, a answers, f
 	return errors.Join(broken, err)
 }
 
-func newMux(opts Options, p *publish.Publisher, known *tokens.File, a answers, draining *atomic.Bool) http.Handler {
+func newMux(opts Options, p *publish.Publisher, senders *tokens.File, a handlers, draining *atomic.Bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", Handler(p, HandlerOptions{
 		Tenant: opts.Tenant, MaxBody: opts.MaxBody, AllowRemote: opts.AllowRemote, Logger: opts.Logger,
-		Decisions: a.decisions, Hooks: a.hooks, Tokens: known, Rate: opts.Access.Rate,
+		Decisions: a.decisions, Hooks: a.hooks, Tokens: senders, Rate: opts.Access.Rate,
 	}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { ready(w, p.Stats(), draining.Load()) })
 	return mux
 }
 
-func newServer(ctx context.Context, opts Options, p *publish.Publisher, a answers, draining *atomic.Bool) (*http.Server, error) {
-	known, err := opts.Access.Tokens(opts.DataDir)
+func newServer(ctx context.Context, opts Options, p *publish.Publisher, a handlers, draining *atomic.Bool) (*http.Server, error) {
+	senders, err := opts.Access.Tokens(opts.DataDir)
 	if err != nil {
 		return nil, err
 	}
 	if opts.AllowRemote {
-		opts.Access.Warn(ctx, opts.Logger, known)
+		opts.Access.Warn(ctx, opts.Logger, senders)
 	}
-	return opts.Access.Server(ctx, newMux(opts, p, known, a, draining), opts.Logger)
+	return opts.Access.Server(ctx, newMux(opts, p, senders, a, draining), opts.Logger)
 }
 
-// ready tells whether events are taken. A broker that is away is no reason not
-// to be ready: the outbox takes them.
+// ready reports whether the server takes events. It is ready without a broker too,
+// because the outbox stores the events.
 func ready(w http.ResponseWriter, s publish.Stats, draining bool) {
 	if draining {
 		w.WriteHeader(http.StatusServiceUnavailable)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Listen listens on a TCP address. Where another process does, its error names
-// the flag that takes another address.
+// Listen listens on a TCP address. If the address is in use, the error names the flag
+// that sets another one.
 func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	switch {
@@ -24,24 +24,24 @@ func Listen(ctx context.Context, address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// Server returns a server of handler, over TLS if there is a certificate. Requests
-// have their time, but not all of it: what [Handler] serves gets more as its body
-// comes in. The end of ctx does not end requests.
+// Server returns a server of handler, over TLS if there is a certificate. Its timeouts
+// suit small requests. [Handler] extends them while a large body comes in. The end of
+// ctx does not end open requests.
 func (a Access) Server(ctx context.Context, handler http.Handler, logger *slog.Logger) (*http.Server, error) {
 	srv := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       paceTime,
+		ReadTimeout:       chunkTimeout,
 		WriteTimeout:      replyTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
-	return srv, a.Secure(srv, logger) //nolint:contextcheck // each connection has its own
+	return srv, a.Secure(srv, logger) //nolint:contextcheck // each connection has a context
 }
 
-// ServeOn answers what comes to l, over TLS if server has a configuration for it.
+// ServeOn serves the connections of l, over TLS if server has a TLS configuration.
 func ServeOn(server *http.Server, l net.Listener) error {
 	if server.TLSConfig != nil {
 		return server.ServeTLS(l, "", "")

@@ -11,23 +11,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// RunShared forwards what processes append to DataDir/outbox/shared, until ctx
-// ends. It waits for another process that does; running is called once it does
-// so itself. It then sends what is there until the time that deadline returns;
-// what is left goes out when it runs again.
+// RunShared forwards the events of DataDir/outbox/shared until ctx ends. If another
+// process forwards them, it waits for that process to end. It calls running once it
+// forwards. After ctx has ended it sends the rest until the time that deadline
+// returns. Events that remain are sent by the next run.
 func RunShared(ctx context.Context, opts Options, running func(), deadline func() time.Time) error {
 	opts = opts.withDefaults()
 	dir := hookclient.SharedOutbox(opts.DataDir)
 	p, err := publish.OpenShared(ctx, opts.Broker.Conn(), publish.Options{
-		Dir: dir, Redactor: publish.NoRedaction, // what is there is redacted
+		Dir: dir, Redactor: publish.NoRedaction, // the events are redacted
 		Durability: opts.Durability, Quota: opts.Quota, Logger: opts.Logger,
 		SubjectPrefix: opts.Broker.Space().Prefix, StreamPrefix: opts.Broker.Space().StreamPrefix,
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // told to stop while another process forwards
+		return nil // another process forwards
 	case err != nil:
-		return fmt.Errorf("forward for hooks: %w", err)
+		return fmt.Errorf("forward hook events: %w", err)
 	}
 	running()
 	<-ctx.Done()
@@ -41,25 +41,24 @@ func RunShared(ctx context.Context, opts Options, running func(), deadline func(
 	return err
 }
 
-// How long shareBeside waits before it tries again: twice as long each time.
+// Delays between attempts of startShared. The delay doubles each time.
 const (
-	firstShareAgain = time.Second
-	maxShareAgain   = time.Minute
+	firstRetry = time.Second
+	maxRetry   = time.Minute
 )
 
-// shareBeside runs [RunShared] beside the server until end is called, which
-// waits for it. That it fails keeps nobody else from their work: it is logged,
-// and tried again.
-func shareBeside(ctx context.Context, opts Options) (end func()) {
+// startShared runs [RunShared] until stop is called. stop waits for its end. A failure
+// is logged and retried. It does not affect the server.
+func startShared(ctx context.Context, opts Options) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for pause := firstShareAgain; ; pause = min(2*pause, maxShareAgain) {
+		for pause := firstRetry; ; pause = min(2*pause, maxRetry) {
 			err := RunShared(ctx, opts, func() {}, func() time.Time { return time.Now().Add(drainOutbox) })
 			if err == nil {
 				return
 			}
-			opts.Logger.ErrorContext(ctx, "events of hooks are not forwarded", "error", err)
+			opts.Logger.ErrorContext(ctx, "hook events not forwarded", "error", err)
 			select {
 			case <-ctx.Done():
 				return

@@ -17,20 +17,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// listenSocket listens on the socket of a data directory, which only this user
-// may connect to. It takes the place of a socket that is there: whoever has the
-// outbox of the directory open is its publisher. remove takes the socket away,
-// unless another publisher has put its own there.
+// listenSocket listens on the socket of a data directory. Only this user may connect.
+// It replaces an existing socket, because the process with the outbox open is the
+// publisher of the directory. remove removes the socket, unless another publisher has
+// replaced it.
 func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove func() error, err error) {
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	// Nobody can connect before it has its name, and it has its permissions then.
-	fresh := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
-	if err := os.Remove(filepath.Join(dataDir, fresh)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// Clients can connect only after the rename, when the permissions are set.
+	temporary := hookclient.SocketName + "." + strconv.Itoa(os.Getpid())
+	if err := os.Remove(filepath.Join(dataDir, temporary)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("listen on the socket: %w", err)
 	}
-	path, done, err := hookclient.SocketPath(dataDir, fresh)
+	path, done, err := hookclient.SocketPath(dataDir, temporary)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -42,7 +42,7 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	if unix, ok := l.(*net.UnixListener); ok {
 		unix.SetUnlinkOnClose(false)
 	}
-	own, name := filepath.Join(dataDir, fresh), filepath.Join(dataDir, hookclient.SocketName)
+	own, name := filepath.Join(dataDir, temporary), filepath.Join(dataDir, hookclient.SocketName)
 	mine, err := os.Lstat(own)
 	err = errors.Join(err, os.Chmod(own, 0o600), os.Rename(own, name))
 	if err != nil {
@@ -50,21 +50,21 @@ func listenSocket(ctx context.Context, dataDir string) (l net.Listener, remove f
 	}
 	return l, func() error {
 		if there, err := os.Lstat(name); err != nil || !os.SameFile(there, mine) {
-			return nil //nolint:nilerr // it is gone, or another's
+			return nil //nolint:nilerr // it is gone, or belongs to another publisher
 		}
 		return os.Remove(name)
 	}, nil
 }
 
-// Start has the socket of the data directory answered from now on until ctx ends
-// or stop is called, which returns when that is over and no hook is under way
-// any more. stop has to be called, after the last payload has come. Where there
-// can be no socket, that is logged: hook commands then ask nobody here.
+// Start serves the socket of the data directory, and sweeps spool files, until ctx ends
+// or stop is called. stop must be called after the last payload. It returns once no
+// hook runs any more. If the socket cannot be created, Start logs that, and hook
+// commands work without a publisher.
 func (s *HookService) Start(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	if l, remove, err := listenSocket(ctx, s.opts.DataDir); err != nil {
-		s.opts.Logger.WarnContext(ctx, "hook commands cannot ask this publisher", "error", err)
+		s.opts.Logger.WarnContext(ctx, "socket for hook commands not available", "error", err)
 		ended <- nil
 	} else {
 		go func() { ended <- s.serveSocket(ctx, l, remove) }()
@@ -75,18 +75,18 @@ func (s *HookService) Start(ctx context.Context) (stop func() error) {
 		cancel()
 		sweeping.Wait()
 		err := <-ended
-		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), lateHooks)
+		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), backgroundTimeout)
 		defer stop()
 		s.close(closing)
 		if left := hookclient.Sweep(closing, s.opts.DataDir); left != nil {
-			s.opts.Logger.WarnContext(ctx, "events of hooks stay in files", "error", left)
+			s.opts.Logger.WarnContext(ctx, "hook events stay in spool files", "error", left)
 		}
 		return err
 	}
 }
 
-// serveSocket answers on l until ctx ends, and returns when nothing is under way
-// and the socket is gone.
+// serveSocket serves l until ctx ends. It returns after the last response, when the
+// socket is removed.
 func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove func() error) error {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/hooks/{tool}", s)
@@ -106,7 +106,7 @@ func (s *HookService) serveSocket(ctx context.Context, l net.Listener, remove fu
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainRequests)
 	defer cancel()
 	if err := srv.Shutdown(drain); err != nil {
-		s.opts.Logger.WarnContext(ctx, "hooks were cut off", "error", err)
+		s.opts.Logger.WarnContext(ctx, "open hook requests cut off", "error", err)
 		gone = errors.Join(gone, srv.Close())
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

@@ -12,27 +12,25 @@ import (
 	"time"
 )
 
-// TLSFiles are the PEM files of a server: its certificate with those that lead
-// to the root behind it, its key, and the certificates that clients' must be
-// signed by. Without a certificate the server speaks plain HTTP; without
-// ClientCA any client may connect.
+// TLSFiles are the PEM files of a server. Cert is the certificate chain, and Key its
+// key. ClientCA has the authorities that sign client certificates. Without Cert the
+// server speaks plain HTTP. Without ClientCA clients need no certificate.
 type TLSFiles struct{ Cert, Key, ClientCA string }
 
-// Validate reports a combination that cannot be used.
+// Validate reports an invalid combination of files.
 func (f TLSFiles) Validate() error {
 	switch {
 	case (f.Cert == "") != (f.Key == ""):
-		return errors.New("--tls-cert and --tls-key: one is of no use without the other")
+		return errors.New("--tls-cert and --tls-key: each requires the other")
 	case f.ClientCA != "" && f.Cert == "":
-		return errors.New("--tls-client-ca: needs --tls-cert and --tls-key")
+		return errors.New("--tls-client-ca: requires --tls-cert and --tls-key")
 	}
 	return nil
 }
 
-// Config returns the configuration of a server with these files, nil without a
-// certificate. New connections get what is in the files when they come: files
-// that have changed are read again, and if that fails what was read before goes
-// on being used, and the log says so.
+// Config returns the TLS configuration, or nil without a certificate. The files are
+// reloaded when they change. New connections use the reloaded files. If a reload
+// fails, it is logged and the old configuration stays in use.
 func (f TLSFiles) Config(logger *slog.Logger) (*tls.Config, error) {
 	if f.Cert == "" {
 		return nil, nil //nolint:nilnil // no files, no TLS
@@ -68,18 +66,18 @@ func (f TLSFiles) load() (*tls.Config, error) {
 	}
 	c.ClientCAs, c.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 	if !c.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--tls-client-ca %s: holds no certificate in PEM", f.ClientCA)
+		return nil, fmt.Errorf("--tls-client-ca %s: contains no PEM certificate", f.ClientCA)
 	}
 	return c, nil
 }
 
-// fileStamp tells versions of a file apart.
+// fileStamp identifies a version of a file.
 type fileStamp struct {
 	changed time.Time
 	size    int64
 }
 
-// stamps returns the versions of the files; the zero one for what is not there.
+// stamps returns the versions of the files. A missing file has the zero version.
 func (f TLSFiles) stamps() (list [3]fileStamp) {
 	for i, name := range [...]string{f.Cert, f.Key, f.ClientCA} {
 		if info, err := os.Stat(name); name != "" && err == nil {
@@ -89,16 +87,17 @@ func (f TLSFiles) stamps() (list [3]fileStamp) {
 	return list
 }
 
-// tlsReloader has the configuration of now.
+// tlsReloader owns the current configuration.
 type tlsReloader struct {
 	files  TLSFiles
 	logger *slog.Logger
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards seen and config; no other lock is taken while it is held
 	seen   [3]fileStamp
 	config *tls.Config
 }
 
+// current returns the configuration for a new connection.
 func (r *tlsReloader) current(ctx context.Context) *tls.Config {
 	now := r.files.stamps()
 	r.mu.Lock()
@@ -109,10 +108,10 @@ func (r *tlsReloader) current(ctx context.Context) *tls.Config {
 	r.seen = now
 	c, err := r.files.load()
 	if err != nil {
-		r.logger.ErrorContext(ctx, "certificates were not read again: the old ones stay in use", "error", err)
+		r.logger.ErrorContext(ctx, "certificates not reloaded, old ones stay in use", "error", err)
 		return r.config
 	}
-	r.logger.InfoContext(ctx, "certificates were read again", "file", r.files.Cert)
+	r.logger.InfoContext(ctx, "certificates reloaded", "file", r.files.Cert)
 	r.config = c
 	return c
 }

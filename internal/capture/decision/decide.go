@@ -17,16 +17,16 @@ import (
 
 // Options configure a [Service].
 type Options struct {
-	Registry *hooks.Registry // whose hooks decide, and whose Appender records
-	Tenant   string          // the only tenant that is answered; empty answers all, and takes "default" where none is named
+	Registry *hooks.Registry // its hooks decide, and its Appender records
+	Tenant   string          // the only accepted tenant; empty accepts all, and uses "default" for documents without one
 	Space    subjects.Space
-	Caller   func(ctx context.Context) (tenant string) // whom a request over HTTP may ask for alone, "" for anybody; nil: anybody
-	Timeout  time.Duration                             // that a decision may take at most; [DefaultTimeout] when 0
-	MaxOpen  int                                       // decisions at once, for one tenant half of them; [DefaultMaxOpen] when 0
+	Caller   func(ctx context.Context) (tenant string) // the only tenant of an HTTP request, "" for any; nil: any
+	Timeout  time.Duration                             // largest timeout of a decision; 0 is [DefaultTimeout]
+	MaxOpen  int                                       // concurrent decisions, half of them for one tenant; 0 is [DefaultMaxOpen]
 	Logger   *slog.Logger                              // nil discards
 }
 
-// The limits of a service that sets no others.
+// Default limits of a service.
 const (
 	DefaultTimeout = hooks.DefaultChainTimeout + 5*time.Second
 	DefaultMaxOpen = 256
@@ -36,16 +36,18 @@ const (
 // concurrently.
 type Service struct {
 	opts  Options
-	slots chan struct{} // one for each decision under way
+	slots chan struct{} // one element for each open decision
 
-	mu       sync.Mutex // guards closed, open against it, and deciding
+	// mu guards closed and deciding, and orders open.Go before closed. No other lock
+	// is taken while it is held.
+	mu       sync.Mutex
 	closed   bool
-	open     sync.WaitGroup // requests over NATS
-	deciding map[string]int // decisions under way, by tenant
+	open     sync.WaitGroup // open requests over NATS
+	deciding map[string]int // open decisions by tenant
 }
 
-// New returns a service. It answers over HTTP from now on, and over NATS while
-// [Service.Run] runs.
+// New returns a service. ServeHTTP can be called at once. [Service.Run] answers over
+// NATS.
 func New(opts Options) *Service {
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout
@@ -62,9 +64,10 @@ func New(opts Options) *Service {
 	return &Service{opts: opts, slots: make(chan struct{}, opts.MaxOpen), deciding: map[string]int{}}
 }
 
-// refusal is why there is no decision. It holds no text of the request.
+// refusal is the error for a request without a decision. It contains no text of the
+// request.
 type refusal struct {
-	status int // as HTTP has them
+	status int // HTTP status
 	detail string
 }
 
@@ -78,7 +81,7 @@ var (
 	errTooLarge = &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("a document has at most %d bytes", wire.MaxBytes)}
 )
 
-// refused returns err as a refusal.
+// refused converts err to a refusal.
 func refused(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
@@ -86,8 +89,8 @@ func refused(err error) *refusal {
 	return &refusal{http.StatusInternalServerError, "the decision could not be made"}
 }
 
-// decide returns the outcome for a document. A tenant, if given, is the only one
-// that it may name.
+// decide returns the outcome for a document. If tenant is not empty, the document must
+// not name another one.
 func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeout time.Duration) (hooks.JSON, error) {
 	leave, ok := s.enter(tenant)
 	if !ok {
@@ -101,7 +104,7 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	if err != nil {
 		return "", &refusal{http.StatusBadRequest, err.Error()}
 	}
-	if err := s.place(&d.Meta, tenant); err != nil {
+	if err := s.assign(&d.Meta, tenant); err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -124,8 +127,8 @@ func (s *Service) decide(ctx context.Context, data []byte, tenant string, timeou
 	return answer, nil
 }
 
-// enter takes one of the slots for a decision, if there is one, until leave is
-// called. Half of them are left to others by whoever may ask for one tenant alone.
+// enter takes a slot for a decision if one is free. leave returns the slot. A caller
+// with a single tenant gets at most half of the slots.
 func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,9 +151,9 @@ func (s *Service) enter(tenant string) (leave func(), ok bool) {
 	}, true
 }
 
-// place says whose the document is, and which run's: where none is named, the
-// session's.
-func (s *Service) place(m *hooks.Meta, tenant string) error {
+// assign sets the tenant and the run of a document that does not name them. The
+// default run is the session. It refuses another tenant and invalid ids.
+func (s *Service) assign(m *hooks.Meta, tenant string) error {
 	if tenant == "" {
 		tenant = s.opts.Tenant
 	}

@@ -1,23 +1,22 @@
-// Package decision is the decision service: engines in other processes and
-// languages send a document, and get what the hooks of a registry say to it.
+// Package decision is the decision service. Engines in other processes and languages
+// send a document, and get the outcome of the hooks of a registry.
 //
-// Both ways in take a document of the package hookdoc, or a CloudEvent, and
-// answer with the outcome: verdict, reason, arguments as patched, and what each
-// hook did.
+// A request is a document of package pkg/hooks/wire, or a CloudEvent. The response is
+// the outcome: verdict, reason, patched arguments and the executions of the hooks.
 //
-//	POST /v1/decisions                    200 and the outcome, else a problem (RFC 9457)
-//	request on hooktrail.decide.<tenant>  the outcome, else the headers Nats-Service-Error
+//	POST /v1/decisions                    200 and the outcome, or a problem (RFC 9457)
+//	request on hooktrail.decide.<tenant>  the outcome, or the headers Nats-Service-Error
 //	                                      and Nats-Service-Error-Code
 //
-// Over NATS all services of a deployment share a queue group: one of them
-// answers, and where there is none the server says so at once. The tenant in the
-// subject counts, because rights are given on subjects; a document may name no
-// other. The header Hooktrail-Timeout-Ms, on both ways, says how long is waited
-// for the answer: the hooks have that long, and no longer than the service allows.
+// Over NATS all services of a deployment share a queue group, so one of them answers.
+// If none runs, the server reports that at once. The tenant in the subject counts,
+// because permissions refer to subjects. A document must not name another tenant. The
+// header Hooktrail-Timeout-Ms, on both ways, limits the time of the hooks. It cannot
+// exceed the timeout of the service.
 //
-// Each request and its outcome is recorded as one event by the registry's
-// Appender before it is answered. If it cannot be recorded there is no answer but
-// an error: a decision that nobody can prove is none. So many decisions are made
-// at once and no more; further requests are refused at once, so that who asks can
-// fail open or closed instead of waiting.
+// The Appender of the registry records each request and its outcome as one event
+// before the response. If recording fails, the response is an error, because a
+// decision without a record cannot be proved. The number of concurrent decisions is
+// limited. Further requests are refused at once, so that callers can fail open or
+// closed without a wait.
 package decision

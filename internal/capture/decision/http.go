@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// problem is the body of a refusal.
+// problem is the body of an error response.
 type problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
@@ -20,16 +20,16 @@ type problem struct {
 	Detail string `json:"detail"`
 }
 
-// answerTime is what an answer gets to be sent in.
-const answerTime = 10 * time.Second
+// responseTimeout is the time to send a response.
+const responseTimeout = 10 * time.Second
 
-// ServeHTTP answers a POST with the outcome: 200, also for a denial. Who serves
-// it decides which hosts and origins may ask.
+// ServeHTTP answers a POST with 200 and the outcome, which can be a denial. The caller
+// must check hosts and origins.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	timeout := subjects.Timeout(r.Header, s.opts.Timeout)
 	data, err := readBody(w, r)
-	// A slow body may have taken all of the server's time; the rest gets its own.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + answerTime)) // not every server has one
+	// A slow body may have used up the write timeout. Not every server supports deadlines.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeout + responseTimeout))
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -41,7 +41,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Write([]byte(answer)) //nolint:gosec // JSON, and said to be
+	w.Write([]byte(answer)) //nolint:gosec // the content type is JSON
 }
 
 // readBody returns the document of a request.
@@ -69,7 +69,7 @@ func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	body, err := json.Marshal(problem{Type: "about:blank", Title: http.StatusText(why.status), Status: why.status, Detail: why.detail})
 	if err != nil {
-		return // not reached: text can be encoded
+		return // unreachable: a problem can always be encoded
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(why.status)

@@ -14,21 +14,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// The service as NATS's own tools show it.
+// Name and version of the service in NATS tools.
 const (
 	serviceName    = "hooktrail-decisions"
 	serviceVersion = "1.0.0"
 )
 
-// DrainTime is how long decisions that are under way go on when a service ends.
-// Then their hooks are cancelled, and what is known is the answer.
+// DrainTime is the time that open decisions have when a service ends. Then their hooks
+// are cancelled, and the outcome so far is the response.
 const DrainTime = 5 * time.Second
 
-// flushTime is how long the end of a service waits for the broker.
-const flushTime = time.Second
+// flushTimeout bounds the last round trip to the broker.
+const flushTimeout = time.Second
 
-// Run answers requests over NATS until ctx ends. Then it takes no more, and
-// returns when those under way are answered. It runs once.
+// Run answers requests over NATS until ctx ends. It returns once the open requests are
+// answered. A service can run only once.
 func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	subject := s.opts.Space.AllDecisions()
 	if s.opts.Tenant != "" {
@@ -39,7 +39,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	}
 	service, err := micro.AddService(nc, micro.Config{
 		Name: serviceName, Version: serviceVersion, QueueGroup: subjects.DecisionQueue,
-		Description: "what the hooks of Hooktrail decide about a document",
+		Description: "decisions of Hooktrail hooks about a document",
 		ErrorHandler: func(_ micro.Service, err *micro.NATSError) {
 			s.opts.Logger.WarnContext(ctx, "decision service reported an error", "error", err.Description)
 		},
@@ -56,9 +56,9 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	s.opts.Logger.InfoContext(ctx, "decision service listening", "subject", subject)
 	<-ctx.Done()
 	err = service.Stop()
-	// Behind this round trip no more requests come; those on their way are taken.
-	if err := nc.FlushTimeout(flushTime); err != nil {
-		s.opts.Logger.DebugContext(ctx, "decision service ended without a broker", "error", err)
+	// After this round trip, all requests that were on their way have arrived.
+	if err := nc.FlushTimeout(flushTimeout); err != nil {
+		s.opts.Logger.DebugContext(ctx, "decision service ended without broker", "error", err)
 	}
 	s.mu.Lock()
 	s.closed = true
@@ -71,7 +71,7 @@ func (s *Service) Run(ctx context.Context, nc *nats.Conn) error {
 	return nil
 }
 
-// take answers a request beside the subscription, which goes on to the next one.
+// take answers a request in a goroutine, so that the subscription can go on.
 func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Service) take(ctx context.Context, nc *nats.Conn, req micro.Request) {
 	s.open.Go(func() { s.respond(ctx, nc, req, s.answer(ctx, nc, req)) })
 }
 
-// answer returns the answer to a request.
+// answer returns the response to a request.
 func (s *Service) answer(ctx context.Context, nc *nats.Conn, req micro.Request) *nats.Msg {
 	tenant, err := s.opts.Space.DecisionTenant(req.Subject())
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Service) answer(ctx context.Context, nc *nats.Conn, req micro.Request) 
 	return &nats.Msg{Data: []byte(outcome)}
 }
 
-// refusing returns the answer that is a refusal.
+// refusing returns the response for a refusal.
 func refusing(why *refusal) *nats.Msg {
 	return &nats.Msg{Header: nats.Header{
 		subjects.ServiceError:     {why.detail},
@@ -110,17 +110,17 @@ func refusing(why *refusal) *nats.Msg {
 	}}
 }
 
-// respond sends an answer. The request itself could not: it may be answered only
-// until its handler returns, which it has.
+// respond sends a response. It does not use req.Respond, because that works only until
+// the handler of the request returns.
 func (s *Service) respond(ctx context.Context, nc *nats.Conn, req micro.Request, answer *nats.Msg) {
 	if answer.Subject = req.Reply(); answer.Subject == "" {
-		return // nobody waits for it
+		return // the caller expects no response
 	}
 	if err := s.opts.Space.CheckReply(answer.Subject); err != nil {
-		s.opts.Logger.WarnContext(ctx, "decision not answered", "error", err)
+		s.opts.Logger.WarnContext(ctx, "decision response not sent", "error", err)
 		return
 	}
 	if err := nc.PublishMsg(answer); err != nil {
-		s.opts.Logger.WarnContext(ctx, "decision not answered", "error", err)
+		s.opts.Logger.WarnContext(ctx, "decision response not sent", "error", err)
 	}
 }

@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// File is a file of tokens that is read again when it changes. Its methods may
-// be called concurrently.
+// File is a token file that is reloaded when it changes. Its methods may be called
+// concurrently.
 type File struct {
 	path string
 
-	mu       sync.RWMutex     // guards what follows
-	seen     os.FileInfo      // of what was read; nil when there is none, or it could not be
+	mu       sync.RWMutex     // guards seen, tokens and required; no other lock is taken while it is held
+	seen     os.FileInfo      // the version that was read; nil if none was
 	tokens   map[string]Token // by id
-	required bool             // there was a file at some time
+	required bool             // the file has existed at some time
 }
 
-// isSame reports whether two stats are of the same version of a file. One that is
-// replaced by another of the same size within a clock tick has another inode.
+// isSame reports whether two stats describe the same version of a file. The inode
+// differs if the file was replaced within a clock tick.
 func isSame(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
 }
 
-// Open returns the tokens in the file at path, which need not be there yet. It
-// fails if what is there cannot be read.
+// Open opens the token file at path. The file need not exist. Open fails if it exists
+// and cannot be read.
 func Open(path string) (*File, error) {
 	f := &File{path: path}
 	if err := f.refresh(); err != nil {
@@ -37,28 +37,28 @@ func Open(path string) (*File, error) {
 
 // Errors of [File.Check].
 var (
-	// ErrRequired is returned for no token at all where tokens are required.
+	// ErrRequired is returned for an empty secret if tokens are required.
 	ErrRequired = errors.New("a bearer token is required")
 	// ErrUnknown is returned for a token that is not in the file.
 	ErrUnknown = errors.New("the bearer token is not valid")
 )
 
-// Check returns the token that secret is; the zero Token for whatever secret
-// where no tokens are required, which is as long as there was no file. Its other
-// errors say that the file cannot be read: nobody is let in then.
+// Check returns the token with this secret. If tokens are not required, it returns the
+// zero Token for every secret. Other errors than ErrRequired and ErrUnknown mean that
+// the file cannot be read. Callers must refuse the request then.
 func (f *File) Check(secret Secret) (Token, error) {
 	if err := f.refresh(); err != nil {
 		return Token{}, fmt.Errorf("check token: %w", err)
 	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	t, known := f.tokens[secret.id()]
+	t, ok := f.tokens[secret.id()]
 	switch {
 	case !f.required:
 		return Token{}, nil
 	case secret == "":
 		return Token{}, ErrRequired
-	case !known || !t.is(secret):
+	case !ok || !t.is(secret):
 		return Token{}, ErrUnknown
 	}
 	return t, nil
@@ -71,7 +71,7 @@ func (f *File) Required() bool {
 	return f.required
 }
 
-// refresh reads the file if it has changed, or could not be read before.
+// refresh reads the file if it has changed, or if the last read failed.
 func (f *File) refresh() error {
 	info, err := os.Stat(f.path)
 	gone := errors.Is(err, fs.ErrNotExist)
@@ -85,7 +85,7 @@ func (f *File) refresh() error {
 	defer f.mu.Unlock()
 	f.tokens, f.seen = nil, nil
 	if gone {
-		return nil // taken away: whoever needed a token still does
+		return nil // tokens stay required after the file is removed
 	}
 	f.required = true
 	if err != nil {

@@ -17,23 +17,22 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Path returns where the tokens of a data directory are.
+// Path returns the path of the token file of a data directory.
 func Path(dataDir string) string { return filepath.Join(dataDir, "keys", "http-tokens.json") }
 
-// ErrNone is wrapped by [Revoke] when the file has no such token.
+// ErrNone is wrapped by the error of [Revoke] for an unknown token.
 var ErrNone = errors.New("no such token")
 
-// contents is the file.
+// contents is the JSON form of the file.
 type contents struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// Create adds a token for tenant to the file at path, which it makes when there
-// is none, and returns it: the one time that it can be had. It counts from now
-// on, in processes that run already too.
+// Create adds a token for tenant to the file at path and returns its secret, which is
+// not stored. It creates a missing file. Running processes accept the token at once.
 func Create(ctx context.Context, path, tenant, note string) (Secret, Token, error) {
 	if tenant == "" {
-		return "", Token{}, errors.New("create token: a tenant is needed")
+		return "", Token{}, errors.New("create token: tenant is empty")
 	}
 	if _, err := subjects.Token(tenant); err != nil {
 		return "", Token{}, fmt.Errorf("tenant: %w", err)
@@ -50,37 +49,36 @@ func Create(ctx context.Context, path, tenant, note string) (Secret, Token, erro
 	return secret, token, nil
 }
 
-// Revoke takes the token named id out of the file at path, and returns what it
-// was. It no longer counts from now on. Where a tenant is given, tokens of others
-// are not there for it.
+// Revoke removes the token with this id from the file at path, and returns it. id may
+// also be the whole secret. Running processes refuse the token at once. If tenant is
+// not empty, Revoke does not find tokens of other tenants.
 func Revoke(ctx context.Context, path, tenant, id string) (Token, error) {
-	id = nameOf(id)
-	var gone Token
+	id = idOf(id)
+	var revoked Token
 	err := change(ctx, path, func(c *contents) error {
 		i := slices.IndexFunc(c.Tokens, func(t Token) bool { return t.ID == id && (tenant == "" || t.Tenant == tenant) })
 		if i < 0 {
 			return ErrNone
 		}
-		gone = c.Tokens[i]
+		revoked = c.Tokens[i]
 		c.Tokens = slices.Delete(c.Tokens, i, i+1)
 		return nil
 	})
 	if err != nil {
 		return Token{}, fmt.Errorf("revoke token %.8s: %w", id, err)
 	}
-	return gone, nil
+	return revoked, nil
 }
 
-// nameOf returns the name in what a person has of a token: the name, or all.
-func nameOf(s string) string {
+// idOf returns the id of a token from its id, with or without prefix, or its secret.
+func idOf(s string) string {
 	if id := Secret(s).id(); id != "" {
 		return id
 	}
 	return strings.TrimPrefix(s, prefix)
 }
 
-// List returns the tokens in the file at path, oldest first: none when there is
-// no file.
+// List returns the tokens in the file at path, oldest first. A missing file has none.
 func List(path string) ([]Token, error) {
 	c, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,7 +90,8 @@ func List(path string) ([]Token, error) {
 	return c.Tokens, nil
 }
 
-// change does what is asked to the file, alone.
+// change calls do with the contents of the file, and writes the result. It holds the
+// lock of the file meanwhile.
 func change(ctx context.Context, path string, do func(*contents) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -118,7 +117,7 @@ func read(path string) (contents, error) {
 		return contents{}, err
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return contents{}, fmt.Errorf("%s: others may change it; chmod 600 mends that", path)
+		return contents{}, fmt.Errorf("%s: other users may change it; run chmod 600", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -126,15 +125,15 @@ func read(path string) (contents, error) {
 	}
 	var c contents
 	if err := json.Unmarshal(data, &c); err != nil {
-		return contents{}, fmt.Errorf("%s: not a file of tokens: %w", path, err)
+		return contents{}, fmt.Errorf("%s: not a token file: %w", path, err)
 	}
 	if slices.ContainsFunc(c.Tokens, func(t Token) bool { return t.Tenant == "" }) {
-		return contents{}, fmt.Errorf("%s: a token without a tenant would be one of all", path)
+		return contents{}, fmt.Errorf("%s: contains a token without a tenant", path)
 	}
 	return c, nil
 }
 
-// write replaces the file: readers find the old one or the new one.
+// write replaces the file atomically.
 func write(path string, c contents) error {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {

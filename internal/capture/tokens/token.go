@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Token is what the file holds of a token.
+// Token is the stored form of a token.
 type Token struct {
-	ID      string    `json:"id"` // names it in lists and logs: no secret
+	ID      string    `json:"id"` // for lists and logs; not secret
 	Tenant  string    `json:"tenant"`
-	Note    string    `json:"note,omitempty"` // what it is for
-	SHA256  string    `json:"sha256"`         // of the token, lower-case hex
+	Note    string    `json:"note,omitempty"` // purpose of the token
+	SHA256  string    `json:"sha256"`         // of the secret, in lower-case hex
 	Created time.Time `json:"created"`
 }
 
-// Secret is a token as its owner has it. It prints as its name alone.
+// Secret is a token as its owner uses it. It prints only its id.
 type Secret string
 
 const prefix = "htk_"
@@ -28,25 +28,25 @@ const prefix = "htk_"
 func newSecret() Secret {
 	var id [4]byte
 	var secret [32]byte
-	// crypto/rand.Read never fails: it ends the process instead.
+	// rand.Read never returns an error.
 	_, _ = rand.Read(id[:])
 	_, _ = rand.Read(secret[:])
 	return Secret(prefix + hex.EncodeToString(id[:]) + "_" + base64.RawURLEncoding.EncodeToString(secret[:]))
 }
 
-// Reveal returns the token itself.
+// Reveal returns the token as plain text.
 func (s Secret) Reveal() string { return string(s) }
 
-// String returns the name of the token.
+// String returns the id of the token.
 func (s Secret) String() string { return prefix + s.id() + "_…" }
 
-// GoString returns the name of the token.
+// GoString returns the id of the token.
 func (s Secret) GoString() string { return s.String() }
 
-// MarshalText returns the name of the token.
+// MarshalText returns the id of the token.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// id returns the part that names the token, "" if it has none.
+// id returns the id in the token, or "".
 func (s Secret) id() string {
 	rest, ok := strings.CutPrefix(string(s), prefix)
 	if id, _, found := strings.Cut(rest, "_"); ok && found {
@@ -60,7 +60,7 @@ func (s Secret) hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// is reports whether s is the token that t was kept of.
+// is reports whether s is the secret of t.
 func (t Token) is(s Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(t.SHA256), []byte(s.hash())) == 1
 }

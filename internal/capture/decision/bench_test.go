@@ -10,9 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// BenchmarkDecision compares a decision over NATS, on the loopback, with spawning
-// python3 -c pass, which is what a hook that is a script costs before it does
-// anything. To reach: a fiftieth.
+// BenchmarkDecision compares a decision over NATS on the loopback with the time to spawn
+// python3 -c pass, which every hook in Python needs. The goal is a fiftieth.
 func BenchmarkDecision(b *testing.B) {
 	python := pythontest.Find(b)
 	to := &recorder{}

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,112 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1")) // see natstest
 }
 
-// recorder keeps events; it fails while it is full.
-type recorder struct {
-	mu     sync.Mutex // guards what follows
-	events []events.Event
-	full   bool
-}
-
-func (r *recorder) Append(_ context.Context, e events.Event) (events.Event, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.full {
-		return e, errors.New("outbox is full")
-	}
-	r.events = append(r.events, e)
-	return e, nil
-}
-
-func (r *recorder) all() []events.Event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.events
-}
-
-// answers is a registry whose only hook denies "rm" and is called for all else.
-func answers(t testing.TB, to hooks.Appender, other func(context.Context) error) *hooks.Registry {
-	t.Helper()
-	r := hooks.NewRegistry(hooks.Options{Appender: to, Source: "/decisions"})
-	hooks.ToolBefore.On(r, func(ctx context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
-		if command, _ := call.Args.Text("command"); strings.HasPrefix(command, "rm") {
-			return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Deny, Reason: "no rm"}, nil
-		}
-		if other != nil {
-			return nil, other(ctx)
-		}
-		return nil, nil //nolint:nilnil // no opinion
-	}, hooks.Name("rm"), hooks.Timeout(time.Minute), hooks.OnFailure(hooks.Block))
-	t.Cleanup(func() {
-		if err := r.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
-}
-
-// serve runs a service over NATS until the test ends, and returns a client.
-func serve(t testing.TB, opts Options) *nats.Conn {
-	t.Helper()
-	srv := natstest.Start(t, natstest.Options{NoStreams: true})
-	run(t, New(opts), srv.Connect(t))
-	return srv.Connect(t)
-}
-
-// run runs s on nc until the test ends, and waits until it answers.
-func run(t testing.TB, s *Service, nc *nats.Conn) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx, nc) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for range tick.C {
-		subject, err := s.opts.Space.Decisions(s.opts.Tenant)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := nc.Request(subject, nil, time.Minute); !errors.Is(err, nats.ErrNoResponders) {
-			return
-		}
-	}
-}
-
-const (
-	ls = `{"event":"PreToolUse","tool":"Bash","args":{"command":"ls"},"session_id":"s1","agent":"coder"}`
-	rm = `{"event":"PreToolUse","tool":"Bash","args":{"command":"rm x"},"session_id":"s1","agent":"coder"}`
-)
-
-// ask asks over NATS.
-func ask(t testing.TB, nc *nats.Conn, tenant, document string) *nats.Msg {
-	t.Helper()
-	subject, err := subjects.Space{}.Decisions(tenant)
-	if err != nil {
-		t.Fatal(err)
-	}
-	msg, err := nc.Request(subject, []byte(document), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return msg
-}
-
-func outcome(t testing.TB, data []byte) hooks.DocumentOutcome {
-	t.Helper()
-	var out hooks.DocumentOutcome
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatalf("%v: %s", err, data)
-	}
-	return out
-}
-
-// Both ways in give the same outcome, and record it.
+// HTTP and NATS give the same outcome and record it.
 func TestDecide(t *testing.T) {
 	to := &recorder{}
 	opts := Options{Registry: answers(t, to, nil)}
@@ -227,7 +121,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A decision that cannot be recorded is none.
+// A decision that cannot be recorded is an error.
 func TestNotRecorded(t *testing.T) {
 	to := &recorder{full: true}
 	opts := Options{Registry: answers(t, to, nil)}
@@ -240,7 +134,7 @@ func TestNotRecorded(t *testing.T) {
 	}
 }
 
-// The hooks have as long as who asks waits, and no longer than the service allows.
+// The timeout of the request applies to the hooks, up to the timeout of the service.
 func TestDeadline(t *testing.T) {
 	stalls := func(ctx context.Context) error {
 		<-ctx.Done()
@@ -268,7 +162,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// So many decisions at once and no more: others are refused, not queued.
+// Decisions above the limit are refused and not queued.
 func TestBusy(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	waits := func(context.Context) error {
@@ -294,8 +188,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A slow decision holds up no other, and a service that ends answers what it has
-// taken, and hands the rest to the other services of its queue group.
+// A slow decision does not delay others. A service that ends answers its open requests.
+// The queue group gets the rest.
 func TestStop(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	waits := func(context.Context) error {

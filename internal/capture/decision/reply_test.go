@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// Who asks names where the answer goes, and the service has rights there that he
-// has not: it writes no answer among the events, nor to the server.
+// The caller names the reply subject, and the service has more rights than the caller.
+// The service does not reply to subjects of events or of the server.
 func TestForeignReply(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{NoStreams: true})
 	nc := srv.Connect(t)

@@ -26,28 +26,28 @@ const (
 // Options configure [Answer].
 type Options struct {
 	DataDir string
-	Tenant  string       // empty: the tenant of the token, or "default"
-	Tool    *agents.Tool // the agent; nil if the command line names none
+	Tenant  string       // if empty, the tenant of the token or "default"
+	Tool    *agents.Tool // the agent, nil if the command line names none
 	Event   string       // name of the hook event, for payloads without one
 
-	Hooks      string           // path of a hooks file; empty: no local hooks
-	Timeout    time.Duration    // of the decision; must be positive
+	Hooks      string           // path of a hooks file, empty for no local hooks
+	Timeout    time.Duration    // of the decision, must be positive
 	FailClosed bool             // deny a call that cannot be decided or recorded
-	Publisher  string           // URL of a publisher; empty: the socket in DataDir
+	Publisher  string           // URL of a publisher, empty for the socket in DataDir
 	Token      string           // bearer token for Publisher
-	Redactor   publish.Redactor // nil: all rules of pkg/redact
+	Redactor   publish.Redactor // nil for all rules of pkg/redact
 
-	Problems []string // problems of the command line; they are recorded
-	Invalid  error    // set if the command line could not be read; FailClosed then denies
+	Problems []string // problems of the command line, which are recorded
+	Invalid  error    // error of an unreadable command line, which denies with FailClosed
 }
 
 // Result is the outcome of one payload.
 type Result struct {
 	Reply    agents.Reply
-	Problems []string // for stderr; they contain no text of the payload
+	Problems []string // for stderr, without text of the payload
 
 	deadline time.Time
-	hooks    *hooks.Registry // local hooks, which may still run; nil: none
+	hooks    *hooks.Registry // local hooks, which may still run
 }
 
 // Close waits for hooks that run in the background, until the deadline of the
@@ -73,7 +73,7 @@ type call struct {
 	recorder  *recorder
 	fallback  atomic.Pointer[fallback] // the answer if time runs out now
 	problems  []string
-	hooks     *hooks.Registry // local hooks; nil: none
+	hooks     *hooks.Registry // local hooks, if any
 }
 
 func newCall(opts Options) *call {

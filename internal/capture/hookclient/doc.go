@@ -4,7 +4,7 @@
 // The agent waits for the answer, so each step has a deadline. [Answer] returns
 // within the timeout of the decision plus two seconds, even if a disk or a
 // publisher hangs. The hooks file of the call decides first, then the publisher.
-// That is the one at the given URL, or the one that serves the data directory on
+// The publisher is at a given URL, or it serves the data directory on
 // its socket. The stronger verdict wins. If nothing decides, the agent goes on,
 // unless the call fails closed.
 //

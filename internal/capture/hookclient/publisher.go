@@ -34,7 +34,7 @@ var errSilent = errors.New("publisher does not answer")
 // publisherClient sends requests to one publisher. Its methods may be called
 // concurrently.
 type publisherClient struct {
-	url     string // empty: the socket in dataDir
+	url     string // empty for the socket in dataDir
 	token   string
 	dataDir string
 

@@ -25,7 +25,7 @@ type recorder struct {
 	publisher *publisherClient
 	dataDir   string
 	tenant    string
-	redactor  publish.Redactor // nil: all rules of pkg/redact
+	redactor  publish.Redactor // nil for all rules of pkg/redact
 }
 
 // Append implements [hooks.Appender].

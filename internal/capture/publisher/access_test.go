@@ -81,7 +81,7 @@ func (a *authority) issue(tb testing.TB, dir string, serial int64) (cert, key st
 	return cert, key
 }
 
-// client returns a client that trusts a and shows the certificate, if any.
+// client returns a client that trusts a and sends the certificate, if any.
 func (a *authority) client(certs ...tls.Certificate) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true, ForceAttemptHTTP2: true,
@@ -89,7 +89,7 @@ func (a *authority) client(certs ...tls.Certificate) *http.Client {
 	}}
 }
 
-// serial asks url and returns the serial number of the server's certificate.
+// serial requests url and returns the serial number of the server certificate.
 func serial(t *testing.T, client *http.Client, url string) (number int64, protocol string, err error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -126,8 +126,7 @@ func startTLS(t *testing.T, files TLSFiles) string {
 	return "https://" + l.Addr().String() + "/livez"
 }
 
-// A certificate that is replaced is used from the next connection on; one that
-// is broken is not, and the old one goes on.
+// A new connection uses a replaced certificate. A broken file leaves the old one in use.
 func TestTLS_Reload(t *testing.T) {
 	ca, dir := newAuthority(t), t.TempDir()
 	cert, key := ca.issue(t, dir, 10)
@@ -176,7 +175,7 @@ func TestTLS_ClientCA(t *testing.T) {
 	}
 }
 
-// Settings that cannot work are named by their flag.
+// An invalid setting is reported with its flag.
 func TestAccess_Validate(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for flag, a := range map[string]Access{
@@ -191,7 +190,7 @@ func TestAccess_Validate(t *testing.T) {
 	}
 }
 
-// Whoever opens the door to other machines without tokens and TLS is warned.
+// A server for other machines logs a warning for missing tokens and missing TLS.
 func TestAccess_Warn(t *testing.T) {
 	dir := t.TempDir()
 	for _, want := range []int{2, 1, 0} {
@@ -234,7 +233,7 @@ func (c *counter) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// post sends a request with a token to h, and returns the answer.
+// send posts a request with a token to h.
 func send(h http.Handler, token tokens.Secret, path, contentType, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", contentType)

@@ -11,14 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/tokens"
 )
 
-// The media types of CloudEvents, and of JSON lines.
+// Media types of CloudEvents and of JSON lines.
 const (
 	structuredType = "application/cloudevents+json"
 	batchType      = "application/cloudevents-batch+json"
 	linesType      = "application/x-ndjson"
 )
 
-// What answers hook payloads learns the tool and whose payload it is.
+// The handler of hook payloads gets the tool and the tenant.
 func TestHandler_Hooks(t *testing.T) {
 	hooks := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.PathValue("tool"), " of ", TenantOf(r.Context()))
@@ -31,7 +31,7 @@ func TestHandler_Hooks(t *testing.T) {
 	}
 }
 
-// withTokens returns a handler that requires tokens, and one of acme and of other.
+// withTokens returns a handler that requires tokens, and tokens of acme and other.
 func withTokens(tb testing.TB, to Appender, opts HandlerOptions) (h http.Handler, acme, other tokens.Secret) {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "tokens.json")
@@ -50,7 +50,7 @@ func withTokens(tb testing.TB, to Appender, opts HandlerOptions) (h http.Handler
 	return Handler(to, opts), made["acme"], made["other"]
 }
 
-// A token is needed once there are tokens, and makes its owner one tenant.
+// Once tokens exist, a request needs one, and acts only for its tenant.
 func TestHandler_Tokens(t *testing.T) {
 	whose := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, TenantOf(r.Context())) })
 	to := &recorder{}
@@ -92,7 +92,7 @@ func TestHandler_Tokens(t *testing.T) {
 	}
 }
 
-// A publisher of one tenant serves no tokens of others.
+// A publisher of one tenant refuses tokens of other tenants.
 func TestHandler_TokenOfOtherTenant(t *testing.T) {
 	h, acme, other := withTokens(t, &recorder{}, HandlerOptions{Tenant: "acme"})
 	if w := send(h, acme, "/v1/events", structuredType, one("1")); w.Code != http.StatusAccepted {
@@ -103,8 +103,8 @@ func TestHandler_TokenOfOtherTenant(t *testing.T) {
 	}
 }
 
-// What a tenant sends too much is refused, and told when to come again; a batch
-// counts with each of its events, and another tenant is not held up.
+// A tenant over its limit gets 429 with Retry-After. All events of a batch count. Other
+// tenants are not affected.
 func TestHandler_Rate(t *testing.T) {
 	h, acme, other := withTokens(t, &recorder{}, HandlerOptions{Rate: 2})
 	var rows strings.Builder
@@ -123,8 +123,7 @@ func TestHandler_Rate(t *testing.T) {
 	}
 }
 
-// FuzzHandler_Tenant: whatever a tenant sends, in whatever mode and with
-// whatever ids, what is stored is its own.
+// FuzzHandler_Tenant checks that every stored event has the tenant of the token.
 func FuzzHandler_Tenant(f *testing.F) {
 	for _, mode := range []string{structuredType, batchType, linesType, "application/json", "text/plain"} {
 		f.Add(mode, "other", "1", []byte(`{"specversion":"1.0","id":"1","source":"s","type":"t","tenant":"other"}`))

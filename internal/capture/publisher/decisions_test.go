@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// noEnv is a hooks.yaml that keeps files of the environment from being written.
+// noEnv is a hooks.yaml that denies writes to .env files.
 const noEnv = `
 hooks:
   PreToolUse:
@@ -43,7 +43,7 @@ func (r *running) decide(t *testing.T, body string) (int, string) {
 	return reply(t, resp)
 }
 
-// Decisions over HTTP and NATS are the same, and each is an event in the stream.
+// HTTP and NATS give the same decision. Each decision is an event in the stream.
 func TestRun_Decides(t *testing.T) {
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), Hooks: parseHooks(t, noEnv)})
@@ -85,7 +85,7 @@ func TestRun_Decides(t *testing.T) {
 	}
 }
 
-// askUntilThere asks for a decision until the service listens.
+// askUntilThere repeats a request until the service listens.
 func askUntilThere(t *testing.T, nc *nats.Conn, subject string) (*nats.Msg, error) {
 	t.Helper()
 	for {
@@ -96,7 +96,8 @@ func askUntilThere(t *testing.T, nc *nats.Conn, subject string) (*nats.Msg, erro
 	}
 }
 
-// Who decides is there while the broker is away, and over NATS when it comes back.
+// The service decides over HTTP while the broker is away, and over NATS after it
+// returns.
 func TestRun_DecidesWithoutBroker(t *testing.T) {
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), Hooks: parseHooks(t, noEnv)})
@@ -117,8 +118,8 @@ func TestRun_DecidesWithoutBroker(t *testing.T) {
 	}
 }
 
-// Decisions are for the loopback and the same origin, as events are; without
-// hooks there are none.
+// Decisions are refused to other hosts and origins. Without hooks the endpoint does not
+// exist.
 func TestHandler_Decisions(t *testing.T) {
 	decided := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	for _, tt := range []struct {

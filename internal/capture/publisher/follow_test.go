@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// arrivals are the events of the stream as they come.
+// arrivals receives the events of the stream.
 type arrivals struct {
 	tb       testing.TB
 	srv      *natstest.Server
@@ -92,7 +92,7 @@ func appendTo(tb testing.TB, name, text string) {
 	}
 }
 
-// following runs an import that follows, and returns how to end it.
+// following runs an import with Follow. end stops it and returns its summary.
 func following(t *testing.T, opts ImportOptions) (end func() ImportSummary) {
 	t.Helper()
 	opts.Follow, opts.Poll = true, 5*time.Millisecond
@@ -118,9 +118,8 @@ func following(t *testing.T, opts ImportOptions) (end func() ImportSummary) {
 	}
 }
 
-// An import that follows takes what is added, also in pieces of lines, what is
-// replaced and what is new; when it is told to end, all of it is there and
-// finished, and importing the files again adds nothing.
+// Follow imports added lines, partial lines, replaced files and new files. At its end
+// all runs are finished. A second import adds nothing.
 func TestImport_Follow(t *testing.T) {
 	srv, b := open(t)
 	dir, data := t.TempDir(), t.TempDir()
@@ -177,7 +176,8 @@ func TestImport_Follow(t *testing.T) {
 	}
 }
 
-// The runs of a file that rests are finished, and again when it went on.
+// The runs of an unchanged file are finished. If the file grows, they are finished
+// again.
 func TestImport_FollowRests(t *testing.T) {
 	srv, b := open(t)
 	name := filepath.Join(t.TempDir(), "a.jsonl")
@@ -192,8 +192,8 @@ func TestImport_FollowRests(t *testing.T) {
 	}
 }
 
-// A recorded session that grows line by line while it is followed gives the
-// events that it gives at once.
+// Following a recorded session that grows line by line gives the same events as one
+// import.
 func TestImport_FollowRecorded(t *testing.T) {
 	data, err := os.ReadFile(realdata.Path(t, "codex", "madshn-localpush", "raw", "sessions", "rollout-2026-02-23T12-41-04-019c8a4d-8f45-7010-8b5d-7fad920aa6f9.jsonl"))
 	if err != nil {
@@ -221,8 +221,7 @@ func TestImport_FollowRecorded(t *testing.T) {
 	}
 }
 
-// What comes through stdin is taken as it comes, and is finished when the import
-// is told to end.
+// Import reads stdin as it comes, and finishes its runs when it is stopped.
 func TestImport_Stdin(t *testing.T) {
 	srv, b := open(t)
 	in, out := io.Pipe()

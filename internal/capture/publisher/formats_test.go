@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// headOf returns the bytes of a file that formats are told by.
+// headOf returns the first bytes of a file, as detect gets them.
 func headOf(tb testing.TB, name string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(name)
@@ -21,7 +21,7 @@ func headOf(tb testing.TB, name string) []byte {
 	return data[:min(len(data), ingest.HeadBytes)]
 }
 
-// detected returns the names of the formats that head is told to be of.
+// detected returns the names of all formats that detect head.
 func detected(head []byte, path string) (names []string) {
 	for _, f := range formats {
 		if f.detect(head, path) {
@@ -31,13 +31,13 @@ func detected(head []byte, path string) (names []string) {
 	return names
 }
 
-// recordedFormats are the folders of recorded data, and the format of each.
+// recordedFormats maps folders of recorded data to their format.
 var recordedFormats = map[string]string{
 	"claude-code": "claude-code", "codex": "codex", "gemini-cli": "gemini-cli", "openhands": "openhands",
 	"mini-swe-agent": "swe-agent", "orchestrators/amplifier": "amplifier", "hook-logs": "hook-log",
 }
 
-// notImported are files beside the recorded sessions that are none.
+// notImported reports whether a file next to the recorded sessions is not a transcript.
 func notImported(path string) bool {
 	switch filepath.Ext(path) {
 	case ".json":
@@ -48,7 +48,7 @@ func notImported(path string) bool {
 	return true
 }
 
-// Each recorded file is told to be of one format, its own.
+// Each recorded file is detected as exactly one format.
 func TestFormats_DetectAllRecordedData(t *testing.T) {
 	for folder, want := range recordedFormats {
 		files := 0

@@ -11,13 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/pythontest"
 )
 
-// hookDecisionGoal is what a decision may cost of a hook in Python that does
-// nothing.
+// hookDecisionGoal is the cost limit of a decision, relative to an empty Python hook.
 const hookDecisionGoal = 1.0 / 50
 
-// BenchmarkHookDecision measures what a decision of the publisher adds to a hook
-// command: connect to its socket, ask, and read the answer. To reach: a fiftieth
-// of spawning python3 -c pass.
+// BenchmarkHookDecision measures the time that a decision of the publisher adds to a
+// hook command: connect to the socket, ask and read the response. The goal is a
+// fiftieth of the time to spawn python3 -c pass.
 func BenchmarkHookDecision(b *testing.B) {
 	python := pythontest.Find(b)
 	dir := b.TempDir()

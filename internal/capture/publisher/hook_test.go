@@ -48,7 +48,7 @@ func TestHook_Denies(t *testing.T) {
 	}
 }
 
-// checkDenied checks that one call was recorded, and that it was denied.
+// checkDenied checks that one call was recorded as denied.
 func checkDenied(t *testing.T, list []events.Event) {
 	t.Helper()
 	calls := hookclienttest.Calls(t, list)

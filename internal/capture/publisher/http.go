@@ -20,15 +20,15 @@ type Appender interface {
 
 // HandlerOptions configure a [Handler].
 type HandlerOptions struct {
-	Tenant      string       // the only accepted tenant; empty accepts all, and uses "default" for events without one
+	Tenant      string       // the only accepted tenant, or empty for all with "default" for events without one
 	MaxBody     int64        // of a request, uncompressed; 0 is [DefaultMaxBody]
 	AllowRemote bool         // accept requests to host names outside the loopback
 	Tokens      *tokens.File // tokens of senders; nil or without a file: senders need none
 	Rate        float64      // events per second and tenant; 0 is no limit
 	Logger      *slog.Logger
 
-	Decisions http.Handler // of POST /v1/decisions; nil disables it
-	Hooks     http.Handler // of POST /v1/hooks/{tool}, with the path value; nil disables it
+	Decisions http.Handler // of POST /v1/decisions, nil disables it
+	Hooks     http.Handler // of POST /v1/hooks/{tool}, with the path value, nil disables it
 }
 
 // Handler returns the handler of all endpoints below /v1.

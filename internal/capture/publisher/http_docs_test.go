@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The answers in docs/http.md are those that are given.
+// The responses in docs/http.md are real.
 func TestDocs_HTTP(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "http.md"))
 	if err != nil {

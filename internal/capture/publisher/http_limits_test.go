@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// batchOf is a batch of n events that nobody holds in memory.
+// batchOf returns a batch of n events that is generated while it is read.
 func batchOf(n int) io.Reader {
 	r, w := io.Pipe()
 	go func() {
@@ -38,7 +38,7 @@ func batchOf(n int) io.Reader {
 	return r
 }
 
-// postTo sends a body to a running publisher, and returns its answer.
+// postTo sends a body to a running publisher and returns the response.
 func (r *running) postTo(t *testing.T, path string, header http.Header, body io.Reader) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url+path, body)
@@ -53,8 +53,7 @@ func (r *running) postTo(t *testing.T, path string, header http.Header, body io.
 	return reply(t, resp)
 }
 
-// A batch of 100,000 events is taken while it comes in, and sending it again
-// adds nothing.
+// A batch of 100,000 events is stored while it comes in. A second one adds nothing.
 func TestRun_LargeBatch(t *testing.T) {
 	const count = manyEvents
 	srv, b := open(t)
@@ -83,7 +82,7 @@ func TestRun_LargeBatch(t *testing.T) {
 	}
 }
 
-// A large event travels as chunks, and does not hide the one behind it.
+// A large event is split into chunks. The event after it is not affected.
 func TestRun_LargeEvent(t *testing.T) {
 	srv, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir()})
@@ -122,7 +121,7 @@ func zipped(text string) *bytes.Buffer {
 	return &b
 }
 
-// Bodies may be gzip; their size is that of what they inflate to.
+// A body may be compressed with gzip. The limit applies to the uncompressed size.
 func TestHandler_Gzip(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body     io.Reader
@@ -152,8 +151,8 @@ func TestHandler_Gzip(t *testing.T) {
 	}
 }
 
-// A sender that reads no answer before it has sent all comes to read it, whether
-// it says how much it sends or not.
+// A sender that sends its whole body first still reads the response, with and without
+// a Content-Length.
 func TestRun_RefusalIsRead(t *testing.T) {
 	_, b := open(t)
 	r := runServer(t, Options{Broker: b, DataDir: t.TempDir(), MaxBody: 2 << 20})
@@ -176,8 +175,7 @@ func TestRun_RefusalIsRead(t *testing.T) {
 	}
 }
 
-// So does one that is refused for what it is or has sent, before its body is
-// looked at.
+// The same holds for requests that are refused before their body is read.
 func TestHandler_RefusalIsRead(t *testing.T) {
 	h, acme, _ := withTokens(t, &recorder{}, HandlerOptions{Rate: 0.001})
 	if w := send(h, acme, "/v1/events", structuredType, one("1")); w.Code != http.StatusAccepted {
@@ -207,13 +205,13 @@ func TestHandler_RefusalIsRead(t *testing.T) {
 // fullOutbox is an Appender that waits for room.
 type fullOutbox struct{}
 
-// Append waits until ctx ends.
+// Append blocks until ctx ends.
 func (fullOutbox) Append(ctx context.Context, _ events.Event) (events.Event, error) {
 	<-ctx.Done()
 	return events.Event{}, ctx.Err()
 }
 
-// A sender waits for room in the outbox, but not for ever: it may be gone.
+// A sender waits for room in the outbox for a limited time.
 func TestHandler_WaitsForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -224,8 +222,7 @@ func TestHandler_WaitsForRoom(t *testing.T) {
 	})
 }
 
-// What OpenTelemetry exporters send is stored as the caller's, once, and what
-// cannot be is told.
+// Telemetry is stored once, for the tenant of the caller. Rejected items are reported.
 func TestHandler_OTLP(t *testing.T) {
 	const span = `{"traceId":"ea673708441c2984a54a3e3962d3595f","spanId":"b904bffb20be6d7e","name":"n","attributes":[{"key":"gen_ai.tool.name","value":{"stringValue":"t"}}]}`
 	doc := func(spans string) string {

@@ -21,14 +21,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// recorder is an Appender that keeps what it gets, and fails when told to.
+// recorder is an Appender that stores events, and can be made to fail.
 type recorder struct {
 	mu   sync.Mutex // guards list
 	list []events.Event
 	fail map[string]error // by event id
 }
 
-// Append keeps e.
+// Append stores e.
 func (r *recorder) Append(_ context.Context, e events.Event) (events.Event, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ func one(id string) string {
 	return `{"specversion":"1.0","id":"` + id + `","source":"s","type":"t"}`
 }
 
-// An event of another tenant ends a batch: those before it were taken.
+// An event of another tenant ends a batch. The events before it are stored.
 func TestHandler_OtherTenantInBatch(t *testing.T) {
 	to := &recorder{}
 	body := "[" + one("1") + `,{"specversion":"1.0","id":"2","source":"s","type":"t","tenant":"other"}]`
@@ -59,8 +59,7 @@ func TestHandler_OtherTenantInBatch(t *testing.T) {
 	}
 }
 
-// Who sends too slowly is told so: the time for the answer begins where that for
-// the body ends.
+// A slow sender gets a 408. The time for the response begins after the body.
 func TestHandler_SlowBody(t *testing.T) {
 	srv := httptest.NewUnstartedServer(Handler(&recorder{}, HandlerOptions{}))
 	srv.Config.ReadTimeout, srv.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
@@ -81,7 +80,7 @@ func TestHandler_SlowBody(t *testing.T) {
 	}
 }
 
-// Over HTTP/2 too, where the time of an answer cannot begin anew once it is over.
+// The same holds over HTTP/2, where an expired write deadline cannot be extended.
 func TestHandler_SlowBodyHTTP2(t *testing.T) {
 	srv := httptest.NewUnstartedServer(Handler(&recorder{}, HandlerOptions{}))
 	srv.EnableHTTP2 = true
@@ -104,20 +103,20 @@ func TestHandler_SlowBodyHTTP2(t *testing.T) {
 	}
 }
 
-// deadlines notes until when a request may be read and answered.
+// deadlines records the deadlines of a request.
 type deadlines struct {
 	http.ResponseWriter
 
 	read, write []time.Time
 }
 
-// SetReadDeadline notes t.
+// SetReadDeadline records t.
 func (d *deadlines) SetReadDeadline(t time.Time) error { d.read = append(d.read, t); return nil }
 
-// SetWriteDeadline notes t.
+// SetWriteDeadline records t.
 func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
 
-// As long as a body comes in it has time, and there is time to answer behind it.
+// Each chunk of a body extends both deadlines.
 func TestHandler_LongBody(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8080/v1/events", strings.NewReader(strings.Repeat(strings.Repeat(" ", 1<<10)+one("1")+"\n", 3<<10)))
 	r.Header.Set("Content-Type", linesType)

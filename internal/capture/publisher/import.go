@@ -29,7 +29,7 @@ type ImportOptions struct {
 	Poll   time.Duration // interval of the search for changes; default 250 ms
 	Rest   time.Duration // the runs of a file are finished after this time without a change; default 1 minute
 
-	Redactor publish.Redactor // nil: all rules of pkg/redact; [publish.NoRedaction] opts out
+	Redactor publish.Redactor // nil for all rules of pkg/redact, [publish.NoRedaction] for none
 
 	Progress func(done, total uint64) // in bytes of input; may be nil
 	Logger   *slog.Logger

@@ -14,14 +14,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// told is what a report says of a file, in one line.
+// told formats the report of a file as one line.
 func told(f FileSummary) string {
 	return fmt.Sprintf("%s %s: %d events, %d calls, %d failed, %d errors, %d bad",
 		filepath.Base(f.File), f.Format, f.Events, f.ToolCalls, f.ToolErrors, f.Errors, f.Malformed)
 }
 
-// The recorded files of the formats that have no lines of their own tool's to
-// follow are imported as what they are, and once.
+// The recorded files of the other formats are detected and imported once.
 func TestImport_AutoOfRecordedData(t *testing.T) {
 	_, b := open(t)
 	opts := ImportOptions{Broker: b, DataDir: t.TempDir(), Format: AutoFormat}
@@ -54,7 +53,7 @@ func TestImport_AutoOfRecordedData(t *testing.T) {
 	}
 }
 
-// packed returns text as gzip packs it.
+// packed returns text compressed with gzip.
 func packed(tb testing.TB, text string) string {
 	tb.Helper()
 	var b bytes.Buffer
@@ -68,7 +67,7 @@ func packed(tb testing.TB, text string) string {
 	return b.String()
 }
 
-// What is odd about a file is told, and what can be read of it is imported.
+// Problems of unusual files are reported. The readable part is imported.
 func TestImport_AutoOfOddFiles(t *testing.T) {
 	const (
 		resolved = `{"issue":{"owner":"o","repo":"r","number":5},"instruction":"i","history":[{"action":"message","content":"go"},{"action":"run","command":"ls"},{"observation":"run","content":"a","exit_code":1}],"error":null}`

@@ -26,7 +26,7 @@ func writeTranscript(t *testing.T, name, session string) {
 	}
 }
 
-// A file that cannot be read is told, and the others are imported.
+// An unreadable file is reported. The other files are imported.
 func TestImport_UnreadableFile(t *testing.T) {
 	_, b := open(t)
 	dir := t.TempDir()
@@ -47,8 +47,8 @@ func TestImport_UnreadableFile(t *testing.T) {
 	}
 }
 
-// What is packed and was cut off, altered or never was gzip is told, and the
-// other files of the folder are imported, with what could be unpacked.
+// A truncated, altered or invalid gzip file is reported. Its readable part and the
+// other files are imported.
 func TestImport_BrokenGzip(t *testing.T) {
 	_, b := open(t)
 	dir := t.TempDir()
@@ -70,7 +70,7 @@ func TestImport_BrokenGzip(t *testing.T) {
 	}
 }
 
-// A folder that may not be looked into is told, and the others are imported.
+// An unreadable folder is reported. The other folders are imported.
 func TestFindTranscripts_NoPermission(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may look into every folder")
@@ -87,8 +87,8 @@ func TestFindTranscripts_NoPermission(t *testing.T) {
 	}
 }
 
-// A folder may be a link, and hold links to transcripts; links that lead
-// nowhere, as editors leave them, are no transcripts.
+// A folder may be a link and may contain links to transcripts. Broken links are
+// ignored.
 func TestFindTranscripts_Links(t *testing.T) {
 	dir := t.TempDir()
 	target, folder, link := filepath.Join(dir, "real.jsonl"), filepath.Join(dir, "folder"), filepath.Join(dir, "link")
@@ -112,8 +112,8 @@ func TestFindTranscripts_Links(t *testing.T) {
 	}
 }
 
-// A pipe that nobody writes to, and one whose writer is silent, do not keep an
-// import from ending when it is told to.
+// An interrupt ends an import that waits for a pipe without a writer, or for a silent
+// writer.
 func TestImport_InterruptedPipe(t *testing.T) {
 	_, b := open(t)
 	for name, writer := range map[string]bool{"NoWriter": false, "SilentWriter": true} {
@@ -148,8 +148,8 @@ func TestImport_InterruptedPipe(t *testing.T) {
 	}
 }
 
-// A line is one malformed line however much is wrong with it, and kept only if
-// all of it is.
+// A line with several problems counts as one malformed line. It counts as kept only if
+// nothing of it is lost.
 func TestImport_CountsLines(t *testing.T) {
 	_, b := open(t)
 	name := filepath.Join(t.TempDir(), "s.jsonl")
@@ -178,8 +178,7 @@ func TestImport_CountsLines(t *testing.T) {
 	}
 }
 
-// What an outbox adds to an event counts when its line is checked: an event is
-// refused with its place, and none in a batch is found too large half-way.
+// The size check of a line includes the attributes that the outbox adds.
 func TestPipe_LargestAttributes(t *testing.T) {
 	_, b := open(t)
 	tenant := strings.Repeat("t", 200)

@@ -2,5 +2,5 @@
 
 package publisher
 
-// manyEvents is how many events a large batch has.
+// manyEvents is the number of events in a large batch.
 const manyEvents = 100_000

@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// share appends events to the shared outbox, as processes do that find nobody.
+// share appends events to the shared outbox, as hooks without a publisher do.
 func share(t *testing.T, dataDir string, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
@@ -33,7 +33,7 @@ func share(t *testing.T, dataDir string, from, to int) {
 	}
 }
 
-// wantShared requires that the stream has the events that share appended.
+// wantShared checks that the stream has the events of share.
 func wantShared(t *testing.T, srv *natstest.Server, count int) {
 	t.Helper()
 	seen := 0
@@ -48,8 +48,8 @@ func wantShared(t *testing.T, srv *natstest.Server, count int) {
 	}
 }
 
-// A publisher that runs sends what short-lived processes left, and what they
-// leave meanwhile; a second one takes over when it ends.
+// A publisher forwards earlier and new events of the shared outbox. A second publisher
+// takes over when it ends.
 func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func TestRun_ForwardsTheSharedOutbox(t *testing.T) {
 	wantShared(t, srv, 8)
 }
 
-// waitEmpty waits until nothing waits in the shared outbox.
+// waitEmpty waits until the shared outbox is empty.
 func waitEmpty(t *testing.T, dataDir string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -109,7 +109,7 @@ func waitEmpty(t *testing.T, dataDir string) {
 	}
 }
 
-// Flush tells how far it came, and what is left when it has to give up.
+// FlushOutboxes reports progress, and the rest if it has to give up.
 func TestFlushOutboxes(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	dir := t.TempDir()
@@ -135,7 +135,7 @@ func TestFlushOutboxes(t *testing.T) {
 	wantShared(t, srv, 40)
 }
 
-// Each outbox is told apart, and a damaged one says what to do.
+// Outboxes reports damage and quarantined segments.
 func TestOutboxes(t *testing.T) {
 	dir := t.TempDir()
 	share(t, dir, 0, 5)
@@ -181,7 +181,7 @@ func TestOutboxes(t *testing.T) {
 	}
 }
 
-// An outbox that cannot be read is told of, and keeps nobody from the others.
+// An unreadable outbox is reported. The others are sent.
 func TestOutboxes_OneCannotBeRead(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()
@@ -204,7 +204,7 @@ func TestOutboxes_OneCannotBeRead(t *testing.T) {
 	wantShared(t, srv, 3)
 }
 
-// An outbox whose outbox.json is gone still has what waits in it.
+// An outbox without outbox.json still has its events.
 func TestOutboxes_WithoutIdentity(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()

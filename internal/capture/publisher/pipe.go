@@ -15,10 +15,10 @@ import (
 type PipeOptions struct {
 	Broker  *broker.Broker
 	DataDir string // the outbox is DataDir/outbox/pipe
-	Tenant  string // the only accepted tenant; empty accepts all, and uses "default" for events without one
+	Tenant  string // the only accepted tenant, or empty for all with "default" for events without one
 	Name    string // name of the input in reports
 
-	Redactor publish.Redactor // nil: all rules of pkg/redact; [publish.NoRedaction] opts out
+	Redactor publish.Redactor // nil for all rules of pkg/redact, [publish.NoRedaction] for none
 	Logger   *slog.Logger
 }
 

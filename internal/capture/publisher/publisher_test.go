@@ -3,10 +3,8 @@ package publisher
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +35,7 @@ func open(tb testing.TB) (*natstest.Server, *broker.Broker) {
 	return srv, b
 }
 
-// without returns the ids of list, the outbox's own records left out.
+// without returns the ids of list except for the records of the outbox.
 func without(list []events.Event) (ids []string) {
 	for _, e := range list {
 		if e.Kind() != events.RunSealed {
@@ -98,9 +96,8 @@ func TestImport_Folder(t *testing.T) {
 	}
 }
 
-// TestImport_Growing imports the snapshots of one session one after the other,
-// and the last one alone for another tenant: both runs are the same, aggregates
-// that were superseded aside.
+// TestImport_Growing imports the snapshots of a growing session, and the last snapshot
+// for another tenant. Both runs are equal, except for superseded aggregates.
 func TestImport_Growing(t *testing.T) {
 	srv, b := open(t)
 	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "entireio-cli-growing", "*", "*", "full.jsonl"))
@@ -137,8 +134,8 @@ func importOne(t *testing.T, b *broker.Broker, dir, tenant, name string) {
 	}
 }
 
-// TestImport_Interrupted: with the broker away everything is taken, an
-// interruption says what waits, and the next import sends it.
+// TestImport_Interrupted imports without a broker. The error has the number of waiting
+// events, and the next import sends them.
 func TestImport_Interrupted(t *testing.T) {
 	srv, b := open(t)
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "s.jsonl")
@@ -211,138 +208,5 @@ func TestPipe_Interrupted(t *testing.T) {
 	sum, err := Pipe(ctx, in, PipeOptions{Broker: b, DataDir: t.TempDir(), Name: "stdin"})
 	if !errors.Is(err, context.Canceled) || sum.Events > 1 {
 		t.Errorf("got %+v and %v, want to be interrupted", sum, err)
-	}
-}
-
-// running is a Run under test.
-type running struct {
-	url  string
-	stop context.CancelFunc
-	done chan error
-}
-
-func runServer(t *testing.T, opts Options) *running {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	r := &running{stop: cancel, done: make(chan error, 1)}
-	address := make(chan string, 1)
-	opts.Listen, opts.Ready = "127.0.0.1:0", func(a string) { address <- a }
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.done <- Run(ctx, opts)
-	}()
-	select {
-	case a := <-address:
-		r.url = "http://" + a
-	case err := <-r.done:
-		t.Fatalf("run: %v", err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
-	return r
-}
-
-func (r *running) post(t *testing.T, body string) (int, string) {
-	t.Helper()
-	resp, err := http.Post(r.url+"/v1/events", "application/cloudevents+json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply(t, resp)
-}
-
-func reply(t *testing.T, resp *http.Response) (int, string) {
-	t.Helper()
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
-}
-
-func (r *running) get(t *testing.T, path string) (int, string) {
-	t.Helper()
-	resp, err := http.Get(r.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply(t, resp)
-}
-
-func TestRun(t *testing.T) {
-	srv, b := open(t)
-	r := runServer(t, Options{Broker: b, DataDir: t.TempDir()})
-	if status, text := r.get(t, "/livez"); status != 200 {
-		t.Errorf("livez: got %d %s", status, text)
-	}
-	if status, text := r.get(t, "/readyz"); status != 200 || !strings.HasPrefix(text, "ok\n") {
-		t.Errorf("readyz: got %d %s", status, text)
-	}
-	for _, id := range []string{"1", "2", "3"} {
-		if status, text := r.post(t, one(id)); status != 202 {
-			t.Fatalf("got %d %s", status, text)
-		}
-	}
-	if status, text := r.post(t, "{}"); status != 400 {
-		t.Errorf("got %d %s, want 400", status, text)
-	}
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Errorf("a clean stop: got %v", err)
-	}
-	if diff := cmp.Diff([]string{"1", "2", "3"}, without(srv.Events(t))); diff != "" {
-		t.Errorf("in the stream (-want +got):\n%s", diff)
-	}
-}
-
-// TestRun_Full: with the broker away the outbox takes events until its quota,
-// then senders are told to come back; what was acknowledged arrives once.
-func TestRun_Full(t *testing.T) {
-	srv, b := open(t)
-	dir := t.TempDir()
-	r := runServer(t, Options{Broker: b, DataDir: dir, Quota: 4000})
-	srv.Stop()
-	var taken []string
-	for i := range 100 {
-		id := string(rune('a'+i%26)) + string(rune('a'+i/26))
-		status, text := r.post(t, one(id))
-		if status == 503 {
-			var p problem
-			if err := json.Unmarshal([]byte(text), &p); err != nil || p.Detail != "the outbox is full" {
-				t.Errorf("got %s, %v", text, err)
-			}
-			break
-		}
-		if status != 202 {
-			t.Fatalf("got %d %s", status, text)
-		}
-		taken = append(taken, id)
-	}
-	if len(taken) == 0 || len(taken) == 100 {
-		t.Errorf("got %d events taken, want some", len(taken))
-	}
-	srv.Restart(t)
-	r.stop()
-	if err := <-r.done; err != nil {
-		t.Errorf("a clean stop: got %v", err)
-	}
-	if diff := cmp.Diff(taken, without(srv.Events(t))); diff != "" {
-		t.Errorf("in the stream (-want +got):\n%s", diff)
-	}
-}
-
-func TestRun_Refuses(t *testing.T) {
-	_, b := open(t)
-	for _, listen := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "nowhere"} {
-		if err := Run(t.Context(), Options{Broker: b, DataDir: t.TempDir(), Listen: listen}); !errors.Is(err, ErrListen) {
-			t.Errorf("listen on %s: got %v, want %v", listen, err, ErrListen)
-		}
-	}
-	if err := (Options{Listen: "0.0.0.0:0", AllowRemote: true}).Validate(); err != nil {
-		t.Errorf("allowed: got %v", err)
 	}
 }

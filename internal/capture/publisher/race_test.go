@@ -2,6 +2,6 @@
 
 package publisher
 
-// manyEvents is how many events a large batch has. The detector makes everything
-// several times slower, so that fewer are as much of a test.
+// manyEvents is the number of events in a large batch. It is smaller here, because the
+// race detector is slow.
 const manyEvents = 20_000

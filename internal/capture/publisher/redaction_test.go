@@ -15,8 +15,7 @@ import (
 
 const mailLine = `{"type":"user","sessionId":"s","uuid":"p","timestamp":"2026-01-01T00:00:00Z","message":{"content":"write to ann@example.com"}}`
 
-// What is imported is redacted unless somebody wants it otherwise, in what the
-// tool itself wrote too, and comes out the same each time.
+// Imported events are redacted by default. A second import gives the same result.
 func TestImport_Redacts(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "s.jsonl")
 	if err := os.WriteFile(name, []byte(mailLine), 0o600); err != nil {

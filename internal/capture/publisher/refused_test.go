@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// What the broker does not let the publisher's user write is taken all the same,
-// and whoever looks at the service is told which right it lacks.
+// Events are accepted even if the user of the broker lacks a right. The service reports
+// the missing right.
 func TestRun_TellsOfMissingRights(t *testing.T) {
 	rights := subjects.Space{}.Rights(subjects.PublisherRole, "publisher", broker.InboxElsewhere(subjects.PublisherRole))
 	var less []string

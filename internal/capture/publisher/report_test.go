@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// The report says of each file what it held, whatever its format is.
+// The report describes each file, in every format.
 func TestImport_Report(t *testing.T) {
 	_, b := open(t)
 	dir := realdata.Path(t)

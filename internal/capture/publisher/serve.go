@@ -27,7 +27,7 @@ const DefaultListen = "127.0.0.1:8080"
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string // the outbox is DataDir/outbox/serve
-	Tenant  string // the only accepted tenant; empty accepts all, and uses "default" for events without one
+	Tenant  string // the only accepted tenant, or empty for all with "default" for events without one
 
 	Listen      string // address of the HTTP server; empty is [DefaultListen]
 	AllowRemote bool   // allow an address outside the loopback
@@ -36,8 +36,8 @@ type Options struct {
 	Durability  publish.Durability
 	Quota       int64               // bytes that may wait in the outbox; 0 is the default of pkg/publish
 	Full        *publish.FullPolicy // what Append does when the outbox is full; nil is [publish.Fail]
-	Redactor    publish.Redactor    // nil: all rules of pkg/redact; [publish.NoRedaction] opts out
-	Hooks       *hookfile.File      // hooks that decide; nil: nothing is decided
+	Redactor    publish.Redactor    // nil for all rules of pkg/redact, [publish.NoRedaction] for none
+	Hooks       *hookfile.File      // hooks that decide, nil for none
 
 	Ready  func(address string) // called once the server listens; may be nil
 	Logger *slog.Logger

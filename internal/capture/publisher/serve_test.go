@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// A port that is taken is told with what helps.
+// The error for a port in use names the flag.
 func TestRun_PortInUse(t *testing.T) {
 	_, b := open(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -28,7 +28,7 @@ func TestRun_PortInUse(t *testing.T) {
 	}
 }
 
-// A publisher that starts while the broker is away takes events all the same.
+// A publisher takes events even if it starts without a broker.
 func TestRun_BrokerComesLater(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	srv.Stop()
@@ -55,7 +55,7 @@ func TestRun_BrokerComesLater(t *testing.T) {
 	}
 }
 
-// Being told to stop is a clean stop, while another process has the outbox too.
+// Run returns nil if it is stopped while another process has the outbox.
 func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	_, b := open(t)
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	}
 }
 
-// An option that cannot be used is named by its flag.
+// An invalid option is reported with its flag.
 func TestOptions_NamesTheFlag(t *testing.T) {
 	for flag, opts := range map[string]Options{
 		"--max-body": {Listen: DefaultListen, MaxBody: -1}, "--quota": {Listen: DefaultListen, Quota: -1}, "--listen": {Listen: "nowhere"},

@@ -12,10 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// failures hands out the log lines of errors.
+// failures receives the log lines of errors.
 type failures chan string
 
-// Write takes one line, as long as there is room.
+// Write drops lines if the channel is full.
 func (f failures) Write(line []byte) (int, error) {
 	select {
 	case f <- string(line):
@@ -24,8 +24,7 @@ func (f failures) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// A shared outbox that cannot be opened is tried again: it is forwarded once it
-// was mended, by the publisher that runs.
+// A running publisher retries a broken shared outbox, and forwards it after the repair.
 func TestRun_SharedOutboxIsMended(t *testing.T) {
 	srv, b := open(t)
 	dir := t.TempDir()

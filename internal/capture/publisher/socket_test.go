@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 )
 
-// startHooks returns a service that answers on the socket of dir, and what ends it.
+// startHooks starts a service on the socket of dir.
 func startHooks(t *testing.T, dir string) (stop func() error) {
 	t.Helper()
 	s, err := NewHookService(nil, &recorder{}, Options{DataDir: dir})
@@ -24,7 +24,7 @@ func startHooks(t *testing.T, dir string) (stop func() error) {
 	return s.Start(t.Context())
 }
 
-// reachable tells whether somebody answers on the socket of dir.
+// reachable connects to the socket of dir.
 func reachable(t *testing.T, dir string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -36,8 +36,8 @@ func reachable(t *testing.T, dir string) error {
 	return err
 }
 
-// The socket is this user's alone, takes the place of one that a killed publisher
-// left, and goes with its publisher, unless another one has put its own there.
+// Only this user may connect to the socket. It replaces the socket of a killed
+// publisher. Its publisher removes it, unless another publisher has replaced it.
 func TestSocket(t *testing.T) {
 	dir := t.TempDir()
 	stale, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
@@ -73,7 +73,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// A data directory may lie deeper than the path of a socket may be long.
+// The path of a data directory may be longer than the path of a socket.
 func TestSocket_LongPath(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("long paths of sockets are Linux's")
@@ -94,7 +94,7 @@ func TestSocket_LongPath(t *testing.T) {
 	}
 }
 
-// Without a place for a socket a publisher runs all the same.
+// A publisher runs even if its socket cannot be created.
 func TestSocket_NoPlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

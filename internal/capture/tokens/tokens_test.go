@@ -25,8 +25,7 @@ func create(tb testing.TB, path, tenant string) tokens.Secret {
 	return secret
 }
 
-// The life of a token: nobody needs one, it is made, it counts at once, it is
-// revoked, it no longer does.
+// A created token is valid at once. A revoked one is invalid at once.
 func TestFile_Life(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	f, err := tokens.Open(path)
@@ -68,7 +67,7 @@ func TestFile_Life(t *testing.T) {
 	}
 }
 
-// The last token that is revoked does not open the door.
+// Tokens stay required after the last one is revoked.
 func TestFile_NoneLeft(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	secret := create(t, path, "acme")
@@ -84,7 +83,7 @@ func TestFile_NoneLeft(t *testing.T) {
 	}
 }
 
-// Neither the file nor anything that prints holds the secret.
+// Neither the file nor any printed form contains the secret.
 func TestSecret_IsNotTold(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	secret := create(t, path, "acme")
@@ -110,7 +109,7 @@ func TestSecret_IsNotTold(t *testing.T) {
 	}
 }
 
-// A file that others may write to, or that is none, lets nobody in.
+// An invalid file, or one that other users may change, refuses every token.
 func TestFile_Broken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	secret := create(t, path, "acme")
@@ -137,8 +136,7 @@ func TestFile_Broken(t *testing.T) {
 	}
 }
 
-// Who may write to the file is looked at whenever it is used, and a file that could
-// not be read is read as soon as it can be.
+// The mode of the file is checked on each use. A repaired file is read again.
 func TestFile_Mended(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	secret := create(t, path, "acme")
@@ -156,7 +154,7 @@ func TestFile_Mended(t *testing.T) {
 	}
 }
 
-// A token that somebody took the tenant from is not one of all tenants.
+// A token without a tenant makes the file invalid.
 func TestFile_NoTenant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	secret := create(t, path, "acme")
@@ -176,7 +174,7 @@ func TestFile_NoTenant(t *testing.T) {
 	}
 }
 
-// Tokens that are made at the same time are all there.
+// Concurrent calls of Create lose no token.
 func TestCreate_Concurrent(t *testing.T) {
 	path := tokens.Path(t.TempDir())
 	var wg sync.WaitGroup
@@ -193,7 +191,7 @@ func TestCreate_Concurrent(t *testing.T) {
 	}
 }
 
-// A tenant that no subject can hold gets no token.
+// Create refuses a tenant that no subject can contain.
 func TestCreate_BadTenant(t *testing.T) {
 	for _, tenant := range []string{"", strings.Repeat("t", 300)} {
 		if _, _, err := tokens.Create(t.Context(), tokens.Path(t.TempDir()), tenant, ""); err == nil {
@@ -202,7 +200,7 @@ func TestCreate_BadTenant(t *testing.T) {
 	}
 }
 
-// FuzzCheck: nothing but the token itself is let in.
+// FuzzCheck checks that only the secret itself is accepted.
 func FuzzCheck(f *testing.F) {
 	path := tokens.Path(f.TempDir())
 	secret := create(f, path, "acme")

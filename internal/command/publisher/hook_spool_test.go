@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A spooled file that cannot be read is set aside, and said once: it is no
-// reason to deny what was recorded.
+// An unreadable spool file is renamed and reported once. It does not cause a denial.
 func TestHook_UnreadableSpoolFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(hookclient.SpoolDir(dir), 0o700); err != nil {
@@ -40,7 +39,7 @@ func TestHook_UnreadableSpoolFile(t *testing.T) {
 	}
 }
 
-// An event that a full disk has no room for is lost, and known to be lost.
+// An event that does not fit on a full disk is lost and recorded as a gap.
 func TestHook_FullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("hooktrail-test", dir, "tmpfs", 0, "size=2m"); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What is wrong with the command or the payload is told and recorded, and denies
-// nothing, unless that is what was asked for.
+// Errors in the command line or the payload are reported and recorded. They deny the
+// call only with --fail-closed.
 func TestHook_Misconfigured(t *testing.T) {
 	call := hookclienttest.Removals[0].Payload
 	tests := []struct {
@@ -58,7 +58,7 @@ func TestHook_Misconfigured(t *testing.T) {
 			}
 			got = execHook(t, t.TempDir(), tt.payload, append(strings.Fields(tt.args), "--fail-closed")...)
 			denied := strings.Contains(got.Stdout, `"permissionDecision":"deny"`)
-			if got.Status == 2 { // what cannot be read is denied by the exit status
+			if got.Status == 2 { // an unreadable payload is denied by the exit status
 				denied = got.Stdout == "" && strings.Contains(got.Stderr, "Blocked by Hooktrail")
 			}
 			if denied != tt.closed || got.Status != 0 && tt.payload == call {
@@ -68,8 +68,8 @@ func TestHook_Misconfigured(t *testing.T) {
 	}
 }
 
-// With nobody there, everything goes on and is recorded, once; with --fail-closed
-// each tool is denied in its dialect, and that is recorded.
+// Without a publisher a call goes on and is recorded once. With --fail-closed it is
+// denied in the format of the tool, and recorded.
 func TestHook_NoPublisher(t *testing.T) {
 	for _, tt := range hookclienttest.Removals {
 		t.Run(tt.Name, func(t *testing.T) {
@@ -94,8 +94,8 @@ func TestHook_NoPublisher(t *testing.T) {
 	}
 }
 
-// A publisher that takes the connection and says nothing costs what is allowed:
-// little where nothing is decided, --timeout where something is.
+// A publisher that hangs costs a quarter second if nothing is decided, and --timeout
+// otherwise.
 func TestHook_HungPublisher(t *testing.T) {
 	dir := t.TempDir()
 	l, err := net.Listen("unix", filepath.Join(dir, hookclient.SocketName))
@@ -138,8 +138,8 @@ func TestHook_HungPublisher(t *testing.T) {
 	}
 }
 
-// While somebody holds the shared outbox and does not let go, events are kept
-// beside it, redacted, and the next command brings them in.
+// While another process blocks the shared outbox, events are spooled and redacted. The
+// next command moves them into the outbox.
 func TestHook_StoppedWriter(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "ghp_" + "R4nd0mL00k1ngT0k3nV4lu3abcdefghij012"

@@ -50,8 +50,8 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// What install is told, in flags or by the environment, is told the hook: files
-// and folders by their full names.
+// Flags and environment variables of install are passed to the hook command, with
+// absolute paths.
 func TestInstall_PassesOn(t *testing.T) {
 	t.Setenv("HOOKTRAIL_TENANT", "fromenv")
 	project := t.TempDir()
@@ -113,7 +113,7 @@ func TestInstall_Refuses(t *testing.T) {
 	}
 }
 
-// What go run makes is gone when an agent would start it.
+// Programs that go run has built are recognised.
 func TestIsGoRun(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/tmp/go-build1550836143/b001/exe/publisher":      true,

@@ -14,7 +14,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"publisher": func() { cli.Main(Command()) }})
 }
 
-// TestScripts specifies the command: each script has a data directory of its own.
+// TestScripts runs the scripts that specify the command. Each has its own data
+// directory.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",

@@ -13,7 +13,7 @@ import (
 // deadline costs nothing until somebody waits for it: only Done starts a timer.
 // Times are counted from when the dispatch began.
 type call struct {
-	flight   *flight
+	dispatch *dispatch
 	hook     *hook
 	index    int           // of the hook in its chain
 	start    time.Duration // of the execution
@@ -27,9 +27,9 @@ type call struct {
 // an asynchronous hook; its deadline does.
 func (c *call) parent() context.Context {
 	if c.hook.async {
-		return context.WithoutCancel(c.flight.ctx)
+		return context.WithoutCancel(c.dispatch.ctx)
 	}
-	return c.flight.ctx
+	return c.dispatch.ctx
 }
 
 // Value returns what the context of the dispatch has for key.
@@ -45,14 +45,14 @@ type watch struct {
 }
 
 // said is what a hook has contributed, for the report.
-type said struct {
+type contribution struct {
 	verdict  Verdict
 	modified bool
 }
 
 // Deadline returns when the hook's time is over.
 func (c *call) Deadline() (time.Time, bool) {
-	own := c.flight.began.Add(c.deadline)
+	own := c.dispatch.began.Add(c.deadline)
 	if d, ok := c.parent().Deadline(); ok && d.Before(own) {
 		return d, true
 	}
@@ -80,7 +80,7 @@ func (c *call) Err() error {
 	}
 	if err := c.parent().Err(); err != nil {
 		c.end(&err)
-	} else if c.flight.clock() >= c.deadline {
+	} else if c.dispatch.clock() >= c.deadline {
 		c.end(&errDeadline)
 	}
 	if over := c.over.Load(); over != nil {
@@ -115,7 +115,7 @@ func (w *watch) arm(c *call) {
 	if w.closed {
 		return
 	}
-	timer := time.AfterFunc(c.deadline-c.flight.clock(), func() { c.end(&errDeadline) })
+	timer := time.AfterFunc(c.deadline-c.dispatch.clock(), func() { c.end(&errDeadline) })
 	stop := context.AfterFunc(c.parent(), func() {
 		err := c.parent().Err()
 		c.end(&err)
@@ -141,12 +141,12 @@ func (w *watch) close() {
 // the hook is enabled.
 func (c *call) admits(subject Subject) bool {
 	for _, m := range c.hook.matchers {
-		if !m.Match(c.flight.meta, subject) {
+		if !m.Match(c.dispatch.meta, subject) {
 			return false
 		}
 	}
 	for _, enabled := range c.hook.enabled {
-		if !enabled(c, c.flight.meta) {
+		if !enabled(c, c.dispatch.meta) {
 			return false
 		}
 	}
@@ -169,6 +169,6 @@ func (c *call) guard(ran *bool, err *error) {
 	if c.hook.onFailure == Ignore {
 		return
 	}
-	c.flight.registry.opts.Logger.ErrorContext(c.parent(), "hook panicked",
-		"hook", c.hook.id, "name", c.hook.name, "point", c.hook.at.kind, "stack", string(debug.Stack()))
+	c.dispatch.registry.opts.Logger.ErrorContext(c.parent(), "hook panicked",
+		"hook", c.hook.id, "name", c.hook.name, "point", c.hook.info.kind, "stack", string(debug.Stack()))
 }

@@ -12,13 +12,13 @@ type hook struct {
 	settings
 
 	id         ID
-	at         *place
+	info       *pointInfo
 	fn         any     // of the type that its point calls
 	globs      []*glob // of the matchers, what is cheap and safe enough for the caller
 	registered time.Time
 
-	stray   atomic.Int32 // executions that have outlived their dispatch
-	running atomic.Int32 // asynchronous executions
+	abandoned atomic.Int32 // executions that have outlived their dispatch
+	running   atomic.Int32 // asynchronous executions
 }
 
 // prepare checks the settings and fills in what they left open.
@@ -26,7 +26,7 @@ func (h *hook) prepare(opts Options) error {
 	if h.fn == nil {
 		return errNoHook
 	}
-	if err := h.check(h.at); err != nil {
+	if err := h.check(h.info); err != nil {
 		return err
 	}
 	if h.timeout <= 0 {
@@ -34,11 +34,11 @@ func (h *hook) prepare(opts Options) error {
 	}
 	if h.onFailure == 0 {
 		h.onFailure = Warn
-		if h.at.block {
+		if h.info.blocks {
 			h.onFailure = Block
 		}
 	}
-	if h.onFailure == Block && h.at.mild {
+	if h.onFailure == Block && h.info.cannotBlock {
 		h.onFailure = Warn
 	}
 	rest := h.matchers[:0:0]
@@ -66,7 +66,7 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 
 // wanted tells whether the dispatch may be for h, as far as the caller looks;
 // the rest of its matchers is asked as part of its execution.
-func (h *hook) wanted(meta *Meta, tool string, end ending) bool {
+func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false
 	}
@@ -79,7 +79,7 @@ func (h *hook) wanted(meta *Meta, tool string, end ending) bool {
 }
 
 // picky tells whether the hook itself chooses its dispatches, too.
-func (h *hook) picky() bool { return len(h.matchers)+len(h.enabled) > 0 }
+func (h *hook) selective() bool { return len(h.matchers)+len(h.enabled) > 0 }
 
 // label returns what to call the hook in front of people.
 func (h *hook) label() string {
@@ -91,7 +91,7 @@ func (h *hook) label() string {
 
 func (h *hook) describe() Registration {
 	d := Registration{
-		ID: h.id, Name: h.name, Point: h.at.kind, Class: h.at.class, Priority: h.priority, Agent: "*", Tool: "*",
+		ID: h.id, Name: h.name, Point: h.info.kind, Class: h.info.class, Priority: h.priority, Agent: "*", Tool: "*",
 		Timeout: h.timeout, OnFailure: h.onFailure, Async: h.async, Isolation: h.isolation, Registered: h.registered,
 	}
 	for _, g := range h.globs {
@@ -115,11 +115,11 @@ type chain struct {
 }
 
 // newChain returns the chain of a place, nil if it has no hooks.
-func newChain(hooks []*hook, at *place) *chain {
+func newChain(hooks []*hook, info *pointInfo) *chain {
 	c := &chain{}
 	for _, h := range hooks {
 		switch {
-		case h.at != at:
+		case h.info != info:
 		case h.async:
 			c.async = append(c.async, h)
 		default:
@@ -141,4 +141,4 @@ func newChain(hooks []*hook, at *place) *chain {
 }
 
 // later tells whether there are asynchronous hooks.
-func (c *chain) later() bool { return c != nil && len(c.async) > 0 }
+func (c *chain) hasAsync() bool { return c != nil && len(c.async) > 0 }

@@ -4,7 +4,7 @@ import "context"
 
 // decision is a dispatch at a decision point.
 type decision[In, P any] struct {
-	flight
+	dispatch
 
 	point *DecisionPoint[In, P]
 	asked *In // as it came, where every hook is to see that
@@ -12,38 +12,38 @@ type decision[In, P any] struct {
 }
 
 // invoke calls the hook of c and counts in what it decides.
-func (d *decision[In, P]) invoke(c *call) fate {
+func (d *decision[In, P]) invoke(c *call) progress {
 	in := d.out.Input
 	if d.asked != nil {
 		in = *d.asked
 	}
 	in = copied(d.point.copyInput, in)
 	if err := d.begin(c); err != nil {
-		return d.settle(d, c, said{}, err)
+		return d.finish(d, c, contribution{}, err)
 	}
 	answer, ran, err := d.ask(c, in)
-	var what said
+	var what contribution
 	if answer != nil && err == nil {
 		what.verdict = answer.Verdict
 	}
 	if !d.claim(c, &err) {
 		d.late(c, what, err)
-		return lost
+		return abandoned
 	}
 	switch {
 	case err != nil:
-		what = said{}
+		what = contribution{}
 	case !ran:
-		return goesOn
+		return proceed
 	case answer == nil:
 		what.verdict = None
 	default:
 		what, err = d.count(c.hook, *answer)
 	}
-	if next := d.settle(d, c, what, err); next == ends || what.verdict == Deny {
-		return ends
+	if next := d.finish(d, c, what, err); next == endChain || what.verdict == Deny {
+		return endChain
 	}
-	return goesOn
+	return proceed
 }
 
 // ask calls the hook, beside whoever owns the flight. It returns false where
@@ -51,7 +51,7 @@ func (d *decision[In, P]) invoke(c *call) fate {
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
-	if !ok || c.hook.picky() && !c.admits(d.point.subject(in)) {
+	if !ok || c.hook.selective() && !c.admits(d.point.subject(in)) {
 		return nil, false, nil
 	}
 	answer, err = fn(c, d.meta, in)
@@ -59,17 +59,17 @@ func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, er
 }
 
 // count counts in an answer, and returns what of it.
-func (d *decision[In, P]) count(h *hook, answer Decision[P]) (said, error) {
+func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, error) {
 	switch answer.Verdict {
 	case "":
 		answer.Verdict = None
 	case None, Allow:
 	case Ask, Deny:
 		if d.point.rules.noDeny {
-			return said{}, ErrBadOutput
+			return contribution{}, ErrBadOutput
 		}
 	default:
-		return said{}, ErrBadOutput
+		return contribution{}, ErrBadOutput
 	}
 	var modified bool
 	if answer.Patch != nil && answer.Verdict != Deny {
@@ -78,21 +78,21 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (said, error) {
 		switch {
 		case err != nil && answer.Verdict == Ask: // the doubt counts all the same
 			d.decide(h.id, Ask, answer.Reason)
-			return said{verdict: Ask}, err
+			return contribution{verdict: Ask}, err
 		case err != nil:
-			return said{}, err
+			return contribution{}, err
 		}
 	}
 	d.out.Modified = d.out.Modified || modified
 	d.out.Context = joinContext(d.out.Context, answer.Context)
 	d.decide(h.id, answer.Verdict, answer.Reason)
-	return said{answer.Verdict, modified}, nil
+	return contribution{answer.Verdict, modified}, nil
 }
 
 // block denies because h has failed, where something can be denied.
-func (d *decision[In, P]) block(h *hook, err error) fate {
+func (d *decision[In, P]) block(h *hook, err error) progress {
 	d.decide(h.id, Deny, "hook "+h.label()+" failed: "+faultOf(err))
-	return ends
+	return endChain
 }
 
 // decide counts in a verdict of a hook.

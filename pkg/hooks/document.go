@@ -37,7 +37,7 @@ type Reply struct {
 	Patch JSON
 }
 
-// DocumentOutcome is what the hooks said to a Document.
+// DocumentOutcome is what the hooks contribution to a Document.
 type DocumentOutcome struct {
 	Point      events.Kind `json:"point"`
 	Verdict    Verdict     `json:"verdict"` // what is prevented is denied
@@ -65,9 +65,9 @@ func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Docume
 		return "", fmt.Errorf("register hook: %w", err)
 	}
 	if fn == nil {
-		return r.add(at(point), nil, opts)
+		return r.add(infoOf(point), nil, opts)
 	}
-	return r.add(at(point), p.adapt(fn), opts)
+	return r.add(infoOf(point), p.adapt(fn), opts)
 }
 
 // DispatchDocument dispatches d at its point. It fails if there is no such

@@ -154,7 +154,7 @@ func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorTyp
 			now.Prompt = recovery.Prompt
 		}
 		if to := recovery.Fallback; to != "" && to != now.Model {
-			tell(ctx, e, ModelSwitched, events.ModelSwitchedData{From: now.Model, To: to, Reason: "fallback"})
+			notify(ctx, e, ModelSwitched, events.ModelSwitchedData{From: now.Model, To: to, Reason: "fallback"})
 			now.Model = to
 		}
 	}

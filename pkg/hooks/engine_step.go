@@ -92,7 +92,7 @@ func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSO
 // finishStep tells how a step has ended.
 func (e *Engine) finishStep(ctx context.Context, at frame, info StepInfo, status events.StepStatus, began time.Time, err error) {
 	sum := at.sums.totals()
-	tell(ctx, e, StepFinished, events.StepFinishedData{
+	notify(ctx, e, StepFinished, events.StepFinishedData{
 		RunType: at.meta.RunType, AgentRole: at.meta.AgentRole, StepStatus: status,
 		InputSummary: info.Input, OutputSummary: sum.summary, DurationMS: time.Since(began).Milliseconds(),
 		TokensUsed: sum.tokens, ToolCalls: sum.calls, ToolErrors: sum.failed, Error: failureOf(err), Metadata: sum.metadata,

@@ -3,6 +3,7 @@ package hooks
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -61,6 +62,17 @@ func (a allOf) Match(meta Meta, s Subject) bool {
 		}
 	}
 	return true
+}
+
+// matchesTool reports whether m matches tool calls only.
+func matchesTool(m Matcher) bool {
+	switch m := m.(type) {
+	case *glob:
+		return m.of == globTool
+	case allOf:
+		return slices.ContainsFunc(m, matchesTool)
+	}
+	return false
 }
 
 // globOf is what a glob looks at.

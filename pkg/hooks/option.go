@@ -148,20 +148,23 @@ var (
 	errAsyncLost  = errors.New("async: the decision would be lost")
 	errAsync      = errors.New("async: what it returns is needed before the point can go on")
 	errWhen       = errors.New("when: the point does not tell success from failure")
+	errTool       = errors.New("match: the point is not about a tool call")
 	errNoRegistry = errors.New("no registry")
 	errNoHook     = errors.New("no function")
 	errOption     = errors.New("option without a value that exists")
 )
 
 // check says what of s makes no sense at the point.
-func (s *settings) check(at *place) error {
+func (s *settings) check(info *pointInfo) error {
 	switch {
-	case s.async && !at.async && at.class == DecisionClass:
+	case s.async && !info.async && info.class == DecisionClass:
 		return errAsyncLost
-	case s.async && !at.async:
+	case s.async && !info.async:
 		return errAsync
-	case s.when != unknown && !at.ends:
+	case s.when != unknown && !info.reportsSuccess:
 		return errWhen
+	case !info.tool && slices.ContainsFunc(s.matchers, matchesTool):
+		return errTool
 	}
 	return s.checkValues()
 }

@@ -6,12 +6,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A provider is anything that has one or more of the methods below; what it
-// does not have stays as if it were not there. [Registry.Use] finds them.
+// A provider has one or more of the methods below. [Registry.Use] registers them.
 
 // PreToolUser hooks into [ToolBefore].
 type PreToolUser interface {
-	PreToolUse(ctx context.Context, meta Meta, call ToolCall) (*Decision[ToolPatch], error)
+	PreToolUse(ctx context.Context, meta Meta, call ToolCall) (*ToolDecision, error)
 }
 
 // PostToolUser hooks into [ToolResult].
@@ -21,7 +20,7 @@ type PostToolUser interface {
 
 // SessionStarter hooks into [SessionStart].
 type SessionStarter interface {
-	SessionStart(ctx context.Context, meta Meta, session Session) (*Decision[SessionPatch], error)
+	SessionStart(ctx context.Context, meta Meta, session Session) (*SessionDecision, error)
 }
 
 // SessionEnder hooks into [SessionEnded].
@@ -31,7 +30,7 @@ type SessionEnder interface {
 
 // PromptSubmitter hooks into [PromptSubmit].
 type PromptSubmitter interface {
-	PromptSubmitted(ctx context.Context, meta Meta, prompt Prompt) (*Decision[PromptPatch], error)
+	PromptSubmitted(ctx context.Context, meta Meta, prompt Prompt) (*PromptDecision, error)
 }
 
 // ErrorHandler hooks into [Error].
@@ -41,12 +40,12 @@ type ErrorHandler interface {
 
 // PreCompacter hooks into [CompactBefore].
 type PreCompacter interface {
-	PreCompact(ctx context.Context, meta Meta, compaction Compaction) (*Decision[CompactionPatch], error)
+	PreCompact(ctx context.Context, meta Meta, compaction Compaction) (*CompactionDecision, error)
 }
 
 // SubagentStarter hooks into [SubagentStart].
 type SubagentStarter interface {
-	SubagentStart(ctx context.Context, meta Meta, subagent Subagent) (*Decision[SubagentPatch], error)
+	SubagentStart(ctx context.Context, meta Meta, subagent Subagent) (*SubagentDecision, error)
 }
 
 // SubagentStopper hooks into [SubagentStopped].
@@ -67,6 +66,76 @@ type StepFollower interface {
 // RunEnder hooks into [RunFinished].
 type RunEnder interface {
 	RunEnd(ctx context.Context, meta Meta, data events.RunFinishedData) error
+}
+
+// Approver hooks into [Approval].
+type Approver interface {
+	ApprovalRequested(ctx context.Context, meta Meta, request ApprovalRequest) (*ApprovalDecision, error)
+}
+
+// StepPreparer hooks into [StepBefore].
+type StepPreparer interface {
+	BeforeStep(ctx context.Context, meta Meta, step Step) (*StepDecision, error)
+}
+
+// MessageFilter hooks into [MessagesFilter].
+type MessageFilter interface {
+	FilterMessages(ctx context.Context, meta Meta, _ NoSubject, messages []Message) (*[]Message, error)
+}
+
+// LLMRequestFilter hooks into [LLMRequest].
+type LLMRequestFilter interface {
+	FilterLLMRequest(ctx context.Context, meta Meta, _ NoSubject, messages []LLMMessage) (*[]LLMMessage, error)
+}
+
+// MessageCreator hooks into [MessageCreate].
+type MessageCreator interface {
+	BeforeCreateMessage(ctx context.Context, meta Meta, _ NoSubject, message JSON) (*JSON, error)
+}
+
+// MessageUpdater hooks into [MessageUpdate].
+type MessageUpdater interface {
+	BeforeUpdateMessage(ctx context.Context, meta Meta, id MessageID, updates JSON) (*JSON, error)
+}
+
+// ToolResultStorer hooks into [ToolResultStore].
+type ToolResultStorer interface {
+	BeforeStoreToolResult(ctx context.Context, meta Meta, call ToolCall, result JSON) (*JSON, error)
+}
+
+// StepOutputFilter hooks into [StepOutput].
+type StepOutputFilter interface {
+	FilterStepOutput(ctx context.Context, meta Meta, state StepState, output JSON) (*JSON, error)
+}
+
+// MessageCreateFollower hooks into [MessageCreated].
+type MessageCreateFollower interface {
+	AfterCreateMessage(ctx context.Context, meta Meta, data events.MessageData) error
+}
+
+// MessageUpdateFollower hooks into [MessageUpdated].
+type MessageUpdateFollower interface {
+	AfterUpdateMessage(ctx context.Context, meta Meta, data events.MessageData) error
+}
+
+// ResponseFollower hooks into [ResponseCompleted].
+type ResponseFollower interface {
+	AfterResponse(ctx context.Context, meta Meta, data events.ResponseCompletedData) error
+}
+
+// CheckpointFollower hooks into [CheckpointCreated].
+type CheckpointFollower interface {
+	AfterCheckpoint(ctx context.Context, meta Meta, data events.CheckpointCreatedData) error
+}
+
+// ModelFollower hooks into [ModelSwitched].
+type ModelFollower interface {
+	AfterModelSwitch(ctx context.Context, meta Meta, data events.ModelSwitchedData) error
+}
+
+// MemoryFollower hooks into [MemoryUpdated].
+type MemoryFollower interface {
+	AfterMemoryUpdate(ctx context.Context, meta Meta, data events.MemoryUpdatedData) error
 }
 
 // Named gives the hooks of a provider its name, unless an option does.

@@ -14,7 +14,7 @@ import (
 const recordTimeout = 5 * time.Second
 
 // record appends the event of the dispatch, and returns its id.
-func (f *flight) record(kind events.Kind, payload any) (string, error) {
+func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 	if f.event == "" {
 		return "", nil
 	}
@@ -23,7 +23,7 @@ func (f *flight) record(kind events.Kind, payload any) (string, error) {
 
 // recordExecuted appends the event of an execution that has ended after its
 // dispatch. Nobody is left to be told if that fails but the log.
-func (f *flight) recordExecuted(ctx context.Context, x Execution, late bool) {
+func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return
 	}
@@ -38,7 +38,7 @@ func (f *flight) recordExecuted(ctx context.Context, x Execution, late bool) {
 
 // append appends an event with the attributes of the dispatch. What has
 // happened is recorded although ctx has ended.
-func (f *flight) append(ctx context.Context, id string, kind events.Kind, at time.Time, payload any) error {
+func (f *dispatch) append(ctx context.Context, id string, kind events.Kind, at time.Time, payload any) error {
 	m := &f.meta
 	e := events.Event{
 		ID: id, Source: f.registry.opts.Source, Type: kind.Type(), Subject: m.Run, Time: at.UTC(), Tenant: m.Tenant,
@@ -61,7 +61,7 @@ func (f *flight) append(ctx context.Context, id string, kind events.Kind, at tim
 }
 
 // joined returns the failures as one error.
-func (f *flight) joined() error {
+func (f *dispatch) joined() error {
 	list := make([]error, len(f.failures))
 	for i, err := range f.failures {
 		list[i] = err

@@ -79,9 +79,8 @@ type Registry struct {
 	err    error      // registrations that were refused
 	closed bool
 
-	strays  strays    // executions that outlive their dispatch
-	crew    crew      // runs what is isolated
-	benches sync.Pool // of *bench
+	outstanding outstanding // executions that outlive their dispatch
+	waiters     sync.Pool   // of *bench
 }
 
 // NewRegistry returns a registry without hooks.
@@ -99,9 +98,9 @@ func (r *Registry) Off(id ID) bool {
 	if i < 0 {
 		return false
 	}
-	place := r.hooks[i].at
+	info := r.hooks[i].info
 	r.hooks = slices.Delete(r.hooks, i, i+1)
-	r.chains[place.index].Store(newChain(r.hooks, place))
+	r.chains[info.index].Store(newChain(r.hooks, info))
 	return true
 }
 
@@ -142,45 +141,46 @@ func (r *Registry) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
-	r.crew.close()
-	if n := r.strays.close(ctx); n > 0 {
+	if n := r.outstanding.close(ctx); n > 0 {
 		return fmt.Errorf("close registry: %d executions have not ended: %w", n, context.Cause(ctx))
 	}
 	return nil
 }
 
 // add registers fn at a place and returns its id.
-func (r *Registry) add(at *place, fn any, opts []Option) (ID, error) {
+func (r *Registry) add(info *pointInfo, fn any, opts []Option) (ID, error) {
 	if r == nil {
-		return "", fmt.Errorf("register hook at %s: %w", at.kind, errNoRegistry)
+		return "", fmt.Errorf("register hook at %s: %w", info.kind, errNoRegistry)
 	}
-	h := &hook{at: at, fn: fn, registered: time.Now().UTC()}
+	h := &hook{info: info, fn: fn, registered: time.Now().UTC()}
 	for _, opt := range opts {
-		if opt != nil {
-			opt(&h.settings)
+		if opt == nil {
+			return "", fmt.Errorf("register hook at %s: %w", info.kind, errOption)
 		}
+		opt(&h.settings)
 	}
 	if err := h.prepare(r.opts); err != nil {
-		return "", fmt.Errorf("register hook %q at %s: %w", h.name, at.kind, err)
+		return "", fmt.Errorf("register hook %q at %s: %w", h.name, info.kind, err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return "", fmt.Errorf("register hook %q at %s: %w", h.name, at.kind, ErrClosed)
+		return "", fmt.Errorf("register hook %q at %s: %w", h.name, info.kind, ErrClosed)
 	}
 	h.id = r.newID()
 	r.hooks = append(r.hooks, h)
-	r.chains[at.index].Store(newChain(r.hooks, at))
+	r.chains[info.index].Store(newChain(r.hooks, info))
 	return h.id, nil
 }
 
 // on is add for those who cannot be told of an error at once.
-func (r *Registry) on(at *place, fn any, opts []Option) ID {
-	id, err := r.add(at, fn, opts)
+func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
+	id, err := r.add(info, fn, opts)
 	if err != nil && r != nil {
 		r.mu.Lock()
 		r.err = errors.Join(r.err, err)
 		r.mu.Unlock()
+		r.opts.Logger.Error("hook not registered", "point", info.kind, "error", err)
 	}
 	return id
 }

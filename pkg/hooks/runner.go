@@ -3,7 +3,11 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
+	"math"
+	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,6 +57,9 @@ func NewRunner(opts RunnerOptions) *Runner {
 // IsEnabled are honoured, if it has them: IsEnabled is asked each time, as part
 // of the hook and within its timeout. See [Registry.Use].
 func (r *Runner) Use(hook any, opts ...Option) error {
+	if err := checkProvider(hook); err != nil {
+		return fmt.Errorf("use %T: %w", hook, err)
+	}
 	switch hook.(type) {
 	case RunStarter, StepFollower, RunEnder:
 	default:
@@ -95,14 +102,14 @@ type AgentRun struct {
 
 // RunStart tells that a run has started.
 func (r *Runner) RunStart(ctx context.Context, at AgentRun) Notified {
-	return notify(ctx, r, RunStarted, at, events.RunStartedData{
+	return dispatchFor(ctx, r, RunStarted, at, events.RunStartedData{
 		RunType: at.RunType, AgentRole: at.AgentRole, InputSummary: at.InputSummary, Metadata: at.Metadata,
 	})
 }
 
 // AfterStep tells that a step has ended.
 func (r *Runner) AfterStep(ctx context.Context, at AgentRun) Notified {
-	return notify(ctx, r, StepFinished, at, events.StepFinishedData{
+	return dispatchFor(ctx, r, StepFinished, at, events.StepFinishedData{
 		RunType: at.RunType, AgentRole: at.AgentRole, StepStatus: at.StepStatus,
 		InputSummary: at.InputSummary, OutputSummary: at.OutputSummary,
 		DurationMS: at.Duration.Milliseconds(), TokensUsed: at.TokensUsed, Metadata: at.Metadata,
@@ -111,14 +118,14 @@ func (r *Runner) AfterStep(ctx context.Context, at AgentRun) Notified {
 
 // RunEnd tells that a run has ended, and how.
 func (r *Runner) RunEnd(ctx context.Context, at AgentRun, success bool) Notified {
-	return notify(ctx, r, RunFinished, at, events.RunFinishedData{
+	return dispatchFor(ctx, r, RunFinished, at, events.RunFinishedData{
 		RunType: at.RunType, Success: success, OutputSummary: at.OutputSummary,
 		DurationMS: at.Duration.Milliseconds(), TokensUsed: at.TokensUsed, Metadata: at.Metadata,
 	})
 }
 
 // notify tells the hooks of a point, and the log how they fared.
-func notify[E any](ctx context.Context, r *Runner, point *NotificationPoint[E], at AgentRun, data E) Notified {
+func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint[E], at AgentRun, data E) Notified {
 	meta := r.meta
 	meta.Tenant, meta.Run, meta.RunType, meta.Step = at.Tenant, at.Run, at.RunType, at.Step
 	meta.AgentRole, meta.Time = at.AgentRole, at.Time
@@ -130,4 +137,53 @@ func notify[E any](ctx context.Context, r *Runner, point *NotificationPoint[E], 
 	log.DebugContext(ctx, "hooks ran", "point", point.Kind(), "run", at.Run, "step", at.Step,
 		"hooks", len(told.Executions), "failed", len(told.Errors), "event", told.Event)
 	return told
+}
+
+// The environment of [RunnerFromEnv].
+const (
+	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true": record for AgentFS; off by default
+	EnvAgentFSID      = "GWI_AGENTFS_ID"      // the AgentFS file; without it AgentFS stays off
+	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true": record for the issues; off by default
+	EnvHookDebug      = "GWI_HOOK_DEBUG"      // "true": debug logs; off by default
+	EnvHookTimeout    = "GWI_HOOK_TIMEOUT_MS" // timeout of each hook in milliseconds; 5000 by default
+)
+
+// RunnerFromEnv returns a runner as the environment wants it. If AgentFS or
+// Beads is enabled, runs and steps are recorded to appender, and their events
+// name which in their attribute "hooks"; by default nothing is recorded. AgentFS
+// without an id is a warning and stays off. A timeout that is not a positive
+// number counts as 5000. Logs go to stderr.
+func RunnerFromEnv(appender Appender) *Runner {
+	return runnerFromEnv(os.Getenv, os.Stderr, appender)
+}
+
+func runnerFromEnv(getenv func(string) string, stderr io.Writer, appender Appender) *Runner {
+	level := slog.LevelWarn
+	if getenv(EnvHookDebug) == switchedOn {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	opts := RunnerOptions{
+		Appender: appender, Beads: getenv(EnvBeadsEnabled) == switchedOn,
+		Timeout: millisecondsOf(getenv(EnvHookTimeout)), Logger: log,
+	}
+	if getenv(EnvAgentFSEnabled) == switchedOn {
+		opts.AgentFS = getenv(EnvAgentFSID)
+		if opts.AgentFS == "" {
+			log.WarnContext(context.Background(), "AgentFS stays off: it is enabled and has no id", "enabled_by", EnvAgentFSEnabled, "id", EnvAgentFSID)
+		}
+	}
+	return NewRunner(opts)
+}
+
+// switchedOn is the one value that enables.
+const switchedOn = "true"
+
+// millisecondsOf returns text as a duration, 0 for what is none.
+func millisecondsOf(text string) time.Duration {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Millisecond) {
+		return 0
+	}
+	return time.Duration(n) * time.Millisecond
 }

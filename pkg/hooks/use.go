@@ -1,13 +1,22 @@
 package hooks
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"reflect"
+)
 
-// Use registers what provider has of the methods of provider.go, each with the
-// options, and returns the ids in the order of the documentation; a [Registrar]
-// registers itself. A provider
-// with none of them is an error, and so is an option that makes no sense at one
-// of its points; then nothing is registered.
+// Use registers every hook method of provider with the options, and returns the
+// ids in the order of [Points]. The methods are those of the interfaces from
+// [PreToolUser] to [MemoryFollower]. A [Registrar] registers itself.
+//
+// Use registers all hooks or none. It fails if provider has no hook method, if a
+// method of one of these names has another type, if provider is a value whose
+// hook methods need a pointer, or if an option does not fit one of the points.
 func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
+	if err := checkProvider(provider); err != nil {
+		return nil, fmt.Errorf("use %T: %w", provider, err)
+	}
 	if p, ok := provider.(Registrar); ok {
 		return p.Register(r, opts...)
 	}
@@ -20,15 +29,17 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	}
 	opts = append(defaults, opts...)
 	var ids []ID
-	for _, add := range r.offers(provider) {
-		id, err := add(opts)
+	for _, m := range hookMethods {
+		id, found, err := m.register(r, provider, opts)
 		if err != nil {
 			for _, id := range ids {
 				r.Off(id)
 			}
 			return nil, fmt.Errorf("use %T: %w", provider, err)
 		}
-		ids = append(ids, id)
+		if found {
+			ids = append(ids, id)
+		}
 	}
 	if len(ids) == 0 {
 		return nil, fmt.Errorf("use %T: no method of a hook point", provider)
@@ -36,58 +47,160 @@ func (r *Registry) Use(provider any, opts ...Option) ([]ID, error) {
 	return ids, nil
 }
 
-// registration registers one hook.
-type registration = func(opts []Option) (ID, error)
-
-// offers returns what registers each hook that provider has.
-func (r *Registry) offers(provider any) []registration {
-	return append(r.decisionsOf(provider), r.reportsOf(provider)...)
+// providerMethod is a method that Use looks for.
+type providerMethod struct {
+	name string
+	in   reflect.Type // the interface that consists of it
+	// register registers the method if provider has it, and reports whether it does.
+	register func(r *Registry, provider any, opts []Option) (id ID, found bool, err error)
 }
 
-// decisionsOf returns the decisions and transforms among them.
-func (r *Registry) decisionsOf(provider any) []registration {
-	var list []registration
-	if p, ok := provider.(PreToolUser); ok {
-		list = append(list, ToolBefore.adding(r, p.PreToolUse))
-	}
-	if p, ok := provider.(PromptSubmitter); ok {
-		list = append(list, PromptSubmit.adding(r, p.PromptSubmitted))
-	}
-	if p, ok := provider.(SessionStarter); ok {
-		list = append(list, SessionStart.adding(r, p.SessionStart))
-	}
-	if p, ok := provider.(SubagentStarter); ok {
-		list = append(list, SubagentStart.adding(r, p.SubagentStart))
-	}
-	if p, ok := provider.(PreCompacter); ok {
-		list = append(list, CompactBefore.adding(r, p.PreCompact))
-	}
-	if p, ok := provider.(ErrorHandler); ok {
-		list = append(list, Error.adding(r, p.ErrorOccurred))
-	}
-	if p, ok := provider.(PostToolUser); ok {
-		list = append(list, ToolResult.adding(r, p.PostToolUse))
-	}
-	return list
+// hookMethod returns the method of interface I.
+func hookMethod[I any](register func(*Registry, I, []Option) (ID, error)) providerMethod {
+	in := reflect.TypeFor[I]()
+	return providerMethod{in.Method(0).Name, in, func(r *Registry, provider any, opts []Option) (ID, bool, error) {
+		p, found := provider.(I)
+		if !found {
+			return "", false, nil
+		}
+		id, err := register(r, p, opts)
+		return id, true, err
+	}}
 }
 
-// reportsOf returns the notifications among them.
-func (r *Registry) reportsOf(provider any) []registration {
-	var list []registration
-	if p, ok := provider.(RunStarter); ok {
-		list = append(list, RunStarted.adding(r, p.RunStart))
+// hookMethods are the hook methods of providers, in the order of their points.
+var hookMethods = [pointCount]providerMethod{
+	hookMethod(func(r *Registry, p PreToolUser, o []Option) (ID, error) {
+		return ToolBefore.Register(r, p.PreToolUse, o...)
+	}),
+	hookMethod(func(r *Registry, p PromptSubmitter, o []Option) (ID, error) {
+		return PromptSubmit.Register(r, p.PromptSubmitted, o...)
+	}),
+	hookMethod(func(r *Registry, p SessionStarter, o []Option) (ID, error) {
+		return SessionStart.Register(r, p.SessionStart, o...)
+	}),
+	hookMethod(func(r *Registry, p SubagentStarter, o []Option) (ID, error) {
+		return SubagentStart.Register(r, p.SubagentStart, o...)
+	}),
+	hookMethod(func(r *Registry, p PreCompacter, o []Option) (ID, error) {
+		return CompactBefore.Register(r, p.PreCompact, o...)
+	}),
+	hookMethod(func(r *Registry, p ErrorHandler, o []Option) (ID, error) {
+		return Error.Register(r, p.ErrorOccurred, o...)
+	}),
+	hookMethod(func(r *Registry, p Approver, o []Option) (ID, error) {
+		return Approval.Register(r, p.ApprovalRequested, o...)
+	}),
+	hookMethod(func(r *Registry, p StepPreparer, o []Option) (ID, error) {
+		return StepBefore.Register(r, p.BeforeStep, o...)
+	}),
+	hookMethod(func(r *Registry, p MessageFilter, o []Option) (ID, error) {
+		return MessagesFilter.Register(r, p.FilterMessages, o...)
+	}),
+	hookMethod(func(r *Registry, p LLMRequestFilter, o []Option) (ID, error) {
+		return LLMRequest.Register(r, p.FilterLLMRequest, o...)
+	}),
+	hookMethod(func(r *Registry, p MessageCreator, o []Option) (ID, error) {
+		return MessageCreate.Register(r, p.BeforeCreateMessage, o...)
+	}),
+	hookMethod(func(r *Registry, p MessageUpdater, o []Option) (ID, error) {
+		return MessageUpdate.Register(r, p.BeforeUpdateMessage, o...)
+	}),
+	hookMethod(func(r *Registry, p PostToolUser, o []Option) (ID, error) {
+		return ToolResult.Register(r, p.PostToolUse, o...)
+	}),
+	hookMethod(func(r *Registry, p ToolResultStorer, o []Option) (ID, error) {
+		return ToolResultStore.Register(r, p.BeforeStoreToolResult, o...)
+	}),
+	hookMethod(func(r *Registry, p StepOutputFilter, o []Option) (ID, error) {
+		return StepOutput.Register(r, p.FilterStepOutput, o...)
+	}),
+	hookMethod(func(r *Registry, p RunStarter, o []Option) (ID, error) {
+		return RunStarted.Register(r, p.RunStart, o...)
+	}),
+	hookMethod(func(r *Registry, p StepFollower, o []Option) (ID, error) {
+		return StepFinished.Register(r, p.AfterStep, o...)
+	}),
+	hookMethod(func(r *Registry, p RunEnder, o []Option) (ID, error) { return RunFinished.Register(r, p.RunEnd, o...) }),
+	hookMethod(func(r *Registry, p SessionEnder, o []Option) (ID, error) {
+		return SessionEnded.Register(r, p.SessionEnd, o...)
+	}),
+	hookMethod(func(r *Registry, p SubagentStopper, o []Option) (ID, error) {
+		return SubagentStopped.Register(r, p.SubagentStop, o...)
+	}),
+	hookMethod(func(r *Registry, p MessageCreateFollower, o []Option) (ID, error) {
+		return MessageCreated.Register(r, p.AfterCreateMessage, o...)
+	}),
+	hookMethod(func(r *Registry, p MessageUpdateFollower, o []Option) (ID, error) {
+		return MessageUpdated.Register(r, p.AfterUpdateMessage, o...)
+	}),
+	hookMethod(func(r *Registry, p ResponseFollower, o []Option) (ID, error) {
+		return ResponseCompleted.Register(r, p.AfterResponse, o...)
+	}),
+	hookMethod(func(r *Registry, p CheckpointFollower, o []Option) (ID, error) {
+		return CheckpointCreated.Register(r, p.AfterCheckpoint, o...)
+	}),
+	hookMethod(func(r *Registry, p ModelFollower, o []Option) (ID, error) {
+		return ModelSwitched.Register(r, p.AfterModelSwitch, o...)
+	}),
+	hookMethod(func(r *Registry, p MemoryFollower, o []Option) (ID, error) {
+		return MemoryUpdated.Register(r, p.AfterMemoryUpdate, o...)
+	}),
+}
+
+// checkProvider reports why Use would ignore a method of provider.
+func checkProvider(provider any) error {
+	v := reflect.ValueOf(provider)
+	if !v.IsValid() {
+		return errors.New("no provider")
 	}
-	if p, ok := provider.(StepFollower); ok {
-		list = append(list, StepFinished.adding(r, p.AfterStep))
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return errors.New("nil pointer")
 	}
-	if p, ok := provider.(RunEnder); ok {
-		list = append(list, RunFinished.adding(r, p.RunEnd))
+	wanted := []reflect.Type{reflect.TypeFor[Named](), reflect.TypeFor[Enabler]()}
+	for _, m := range hookMethods {
+		wanted = append(wanted, m.in)
 	}
-	if p, ok := provider.(SessionEnder); ok {
-		list = append(list, SessionEnded.adding(r, p.SessionEnd))
+	if m, ok := methodOf(v.Type(), "Register"); ok && m.Type.NumIn() > 1 && m.Type.In(1) == reflect.TypeFor[*Registry]() {
+		wanted = append(wanted, reflect.TypeFor[Registrar]())
 	}
-	if p, ok := provider.(SubagentStopper); ok {
-		list = append(list, SubagentStopped.adding(r, p.SubagentStop))
+	var found []error
+	for _, in := range wanted {
+		found = append(found, checkMethod(v.Type(), in))
 	}
-	return list
+	return errors.Join(found...)
+}
+
+// checkMethod reports why a type has the method of an interface, but does not
+// implement it.
+func checkMethod(provider, in reflect.Type) error {
+	want := in.Method(0)
+	m, ok := methodOf(provider, want.Name)
+	if !ok || provider.Implements(in) {
+		return nil
+	}
+	if !reflect.PointerTo(provider).Implements(in) {
+		return fmt.Errorf("method %s has the type %s, want %s", want.Name, withoutReceiver(m.Type), want.Type)
+	}
+	return fmt.Errorf("method %s has a pointer receiver: pass a pointer", want.Name)
+}
+
+// methodOf returns the method of a type, or of the pointer to it.
+func methodOf(t reflect.Type, name string) (reflect.Method, bool) {
+	if m, ok := t.MethodByName(name); ok || t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface {
+		return m, ok
+	}
+	return reflect.PointerTo(t).MethodByName(name)
+}
+
+// withoutReceiver returns the type of a method as an interface shows it.
+func withoutReceiver(method reflect.Type) reflect.Type {
+	var in, out []reflect.Type
+	for i := 1; i < method.NumIn(); i++ {
+		in = append(in, method.In(i))
+	}
+	for i := range method.NumOut() {
+		out = append(out, method.Out(i))
+	}
+	return reflect.FuncOf(in, out, method.IsVariadic())
 }

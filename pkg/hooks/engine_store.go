@@ -21,7 +21,7 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	if err != nil {
 		return err
 	}
-	tell(ctx, e, MessageCreated, messagePayload(before.Value, events.Outcome{}))
+	notify(ctx, e, MessageCreated, messagePayload(before.Value, events.Outcome{}))
 	return nil
 }
 
@@ -47,6 +47,6 @@ func (e *Engine) UpdateMessage(
 	}
 	data := messagePayload(message, events.Outcome{})
 	data.Message, data.Updates = string(id), before.Value.Raw()
-	tell(ctx, e, MessageUpdated, data)
+	notify(ctx, e, MessageUpdated, data)
 	return nil
 }

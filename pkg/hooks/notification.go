@@ -4,13 +4,68 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
+
+// NotificationPoint is where hooks are told of something that happened. They
+// can change nothing of it.
+type NotificationPoint[E any] struct {
+	info  *pointInfo
+	rules notificationRules[E]
+
+	copyEvent func(E) E
+}
+
+// Notified tells how the hooks of a notification point fared.
+type Notified struct {
+	Executions []Execution           // of the hooks that ran, in order of priority
+	Errors     []*HookExecutionError // of those that failed, in the same order
+	Event      string                // id of the recorded event; empty without an Appender
+	RecordErr  error                 // the event could not be recorded
+}
+
+func newNotification[E any](kind events.Kind, rules notificationRules[E]) *NotificationPoint[E] {
+	return &NotificationPoint[E]{info: infoOf(kind), rules: rules, copyEvent: copier[E]()}
+}
+
+// Kind returns the point's name, and the kind of the events it records.
+func (p *NotificationPoint[E]) Kind() events.Kind { return p.info.kind }
+
+// Register registers fn and returns its id. See [DecisionPoint.Register].
+func (p *NotificationPoint[E]) Register(r *Registry, fn func(context.Context, Meta, E) error, opts ...Option) (ID, error) {
+	return r.add(p.info, orNil(fn, fn == nil), opts)
+}
+
+// On is Register for callers that check [Registry.Err] once.
+func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E) error, opts ...Option) ID {
+	return r.on(p.info, orNil(fn, fn == nil), opts)
+}
+
+// Dispatch tells the hooks of the point of e, all at once, each with a copy of
+// its own, and waits for them. One that fails does not keep the others from
+// being told.
+func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
+	end := unknown
+	if p.rules.ending != nil {
+		end = p.rules.ending(e)
+	}
+	if !r.hasWork(p.info, &meta, "", end) {
+		return Notified{}
+	}
+	return p.dispatch(ctx, r, &meta, end, e)
+}
+
+func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
+	p.rules.setExecutions(&e, executions)
+	return e
+}
 
 // notification is a dispatch at a notification point. Its hooks run at the same
 // time. Each has a slot, in which either its worker or, when it has outstayed its
 // time, the caller puts how it ended.
 type notification[E any] struct {
-	flight
+	dispatch
 
 	mu    sync.Mutex // guards slots and open
 	slots []slot
@@ -28,25 +83,25 @@ type slot struct {
 // dispatch is Dispatch where there is something to do.
 func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta *Meta, end ending, e E) Notified {
 	n := &notification[E]{}
-	n.takeOff(ctx, r, p.at, meta, "", end)
-	n.tell(p, e)
+	n.prepareDispatch(ctx, r, p.info, meta, "", end)
+	n.runAll(p, e)
 	out := Notified{Executions: n.executions, Errors: n.failures}
 	if n.event != "" {
-		out.Event, out.RecordErr = n.record(p.at.kind, p.payload(e, n.executions))
+		out.Event, out.RecordErr = n.record(p.info.kind, p.payload(e, n.executions))
 	}
-	if n.chain.later() {
+	if n.chain.hasAsync() {
 		e = copied(p.copyEvent, e) // the caller may change its own
-		n.later(func(c *call) (bool, error) { return n.ask(c, copied(p.copyEvent, e)) })
+		n.startAsync(func(c *call) (bool, error) { return n.ask(c, copied(p.copyEvent, e)) })
 	}
 	return out
 }
 
 // tell calls the hooks, waits for them, and reports them in their order.
-func (n *notification[E]) tell(p *NotificationPoint[E], e E) {
+func (n *notification[E]) runAll(p *NotificationPoint[E], e E) {
 	calls := n.enter()
 	if n.open > 0 {
-		n.bench = n.registry.sit()
-		defer n.registry.benches.Put(n.bench)
+		n.waiter = n.registry.newWaiter()
+		defer n.registry.waiters.Put(n.waiter)
 		n.start(calls, p, e)
 		n.wait()
 	}
@@ -68,13 +123,13 @@ func (n *notification[E]) enter() []*call {
 	calls := make([]*call, 0, len(hooks))
 	n.slots = make([]slot, 0, len(hooks))
 	for _, h := range hooks {
-		if !h.wanted(&n.meta, n.tool, n.ending) {
+		if !h.applies(&n.meta, n.tool, n.ending) {
 			continue
 		}
 		c := n.prepare(h, len(calls))
 		calls = append(calls, c)
 		if err := n.admit(c); err != nil {
-			n.slots = append(n.slots, slot{ran: true, end: c.report(n.now, said{}, err), err: err})
+			n.slots = append(n.slots, slot{ran: true, end: c.report(n.now, contribution{}, err), err: err})
 			continue
 		}
 		n.slots = append(n.slots, slot{call: c})
@@ -116,7 +171,7 @@ func (n *notification[E]) run(c *call, e E) {
 func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, E) error)
-	if !ok || c.hook.picky() && !c.admits(Subject{}) {
+	if !ok || c.hook.selective() && !c.admits(Subject{}) {
 		return false, nil
 	}
 	return true, fn(c, n.meta, e)
@@ -136,34 +191,34 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 	n.mu.Unlock()
 	if !mine {
-		n.late(c, said{}, err)
+		n.late(c, contribution{}, err)
 	}
 }
 
 // put fills the slot of c, and tells the caller if it was the last one. n.mu is
 // held.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
-	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, said{}, err), err: err}
+	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {
-		n.bench.done <- struct{}{} // has room for one, and there is only one last
+		n.waiter.done <- struct{}{} // has room for one, and there is only one last
 	}
 }
 
 // wait waits until every slot is filled, and fills those itself whose hooks
 // have outstayed their time.
 func (n *notification[E]) wait() {
-	n.bench.timer.Reset(n.chain.shortest)
-	defer n.bench.timer.Stop()
+	n.waiter.timer.Reset(n.chain.shortest)
+	defer n.waiter.timer.Stop()
 	cancelled := n.ctx.Done()
 	for {
 		select {
-		case <-n.bench.done:
+		case <-n.waiter.done:
 			return
-		case <-n.bench.timer.C:
+		case <-n.waiter.timer.C:
 		case <-cancelled:
 			cancelled = nil
 		}
-		n.bench.timer.Reset(n.giveUp())
+		n.waiter.timer.Reset(n.giveUp())
 	}
 }
 
@@ -173,7 +228,7 @@ func (n *notification[E]) giveUp() time.Duration {
 	now := n.clock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.noteCancel(now)
+	n.noteCancelled(now)
 	again := n.chain.shortest
 	for _, s := range n.slots {
 		if s.call == nil {
@@ -181,7 +236,7 @@ func (n *notification[E]) giveUp() time.Duration {
 		}
 		left := n.left(s.call, now)
 		if left <= 0 {
-			n.put(s.call, now, true, n.forsake(s.call, now))
+			n.put(s.call, now, true, n.abandon(s.call, now))
 			continue
 		}
 		again = min(again, left)

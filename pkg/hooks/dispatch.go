@@ -21,7 +21,7 @@ const (
 // beside it owns it and what the hooks have said so far. The worker has it until
 // its segment of the chain is done, but for the time inside a hook: then the
 // caller may take it back, by taking call, and the worker is abandoned.
-type flight struct {
+type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
 	chain    *chain
@@ -34,16 +34,16 @@ type flight struct {
 
 	executions []Execution
 	failures   []*HookExecutionError
-	calls      []call // room for those to come
-	bench      *bench // nil until it is needed
+	calls      []call  // room for those to come
+	waiter     *waiter // nil until it is needed
 
 	call      atomic.Pointer[call] // the execution that the worker is in; nil while it owns the flight
 	cancelled atomic.Int64         // when the caller noticed that its context has ended; 0 until then
 }
 
 // takeOff begins a dispatch.
-func (f *flight) takeOff(ctx context.Context, r *Registry, at *place, meta *Meta, tool string, end ending) {
-	f.ctx, f.registry, f.chain = ctx, r, r.chains[at.index].Load()
+func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *pointInfo, meta *Meta, tool string, end ending) {
+	f.ctx, f.registry, f.chain = ctx, r, r.chains[info.index].Load()
 	f.meta, f.tool, f.ending = *meta, tool, end
 	f.began = time.Now()
 	if f.meta.Time.IsZero() {
@@ -62,10 +62,10 @@ func (f *flight) takeOff(ctx context.Context, r *Registry, at *place, meta *Meta
 }
 
 // clock returns the time since the dispatch began.
-func (f *flight) clock() time.Duration { return time.Since(f.began) }
+func (f *dispatch) clock() time.Duration { return time.Since(f.began) }
 
 // hooks returns the chain's hooks that the dispatch waits for.
-func (f *flight) hooks() []*hook {
+func (f *dispatch) hooks() []*hook {
 	if f.chain == nil {
 		return nil
 	}
@@ -73,20 +73,20 @@ func (f *flight) hooks() []*hook {
 }
 
 // concerns tells whether a dispatch has to do anything at all.
-func (r *Registry) concerns(at *place, meta *Meta, tool string, end ending) bool {
+func (r *Registry) hasWork(info *pointInfo, meta *Meta, tool string, end ending) bool {
 	if r == nil {
 		return false
 	}
 	if r.opts.Appender != nil {
 		return true
 	}
-	c := r.chains[at.index].Load()
+	c := r.chains[info.index].Load()
 	if c == nil {
 		return false
 	}
 	for _, list := range [...][]*hook{c.hooks, c.async} {
 		for _, h := range list {
-			if h.wanted(meta, tool, end) {
+			if h.applies(meta, tool, end) {
 				return true
 			}
 		}
@@ -95,21 +95,21 @@ func (r *Registry) concerns(at *place, meta *Meta, tool string, end ending) bool
 }
 
 // prepare makes the call of hook i of the chain.
-func (f *flight) prepare(h *hook, i int) *call {
+func (f *dispatch) prepare(h *hook, i int) *call {
 	c := &f.calls[0]
 	f.calls = f.calls[1:]
-	c.flight, c.hook, c.index = f, h, i
+	c.dispatch, c.hook, c.index = f, h, i
 	return c
 }
 
 // admit starts the time of c, unless there is a reason to fail it at once.
-func (f *flight) admit(c *call) error {
+func (f *dispatch) admit(c *call) error {
 	c.start = f.now
 	c.deadline = min(c.start+c.hook.timeout, f.registry.opts.ChainTimeout)
 	switch {
 	case c.start >= f.registry.opts.ChainTimeout:
 		return ErrChainTimedOut
-	case c.hook.stray.Load() >= maxStray:
+	case c.hook.abandoned.Load() >= maxStray:
 		return ErrBusy
 	case f.ctx.Err() != nil:
 		return ErrCancelled
@@ -119,7 +119,7 @@ func (f *flight) admit(c *call) error {
 
 // begin lets the worker enter the hook of c, unless admit finds a reason not to.
 // From here on the caller may take the flight back.
-func (f *flight) begin(c *call) error {
+func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (f *flight) begin(c *call) error {
 
 // claim takes the flight back for the worker after c has returned. It returns
 // false if the caller was faster. An answer after the deadline becomes an error.
-func (f *flight) claim(c *call, err *error) bool {
+func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
 	now := f.clock()
@@ -149,9 +149,9 @@ func (f *flight) claim(c *call, err *error) bool {
 
 // seize takes the flight back for the caller if the execution has outstayed its
 // time, and returns it; else it returns how long to wait until looking again.
-func (f *flight) seize() (*call, time.Duration) {
+func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
-	f.noteCancel(now)
+	f.noteCancelled(now)
 	c := f.call.Load()
 	if c == nil {
 		return nil, f.chain.shortest
@@ -167,14 +167,14 @@ func (f *flight) seize() (*call, time.Duration) {
 }
 
 // noteCancel remembers when the caller's context has ended.
-func (f *flight) noteCancel(now time.Duration) {
+func (f *dispatch) noteCancelled(now time.Duration) {
 	if f.ctx.Err() != nil {
 		f.cancelled.CompareAndSwap(0, int64(max(now, 1)))
 	}
 }
 
 // left returns how long the caller still waits for c.
-func (f *flight) left(c *call, now time.Duration) time.Duration {
+func (f *dispatch) left(c *call, now time.Duration) time.Duration {
 	until := c.deadline
 	if cancelled := time.Duration(f.cancelled.Load()); cancelled != 0 {
 		until = min(until, cancelled)
@@ -187,9 +187,9 @@ func (f *flight) left(c *call, now time.Duration) time.Duration {
 
 // forsake ends the context of c, which the caller does not wait for any longer,
 // and returns why.
-func (f *flight) forsake(c *call, now time.Duration) error {
-	c.hook.stray.Add(1)
-	f.registry.strays.add(false)
+func (f *dispatch) abandon(c *call, now time.Duration) error {
+	c.hook.abandoned.Add(1)
+	f.registry.outstanding.add(false)
 	if now < c.deadline {
 		c.end(&errCanceled)
 		return ErrCancelled
@@ -199,45 +199,45 @@ func (f *flight) forsake(c *call, now time.Duration) error {
 }
 
 // report returns the report on c, which has just ended.
-func (c *call) report(now time.Duration, what said, err error) (x Execution) {
-	c.reportIn(&x, now, what, err)
+func (c *call) report(now time.Duration, what contribution, err error) (x Execution) {
+	c.reportInto(&x, now, what, err)
 	return x
 }
 
 // reportIn is report where there is a place for it.
-func (c *call) reportIn(x *Execution, now time.Duration, what said, err error) {
-	x.Hook, x.Name, x.Point = string(c.hook.id), c.hook.name, c.hook.at.kind
+func (c *call) reportInto(x *Execution, now time.Duration, what contribution, err error) {
+	x.Hook, x.Name, x.Point = string(c.hook.id), c.hook.name, c.hook.info.kind
 	x.DurationMS = float64((now - c.start).Microseconds()) / 1000
 	x.Verdict, x.Modified = what.verdict, what.modified
 	x.Success = err == nil
 	if err != nil {
-		x.Error, x.TimedOut = faultOf(err), looked(err).timedOut
+		x.Error, x.TimedOut = faultOf(err), inspected(err).timedOut
 	}
 }
 
 // failed notes that c has failed.
-func (f *flight) failed(c *call, err error) {
+func (f *dispatch) failed(c *call, err error) {
 	h := c.hook
-	f.failures = append(f.failures, &HookExecutionError{Hook: h.id, Name: h.name, Point: h.at.kind, Agent: f.meta.Agent, Err: err})
+	f.failures = append(f.failures, &HookExecutionError{Hook: h.id, Name: h.name, Point: h.info.kind, Agent: f.meta.Agent, Err: err})
 	f.log(c, err)
 }
 
 // log tells of a failure.
-func (f *flight) log(c *call, err error) {
+func (f *dispatch) log(c *call, err error) {
 	h := c.hook
 	fault, _ := err.(Fault) //nolint:errorlint // of the dispatch itself
 	if h.onFailure == Ignore || fault == ErrCancelled {
 		return
 	}
 	f.registry.opts.Logger.LogAttrs(f.ctx, slog.LevelWarn, "hook failed",
-		slog.String("hook", string(h.id)), slog.String("name", h.name), slog.String("point", string(h.at.kind)),
+		slog.String("hook", string(h.id)), slog.String("name", h.name), slog.String("point", string(h.info.kind)),
 		slog.String("agent", f.meta.Agent), slog.String("run", f.meta.Run), slog.String("step", f.meta.Step),
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
 // late records that c has ended after it was abandoned. The flight is not ours.
-func (f *flight) late(c *call, s said, err error) {
+func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
-	c.hook.stray.Add(-1)
-	f.registry.strays.done()
+	c.hook.abandoned.Add(-1)
+	f.registry.outstanding.done()
 }

@@ -1,0 +1,61 @@
+package hooks
+
+import "github.com/hooktrail/hooktrail/pkg/events"
+
+// notificationRules describe how one notification point differs from the others.
+type notificationRules[E any] struct {
+	setExecutions func(*E, []Execution) // puts executions into the payload of the event
+	ending        func(E) ending        // reports success or failure; nil if the point does not know
+}
+
+var (
+	runStartedRules = notificationRules[events.RunStartedData]{
+		setExecutions: func(e *events.RunStartedData, x []Execution) { e.Executions = x },
+	}
+	stepFinishedRules = notificationRules[events.StepFinishedData]{
+		setExecutions: func(e *events.StepFinishedData, x []Execution) { e.Executions = x },
+		ending: func(e events.StepFinishedData) ending {
+			return endingOf(e.StepStatus == events.StepCompleted, e.StepStatus == events.StepFailed)
+		},
+	}
+	runFinishedRules = notificationRules[events.RunFinishedData]{
+		setExecutions: func(e *events.RunFinishedData, x []Execution) { e.Executions = x },
+		ending:        func(e events.RunFinishedData) ending { return endingOf(e.Success, !e.Success) },
+	}
+	sessionEndedRules = notificationRules[events.SessionEndedData]{
+		setExecutions: func(e *events.SessionEndedData, x []Execution) { e.Executions = x },
+	}
+	subagentStoppedRules = notificationRules[events.SubagentStoppedData]{
+		setExecutions: func(e *events.SubagentStoppedData, x []Execution) { e.Executions = x },
+		ending: func(e events.SubagentStoppedData) ending {
+			succeeded := e.Status == "success" || e.Status == "completed"
+			return endingOf(succeeded, !succeeded && e.Status != "")
+		},
+	}
+	messageRules = notificationRules[events.MessageData]{
+		setExecutions: func(e *events.MessageData, x []Execution) { e.Executions = x },
+	}
+	responseCompletedRules = notificationRules[events.ResponseCompletedData]{
+		setExecutions: func(e *events.ResponseCompletedData, x []Execution) { e.Executions = x },
+	}
+	checkpointCreatedRules = notificationRules[events.CheckpointCreatedData]{
+		setExecutions: func(e *events.CheckpointCreatedData, x []Execution) { e.Executions = x },
+	}
+	modelSwitchedRules = notificationRules[events.ModelSwitchedData]{
+		setExecutions: func(e *events.ModelSwitchedData, x []Execution) { e.Executions = x },
+	}
+	memoryUpdatedRules = notificationRules[events.MemoryUpdatedData]{
+		setExecutions: func(e *events.MemoryUpdatedData, x []Execution) { e.Executions = x },
+	}
+)
+
+// endingOf returns success or failure, whichever is true, or unknown.
+func endingOf(succeeded, failed bool) ending {
+	switch {
+	case succeeded:
+		return success
+	case failed:
+		return failure
+	}
+	return unknown
+}

@@ -1,0 +1,110 @@
+package hooks
+
+import (
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Class is what the hooks of a point can do.
+type Class string
+
+// The classes.
+const (
+	DecisionClass     Class = "decision"     // allow, deny, ask, or patch the input
+	TransformClass    Class = "transform"    // a value flows through the chain
+	NotificationClass Class = "notification" // told, cannot change anything
+)
+
+// Point describes a hook point.
+type Point struct {
+	Kind    events.Kind
+	Class   Class
+	Aliases []string // names that configuration files have for it: "PreToolUse"
+	Async   bool     // its hooks can be asynchronous
+}
+
+// Points returns the 26 points, in the order of the documentation.
+func Points() []Point {
+	list := make([]Point, len(pointTable))
+	for i := range pointTable {
+		list[i] = pointTable[i].describe()
+	}
+	return list
+}
+
+// PointNamed returns the point with a kind or alias.
+func PointNamed(name string) (Point, bool) {
+	for i := range pointTable {
+		if string(pointTable[i].kind) == name || slices.Contains(pointTable[i].aliases, name) {
+			return pointTable[i].describe(), true
+		}
+	}
+	return Point{}, false
+}
+
+// place is what a point is regardless of its types.
+type pointInfo struct {
+	kind           events.Kind
+	class          Class
+	aliases        []string
+	tool           bool // it is about a tool call
+	async          bool
+	reportsSuccess bool // it tells success from failure
+	blocks         bool // its hooks block when they fail, unless told otherwise
+	cannotBlock    bool // there is nothing to block
+	index          int  // in places, and of its chain
+}
+
+func (p *pointInfo) describe() Point {
+	return Point{Kind: p.kind, Class: p.class, Aliases: slices.Clone(p.aliases), Async: p.async}
+}
+
+// places are the points, in the order of the documentation.
+var pointTable = numbered([pointCount]pointInfo{
+	{kind: events.ToolBefore, class: DecisionClass, tool: true, aliases: []string{"PreToolUse"}},
+	{kind: events.PromptSubmit, class: DecisionClass, aliases: []string{"PromptSubmit"}},
+	{kind: events.SessionStart, class: DecisionClass, aliases: []string{"SessionStart"}, cannotBlock: true},
+	{kind: events.SubagentStart, class: DecisionClass},
+	{kind: events.CompactBefore, class: DecisionClass},
+	{kind: events.Error, class: DecisionClass, aliases: []string{"Error"}},
+	{kind: events.Approval, class: DecisionClass, tool: true, aliases: []string{"on_approval_request"}},
+	{kind: events.StepBefore, class: DecisionClass},
+	{kind: events.MessagesFilter, class: TransformClass},
+	{kind: events.LLMRequest, class: TransformClass},
+	{kind: events.MessageCreate, class: TransformClass, blocks: true},
+	{kind: events.MessageUpdate, class: TransformClass, blocks: true},
+	{kind: events.ToolResult, class: TransformClass, tool: true, aliases: []string{"PostToolUse"}, async: true, reportsSuccess: true},
+	{kind: events.ToolResultStore, class: TransformClass, tool: true, blocks: true},
+	{kind: events.StepOutput, class: TransformClass, async: true},
+	{kind: events.RunStarted, class: NotificationClass, async: true, cannotBlock: true},
+	{kind: events.StepFinished, class: NotificationClass, async: true, reportsSuccess: true, cannotBlock: true},
+	{kind: events.RunFinished, class: NotificationClass, async: true, reportsSuccess: true, cannotBlock: true},
+	{kind: events.SessionEnded, class: NotificationClass, aliases: []string{"SessionStop"}, async: true, cannotBlock: true},
+	{kind: events.SubagentStopped, class: NotificationClass, async: true, reportsSuccess: true, cannotBlock: true},
+	{kind: events.MessageCreated, class: NotificationClass, async: true, cannotBlock: true},
+	{kind: events.MessageUpdated, class: NotificationClass, async: true, cannotBlock: true},
+	{kind: events.ResponseCompleted, class: NotificationClass, aliases: []string{"ResponseComplete"}, async: true, cannotBlock: true},
+	{kind: events.CheckpointCreated, class: NotificationClass, aliases: []string{"Checkpoint"}, async: true, cannotBlock: true},
+	{kind: events.ModelSwitched, class: NotificationClass, aliases: []string{"ModelSwitch"}, async: true, cannotBlock: true},
+	{kind: events.MemoryUpdated, class: NotificationClass, aliases: []string{"MemoryUpdate"}, async: true, cannotBlock: true},
+})
+
+const pointCount = 26
+
+func numbered(list [pointCount]pointInfo) [pointCount]pointInfo {
+	for i := range list {
+		list[i].index = i
+	}
+	return list
+}
+
+// at returns the place of kind.
+func infoOf(kind events.Kind) *pointInfo {
+	for i := range pointTable {
+		if pointTable[i].kind == kind {
+			return &pointTable[i]
+		}
+	}
+	return nil
+}

@@ -38,7 +38,7 @@ func Example() {
 	// after_tool_call_failure: an alert, and the error as it is.
 	hooks.ToolResult.On(registry, func(_ context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 		fmt.Println("alert:", done.Call.Tool, "failed in", meta.Thread+":", out.Error)
-		return nil, nil
+		return hooks.Unchanged[hooks.ToolOutcome](), nil
 	}, hooks.WhenFailure())
 
 	engine := hooks.NewEngine(registry, hooks.Meta{Thread: "t1", Flow: "f1", Side: "a"})

@@ -47,14 +47,14 @@ func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
 }
 
 // standards is a hook: every agent starts with the team's standards.
-func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
-	return &hooks.Decision[hooks.StepPatch]{Patch: &hooks.StepPatch{State: `{"standards":"tests first"}`}}, nil
+func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
+	return hooks.ModifyStep(`{"standards":"tests first"}`), nil
 }
 
 // Run works on a goal as the run id.
 func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
 	session := hooks.Session{From: "startup", Model: "large"}
-	return p.engine.Session(ctx, id, session, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+	return p.engine.Session(ctx, id, session, func(ctx context.Context, _ hooks.SessionOutcome) error {
 		info := hooks.RunInfo{ID: id, Type: "RESOLVE", Agent: "foreman", Role: "FOREMAN", Title: goal, Model: "large"}
 		return p.engine.Run(ctx, info, func(ctx context.Context) error {
 			plan, err := p.step(ctx, "plan", "planner", hooks.JSON(`{}`), p.plan)
@@ -95,7 +95,7 @@ func (p *Pipeline) code(ctx context.Context, _ hooks.Attempt) (hooks.JSON, error
 	p.call(ctx, "test", "Bash", `{"command":"go test ./..."}`, "", errors.New("FAIL src/parse_test.go:12"))
 	p.call(ctx, "push", "Bash", `{"command":"git push --force origin main"}`, "pushed", nil)
 	err := p.engine.Subagent(ctx, hooks.Subagent{ID: "scout", Name: "scout", Model: "large", TaskType: "search"},
-		func(ctx context.Context, _ hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+		func(ctx context.Context, _ hooks.SubagentOutcome) error {
 			p.call(ctx, "grep", "Grep", `{"pattern":"func Parse"}`, "src/parse.go:3", nil)
 			hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 500, Output: 50}})
 			return nil

@@ -18,8 +18,8 @@ func (c client) before(agent string, hook func(agent string, state hooks.JSON) h
 	if err != nil {
 		return "", err
 	}
-	return hooks.StepBefore.On(c.registry, func(_ context.Context, meta hooks.Meta, step hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
-		return &hooks.Decision[hooks.StepPatch]{Patch: &hooks.StepPatch{State: hook(meta.Agent, step.State)}}, nil
+	return hooks.StepBefore.On(c.registry, func(_ context.Context, meta hooks.Meta, step hooks.Step) (*hooks.StepDecision, error) {
+		return hooks.ModifyStep(hook(meta.Agent, step.State)), nil
 	}, hooks.Match(match)), c.registry.Err()
 }
 

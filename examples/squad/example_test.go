@@ -19,9 +19,9 @@ type telemetry struct{}
 
 func (telemetry) Name() string { return "telemetry" }
 
-func (telemetry) SubagentStart(_ context.Context, meta hooks.Meta, s hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
+func (telemetry) SubagentStart(_ context.Context, meta hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	fmt.Println("spawn", s.Name, "with", s.Model, "by", meta.Agent)
-	return nil, nil // no opinion
+	return hooks.NoOpinion[hooks.SubagentDecision](), nil
 }
 
 func (telemetry) SubagentStop(_ context.Context, _ hooks.Meta, data events.SubagentStoppedData) error {
@@ -54,7 +54,7 @@ func Example() {
 	fmt.Println(out.Error)
 	for _, agent := range []string{"eecom", "gnc", "retro"} {
 		err := engine.Subagent(ctx, hooks.Subagent{ID: agent, Name: agent, Model: "opus"},
-			func(ctx context.Context, start hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+			func(ctx context.Context, start hooks.SubagentOutcome) error {
 				hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Output: 100_000}})
 				// What the main agent uses meanwhile counts too.
 				return budget.Spend(ctx, "opus", events.Tokens{Input: 70_000})

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// later starts the asynchronous hooks of a dispatch that has been recorded. How
-// each ends is recorded on its own. invoke must not touch what the dispatch
-// returns.
+// startAsync starts the asynchronous hooks after the dispatch has been
+// recorded. Each of their executions is recorded separately. invoke must not
+// touch anything that the dispatch returns.
 func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	for i, h := range f.chain.async {
 		if !h.applies(&f.meta, f.tool, f.ending) {
@@ -29,8 +29,8 @@ func (f *dispatch) startAsync(invoke func(*call) (ran bool, err error)) {
 	}
 }
 
-// invokeLater runs an asynchronous hook. At its deadline it is recorded as timed
-// out, and when it ends after that as late.
+// runAsync runs an asynchronous hook. It records a timeout at the deadline, and
+// a late end after that.
 func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	patience := c.hook.timeout
 	if c.hook.isolation == External {
@@ -45,9 +45,9 @@ func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 		}
 	})
 	ran, err := true, error(ErrExited)
-	defer func() { // also if the hook ends its goroutine
+	defer func() { // runs even if the hook ends its goroutine
 		if !timer.Stop() {
-			<-recorded // that its time was over, before that it has ended
+			<-recorded // the timeout is recorded before the late end
 		}
 		late := !told.CompareAndSwap(false, true)
 		if f.clock() >= c.deadline {
@@ -62,7 +62,7 @@ func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	ran, err = invoke(c)
 }
 
-// over ends c and records how.
+// finishAsync ends the context of c and records the execution.
 func (f *dispatch) finishAsync(c *call, err error, late bool) {
 	c.end(&errCanceled)
 	if err != nil && !late {
@@ -71,27 +71,28 @@ func (f *dispatch) finishAsync(c *call, err error, late bool) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), contribution{}, err), late)
 }
 
-// strays counts the executions that outlive their dispatch.
+// outstanding counts the executions that outlive their dispatch.
 type outstanding struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
-	ended  chan struct{} // closed when n is 0 again; nil if nobody waits
+	ended  chan struct{} // closed when n returns to 0; nil if no caller waits
 }
 
-// add counts one more; wanted is whether it starts only now. It returns false
-// where that is too late, because the registry is closed.
-func (s *outstanding) add(applies bool) bool {
+// add counts one execution. starts is true for an execution that has not
+// started yet. add reports false if such an execution must not start because
+// the registry is closed.
+func (s *outstanding) add(starts bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if applies && s.closed {
+	if starts && s.closed {
 		return false
 	}
 	s.n++
 	return true
 }
 
-// done counts one less.
+// done ends the count of one execution.
 func (s *outstanding) done() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +103,8 @@ func (s *outstanding) done() {
 	}
 }
 
-// close lets none start any more, waits until all have ended or ctx has, and
-// returns how many are left.
+// close stops further executions from starting and waits until all have ended
+// or ctx has. It returns the number that still run.
 func (s *outstanding) close(ctx context.Context) int {
 	s.mu.Lock()
 	s.closed = true

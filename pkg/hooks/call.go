@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// call is one execution of a hook, and the context that the hook gets. Its
-// deadline costs nothing until somebody waits for it: only Done starts a timer.
-// Times are counted from when the dispatch began.
+// call is one execution of a hook and also the context that the hook receives.
+// Its deadline needs no timer until the hook calls Done. Times are measured
+// from the start of the dispatch.
 type call struct {
 	dispatch *dispatch
 	hook     *hook
 	index    int           // of the hook in its chain
 	start    time.Duration // of the execution
-	deadline time.Duration // what is answered later does not count
+	deadline time.Duration // later answers are discarded
 
-	over  atomic.Pointer[error] // why the context has ended; nil while it has not
-	watch atomic.Pointer[watch] // nil until somebody waits for the end
+	over  atomic.Pointer[error] // why the context has ended; nil while it is alive
+	watch atomic.Pointer[watch] // nil until Done is called
 }
 
-// parent returns the context of the dispatch. What becomes of that does not end
-// an asynchronous hook; its deadline does.
+// parent returns the context of the dispatch. For an asynchronous hook its
+// cancellation is removed, so that only the deadline ends the hook.
 func (c *call) parent() context.Context {
 	if c.hook.async {
 		return context.WithoutCancel(c.dispatch.ctx)
@@ -32,25 +32,25 @@ func (c *call) parent() context.Context {
 	return c.dispatch.ctx
 }
 
-// Value returns what the context of the dispatch has for key.
+// Value returns the value of the dispatch's context for key.
 func (c *call) Value(key any) any { return c.parent().Value(key) }
 
-// watch waits for the end of a context.
+// watch closes a channel when a context ends.
 type watch struct {
 	done chan struct{}
 
-	mu     sync.Mutex // guards what follows
-	closed bool       // done is
-	stop   func()     // stops what would end the context; nil until it is there
+	mu     sync.Mutex // guards closed and stop; taken last
+	closed bool       // whether done is closed
+	stop   func()     // stops the timer and the parent's callback; nil until arm sets it
 }
 
-// said is what a hook has contributed, for the report.
+// contribution is the part of a report that the hook's answer determines.
 type contribution struct {
 	verdict  Verdict
 	modified bool
 }
 
-// Deadline returns when the hook's time is over.
+// Deadline returns the time at which the hook times out.
 func (c *call) Deadline() (time.Time, bool) {
 	own := c.dispatch.began.Add(c.deadline)
 	if d, ok := c.parent().Deadline(); ok && d.Before(own) {
@@ -59,8 +59,8 @@ func (c *call) Deadline() (time.Time, bool) {
 	return own, true
 }
 
-// Done returns a channel that is closed when the hook's time is over, its
-// dispatch is cancelled, or it has returned.
+// Done returns a channel that is closed when the hook times out, when its
+// dispatch is cancelled, or when it has returned.
 func (c *call) Done() <-chan struct{} {
 	if w := c.watch.Load(); w != nil {
 		return w.done
@@ -73,7 +73,7 @@ func (c *call) Done() <-chan struct{} {
 	return w.done
 }
 
-// Err returns why Done is closed, nil while it is not.
+// Err returns why Done is closed, or nil while it is open.
 func (c *call) Err() error {
 	if over := c.over.Load(); over != nil {
 		return *over
@@ -89,23 +89,23 @@ func (c *call) Err() error {
 	return nil
 }
 
-// The reasons for which a context ends, where they can be pointed at.
+// Addressable copies of the reasons for which a context ends.
 var (
 	errDeadline = context.DeadlineExceeded
 	errCanceled = context.Canceled
 )
 
-// end ends the context; the first reason counts.
+// end ends the context. Only the first reason counts.
 func (c *call) end(reason *error) {
 	c.over.CompareAndSwap(nil, reason)
-	// Whoever stores a watch looks at over afterwards: one of the two sees the
-	// other.
+	// Done stores the watch before it loads over. One of the two sides
+	// therefore sees the other.
 	if w := c.watch.Load(); w != nil {
 		w.close()
 	}
 }
 
-// arm starts what will end the context of c.
+// arm starts the timer and the callback that end the context of c.
 func (w *watch) arm(c *call) {
 	if c.over.Load() != nil {
 		w.close()
@@ -123,7 +123,7 @@ func (w *watch) arm(c *call) {
 	w.stop = func() { timer.Stop(); stop() }
 }
 
-// close closes done, once.
+// close closes done once.
 func (w *watch) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,8 +137,7 @@ func (w *watch) close() {
 	}
 }
 
-// admits asks what the caller did not: matchers that are not ours, and whether
-// the hook is enabled.
+// admits checks the custom matchers and the Enabled functions of the hook.
 func (c *call) admits(subject Subject) bool {
 	for _, m := range c.hook.matchers {
 		if !m.Match(c.dispatch.meta, subject) {
@@ -153,9 +152,9 @@ func (c *call) admits(subject Subject) bool {
 	return true
 }
 
-// guard, deferred, makes an error of a panic, and looks through the one that the
-// hook has returned. The stack goes to the log, what was thrown does not: it may
-// quote a payload.
+// guard is deferred around a hook. It turns a panic into an error and inspects
+// an error that the hook returned. The log gets the stack but not the panic
+// value, which may quote a payload.
 func (c *call) guard(ran *bool, err *error) {
 	thrown := recover()
 	if thrown == nil {

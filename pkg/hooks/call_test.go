@@ -12,7 +12,7 @@ import (
 // inHook runs do as the only hook, and lets it see its context.
 func inHook(ctx context.Context, t *testing.T, r *Registry, do func(ctx context.Context), opts ...Option) Outcome[ToolCall, ToolPatch] {
 	t.Helper()
-	id := ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*Decision[ToolPatch], error) {
+	id := ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*ToolDecision, error) {
 		do(ctx)
 		return nil, nil
 	}, opts...)

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// hook is a registered hook. It does not change any more, apart from stray.
+// hook is a registered hook. Only its two counters change after registration.
 type hook struct {
 	settings
 
 	id         ID
 	info       *pointInfo
-	fn         any     // of the type that its point calls
-	globs      []*glob // of the matchers, what is cheap and safe enough for the caller
+	fn         any     // the function type depends on the point
+	globs      []*glob // matchers of this package, which the caller evaluates
 	registered time.Time
 
-	abandoned atomic.Int32 // executions that have outlived their dispatch
-	running   atomic.Int32 // asynchronous executions
+	abandoned atomic.Int32 // executions that were abandoned and still run
+	running   atomic.Int32 // asynchronous executions that still run
 }
 
-// prepare checks the settings and fills in what they left open.
+// prepare validates the settings and fills in defaults.
 func (h *hook) prepare(opts Options) error {
 	if h.fn == nil {
 		return errNoHook
@@ -49,7 +49,7 @@ func (h *hook) prepare(opts Options) error {
 	return nil
 }
 
-// split adds m to the globs or, if it is somebody else's, to rest.
+// split adds m to the globs, or to rest if m is not from this package.
 func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	switch m := m.(type) {
 	case *glob:
@@ -64,8 +64,8 @@ func (h *hook) split(m Matcher, rest []Matcher) []Matcher {
 	return rest
 }
 
-// wanted tells whether the dispatch may be for h, as far as the caller looks;
-// the rest of its matchers is asked as part of its execution.
+// applies reports whether the hook's condition and globs match the dispatch.
+// The other matchers run as part of the execution.
 func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	if h.when != unknown && h.when != end {
 		return false
@@ -78,10 +78,10 @@ func (h *hook) applies(meta *Meta, tool string, end ending) bool {
 	return true
 }
 
-// picky tells whether the hook itself chooses its dispatches, too.
+// selective reports whether the hook has custom matchers or Enabled functions.
 func (h *hook) selective() bool { return len(h.matchers)+len(h.enabled) > 0 }
 
-// label returns what to call the hook in front of people.
+// label returns the name of the hook for people.
 func (h *hook) label() string {
 	if h.name != "" {
 		return h.name
@@ -106,15 +106,15 @@ func (h *hook) describe() Registration {
 	return d
 }
 
-// chain is the hooks of one point in the order in which they run. It is built
-// when a hook is registered or removed, and does not change.
+// chain holds the hooks of one point in the order in which they run.
+// Registration replaces it and never changes it.
 type chain struct {
-	hooks    []*hook // those that the dispatch waits for
-	async    []*hook // the others
+	hooks    []*hook // the dispatch waits for them
+	async    []*hook // the dispatch does not wait for them
 	shortest time.Duration
 }
 
-// newChain returns the chain of a place, nil if it has no hooks.
+// newChain returns the chain of a point, or nil if the point has no hooks.
 func newChain(hooks []*hook, info *pointInfo) *chain {
 	c := &chain{}
 	for _, h := range hooks {
@@ -140,5 +140,5 @@ func newChain(hooks []*hook, info *pointInfo) *chain {
 	return c
 }
 
-// later tells whether there are asynchronous hooks.
+// hasAsync reports whether there are asynchronous hooks.
 func (c *chain) hasAsync() bool { return c != nil && len(c.async) > 0 }

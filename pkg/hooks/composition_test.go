@@ -19,7 +19,7 @@ func TestComposition_DenyEndsTheChain(t *testing.T) {
 			r, k := recorded(t)
 			var called []string
 			ToolBefore.On(r, says(&called, "1", nil), Name("1"), isolate)
-			second := ToolBefore.On(r, says(&called, "2", &Decision[ToolPatch]{Verdict: Deny, Reason: "no"}), Name("2"), isolate)
+			second := ToolBefore.On(r, says(&called, "2", &ToolDecision{Verdict: Deny, Reason: "no"}), Name("2"), isolate)
 			ToolBefore.On(r, says(&called, "3", nil), Name("3"), isolate)
 			out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{ID: "c", Tool: "Bash", Args: `{}`})
 			if diff := cmp.Diff([]string{"1", "2"}, called); diff != "" {
@@ -57,7 +57,7 @@ func TestComposition_StrongestVerdictWins(t *testing.T) {
 		var called []string
 		var by ID
 		for i, v := range tt.verdicts {
-			id := ToolBefore.On(r, says(&called, "", &Decision[ToolPatch]{Verdict: v, Reason: string(v)}))
+			id := ToolBefore.On(r, says(&called, "", &ToolDecision{Verdict: v, Reason: string(v)}))
 			if i == tt.by {
 				by = id
 			}
@@ -76,14 +76,14 @@ func TestComposition_StrongestVerdictWins(t *testing.T) {
 func TestComposition_PatchesAreChainedAndReturned(t *testing.T) {
 	r, k := recorded(t)
 	var seen []JSON
-	watch := func(_ context.Context, _ Meta, c ToolCall) (*Decision[ToolPatch], error) {
+	watch := func(_ context.Context, _ Meta, c ToolCall) (*ToolDecision, error) {
 		seen = append(seen, c.Args)
 		return nil, nil
 	}
 	var called []string
-	ToolBefore.On(r, says(&called, "a", &Decision[ToolPatch]{Patch: patch(`{"a":1}`), Context: "A"}))
+	ToolBefore.On(r, says(&called, "a", &ToolDecision{Patch: patch(`{"a":1}`), Context: "A"}))
 	ToolBefore.On(r, watch)
-	ToolBefore.On(r, says(&called, "c", &Decision[ToolPatch]{Verdict: Ask, Patch: patch(`{"c":1}`), Context: "C"}))
+	ToolBefore.On(r, says(&called, "c", &ToolDecision{Verdict: Ask, Patch: patch(`{"c":1}`), Context: "C"}))
 	ToolBefore.On(r, watch)
 	out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{Tool: "Bash", Args: `{}`})
 	if diff := cmp.Diff([]JSON{`{"a":1}`, `{"c":1}`}, seen); diff != "" {
@@ -101,8 +101,8 @@ func TestComposition_PatchesAreChainedAndReturned(t *testing.T) {
 func TestComposition_DeniedCallHasTheArgsItWasJudgedOn(t *testing.T) {
 	r, k := recorded(t)
 	var called []string
-	ToolBefore.On(r, says(&called, "a", &Decision[ToolPatch]{Patch: patch(`{"judged":true}`)}))
-	ToolBefore.On(r, says(&called, "b", &Decision[ToolPatch]{Verdict: Deny, Patch: patch(`{"never":true}`), Context: "why"}))
+	ToolBefore.On(r, says(&called, "a", &ToolDecision{Patch: patch(`{"judged":true}`)}))
+	ToolBefore.On(r, says(&called, "b", &ToolDecision{Verdict: Deny, Patch: patch(`{"never":true}`), Context: "why"}))
 	out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{Tool: "Bash", Args: `{}`})
 	if out.Input.Args != `{"judged":true}` || out.Verdict != Deny || out.Context != "why" {
 		t.Errorf("got %+v", out)
@@ -114,12 +114,12 @@ func TestComposition_DeniedCallHasTheArgsItWasJudgedOn(t *testing.T) {
 
 func TestComposition_GatheredHooksSeeOneSnapshot(t *testing.T) {
 	r, k := recorded(t)
-	hook := func(patch JSON, context_ string) func(context.Context, Meta, Step) (*Decision[StepPatch], error) {
-		return func(_ context.Context, _ Meta, s Step) (*Decision[StepPatch], error) {
+	hook := func(patch JSON, context_ string) func(context.Context, Meta, Step) (*StepDecision, error) {
+		return func(_ context.Context, _ Meta, s Step) (*StepDecision, error) {
 			if s.State != `{"n":1,"keep":"<b>"}` {
 				t.Errorf("state %s", s.State)
 			}
-			return &Decision[StepPatch]{Patch: &StepPatch{State: patch}, Context: context_}, nil
+			return &StepDecision{Patch: &StepPatch{State: patch}, Context: context_}, nil
 		}
 	}
 	StepBefore.On(r, hook(`{"n":2,"a":1.50}`, "first"))
@@ -139,11 +139,11 @@ func TestComposition_GatheredHooksSeeOneSnapshot(t *testing.T) {
 func TestComposition_SessionStartCannotDeny(t *testing.T) {
 	for _, v := range []Verdict{Deny, Ask} {
 		r, k := recorded(t)
-		SessionStart.On(r, func(context.Context, Meta, Session) (*Decision[SessionPatch], error) {
-			return &Decision[SessionPatch]{Verdict: v, Context: "lost", Patch: &SessionPatch{Model: "lost"}}, nil
+		SessionStart.On(r, func(context.Context, Meta, Session) (*SessionDecision, error) {
+			return &SessionDecision{Verdict: v, Context: "lost", Patch: &SessionPatch{Model: "lost"}}, nil
 		}, OnFailure(Block))
-		SessionStart.On(r, func(_ context.Context, _ Meta, s Session) (*Decision[SessionPatch], error) {
-			return &Decision[SessionPatch]{Verdict: Allow, Context: "kept", Patch: &SessionPatch{Config: `{"x":1}`}}, nil
+		SessionStart.On(r, func(_ context.Context, _ Meta, s Session) (*SessionDecision, error) {
+			return &SessionDecision{Verdict: Allow, Context: "kept", Patch: &SessionPatch{Config: `{"x":1}`}}, nil
 		})
 		out := SessionStart.Dispatch(t.Context(), r, somewhere, Session{Model: "m", Config: `{"y":2}`})
 		if out.Verdict != Allow || out.Context != "kept" || out.Input.Model != "m" || out.Input.Config != `{"x":1,"y":2}` {
@@ -256,7 +256,7 @@ func TestComposition_MixedIsolation(t *testing.T) {
 	var called []string
 	for i, level := range []Isolation{Inline, Pooled, External, Inline, Inline, Pooled} {
 		name := string(rune('a' + i))
-		ToolBefore.On(r, says(&called, name, &Decision[ToolPatch]{Context: name}), Name(name), Isolate(level))
+		ToolBefore.On(r, says(&called, name, &ToolDecision{Context: name}), Name(name), Isolate(level))
 	}
 	never, err := ForTool("Write")
 	if err != nil {

@@ -2,13 +2,11 @@ package hooks
 
 import "reflect"
 
-// maxDepth is how deep values may nest; what is deeper is cut off. No event can
-// hold it either.
+// maxDepth limits the depth of copied values. Events cannot hold deeper ones.
 const maxDepth = 512
 
-// copier returns what makes copies of T that share nothing with the original
-// that could be changed; nil where an assignment does. Functions, channels and
-// what errors hold are shared.
+// copier returns a function that makes deep copies of T, or nil if assignment
+// is enough. Functions, channels and the contents of errors are shared.
 func copier[T any]() func(T) T {
 	if !shares(reflect.TypeFor[T]()) {
 		return nil
@@ -20,7 +18,7 @@ func copier[T any]() func(T) T {
 	}
 }
 
-// copied returns a copy of v; copyOf is what copier returned.
+// copied returns a copy of v. copyOf comes from copier.
 func copied[T any](copyOf func(T) T, v T) T {
 	if copyOf == nil {
 		return v
@@ -28,7 +26,8 @@ func copied[T any](copyOf func(T) T, v T) T {
 	return copyOf(v)
 }
 
-// shares tells whether an assigned T can be changed through the other.
+// shares reports whether a copy by assignment shares memory that can be
+// changed.
 func shares(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
@@ -47,7 +46,7 @@ func shares(t reflect.Type) bool {
 	return false
 }
 
-// copyInto makes dst, which has been assigned src, independent of it.
+// copyInto makes dst independent of src, which was assigned to it.
 func copyInto(dst, src reflect.Value, depth int) {
 	if depth > maxDepth {
 		dst.SetZero()
@@ -72,7 +71,7 @@ func copyInto(dst, src reflect.Value, depth int) {
 	}
 }
 
-// copyBehind returns a copy of what is behind a slice, map, pointer or interface.
+// copyBehind copies the contents of a slice, map, pointer or interface.
 func copyBehind(src reflect.Value, depth int) reflect.Value {
 	switch src.Kind() {
 	case reflect.Slice:
@@ -96,7 +95,7 @@ func copyBehind(src reflect.Value, depth int) reflect.Value {
 	}
 }
 
-// copyElements makes the elements of dst independent of those of src.
+// copyElements makes the elements of dst independent of src.
 func copyElements(dst, src reflect.Value, depth int) {
 	if !shares(src.Type().Elem()) {
 		return
@@ -106,7 +105,7 @@ func copyElements(dst, src reflect.Value, depth int) {
 	}
 }
 
-// copyValue returns a copy of a value that cannot be set in its place.
+// copyValue copies a value that is not addressable.
 func copyValue(src reflect.Value, depth int) reflect.Value {
 	fresh := reflect.New(src.Type()).Elem()
 	fresh.Set(src)

@@ -6,27 +6,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// DecisionPoint is where hooks allow, deny, ask, or patch an input.
+// DecisionPoint is a point at which hooks allow, deny, ask or patch an input.
 type DecisionPoint[In, P any] struct {
 	info  *pointInfo
 	rules decisionRules[In, P]
 
-	copyInput func(In) In // nil where inputs cannot be changed
+	copyInput func(In) In // nil if inputs are immutable
 	copyPatch func(P) P
 }
 
-// decisionRules are what is particular to a decision point.
+// decisionRules describe how one decision point differs from the others.
 type decisionRules[In, P any] struct {
-	gathered bool              // every hook sees the input as it came
-	noDeny   bool              // there is nothing to deny
-	call     func(In) ToolCall // the tool call that it is about, if any
-	// apply changes in and sum by p, or neither of them, and tells whether p
-	// says anything new.
+	gathered bool              // every hook sees the original input
+	noDeny   bool              // a deny or an ask is a failure of the hook
+	call     func(In) ToolCall // the tool call in the input; nil if there is none
+	// apply applies p to in and sum, or to neither on an error. It reports
+	// whether p changes anything.
 	apply   func(in *In, sum *P, p P) (bool, error)
-	payload func(asked In, out *Outcome[In, P]) any // of the event
+	payload func(asked In, out *Outcome[In, P]) any // payload of the event
 
-	// How documents stand for it, where In is not their Payload, nor P the Patch
-	// and the Value.
+	// The conversions of inputs and patches to and from documents. Nil uses the
+	// Payload, the Patch and the Value of the document.
 	read  func(Document) (In, error)
 	write func(In, *Document) error
 	patch func(reply JSON) (P, error)
@@ -37,23 +37,24 @@ func newDecision[In, P any](kind events.Kind, rules decisionRules[In, P]) *Decis
 	return &DecisionPoint[In, P]{info: infoOf(kind), rules: rules, copyInput: copier[In](), copyPatch: copier[P]()}
 }
 
-// Kind returns the point's name, and the kind of the events it records.
+// Kind returns the name of the point, which is also the kind of its events.
 func (p *DecisionPoint[In, P]) Kind() events.Kind { return p.info.kind }
 
-// Register registers fn and returns its id. It fails, and registers nothing, if
-// fn or an option is nil, an option does not fit the point, or r is nil or closed.
+// Register registers fn and returns its id. It fails and registers nothing if
+// fn or an option is nil, if an option does not fit the point, or if r is nil
+// or closed.
 func (p *DecisionPoint[In, P]) Register(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) (ID, error) {
 	return r.add(p.info, orNil(fn, fn == nil), opts)
 }
 
-// On is Register for callers that check [Registry.Err] once. It returns an empty
-// id if the registration was refused, and the registry logs the reason.
+// On is Register for callers that check [Registry.Err] once. It returns an
+// empty id if the registration is refused, and the registry logs the reason.
 func (p *DecisionPoint[In, P]) On(r *Registry, fn func(context.Context, Meta, In) (*Decision[P], error), opts ...Option) ID {
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch asks the hooks of the point about in. It does not fail: what goes
-// wrong with a hook counts as the hook's failure mode says, and is recorded.
+// Dispatch asks the hooks of the point about in. It never fails. The failure of
+// a hook is recorded and counts as its failure mode says.
 func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta Meta, in In) Outcome[In, P] {
 	var tool string
 	if p.rules.call != nil {
@@ -69,7 +70,7 @@ func (p *DecisionPoint[In, P]) Dispatch(ctx context.Context, r *Registry, meta M
 	return p.dispatch(ctx, r, &meta, tool, in)
 }
 
-// dispatch is Dispatch where there is something to do.
+// dispatch runs the hooks and records the event.
 func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *Meta, tool string, in In) Outcome[In, P] {
 	d := &decision[In, P]{point: p, out: Outcome[In, P]{Verdict: None, Input: in}}
 	if p.rules.gathered {
@@ -85,7 +86,7 @@ func (p *DecisionPoint[In, P]) dispatch(ctx context.Context, r *Registry, meta *
 	return d.out
 }
 
-// orNil returns fn, or nothing at all where it is a nil function.
+// orNil returns fn, or an untyped nil if fn is a nil function.
 func orNil(fn any, isNil bool) any {
 	if isNil {
 		return nil
@@ -93,7 +94,7 @@ func orNil(fn any, isNil bool) any {
 	return fn
 }
 
-// Verdict is what a decision hook, or all of them together, decided.
+// Verdict is the decision of a hook or of a whole chain.
 type Verdict = events.Verdict
 
 // The verdicts, strongest first.
@@ -104,31 +105,31 @@ const (
 	None  = events.VerdictNone // no opinion
 )
 
-// Execution reports one hook's part in a dispatch.
+// Execution reports how one hook ran in a dispatch.
 type Execution = events.Execution
 
-// Decision is the answer of a decision hook; a nil *Decision says nothing at
-// all. In one without a verdict, patch and context still count. The patch and
-// the context of a denial do not change what was judged; its context is kept.
+// Decision is the answer of a decision hook. A nil *Decision and the zero
+// Decision have no opinion. A patch and a context count without a verdict. A
+// denial's patch is ignored, and its context is kept.
 type Decision[P any] struct {
-	Verdict Verdict // empty: no opinion
-	Reason  string  // why, for people and models
-	Context string  // what the agent is to know besides
-	Patch   *P      // what to change; nil: nothing
+	Verdict Verdict // empty means no opinion
+	Reason  string  // for people and models
+	Context string  // additional context for the agent
+	Patch   *P      // nil changes nothing
 }
 
-// Outcome is what the hooks of a decision point said together. The strongest
-// verdict counts, deny before ask before allow, whatever the order; the first
-// hook that gave it is By and has the Reason.
+// Outcome is the combined answer of the hooks of a decision point. The
+// strongest verdict counts: deny, then ask, then allow. By and Reason come from
+// the first hook that gave it.
 type Outcome[In, P any] struct {
-	Verdict    Verdict     // never empty; None without an opinion
-	Reason     string      // of the hook that decided
-	Context    string      // of all hooks, in order, a blank line in between
-	Input      In          // as patched: what to go on with, or what was denied
-	Patch      P           // all patches together, the later one winning
-	Modified   bool        // a patch changed the input or asked for something
-	By         ID          // the hook that decided; empty without an opinion
+	Verdict    Verdict     // None if no hook has an opinion; never empty
+	Reason     string      // from the hook By
+	Context    string      // of all hooks in order, separated by blank lines
+	Input      In          // the patched input; for a denial, the input that was judged
+	Patch      P           // the combined patches; later ones win
+	Modified   bool        // whether a patch changed or added something
+	By         ID          // the hook that decided; empty if none did
 	Executions []Execution // of the hooks that ran, in order
 	Event      string      // id of the recorded event; empty without an Appender
-	RecordErr  error       // the event could not be recorded
+	RecordErr  error       // why the event was not recorded
 }

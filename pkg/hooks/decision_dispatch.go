@@ -7,12 +7,12 @@ type decision[In, P any] struct {
 	dispatch
 
 	point *DecisionPoint[In, P]
-	asked *In // as it came, where every hook is to see that
+	asked *In // the original input of a gathered point; nil at other points
 	out   Outcome[In, P]
 }
 
-// invoke calls the hook of c and counts in what it decides.
-func (d *decision[In, P]) invoke(c *call) progress {
+// invoke calls the hook of c and applies its decision.
+func (d *decision[In, P]) invoke(c *call) chainState {
 	in := d.out.Input
 	if d.asked != nil {
 		in = *d.asked
@@ -46,8 +46,8 @@ func (d *decision[In, P]) invoke(c *call) progress {
 	return proceed
 }
 
-// ask calls the hook, beside whoever owns the flight. It returns false where
-// the hook is not for this dispatch.
+// ask calls the hook without owning the dispatch. It returns false if a matcher
+// of the hook does not match.
 func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, In) (*Decision[P], error))
@@ -58,7 +58,7 @@ func (d *decision[In, P]) ask(c *call, in In) (answer *Decision[P], ran bool, er
 	return answer, true, err
 }
 
-// count counts in an answer, and returns what of it.
+// count applies an answer and returns the hook's contribution.
 func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, error) {
 	switch answer.Verdict {
 	case "":
@@ -76,7 +76,7 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, erro
 		var err error
 		modified, err = d.point.rules.apply(&d.out.Input, &d.out.Patch, copied(d.point.copyPatch, *answer.Patch))
 		switch {
-		case err != nil && answer.Verdict == Ask: // the doubt counts all the same
+		case err != nil && answer.Verdict == Ask: // an ask counts even if its patch is invalid
 			d.decide(h.id, Ask, answer.Reason)
 			return contribution{verdict: Ask}, err
 		case err != nil:
@@ -89,20 +89,20 @@ func (d *decision[In, P]) count(h *hook, answer Decision[P]) (contribution, erro
 	return contribution{answer.Verdict, modified}, nil
 }
 
-// block denies because h has failed, where something can be denied.
-func (d *decision[In, P]) block(h *hook, err error) progress {
+// block denies because h has failed.
+func (d *decision[In, P]) block(h *hook, err error) chainState {
 	d.decide(h.id, Deny, "hook "+h.label()+" failed: "+faultOf(err))
 	return endChain
 }
 
-// decide counts in a verdict of a hook.
+// decide applies the verdict of a hook if it is the strongest so far.
 func (d *decision[In, P]) decide(by ID, verdict Verdict, reason string) {
 	if rank(verdict) > rank(d.out.Verdict) {
 		d.out.Verdict, d.out.By, d.out.Reason = verdict, by, reason
 	}
 }
 
-// subject returns what the matchers see of an input.
+// subject returns the part of an input that matchers see.
 func (p *DecisionPoint[In, P]) subject(in In) Subject {
 	if p.rules.call == nil {
 		return Subject{}
@@ -125,7 +125,7 @@ func rank(v Verdict) int {
 	return 0
 }
 
-// joinContext returns both contexts, a blank line in between.
+// joinContext joins two contexts with a blank line.
 func joinContext(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

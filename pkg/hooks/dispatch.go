@@ -9,39 +9,40 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The limits on executions that have not ended, per hook. One that is over
-// fails at once, so that a hook that blocks for ever costs neither every
-// dispatch its deadline nor the process its memory.
+// The limits on unfinished executions per hook. A hook that exceeds one fails
+// at once. A hook that always blocks therefore costs neither a deadline in
+// every dispatch nor unbounded memory.
 const (
 	maxStray = 64   // abandoned by their dispatch
 	maxAsync = 1024 // asynchronous
 )
 
-// flight is one dispatch while its hooks run. Either the caller or one worker
-// beside it owns it and what the hooks have said so far. The worker has it until
-// its segment of the chain is done, but for the time inside a hook: then the
-// caller may take it back, by taking call, and the worker is abandoned.
+// dispatch is the state of one dispatch while its hooks run. Hooks that are not
+// inline run on a worker goroutine while the caller waits. Exactly one of the
+// two owns the dispatch and the answers so far. The worker owns it except while
+// it is inside a hook. During that time the caller can take ownership by
+// swapping call to nil, and the worker is abandoned.
 type dispatch struct {
 	ctx      context.Context //nolint:containedctx // the parent of those that the hooks get
 	registry *Registry
 	chain    *chain
 	meta     Meta
-	tool     string // what the hooks' globs look at
+	tool     string // matched by the globs of the hooks
 	ending   ending
-	event    string // id of the event that will record it; empty for none
+	event    string // id of the event that records the dispatch; empty if none does
 	began    time.Time
-	now      time.Duration // since then, when the last execution ended
+	now      time.Duration // end of the last execution, as time since began
 
 	executions []Execution
 	failures   []*HookExecutionError
-	calls      []call  // room for those to come
-	waiter     *waiter // nil until it is needed
+	calls      []call  // preallocated for the executions to come
+	waiter     *waiter // nil until a worker is needed
 
-	call      atomic.Pointer[call] // the execution that the worker is in; nil while it owns the flight
-	cancelled atomic.Int64         // when the caller noticed that its context has ended; 0 until then
+	call      atomic.Pointer[call] // the execution that the worker is inside; nil while the worker owns the dispatch
+	cancelled atomic.Int64         // when the caller noticed that its context has ended; 0 before that
 }
 
-// takeOff begins a dispatch.
+// prepareDispatch fills in f for a dispatch that starts now.
 func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *pointInfo, meta *Meta, tool string, end ending) {
 	f.ctx, f.registry, f.chain = ctx, r, r.chains[info.index].Load()
 	f.meta, f.tool, f.ending = *meta, tool, end
@@ -64,7 +65,7 @@ func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *point
 // clock returns the time since the dispatch began.
 func (f *dispatch) clock() time.Duration { return time.Since(f.began) }
 
-// hooks returns the chain's hooks that the dispatch waits for.
+// hooks returns the synchronous hooks of the chain.
 func (f *dispatch) hooks() []*hook {
 	if f.chain == nil {
 		return nil
@@ -72,7 +73,7 @@ func (f *dispatch) hooks() []*hook {
 	return f.chain.hooks
 }
 
-// concerns tells whether a dispatch has to do anything at all.
+// hasWork reports whether a dispatch has hooks to call or an event to record.
 func (r *Registry) hasWork(info *pointInfo, meta *Meta, tool string, end ending) bool {
 	if r == nil {
 		return false
@@ -94,7 +95,7 @@ func (r *Registry) hasWork(info *pointInfo, meta *Meta, tool string, end ending)
 	return false
 }
 
-// prepare makes the call of hook i of the chain.
+// prepare returns the call of hook i of the chain.
 func (f *dispatch) prepare(h *hook, i int) *call {
 	c := &f.calls[0]
 	f.calls = f.calls[1:]
@@ -102,7 +103,7 @@ func (f *dispatch) prepare(h *hook, i int) *call {
 	return c
 }
 
-// admit starts the time of c, unless there is a reason to fail it at once.
+// admit starts the time of c, or returns why c must fail without being called.
 func (f *dispatch) admit(c *call) error {
 	c.start = f.now
 	c.deadline = min(c.start+c.hook.timeout, f.registry.opts.ChainTimeout)
@@ -117,23 +118,24 @@ func (f *dispatch) admit(c *call) error {
 	return nil
 }
 
-// begin lets the worker enter the hook of c, unless admit finds a reason not to.
-// From here on the caller may take the flight back.
+// begin admits c and publishes it to the caller, who can take over the dispatch
+// from now on.
 func (f *dispatch) begin(c *call) error {
 	if err := f.admit(c); err != nil {
 		return err
 	}
 	f.call.Store(c)
-	// The caller notes its cancellation before it looks at call: either it sees c
-	// or this sees the note.
+	// The caller stores cancelled before it loads call. Either the caller sees
+	// c or this goroutine sees cancelled.
 	if f.cancelled.Load() != 0 && f.call.CompareAndSwap(c, nil) {
 		return ErrCancelled
 	}
 	return nil
 }
 
-// claim takes the flight back for the worker after c has returned. It returns
-// false if the caller was faster. An answer after the deadline becomes an error.
+// claim returns ownership to the worker after the hook of c has returned. It
+// reports false if the caller has taken over. An answer after the deadline
+// becomes an error.
 func (f *dispatch) claim(c *call, err *error) bool {
 	mine := f.call.CompareAndSwap(c, nil)
 	c.end(&errCanceled)
@@ -147,8 +149,9 @@ func (f *dispatch) claim(c *call, err *error) bool {
 	return mine
 }
 
-// seize takes the flight back for the caller if the execution has outstayed its
-// time, and returns it; else it returns how long to wait until looking again.
+// takeOver gives the caller ownership if the current execution has exceeded its
+// time, and returns that execution. Otherwise it returns the time until the
+// next check.
 func (f *dispatch) takeOver() (*call, time.Duration) {
 	now := f.clock()
 	f.noteCancelled(now)
@@ -166,14 +169,14 @@ func (f *dispatch) takeOver() (*call, time.Duration) {
 	return c, 0
 }
 
-// noteCancel remembers when the caller's context has ended.
+// noteCancelled stores the time at which the caller's context ended.
 func (f *dispatch) noteCancelled(now time.Duration) {
 	if f.ctx.Err() != nil {
 		f.cancelled.CompareAndSwap(0, int64(max(now, 1)))
 	}
 }
 
-// left returns how long the caller still waits for c.
+// left returns how much longer the caller waits for c.
 func (f *dispatch) left(c *call, now time.Duration) time.Duration {
 	until := c.deadline
 	if cancelled := time.Duration(f.cancelled.Load()); cancelled != 0 {
@@ -185,8 +188,8 @@ func (f *dispatch) left(c *call, now time.Duration) time.Duration {
 	return until - now
 }
 
-// forsake ends the context of c, which the caller does not wait for any longer,
-// and returns why.
+// abandon ends the context of c, counts c as outstanding, and returns the
+// reason.
 func (f *dispatch) abandon(c *call, now time.Duration) error {
 	c.hook.abandoned.Add(1)
 	f.registry.outstanding.add(false)
@@ -198,13 +201,13 @@ func (f *dispatch) abandon(c *call, now time.Duration) error {
 	return ErrTimedOut
 }
 
-// report returns the report on c, which has just ended.
+// report returns the execution report of c, which has just ended.
 func (c *call) report(now time.Duration, what contribution, err error) (x Execution) {
 	c.reportInto(&x, now, what, err)
 	return x
 }
 
-// reportIn is report where there is a place for it.
+// reportInto writes the execution report of c to x.
 func (c *call) reportInto(x *Execution, now time.Duration, what contribution, err error) {
 	x.Hook, x.Name, x.Point = string(c.hook.id), c.hook.name, c.hook.info.kind
 	x.DurationMS = float64((now - c.start).Microseconds()) / 1000
@@ -215,14 +218,14 @@ func (c *call) reportInto(x *Execution, now time.Duration, what contribution, er
 	}
 }
 
-// failed notes that c has failed.
+// failed records the failure of c in the dispatch and in the log.
 func (f *dispatch) failed(c *call, err error) {
 	h := c.hook
 	f.failures = append(f.failures, &HookExecutionError{Hook: h.id, Name: h.name, Point: h.info.kind, Agent: f.meta.Agent, Err: err})
 	f.log(c, err)
 }
 
-// log tells of a failure.
+// log writes the failure of c to the log.
 func (f *dispatch) log(c *call, err error) {
 	h := c.hook
 	fault, _ := err.(Fault) //nolint:errorlint // of the dispatch itself
@@ -235,7 +238,8 @@ func (f *dispatch) log(c *call, err error) {
 		slog.String("error", faultOf(err)), slog.String("on_failure", h.onFailure.String()))
 }
 
-// late records that c has ended after it was abandoned. The flight is not ours.
+// late records an abandoned execution that has ended. The worker calls it
+// without owning the dispatch, so it only reads fields that no longer change.
 func (f *dispatch) late(c *call, s contribution, err error) {
 	f.recordExecuted(f.ctx, c.report(f.clock(), s, err), true)
 	c.hook.abandoned.Add(-1)

@@ -1,79 +1,83 @@
-// Package hooks is what orchestrators import: 26 points at which hooks decide
-// on, transform and watch what an agent does, and the engine wrappers that pass
-// them.
+// Package hooks lets an orchestrator call hooks at 26 points of a run. Hooks
+// decide on actions, transform values and observe events. Engine wraps the
+// functions of an orchestrator and dispatches at the right points.
 //
-// A point is a variable of generic type, so that a hook of the wrong signature
-// does not compile. Hooks are registered at a point of a [Registry], and called
-// when the engine dispatches there:
+// Each point is a variable with its input types, so a hook with the wrong
+// signature does not compile. Hooks are registered at a point of a [Registry]
+// and run when the engine dispatches there:
 //
 //	id := hooks.ToolBefore.On(registry, fn, hooks.Name("no-force-push"))
 //	out := hooks.ToolBefore.Dispatch(ctx, registry, meta, call)
 //
-// What orchestrators need most is wrapped by [Engine]. Whole sets of hooks are
-// registered by [Registry.Use], and those of other processes and languages by
-// [Registry.OnDocument].
+// Constructors such as [DenyTool] and [NoOpinion] make the answers.
+// [Registry.Use] registers a type with several hook methods.
+// [Registry.OnDocument] registers hooks that other processes and languages
+// implement.
 //
 // # Order
 //
-// Hooks run in the order of their [Priority], those of the same in the order of
-// their registration. At a decision point a deny ends the chain; of the other
-// verdicts the strongest counts, ask before allow. Patches are chained: each hook
-// sees what those before it made of the input, and so does the caller, whatever
-// the verdict. [SessionStart], [CompactBefore] and [StepBefore] are gathered
-// instead: each hook sees the input as it came, and their patches are merged in
-// order, the later one winning key by key. [Error] asks every hook: a refusal to
-// retry beats any retry, else the first answer counts. The hooks of a
-// notification run all at the same time. A dispatch goes on with the hooks that
-// it began with, whoever is registered or removed meanwhile.
+// Hooks run by [Priority], then in the order of registration. At a decision
+// point a deny ends the chain. Otherwise the strongest verdict counts, ask
+// before allow. Patches are chained: each hook sees the input as patched by the
+// hooks before it, and the caller gets the final input with every verdict.
+//
+// [SessionStart], [CompactBefore] and [StepBefore] are gathered points. Each of
+// their hooks sees the original input, and the patches are merged in order,
+// where later keys win. [Error] asks every hook. A refusal to retry beats every
+// retry, otherwise the first answer counts. Notification hooks run in parallel.
+// A running dispatch ignores later registrations and removals.
 //
 // # Failures
 //
-// A hook that returns an error, panics, ends its goroutine, misses its deadline
-// or answers what cannot be used has failed. What follows is its [FailureMode]:
-// by default the dispatch goes on as if it had no opinion, but a message that a
-// hook fails to change is not written, and a result that a hook fails to redact
-// is replaced by [RedactionFailed]. A [ToolResult] whose hook blocks is withheld,
-// from its event too. A dispatch itself never fails. Only a fatal
-// error of the runtime, such as a concurrent write of a map, cannot be caught.
+// A hook fails if it returns an error, panics, ends its goroutine, misses its
+// deadline or returns an invalid answer. Its [FailureMode] decides how the
+// dispatch continues. By default the failure counts as no opinion. A message is
+// not written if a hook of [MessageCreate] or [MessageUpdate] fails, and
+// [RedactionFailed] replaces a result that a hook fails to redact. A blocking
+// hook of [ToolResult] withholds the result from the agent and from the event.
+// The dispatch itself never fails. Fatal runtime errors, such as concurrent map
+// writes, cannot be caught.
 //
-// Errors, reasons and logs name hooks, points and a [Fault], never a payload.
+// Errors, reasons and logs name hooks, points and a [Fault]. They never contain
+// a payload.
 //
 // # Time
 //
-// A hook has 5 seconds, all hooks of a dispatch 30, unless told otherwise; those
-// that are not reached have failed. Its context ends at the deadline, with the
-// caller's, and when it has returned; it costs a timer only if somebody waits for
-// it. A hook that does not heed its context is abandoned at the deadline or when
-// the caller's context ends: the dispatch goes on without it, and what it still
-// answers is discarded. An [Inline] hook cannot be abandoned.
+// By default a hook has 5 seconds and all hooks of a dispatch together have 30.
+// Hooks that are not reached in time have failed. The context of a hook ends at
+// its deadline, with the caller's context, and when the hook returns. It needs
+// a timer only if the hook calls Done.
+//
+// Isolated hooks run on a worker goroutine, one for each run of neighbours in
+// the chain. If a hook ignores its context, the dispatch abandons the goroutine
+// at the deadline or when the caller's context ends, and continues without it.
+// Late answers are discarded. An [Inline] hook cannot be abandoned.
 //
 // # Records
 //
-// With an [Appender] each dispatch records one event of its point's kind, with
-// how each hook fared, when its hooks are done: denials and failures like
-// everything else, also after the caller's context has ended. An execution that
-// ends after its dispatch, because it is asynchronous or was abandoned, is
-// recorded on its own as hook.executed, which may come before the dispatch's own
-// event. An event that could not be recorded changes no outcome; it is in
-// RecordErr.
+// With an [Appender] each dispatch records one event of the point's kind after
+// its hooks are done. The event lists every execution, including denials and
+// failures. It is also recorded after the caller's context has ended. An
+// asynchronous or abandoned execution ends after its dispatch and is recorded
+// separately as hook.executed, possibly before the event of the dispatch. A
+// recording failure changes no outcome. It is returned as RecordErr.
 //
 // # Concurrency
 //
-// Everything may be used concurrently, and from inside of hooks. A hook is called
-// by as many dispatches at once as there are, on goroutines of the registry
-// unless it is [Inline], and has to bear that. What hooks are given is theirs: inputs are
-// immutable or copied for each, and only what a hook returns counts. It is copied
-// too, so that a hook may keep it.
+// All functions are safe for concurrent use and may be called from inside a
+// hook. Concurrent dispatches call the same hook concurrently. Inputs are
+// immutable or copied for each hook, so a hook influences a run only through
+// its return value. That value is copied too, so a hook can keep it.
 //
 // # Limits
 //
-// A hook of which 64 executions are abandoned and still running, or 1,024
-// asynchronous, is not started again: it fails at once with [ErrBusy]. Values that
-// nest deeper than 512 are cut off there in copies.
+// A hook with 64 abandoned or 1,024 asynchronous executions that still run is
+// not started again and fails with [ErrBusy]. Copies of values are cut off
+// below a depth of 512.
 //
-// A registry has workers that go when they have been idle for a moment. [Registry.Close]
-// waits for what has been abandoned or is asynchronous, and sends the workers
-// home; a test inside testing/synctest has to call it.
+// [Registry.Close] waits for abandoned and asynchronous executions.
 //
-// The package links the standard library, pkg/events and google/uuid only.
+// The package links the standard library, pkg/events and google/uuid only. It
+// has more than 25 files because the types of all points and the unexported
+// dispatch that fills them belong to one API.
 package hooks

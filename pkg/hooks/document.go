@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Document is a dispatch without its types, for hooks in other processes and
-// languages. A point about a tool call has Tool and Args, and Result or Error
-// once the call has ended. The others have their whole input in Payload, an
-// object with the field names of the point's event; the message of
-// [MessageCreate] is the Payload itself.
+// Document is an untyped dispatch for hooks in other processes and languages.
+// Points about a tool call use Tool and Args, and after the call Result or
+// Error. The other points put their whole input into Payload, an object with
+// the field names of the point's event. The Payload of [MessageCreate] is the
+// message.
 type Document struct {
 	Point   events.Kind
 	Meta    Meta
@@ -24,32 +24,33 @@ type Document struct {
 	Error   string
 }
 
-// Reply is the answer to a Document; a nil *Reply says nothing at all. What a
-// point cannot use of it is a failure of the hook: a Patch that does not fit, a
-// deny where nothing can be denied. Notifications use nothing.
+// Reply is the answer to a Document. A nil *Reply has no opinion. The hook has
+// failed if the Patch does not fit the point or if it denies where a denial is
+// impossible. Notification points ignore the reply.
 type Reply struct {
-	Verdict Verdict // of decisions; empty: no opinion
+	Verdict Verdict // of decisions; empty means no opinion
 	Reason  string
-	Context string // what the agent is to know besides
-	// Patch is what to change, empty for nothing: the arguments of [ToolBefore],
-	// the members to change of [ToolResult]'s outcome, the value of another
-	// transform, the recovery of [Error], the patch of another decision.
+	Context string // additional context for the agent
+	// Patch changes the input, unless it is empty. For [ToolBefore] it is the
+	// new arguments. For [ToolResult] it holds the changed members of the
+	// outcome. For other transforms it is the new value, for [Error] the
+	// recovery, and for other decisions the patch.
 	Patch JSON
 }
 
-// DocumentOutcome is what the hooks contribution to a Document.
+// DocumentOutcome is the combined answer of the hooks to a Document.
 type DocumentOutcome struct {
 	Point      events.Kind `json:"point"`
-	Verdict    Verdict     `json:"verdict"` // what is prevented is denied
+	Verdict    Verdict     `json:"verdict"` // Deny if a transform was prevented
 	Reason     string      `json:"reason,omitempty"`
-	Args       JSON        `json:"args,omitempty"`  // of a tool call, as patched
-	Value      JSON        `json:"value,omitempty"` // of a transform, or the patches of a decision together
+	Args       JSON        `json:"args,omitempty"`  // patched arguments of a tool call
+	Value      JSON        `json:"value,omitempty"` // of a transform, or the combined patches of a decision
 	Context    string      `json:"context,omitempty"`
 	Executions []Execution `json:"executions"` // never nil
-	RecordErr  error       `json:"-"`          // the event could not be recorded
+	RecordErr  error       `json:"-"`          // why the event was not recorded
 }
 
-// untyped is a point that documents can stand for.
+// untyped is a point without its type parameters.
 type untyped interface {
 	Kind() events.Kind
 	// adapt returns fn as a hook of the point.
@@ -57,7 +58,7 @@ type untyped interface {
 	dispatchDocument(ctx context.Context, r *Registry, d Document) (DocumentOutcome, error)
 }
 
-// OnDocument registers fn at a point; it gets the inputs of that point as
+// OnDocument registers fn at a point. fn receives the inputs of the point as
 // documents.
 func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Document) (*Reply, error), opts ...Option) (ID, error) {
 	p, err := untypedPoint(point)
@@ -70,8 +71,9 @@ func (r *Registry) OnDocument(point events.Kind, fn func(context.Context, Docume
 	return r.add(infoOf(point), p.adapt(fn), opts)
 }
 
-// DispatchDocument dispatches d at its point. It fails if there is no such
-// point or d does not fit it; then no hook has run and nothing is recorded.
+// DispatchDocument dispatches d at its point. It fails if the point does not
+// exist or d does not fit it. In that case no hook runs and nothing is
+// recorded.
 func (r *Registry) DispatchDocument(ctx context.Context, d Document) (DocumentOutcome, error) {
 	p, err := untypedPoint(d.Point)
 	if err != nil {
@@ -121,11 +123,11 @@ func payloadAs[T any](d Document) (T, error) {
 	return v, err
 }
 
-// callOf returns the tool call that d is about.
+// callOf returns the tool call in d.
 func callOf(d Document) ToolCall { return ToolCall{ID: d.Meta.ToolCall, Tool: d.Tool, Args: d.Args} }
 
-// decodePatch decodes what a hook has replied over v. A member that v does not
-// have is an error: a patch that changes nothing by mistake would pass for one.
+// decodePatch decodes a hook's patch into v. An unknown member is an error,
+// because a misspelt patch would otherwise silently change nothing.
 func decodePatch(patch JSON, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(patch.Raw()))
 	dec.DisallowUnknownFields()

@@ -30,7 +30,7 @@ func (p *DecisionPoint[In, P]) adapt(fn func(context.Context, Document) (*Reply,
 	}
 }
 
-// write puts an input into a document.
+// write stores an input in a document.
 func (p *DecisionPoint[In, P]) write(in In, d *Document) (err error) {
 	if p.rules.write != nil {
 		return p.rules.write(in, d)
@@ -39,7 +39,7 @@ func (p *DecisionPoint[In, P]) write(in In, d *Document) (err error) {
 	return err
 }
 
-// patchOf returns the patch that a reply has.
+// patchOf decodes the patch of a reply.
 func (p *DecisionPoint[In, P]) patchOf(reply JSON) (patch P, err error) {
 	if p.rules.patch != nil {
 		return p.rules.patch(reply)
@@ -94,7 +94,7 @@ func (p *RecoveryPoint) adapt(fn func(context.Context, Document) (*Reply, error)
 		case reply.Verdict == Deny:
 			return &Recovery{}, nil
 		case reply.Patch == "":
-			return nil, nil //nolint:nilnil // no answer
+			return NoOpinion[Recovery](), nil
 		}
 		var patch recoveryPatch
 		if err := decodePatch(reply.Patch, &patch); err != nil {
@@ -140,7 +140,7 @@ func (p *TransformPoint[S, V]) adapt(fn func(context.Context, Document) (*Reply,
 			return nil, ErrBadOutput
 		}
 		if reply.Patch == "" && reply.Context == "" {
-			return nil, nil //nolint:nilnil // the value stays
+			return Unchanged[V](), nil
 		}
 		value, err := p.rules.reply(v, reply)
 		if err != nil {
@@ -185,8 +185,8 @@ func (p *NotificationPoint[E]) dispatchDocument(ctx context.Context, r *Registry
 	return DocumentOutcome{Executions: out.Executions, RecordErr: out.RecordErr}, nil
 }
 
-// toolEnd is what the Payload of a document about a tool's result has besides
-// the document's own fields.
+// toolEnd is the Payload of a [ToolResult] document. The Document itself has
+// the other fields.
 type toolEnd struct {
 	Status     events.ToolStatus `json:"status,omitempty"`
 	Stack      string            `json:"stack,omitempty"`
@@ -238,8 +238,7 @@ func showToolResult(o ToolOutcome, to *DocumentOutcome) (err error) {
 	return err
 }
 
-// replyJSON is the reply of transforms whose value is a document: the value as
-// it is to be.
+// replyJSON is the reply function of transforms with a JSON value.
 func replyJSON(now JSON, r *Reply) (JSON, error) {
 	if r.Patch == "" {
 		return now, nil

@@ -11,35 +11,37 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Engine calls an orchestrator's own functions, and the hooks around them.
+// Engine calls an orchestrator's functions and dispatches the hooks around
+// them.
 //
-// Run, Session, Step, Tool and Subagent each take a function. Before it they ask
-// the hooks that decide, after it those that transform and those that are told;
-// what is denied is not called, and a panic comes back as a *[PanicError]. Each
-// hands its function a context that knows where it is: what is called with that
-// context is stamped with tenant, run, step, agent and their parents, and
-// [Report] adds to what its end will tell.
+// Run, Session, Step, Tool and Subagent each take a function. They dispatch the
+// decision points before it and the transform and notification points after it.
+// A denied function is not called, and a panic is returned as a *[PanicError].
+// The function gets a context that carries its tenant, run, step, agent and
+// parents. Calls with this context are stamped with them, and [Report] adds to
+// the notification at the end.
 //
-// The hooks of what has ended run, and its events are recorded, also where the
-// context has ended before. What cannot be recorded is logged, and changes nothing.
+// The hooks after the function run and are recorded even if the context has
+// ended. A recording failure is logged and changes nothing.
 //
-// An Engine may be used concurrently, and there may be many on one registry. A
-// context that comes from a function of another engine stays where that has put
-// it. All that an engine does can be done without it: see [Engine.Meta].
+// An Engine is safe for concurrent use, and several engines can share a
+// registry. The position in a context takes precedence over the engine's Meta,
+// even if another engine made it. An orchestrator can also dispatch without an
+// engine, see [Engine.Meta].
 type Engine struct {
 	registry *Registry
 	meta     Meta
 }
 
-// NewEngine returns an engine on r. It stamps meta on everything, as far as its
-// methods know no better. A nil r has no hooks and records nothing.
+// NewEngine returns an engine on r. meta holds the defaults for every dispatch.
+// A nil r has no hooks and records nothing.
 func NewEngine(r *Registry, meta Meta) *Engine { return &Engine{registry: r, meta: meta} }
 
 // Registry returns the registry of e.
 func (e *Engine) Registry() *Registry { return e.registry }
 
-// Meta returns where ctx is, numbered as the next dispatch of its run. It is for
-// dispatches of one's own:
+// Meta returns the Meta for the next dispatch at the position of ctx and
+// increments the run's sequence. Use it for direct dispatches:
 //
 //	hooks.PromptSubmit.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Prompt{Text: text})
 func (e *Engine) Meta(ctx context.Context) Meta {
@@ -53,18 +55,18 @@ func (e *Engine) Meta(ctx context.Context) Meta {
 	return m
 }
 
-// frame is where a context is.
+// frame is the position of a context in a run.
 type frame struct {
 	meta Meta
-	run  *chainState // of the run; nil outside of one
-	sums *sums       // of the innermost of step, run and session; nil outside
+	run  *runProgress // nil outside a run
+	sums *sums        // of the innermost step, run or session; nil outside
 
-	loose bool // meta.Run stands for the session, no run has begun
+	loose bool // meta.Run is the session id because no run has begun
 }
 
 type frameKey struct{}
 
-// at returns where ctx is.
+// at returns the position of ctx.
 func (e *Engine) at(ctx context.Context) frame {
 	if f, ok := ctx.Value(frameKey{}).(frame); ok {
 		return f
@@ -72,12 +74,12 @@ func (e *Engine) at(ctx context.Context) frame {
 	return frame{meta: e.meta}
 }
 
-// within returns a context that is at f.
+// within returns a context with position f.
 func (f frame) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, frameKey{}, f)
 }
 
-// act makes agent, if there is one, who acts at f.
+// act sets the acting agent and role, unless they are empty.
 func (f *frame) act(agent, role string) {
 	if agent != "" && agent != f.meta.Agent {
 		f.meta.ParentAgent, f.meta.Agent, f.meta.AgentRole = f.meta.Agent, agent, ""
@@ -95,7 +97,7 @@ func (e *Engine) logger() *slog.Logger {
 	return e.registry.opts.Logger
 }
 
-// recorded logs that a dispatch could not be recorded: nobody else is told.
+// recorded logs a recording failure, which is not returned to the orchestrator.
 func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 	if err == nil {
 		return
@@ -107,11 +109,11 @@ func (e *Engine) recorded(ctx context.Context, point events.Kind, err error) {
 
 type endedKey struct{}
 
-// hasEnded tells whether ctx goes on in the place of one that has ended.
+// hasEnded reports whether ctx replaces a context that has ended.
 func hasEnded(ctx context.Context) bool { return ctx.Value(endedKey{}) != nil }
 
-// afterwards returns the context for the dispatch of what has happened: ctx, or
-// one in its place, in which the hooks have their time.
+// afterwards returns a context for dispatches after a function has ended. If
+// ctx has ended, it returns a replacement, so that the hooks have time to run.
 func afterwards(ctx context.Context) context.Context {
 	if ctx.Err() == nil {
 		return ctx
@@ -119,25 +121,25 @@ func afterwards(ctx context.Context) context.Context {
 	return context.WithValue(context.WithoutCancel(ctx), endedKey{}, true)
 }
 
-// tell dispatches a notification about something that has happened.
+// notify dispatches at a notification point.
 func notify[E any](ctx context.Context, e *Engine, point *NotificationPoint[E], data E) {
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
 	e.recorded(ctx, point.Kind(), point.Dispatch(ctx, e.registry, meta, data).RecordErr)
 }
 
-// Notes is what a function tells about its work besides what it returns.
+// Notes is information about a function's work that it does not return.
 type Notes struct {
 	Tokens   events.Tokens  // used since the last report
-	Files    []string       // changed
-	Summary  string         // of what came out; the last one counts
-	Metadata map[string]any // complexity, partial_success, deferred, …; the last value of a key counts
+	Files    []string       // changed files
+	Summary  string         // of the result; the last one counts
+	Metadata map[string]any // such as complexity, partial_success, deferred; the last value of a key counts
 }
 
-// Report adds notes to what will be told at the end of the step, run and session
-// that ctx belongs to: tokens and files to each, summary and metadata to the
-// innermost. A sub-agent has a run of its own and adds nothing to that of its
-// parent. Outside of an [Engine]'s functions it does nothing.
+// Report adds notes to the notifications at the end of the step, run and
+// session of ctx. Tokens and files count in all of them, summary and metadata
+// in the innermost. A sub-agent's run adds nothing to its parent's run. Report
+// does nothing outside the functions of an [Engine].
 func Report(ctx context.Context, notes Notes) {
 	f, ok := ctx.Value(frameKey{}).(frame)
 	if !ok || f.sums == nil {
@@ -157,25 +159,25 @@ func Report(ctx context.Context, notes Notes) {
 	maps.Copy(f.sums.metadata, notes.Metadata)
 }
 
-// progress is how far a run is.
-type chainState struct {
-	session    *sums // of the session that it is part of; nil for none
+// runProgress counts the dispatches and steps of a run.
+type runProgress struct {
+	session    *sums // nil if the run is in no session
 	dispatches atomic.Uint64
 	steps      atomic.Int64
 
 	mu       sync.Mutex // guards reported
-	reported error      // the latest that the hooks of Error have seen
+	reported error      // the last error that the hooks of Error have seen
 }
 
-// sums is what has come together in a step, a run or a session.
+// sums are the totals of a step, run or session.
 type sums struct {
-	parent *sums // gets what comes here too; nil for none
+	parent *sums // also receives every change; nil for none
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below; two sums are never locked together
 	tokens   events.Tokens
-	calls    int // of tools
-	failed   int // tool calls that ended in an error
-	open     int // tool calls that have not ended
+	calls    int // tool calls
+	failed   int // tool calls with an error
+	open     int // unfinished tool calls
 	files    map[string]bool
 	summary  string
 	metadata map[string]any
@@ -187,7 +189,7 @@ func newSums(parent *sums, metadata map[string]any) *sums {
 	return s
 }
 
-// each changes s and what it is part of.
+// each applies change to s and its parents.
 func (s *sums) each(change func(*sums)) {
 	for ; s != nil; s = s.parent {
 		s.mu.Lock()
@@ -196,7 +198,7 @@ func (s *sums) each(change func(*sums)) {
 	}
 }
 
-// totals is a copy of what has come together so far.
+// totals is a copy of sums.
 type totals struct {
 	tokens              *events.Tokens // nil for none
 	calls, failed, open int

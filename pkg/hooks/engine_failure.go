@@ -12,47 +12,47 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrDenied is what a *[DeniedError] is.
+// ErrDenied matches every *[DeniedError] with errors.Is.
 var ErrDenied = errors.New("denied")
 
-// DeniedError says that hooks have denied something, which therefore was not
-// done. Its text does not have the reason, which may quote what was denied.
+// DeniedError reports that hooks denied an action, which was not performed. Its
+// text omits the reason, which may quote a payload.
 type DeniedError struct {
 	Point  events.Kind
-	Name   string // of the tool, the agent or the step
+	Name   string // of the tool, agent or step
 	Reason string // for people and models
-	By     ID     // the hook that denied, or asked and got no approval
+	By     ID     // the hook that denied, or that asked and was not approved
 }
 
-// Error returns what was denied, and by which hook.
+// Error returns the denied action and the hook.
 func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%s of %q: denied by %s", e.Point, e.Name, e.By)
 }
 
-// Is tells that e is [ErrDenied].
+// Is reports whether target is [ErrDenied].
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied }
 
-// PanicError says that a function of the orchestrator has panicked.
+// PanicError reports a panic in a function of the orchestrator.
 type PanicError struct {
 	Value any
 	Stack []byte
 }
 
-// Error returns the value that it panicked with.
+// Error returns the panic value.
 func (e *PanicError) Error() string { return fmt.Sprintf("panicked: %v", e.Value) }
 
-// Unwrap returns the value, if it is an error.
+// Unwrap returns the panic value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// TypedError tells the hooks of [Error] where an error comes from. Without it an
-// engine knows networks, permissions and denials by their errors; what a tool
-// returns is a [ToolError], and the rest an [UnknownError].
+// TypedError sets the type of an error for the hooks of [Error]. Without it the
+// engine recognises network, permission and denial errors. Errors of tools are
+// a [ToolError], and all others an [UnknownError].
 type TypedError struct {
 	Type  ErrorType
-	Model string // the model in use, where it matters
+	Model string // the model in use, if relevant
 	Err   error
 }
 
@@ -67,7 +67,7 @@ func (e *TypedError) Error() string {
 // Unwrap returns the cause.
 func (e *TypedError) Unwrap() error { return e.Err }
 
-// typeOf returns where err comes from, otherwise if nothing tells.
+// typeOf returns the type of err, or otherwise if it is not recognised.
 func typeOf(err error, otherwise ErrorType) ErrorType {
 	if typed, ok := errors.AsType[*TypedError](err); ok {
 		return typed.Type
@@ -84,7 +84,7 @@ func typeOf(err error, otherwise ErrorType) ErrorType {
 	return otherwise
 }
 
-// failureOf returns err for a payload, nil for none.
+// failureOf returns err for a payload, or nil for no error.
 func failureOf(err error) *events.Failure {
 	if err == nil {
 		return nil
@@ -107,8 +107,7 @@ func failureOf(err error) *events.Failure {
 	return failure
 }
 
-// guard calls fn, a function of the orchestrator, and returns its panic as an
-// error.
+// guard calls a function of the orchestrator and returns its panic as an error.
 func (e *Engine) guard(ctx context.Context, point events.Kind, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -122,24 +121,23 @@ func (e *Engine) guard(ctx context.Context, point events.Kind, fn func() error) 
 	return fn()
 }
 
-// The limits on what the hooks of [Error] can ask for, so that none can keep a
-// run from ending.
+// The limits on retries. They ensure that every run ends.
 const (
-	MaxAttempts = 10              // how often a function is called at most
-	MaxBackoff  = 5 * time.Minute // how long it is waited for at most before the next time
+	MaxAttempts = 10              // calls of a function
+	MaxBackoff  = 5 * time.Minute // wait before a retry
 )
 
-// Attempt is what one call of a step's function starts from.
+// Attempt is the input of one call of a step's function.
 type Attempt struct {
-	State   JSON   // with what the hooks have added
-	Context string // what the agent is to know besides
+	State   JSON   // including additions of hooks
+	Context string // additional context for the agent
 	Number  int    // from 1
-	Model   string // the step's, or the one that a hook of [Error] falls back to
-	Prompt  string // of a hook of [Error], instead of the one before; empty: none
+	Model   string // of the step, or the fallback that a hook of [Error] chose
+	Prompt  string // replacement from a hook of [Error]; empty for none
 }
 
-// attempts calls fn until it succeeds or the hooks of Error do not want it
-// again. Where ctx has ended there is nothing to recover from.
+// attempts calls fn until it succeeds or the hooks of Error do not want a
+// retry. It does not retry after ctx has ended.
 func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorType, fn func(Attempt) error) error {
 	for now := first; ; now.Number++ {
 		err := fn(now)
@@ -160,7 +158,7 @@ func (e *Engine) attempts(ctx context.Context, first Attempt, otherwise ErrorTyp
 	}
 }
 
-// failed tells the hooks of Error of f, and returns what they say.
+// failed dispatches f to the hooks of Error and returns their answer.
 func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 	if typed, ok := errors.AsType[*TypedError](err); ok && typed.Model != "" {
 		f.Model = typed.Model
@@ -177,7 +175,7 @@ func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 	return said.Recovery
 }
 
-// pause waits for d, and returns false if ctx has ended.
+// pause waits for d. It returns false if ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

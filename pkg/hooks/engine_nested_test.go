@@ -21,12 +21,12 @@ func exit() { runtime.Goexit() }
 func TestEngine_Subagent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, j := engine(t, hooks.Meta{Tenant: "acme", Session: "s"})
-		hooks.SubagentStart.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
-			return &hooks.Decision[hooks.SubagentPatch]{Context: "be brief", Patch: &hooks.SubagentPatch{Model: "small"}}, nil
+		hooks.SubagentStart.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Subagent) (*hooks.SubagentDecision, error) {
+			return &hooks.SubagentDecision{Context: "be brief", Patch: &hooks.SubagentPatch{Model: "small"}}, nil
 		})
 		err := e.Run(t.Context(), hooks.RunInfo{ID: "r", Agent: "lead", Type: "PLAN"}, func(ctx context.Context) error {
 			return e.Subagent(ctx, hooks.Subagent{ID: "a1", Name: "scout", Model: "large", TaskType: "explore"},
-				func(ctx context.Context, start hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+				func(ctx context.Context, start hooks.SubagentOutcome) error {
 					if start.Input.Model != "small" || start.Context != "be brief" {
 						t.Errorf("got %+v", start)
 					}
@@ -62,10 +62,10 @@ func TestEngine_Subagent(t *testing.T) {
 func TestEngine_SubagentDenied(t *testing.T) {
 	for _, verdict := range []hooks.Verdict{hooks.Deny, hooks.Ask} {
 		e, j := engine(t, hooks.Meta{})
-		hooks.SubagentStart.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
-			return &hooks.Decision[hooks.SubagentPatch]{Verdict: verdict, Reason: "too many"}, nil
+		hooks.SubagentStart.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Subagent) (*hooks.SubagentDecision, error) {
+			return &hooks.SubagentDecision{Verdict: verdict, Reason: "too many"}, nil
 		})
-		err := e.Subagent(t.Context(), hooks.Subagent{ID: "a"}, func(context.Context, hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+		err := e.Subagent(t.Context(), hooks.Subagent{ID: "a"}, func(context.Context, hooks.SubagentOutcome) error {
 			t.Error("the denied sub-agent ran")
 			return nil
 		})
@@ -78,7 +78,7 @@ func TestEngine_SubagentDenied(t *testing.T) {
 func TestEngine_SubagentStatus(t *testing.T) {
 	for want, err := range map[string]error{"completed": nil, "error": errors.New("no"), "timeout": context.DeadlineExceeded} {
 		e, j := engine(t, hooks.Meta{Run: "r", Agent: "lead"})
-		got := e.Subagent(t.Context(), hooks.Subagent{ID: "a"}, func(context.Context, hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error { return err })
+		got := e.Subagent(t.Context(), hooks.Subagent{ID: "a"}, func(context.Context, hooks.SubagentOutcome) error { return err })
 		if !errors.Is(got, err) {
 			t.Errorf("got %v, want %v", got, err)
 		}
@@ -93,16 +93,16 @@ func TestEngine_SubagentStatus(t *testing.T) {
 
 func TestEngine_Session(t *testing.T) {
 	e, j := engine(t, hooks.Meta{})
-	hooks.SessionStart.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
-		return &hooks.Decision[hooks.SessionPatch]{Context: "we use tabs", Patch: &hooks.SessionPatch{Config: `{"depth":1}`}}, nil
+	hooks.SessionStart.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Session) (*hooks.SessionDecision, error) {
+		return &hooks.SessionDecision{Context: "we use tabs", Patch: &hooks.SessionPatch{Config: `{"depth":1}`}}, nil
 	})
-	err := e.Session(t.Context(), "s", hooks.Session{Model: "m"}, func(ctx context.Context, start hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+	err := e.Session(t.Context(), "s", hooks.Session{Model: "m"}, func(ctx context.Context, start hooks.SessionOutcome) error {
 		if start.Context != "we use tabs" || start.Input.Config != `{"depth":1}` {
 			t.Errorf("got %+v", start)
 		}
 		return e.Run(ctx, hooks.RunInfo{ID: "r"}, func(ctx context.Context) error {
 			hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 1}})
-			return e.Subagent(ctx, hooks.Subagent{ID: "a"}, func(ctx context.Context, _ hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+			return e.Subagent(ctx, hooks.Subagent{ID: "a"}, func(ctx context.Context, _ hooks.SubagentOutcome) error {
 				hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 2}, Files: []string{"f"}})
 				_, err := e.Tool(ctx, hooks.ToolCall{Tool: "T"}, succeed)
 				return err
@@ -123,7 +123,7 @@ func TestEngine_RunsOfASession(t *testing.T) {
 	nameless := func(ctx context.Context) error {
 		return e.Run(ctx, hooks.RunInfo{}, func(context.Context) error { return nil })
 	}
-	err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+	err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.SessionOutcome) error {
 		hooks.PromptSubmit.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Prompt{})
 		return errors.Join(nameless(ctx), nameless(ctx))
 	})
@@ -139,7 +139,7 @@ func TestEngine_RunsOfASession(t *testing.T) {
 		t.Errorf("got runs %q and %q", first.Run, second.Run)
 	}
 	around := hooks.NewEngine(e.Registry(), hooks.Meta{Run: "outer"})
-	if err := around.Session(t.Context(), "s2", hooks.Session{}, func(context.Context, hooks.Outcome[hooks.Session, hooks.SessionPatch]) error { return nil }); err != nil {
+	if err := around.Session(t.Context(), "s2", hooks.Session{}, func(context.Context, hooks.SessionOutcome) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if ev, _ := find[events.SessionEndedData](t, j, events.SessionEnded, 1); ev.Run != "outer" || ev.Session != "s2" {
@@ -175,7 +175,7 @@ func TestEngine_Cancelled(t *testing.T) {
 		if out, err := e.Tool(ctx, hooks.ToolCall{Tool: "T"}, func(context.Context, hooks.ToolCall) (hooks.JSON, error) { never(); return "", nil }); !errors.Is(err, context.Canceled) || out.Status != events.ToolError {
 			t.Errorf("got %+v, %v", out, err)
 		}
-		if err := e.Subagent(ctx, hooks.Subagent{}, func(context.Context, hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error { never(); return nil }); !errors.Is(err, context.Canceled) {
+		if err := e.Subagent(ctx, hooks.Subagent{}, func(context.Context, hooks.SubagentOutcome) error { never(); return nil }); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		_, err = e.Step(ctx, hooks.StepInfo{}, func(context.Context, hooks.Attempt) (hooks.JSON, error) { never(); return "", nil })
@@ -229,7 +229,7 @@ func TestEngine_Concurrent(t *testing.T) {
 func TestEngine_SequenceIsOfTheRun(t *testing.T) {
 	e, _ := engine(t, hooks.Meta{})
 	var got []uint64
-	hooks.ToolBefore.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+	hooks.ToolBefore.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.ToolCall) (*hooks.ToolDecision, error) {
 		got = append(got, m.Sequence)
 		return nil, nil //nolint:nilnil // no opinion
 	})
@@ -246,7 +246,7 @@ func TestEngine_SequenceIsOfTheRun(t *testing.T) {
 
 func TestEngine_WithoutRegistry(t *testing.T) {
 	e := hooks.NewEngine(nil, hooks.Meta{})
-	err := e.Session(t.Context(), "", hooks.Session{}, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+	err := e.Session(t.Context(), "", hooks.Session{}, func(ctx context.Context, _ hooks.SessionOutcome) error {
 		return e.Run(ctx, hooks.RunInfo{}, func(ctx context.Context) error {
 			out, err := e.Step(ctx, hooks.StepInfo{State: `{"a":1}`}, func(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
 				o, err := e.Tool(ctx, hooks.ToolCall{Args: a.State}, func(_ context.Context, c hooks.ToolCall) (hooks.JSON, error) { return c.Args, nil })

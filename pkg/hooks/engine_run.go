@@ -8,27 +8,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunInfo says what is run.
+// RunInfo describes a run.
 type RunInfo struct {
-	ID       string // unique for ever; empty: that of the engine's Meta, or a new one
-	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT; empty: that of the run around it
-	Agent    string // who acts; empty: who acts around it
+	ID       string // globally unique; empty uses the engine's Meta or a new id
+	Type     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT; empty uses the parent run's type
+	Agent    string // empty uses the current agent
 	Role     string // FOREMAN, CODER, …
 	Title    string
-	Input    string // summary of what goes in
+	Input    string // summary of the input
 	Model    string
 	Cwd      string
 	Version  string         // of the orchestrator
-	Metadata map[string]any // told at the start and, with what is reported meanwhile, at the end
+	Metadata map[string]any // sent with run.started, and together with reported metadata with run.finished
 }
 
-// Run calls fn as a run: run.started before, run.finished after. It returns what
-// fn returns. A run inside another one has that as its parent.
+// Run dispatches run.started, calls fn, and dispatches run.finished. It returns
+// the error of fn. A run inside another run has that run as its parent.
 func (e *Engine) Run(ctx context.Context, info RunInfo, fn func(context.Context) error) error {
 	return e.run(ctx, e.at(ctx).enter(info), info, fn)
 }
 
-// enter returns the frame of a run that starts at f.
+// enter returns the frame of a new run at f.
 func (f frame) enter(info RunInfo) frame {
 	session := f.sums
 	if f.run != nil {
@@ -48,7 +48,7 @@ func (f frame) enter(info RunInfo) frame {
 		f.meta.RunType = info.Type
 	}
 	f.act(info.Agent, info.Role)
-	f.run = &chainState{session: session}
+	f.run = &runProgress{session: session}
 	f.sums = newSums(session, info.Metadata)
 	return f
 }
@@ -61,13 +61,14 @@ func (e *Engine) run(ctx context.Context, at frame, info RunInfo, fn func(contex
 		RunType: at.meta.RunType, AgentRole: at.meta.AgentRole, Title: info.Title, InputSummary: info.Input,
 		Model: info.Model, Cwd: info.Cwd, Version: info.Version, Metadata: info.Metadata,
 	})
-	err = ErrExited // if fn does not return
+	err = ErrExited // stays if fn does not return
 	defer func() { e.finishRun(ctx, at, began, err) }()
 	err = e.guard(ctx, RunFinished.Kind(), func() error { return fn(ctx) })
 	return err
 }
 
-// finishRun tells that a run has ended, and of an error that no step has told of.
+// finishRun dispatches run.finished. It also dispatches an error that no step
+// has dispatched.
 func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err error) {
 	if err != nil && !at.run.knows(err) && !errors.Is(err, context.Canceled) {
 		e.failed(ctx, err, Failure{Err: err, Type: typeOf(err, UnknownError), Attempt: 1})
@@ -81,14 +82,14 @@ func (e *Engine) finishRun(ctx context.Context, at frame, began time.Time, err e
 	})
 }
 
-// knows tells whether the hooks of Error have seen err, or what it is about.
-func (p *chainState) knows(err error) bool {
+// knows reports whether the hooks of Error have seen err or its cause.
+func (p *runProgress) knows(err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.reported != nil && errors.Is(err, p.reported)
 }
 
-// reasonOf returns why what ended with err has ended.
+// reasonOf returns the end reason for err.
 func reasonOf(err error) string {
 	switch failure := failureOf(err); {
 	case failure == nil:
@@ -99,14 +100,13 @@ func reasonOf(err error) string {
 	return "failed"
 }
 
-// Session calls fn as a session: session.start before, session.ended after, with
-// all that its runs and their sub-agents have come to. What the hooks configure,
-// and what they want the agent to know, is in the outcome that fn gets. An empty
-// id is that of the engine's Meta, or a new one. Where there is no run around it,
-// what happens in the session and in none of its runs counts to a run with the
-// session's id.
+// Session dispatches session.start, calls fn, and dispatches session.ended with
+// the totals of its runs and their sub-agents. fn gets the hooks' configuration
+// and context in the outcome. An empty id uses the engine's Meta or a new id.
+// Outside a run, events of the session that belong to none of its runs are
+// recorded under a run with the session's id.
 func (e *Engine) Session(
-	ctx context.Context, id string, s Session, fn func(context.Context, Outcome[Session, SessionPatch]) error,
+	ctx context.Context, id string, s Session, fn func(context.Context, SessionOutcome) error,
 ) (err error) {
 	at := e.at(ctx)
 	switch {
@@ -124,7 +124,7 @@ func (e *Engine) Session(
 	began := time.Now()
 	started := SessionStart.Dispatch(ctx, e.registry, e.Meta(ctx), s)
 	e.recorded(ctx, SessionStart.Kind(), started.RecordErr)
-	err = ErrExited // if fn does not return
+	err = ErrExited // stays if fn does not return
 	defer func() {
 		sum := at.sums.totals()
 		notify(ctx, e, SessionEnded, events.SessionEndedData{
@@ -137,13 +137,12 @@ func (e *Engine) Session(
 }
 
 // Subagent calls fn as a sub-agent, unless the hooks of subagent.start deny it
-// with a *[DeniedError]. The sub-agent has a run of its own, "<session>/<id>"
-// with the run in the place of a session that there is not, whose parents are the
-// run and the agent of ctx; subagent.stopped tells the parent how it ended. The
-// model that fn is to use, and what the sub-agent is to know, is in the outcome
-// that fn gets.
+// with a *[DeniedError]. The sub-agent has its own run "<session>/<id>", or
+// "<run>/<id>" outside a session. Its parents are the run and the agent of ctx.
+// subagent.stopped reports its end to the parent. fn gets its model and
+// additional context in the outcome.
 func (e *Engine) Subagent(
-	ctx context.Context, s Subagent, fn func(context.Context, Outcome[Subagent, SubagentPatch]) error,
+	ctx context.Context, s Subagent, fn func(context.Context, SubagentOutcome) error,
 ) (err error) {
 	if s.ID == "" {
 		s.ID = events.NewID()
@@ -168,13 +167,13 @@ func (e *Engine) Subagent(
 	at := outer.enter(info)
 	at.meta.ParentRun, at.meta.ParentAgent = outer.meta.Run, outer.meta.Agent
 	began := time.Now()
-	err = ErrExited // if fn does not return
+	err = ErrExited // stays if fn does not return
 	defer func() { e.stopped(ctx, s, at.sums.totals(), time.Since(began), err) }()
 	err = e.run(ctx, at, info, func(ctx context.Context) error { return fn(ctx, start) })
 	return err
 }
 
-// stopped tells that a sub-agent has ended.
+// stopped dispatches subagent.stopped.
 func (e *Engine) stopped(ctx context.Context, s Subagent, sum totals, took time.Duration, err error) {
 	status := SubagentCompleted
 	switch {
@@ -193,18 +192,18 @@ func (e *Engine) stopped(ctx context.Context, s Subagent, sum totals, took time.
 	})
 }
 
-// How a sub-agent ends, in subagent.stopped.
+// The values of Status in subagent.stopped.
 const (
 	SubagentCompleted = "completed"
 	SubagentFailed    = "error"
 	SubagentTimedOut  = "timeout"
 )
 
-// subagentCall returns what is asked for approval where a hook asks about s.
+// subagentCall returns s as a tool call for an approval request.
 func subagentCall(s Subagent) ToolCall {
 	args, err := Marshal(map[string]string{"name": s.Name, "model": s.Model, "task_type": s.TaskType, "charter": s.Charter})
 	if err != nil {
-		args = "" // not reached: strings can be encoded
+		args = "" // not reached: strings can always be encoded
 	}
 	return ToolCall{ID: s.ID, Tool: string(SubagentStart.Kind()), Args: args}
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// StepInfo says what is done in a step.
+// StepInfo describes a step.
 type StepInfo struct {
-	ID       string // unique in the run; empty: a new one
-	Agent    string // who acts; empty: who acts around it
+	ID       string // unique in the run; empty uses a new id
+	Agent    string // empty uses the current agent
 	Role     string // FOREMAN, CODER, …
-	State    JSON   // an object: what the agent starts from
-	Input    string // summary of what goes in
+	State    JSON   // an object; the state that the agent starts from
+	Input    string // summary of the input
 	Model    string
-	Metadata map[string]any // told at the end, with what is reported meanwhile
+	Metadata map[string]any // sent with step.finished, together with reported metadata
 }
 
 // Step calls fn as a step of a run. The hooks of step.before add to the state
-// that fn starts from, or deny the step, which then is skipped; those of
-// step.output see and change what it returns, an object; step.finished tells how
-// it ended. When fn fails, the hooks of error say whether it is called once more.
+// of fn or deny the step, which is then skipped. The hooks of step.output can
+// change the output of fn, an object. step.finished reports the end of the
+// step. If fn fails, the hooks of error decide whether it is called again.
 //
-// It returns the output as it is to be applied, and else the error of the last
-// attempt, or a *[DeniedError]. Where ctx is in no run, the step gets a run id of
-// its own, because nothing could be recorded of it without.
+// Step returns the output after the hooks, the error of the last attempt, or a
+// *[DeniedError]. A step outside a run gets a new run id, because its events
+// could not be recorded without one.
 func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Context, Attempt) (JSON, error)) (out JSON, err error) {
 	at := e.at(ctx)
 	if info.ID == "" {
@@ -44,7 +44,7 @@ func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Contex
 	ctx = at.within(ctx)
 	began := time.Now()
 	status := events.StepSkipped
-	err = ErrExited // if fn does not return
+	err = ErrExited // stays if fn does not return
 	defer func() { e.finishStep(ctx, at, info, status, began, err) }()
 
 	first, err := e.stepBefore(ctx, info)
@@ -68,7 +68,8 @@ func (e *Engine) Step(ctx context.Context, info StepInfo, fn func(context.Contex
 	return out, err
 }
 
-// stepBefore returns what a step starts from, or why it is not taken.
+// stepBefore returns the first attempt of a step, or an error if the step is
+// denied.
 func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, error) {
 	before := StepBefore.Dispatch(ctx, e.registry, e.Meta(ctx), Step{State: info.State})
 	e.recorded(ctx, StepBefore.Kind(), before.RecordErr)
@@ -77,7 +78,7 @@ func (e *Engine) stepBefore(ctx context.Context, info StepInfo) (Attempt, error)
 	return Attempt{State: before.Input.State, Context: before.Context, Number: 1, Model: info.Model}, err
 }
 
-// stepOutput returns the output of a step as it is to be applied.
+// stepOutput returns the output of a step after its hooks.
 func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSON, error) {
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
@@ -89,7 +90,7 @@ func (e *Engine) stepOutput(ctx context.Context, state StepState, out JSON) (JSO
 	return after.Value, nil
 }
 
-// finishStep tells how a step has ended.
+// finishStep dispatches step.finished.
 func (e *Engine) finishStep(ctx context.Context, at frame, info StepInfo, status events.StepStatus, began time.Time, err error) {
 	sum := at.sums.totals()
 	notify(ctx, e, StepFinished, events.StepFinishedData{

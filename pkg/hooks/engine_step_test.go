@@ -21,11 +21,11 @@ import (
 func TestEngine_StepMergesState(t *testing.T) {
 	e, _ := engine(t, hooks.Meta{Agent: "analyst"})
 	for i, patch := range []hooks.JSON{`{"a":"first","b":1}`, `{"a":"second"}`} {
-		hooks.StepBefore.On(e.Registry(), func(_ context.Context, _ hooks.Meta, s hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
+		hooks.StepBefore.On(e.Registry(), func(_ context.Context, _ hooks.Meta, s hooks.Step) (*hooks.StepDecision, error) {
 			if s.State != `{"z":0}` {
 				t.Errorf("hook %d saw %s", i, s.State)
 			}
-			return &hooks.Decision[hooks.StepPatch]{Context: fmt.Sprint("context ", i), Patch: &hooks.StepPatch{State: patch}}, nil
+			return &hooks.StepDecision{Context: fmt.Sprint("context ", i), Patch: &hooks.StepPatch{State: patch}}, nil
 		})
 	}
 	hooks.StepOutput.On(e.Registry(), func(_ context.Context, _ hooks.Meta, s hooks.StepState, out hooks.JSON) (*hooks.JSON, error) {
@@ -48,7 +48,7 @@ func TestEngine_StepMergesState(t *testing.T) {
 
 func TestEngine_StepDenied(t *testing.T) {
 	e, j := engine(t, hooks.Meta{Run: "r"})
-	hooks.StepBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
+	hooks.StepBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
 		return nil, errors.New("no")
 	}, hooks.OnFailure(hooks.Block))
 	_, err := e.Step(t.Context(), hooks.StepInfo{ID: "s"}, func(context.Context, hooks.Attempt) (hooks.JSON, error) {

@@ -7,10 +7,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CreateMessage calls insert with a message, an object, as the hooks of
-// message.create want it, and tells those of message.created after it was
-// inserted. If a hook of message.create fails, insert is not called. It returns
-// that failure, or the error of insert.
+// CreateMessage passes a message, an object, through the hooks of
+// message.create, calls insert with it, and dispatches message.created. If a
+// hook of message.create fails, insert is not called. CreateMessage returns
+// that failure or the error of insert.
 func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(context.Context, JSON) error) error {
 	before := MessageCreate.Dispatch(ctx, e.registry, e.Meta(ctx), NoSubject{}, message)
 	e.recorded(ctx, MessageCreate.Kind(), before.RecordErr)
@@ -25,10 +25,10 @@ func (e *Engine) CreateMessage(ctx context.Context, message JSON, insert func(co
 	return nil
 }
 
-// UpdateMessage calls update with what is to change of a message, an object, as
-// the hooks of message.update want it, and tells those of message.updated of the
-// message that update returns. If a hook of message.update fails, update is not
-// called. It returns that failure, or the error of update.
+// UpdateMessage passes updates, an object, through the hooks of message.update
+// and calls update with them. It dispatches message.updated with the message
+// that update returns. If a hook of message.update fails, update is not called.
+// UpdateMessage returns that failure or the error of update.
 func (e *Engine) UpdateMessage(
 	ctx context.Context, id MessageID, updates JSON, update func(ctx context.Context, updates JSON) (message JSON, err error),
 ) error {

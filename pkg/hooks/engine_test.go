@@ -139,8 +139,8 @@ func TestEngine_Run(t *testing.T) {
 
 func TestEngine_DeniedToolNeverRuns(t *testing.T) {
 	e, j := engine(t, hooks.Meta{Run: "r"})
-	id := hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
-		return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Deny, Reason: "secret /etc/passwd", Context: "ask a person"}, nil
+	id := hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
+		return &hooks.ToolDecision{Verdict: hooks.Deny, Reason: "secret /etc/passwd", Context: "ask a person"}, nil
 	})
 	out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "Bash"}, func(context.Context, hooks.ToolCall) (hooks.JSON, error) {
 		t.Error("the denied call ran")
@@ -163,8 +163,8 @@ func TestEngine_DeniedToolNeverRuns(t *testing.T) {
 
 func TestEngine_PatchedArgsArePassedOn(t *testing.T) {
 	e, _ := engine(t, hooks.Meta{})
-	hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
-		return &hooks.Decision[hooks.ToolPatch]{Context: "before", Patch: &hooks.ToolPatch{Args: `{"n":2}`}}, nil
+	hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
+		return &hooks.ToolDecision{Context: "before", Patch: &hooks.ToolPatch{Args: `{"n":2}`}}, nil
 	})
 	hooks.ToolResult.On(e.Registry(), func(_ context.Context, _ hooks.Meta, done hooks.ToolDone, o hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 		o.Result, o.Context = done.Call.Args, "after"
@@ -185,23 +185,23 @@ func TestEngine_PatchedArgsArePassedOn(t *testing.T) {
 func TestEngine_Ask(t *testing.T) {
 	tests := []struct {
 		name   string
-		answer *hooks.Decision[hooks.ApprovalPatch]
+		answer *hooks.ApprovalDecision
 		reason string // of the denial; empty: none
 	}{
 		{"Unresolved", nil, "not approved: sure?"},
-		{"Allowed", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "allow"}}, ""},
-		{"AllowedButSelectedDeny", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "deny"}}, "not approved: sure?"},
-		{"Denied", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Deny, Reason: "not today"}, "not today"},
-		{"DeniedWithoutReason", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Deny}, "not approved: sure?"},
-		{"AskedAgain", &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Ask, Reason: "hm"}, "not approved: sure?"},
+		{"Allowed", &hooks.ApprovalDecision{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "allow"}}, ""},
+		{"AllowedButSelectedDeny", &hooks.ApprovalDecision{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "deny"}}, "not approved: sure?"},
+		{"Denied", &hooks.ApprovalDecision{Verdict: hooks.Deny, Reason: "not today"}, "not today"},
+		{"DeniedWithoutReason", &hooks.ApprovalDecision{Verdict: hooks.Deny}, "not approved: sure?"},
+		{"AskedAgain", &hooks.ApprovalDecision{Verdict: hooks.Ask, Reason: "hm"}, "not approved: sure?"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			e, j := engine(t, hooks.Meta{})
-			hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
-				return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Ask, Reason: "sure?", Patch: &hooks.ToolPatch{Args: `{"dry":true}`}}, nil
+			hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
+				return &hooks.ToolDecision{Verdict: hooks.Ask, Reason: "sure?", Patch: &hooks.ToolPatch{Args: `{"dry":true}`}}, nil
 			})
-			hooks.Approval.On(e.Registry(), func(_ context.Context, _ hooks.Meta, r hooks.ApprovalRequest) (*hooks.Decision[hooks.ApprovalPatch], error) {
+			hooks.Approval.On(e.Registry(), func(_ context.Context, _ hooks.Meta, r hooks.ApprovalRequest) (*hooks.ApprovalDecision, error) {
 				if r.Prompt != "sure?" || r.Call.Args != `{"dry":true}` {
 					t.Errorf("got %+v", r)
 				}

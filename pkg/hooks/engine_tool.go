@@ -8,16 +8,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Tool calls fn with the arguments of call as the hooks of tool.before want
-// them, and returns the result as those of tool.result want it. It fails only if
-// fn was not called: because the call was denied, with a *[DeniedError], or
-// because ctx has ended. How a call that was made has ended, an error or a panic
-// of fn included, is in the outcome, and so is what the agent is to be told of a
-// denial.
+// Tool calls fn with the arguments that the hooks of tool.before return, and
+// returns its result after the hooks of tool.result. It fails only if fn was
+// not called, either with a *[DeniedError] or because ctx has ended. The
+// outcome holds the end of the call, including an error or a panic of fn. For a
+// denied call it holds the message for the agent.
 //
-// A call that a hook asks about is made only if one of [Approval] allows it.
-// When fn fails, the hooks of error are told; if one wants the call again, it is
-// made again.
+// If a hook asks, the call needs the approval of a hook of [Approval]. If fn
+// fails, the hooks of error decide whether it is called again.
 func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Context, ToolCall) (JSON, error)) (out ToolOutcome, err error) {
 	if call.ID == "" {
 		call.ID = events.NewID()
@@ -35,7 +33,7 @@ func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Contex
 
 	at.sums.each(func(s *sums) { s.open++ })
 	began := time.Now()
-	out = ToolOutcome{Status: events.ToolError, Error: string(ErrExited)} // if fn does not return
+	out = ToolOutcome{Status: events.ToolError, Error: string(ErrExited)} // stays if fn does not return
 	defer func() {
 		out = e.finishTool(ctx, ToolDone{Call: call, Duration: time.Since(began)}, out)
 		out.Context = joinContext(before.Context, out.Context)
@@ -51,7 +49,7 @@ func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Contex
 	return out, nil
 }
 
-// resultOf returns how a call ended that returned result and err.
+// resultOf returns the outcome of a call that returned result and err.
 func resultOf(result JSON, err error) ToolOutcome {
 	if err == nil {
 		return ToolOutcome{Status: events.ToolSuccess, Result: result}
@@ -67,14 +65,14 @@ func resultOf(result JSON, err error) ToolOutcome {
 	return out
 }
 
-// exitError is an error that knows the exit status of a command, such as
+// exitError is an error with the exit status of a command, such as
 // *exec.ExitError.
 type exitError interface {
 	error
 	ExitCode() int
 }
 
-// finishTool returns how a call has ended as the agent is to see it.
+// finishTool returns the outcome of a call after the hooks of tool.result.
 func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome) ToolOutcome {
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
@@ -90,8 +88,8 @@ func (e *Engine) finishTool(ctx context.Context, done ToolDone, out ToolOutcome)
 	return out
 }
 
-// StoreResult calls store with the result of a call, an object, as the hooks of
-// tool.result.store want it stored. It returns the error of store.
+// StoreResult passes the result of a call, an object, through the hooks of
+// tool.result.store and calls store with it. It returns the error of store.
 func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, store func(context.Context, JSON) error) error {
 	at := e.at(ctx)
 	at.meta.ToolCall = call.ID
@@ -104,7 +102,7 @@ func (e *Engine) StoreResult(ctx context.Context, call ToolCall, result JSON, st
 	return e.guard(ctx, ToolResultStore.Kind(), func() error { return store(ctx, before.Value) })
 }
 
-// ruling is what a decision point said, whatever it is about.
+// ruling is the outcome of a decision point without its types.
 type ruling struct {
 	point   events.Kind
 	verdict Verdict
@@ -119,9 +117,9 @@ func verdictOf[In, P any](point *DecisionPoint[In, P], o Outcome[In, P]) ruling 
 // The answers to an approval request.
 var approvalOptions = []string{string(Allow), string(Deny)}
 
-// resolve returns why what was ruled on is not to be done, nil if it is. What a
-// hook asks about goes to the hooks of Approval as a call. Where ctx has ended,
-// hooks may not have been asked: what they have let pass does not count.
+// resolve returns nil if the action may proceed, and otherwise the reason. It
+// sends an ask to the hooks of Approval. It does not accept an allow after ctx
+// has ended, because hooks may not have been called.
 func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	name := call.Tool
 	if r.point != ToolBefore.Kind() {
@@ -139,7 +137,7 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 		ApprovalRequest{Call: call, Prompt: r.reason, Options: approvalOptions})
 	e.recorded(ctx, Approval.Kind(), answer.RecordErr)
 	switch {
-	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // one hook may allow, another one select
+	case answer.Verdict == Allow && answer.Patch.Selected != string(Deny): // one hook may allow and another select an option
 		return ctx.Err()
 	case answer.Verdict == Deny && answer.Reason != "":
 		denied.Reason, denied.By = answer.Reason, answer.By
@@ -151,7 +149,7 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	return denied
 }
 
-// told returns what an agent is told of what was not done because of err.
+// told returns the message for an agent whose action failed with err.
 func told(err error) string {
 	if denied, ok := errors.AsType[*DeniedError](err); ok {
 		return denied.Reason

@@ -12,11 +12,11 @@ import (
 func Example() {
 	ctx := context.Background()
 	registry := hooks.NewRegistry(hooks.Options{}) // an Appender here records everything
-	hooks.ToolBefore.On(registry, func(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+	hooks.ToolBefore.On(registry, func(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 		if command, _ := call.Args.Text("command"); strings.HasPrefix(command, "rm ") {
-			return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Deny, Reason: "nothing is removed here"}, nil
+			return hooks.DenyTool("nothing is removed here"), nil
 		}
-		return nil, nil // no opinion
+		return hooks.NoOpinion[hooks.ToolDecision](), nil
 	})
 
 	engine := hooks.NewEngine(registry, hooks.Meta{Tenant: "acme"})
@@ -37,8 +37,8 @@ func Example() {
 
 func ExampleEngine_Step() {
 	registry := hooks.NewRegistry(hooks.Options{})
-	hooks.StepBefore.On(registry, func(_ context.Context, meta hooks.Meta, _ hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
-		return &hooks.Decision[hooks.StepPatch]{Patch: &hooks.StepPatch{State: `{"style":"tabs"}`}}, nil
+	hooks.StepBefore.On(registry, func(_ context.Context, meta hooks.Meta, _ hooks.Step) (*hooks.StepDecision, error) {
+		return hooks.ModifyStep(`{"style":"tabs"}`), nil
 	})
 	hooks.Error.On(registry, func(context.Context, hooks.Meta, hooks.Failure) (*hooks.Recovery, error) {
 		return &hooks.Recovery{Retry: true, Fallback: "small"}, nil
@@ -68,7 +68,7 @@ func ExampleRegistry_Off() {
 	}
 	id := hooks.StepOutput.On(registry, func(_ context.Context, _ hooks.Meta, s hooks.StepState, out hooks.JSON) (*hooks.JSON, error) {
 		fmt.Println(s.Agent, "said", out)
-		return nil, nil // keep it
+		return hooks.Unchanged[hooks.JSON](), nil
 	}, hooks.Match(anyAgent), hooks.Name("log decisions"))
 	engine := hooks.NewEngine(registry, hooks.Meta{Agent: "analyst"})
 	speak := func(context.Context, hooks.Attempt) (hooks.JSON, error) { return `{"decisions":1}`, nil }

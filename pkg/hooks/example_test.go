@@ -10,15 +10,35 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
+// The strongest verdict counts, and patches reach the caller.
+func ExampleDecisionPoint() {
+	ctx := context.Background()
+	r := hooks.NewRegistry(hooks.Options{})
+	defer r.Close(ctx)
+	hooks.ToolBefore.On(r, func(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
+		if call.Tool != "Bash" {
+			return hooks.NoOpinion[hooks.ToolDecision](), nil
+		}
+		return hooks.ModifyTool(`{"command":"ls","timeout":60}`), nil
+	})
+	hooks.ToolBefore.On(r, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
+		return hooks.AllowTool(), nil
+	})
+
+	out := hooks.ToolBefore.Dispatch(ctx, r, hooks.Meta{}, hooks.ToolCall{Tool: "Bash", Args: `{"command":"ls"}`})
+	fmt.Println(out.Verdict, out.Input.Args)
+	// Output: allow {"command":"ls","timeout":60}
+}
+
 func ExampleNewRegistry() {
 	ctx := context.Background()
 	r := hooks.NewRegistry(hooks.Options{})
 	defer r.Close(ctx)
-	hooks.ToolBefore.On(r, func(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+	hooks.ToolBefore.On(r, func(_ context.Context, _ hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 		if command, _ := call.Args.Text("command"); strings.Contains(command, "--force") {
-			return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Deny, Reason: "no force, please"}, nil
+			return hooks.DenyTool("no force, please"), nil
 		}
-		return nil, nil // no opinion
+		return hooks.NoOpinion[hooks.ToolDecision](), nil
 	}, hooks.Name("no-force"))
 
 	out := hooks.ToolBefore.Dispatch(ctx, r, hooks.Meta{Run: "run-1"}, hooks.ToolCall{Tool: "Bash", Args: `{"command":"git push --force"}`})
@@ -32,8 +52,8 @@ func Example_order() {
 	r := hooks.NewRegistry(hooks.Options{})
 	defer r.Close(ctx)
 	add := func(name string, verdict hooks.Verdict, opts ...hooks.Option) {
-		hooks.ToolBefore.On(r, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
-			return &hooks.Decision[hooks.ToolPatch]{Verdict: verdict, Reason: name}, nil
+		hooks.ToolBefore.On(r, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
+			return &hooks.ToolDecision{Verdict: verdict, Reason: name}, nil
 		}, append(opts, hooks.Name(name))...)
 	}
 	add("third", hooks.Deny)
@@ -64,7 +84,7 @@ func ExampleTransformPoint() {
 	})
 	hooks.MessagesFilter.On(r, func(_ context.Context, _ hooks.Meta, _ hooks.NoSubject, all []hooks.Message) (*[]hooks.Message, error) {
 		all[0].Role = "nobody" // its own copy, and not returned
-		return nil, nil
+		return hooks.Unchanged[[]hooks.Message](), nil
 	})
 
 	out := hooks.MessagesFilter.Dispatch(ctx, r, hooks.Meta{}, hooks.NoSubject{}, []hooks.Message{{ID: "1", Role: "user"}, {ID: "2", Role: "assistant"}, {ID: "3", Role: "user"}})
@@ -105,7 +125,7 @@ func ExampleRecoveryPoint() {
 	defer r.Close(ctx)
 	hooks.Error.On(r, func(_ context.Context, _ hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 		if f.Type != hooks.ModelError {
-			return nil, nil // somebody else may know
+			return hooks.NoOpinion[hooks.Recovery](), nil
 		}
 		return &hooks.Recovery{Retry: true, Fallback: "small-model"}, nil
 	})
@@ -188,8 +208,8 @@ type greeter struct{}
 
 func (greeter) Name() string { return "greeter" }
 
-func (greeter) SessionStart(_ context.Context, m hooks.Meta, _ hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
-	return &hooks.Decision[hooks.SessionPatch]{Context: "You work in " + m.TeamRoot + "."}, nil
+func (greeter) SessionStart(_ context.Context, m hooks.Meta, _ hooks.Session) (*hooks.SessionDecision, error) {
+	return &hooks.SessionDecision{Context: "You work in " + m.TeamRoot + "."}, nil
 }
 
 func (greeter) SessionEnd(context.Context, hooks.Meta, events.SessionEndedData) error { return nil }

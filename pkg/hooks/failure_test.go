@@ -22,25 +22,25 @@ func failingHooks(t *testing.T) map[Fault]toolHook {
 	return map[Fault]toolHook{
 		"failed":          fails(errTest),
 		"exit status 9":   fails(fmt.Errorf("%w: %w", Fault("exit status 9"), errTest)),
-		ErrPanicked:       func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { panic(errTest) },
-		"panicked (text)": func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { panic(errTest.Error()) },
-		ErrExited: func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+		ErrPanicked:       func(context.Context, Meta, ToolCall) (*ToolDecision, error) { panic(errTest) },
+		"panicked (text)": func(context.Context, Meta, ToolCall) (*ToolDecision, error) { panic(errTest.Error()) },
+		ErrExited: func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 			runtime.Goexit()
 			return nil, nil
 		},
-		ErrTimedOut: func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+		ErrTimedOut: func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 			block()
 			return nil, nil
 		},
-		"timed out (politely)": func(ctx context.Context, _ Meta, _ ToolCall) (*Decision[ToolPatch], error) {
+		"timed out (politely)": func(ctx context.Context, _ Meta, _ ToolCall) (*ToolDecision, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		},
-		ErrBadOutput: func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
-			return &Decision[ToolPatch]{Verdict: "maybe"}, nil
+		ErrBadOutput: func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
+			return &ToolDecision{Verdict: "maybe"}, nil
 		},
-		"bad output (patch)": func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
-			return &Decision[ToolPatch]{Verdict: Allow, Patch: patch(`{"hunter2":`), Context: "lost"}, nil
+		"bad output (patch)": func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
+			return &ToolDecision{Verdict: Allow, Patch: patch(`{"hunter2":`), Context: "lost"}, nil
 		},
 	}
 }
@@ -64,9 +64,9 @@ func failInChain(t *testing.T, mode FailureMode, kind Fault, hook toolHook) {
 	k := &keeper{t: t}
 	r := NewRegistry(Options{Appender: k})
 	var called []string
-	ToolBefore.On(r, says(&called, "before", &Decision[ToolPatch]{Verdict: Allow, Reason: "fine", Patch: patch(`{"a":1}`)}), Name("before"))
+	ToolBefore.On(r, says(&called, "before", &ToolDecision{Verdict: Allow, Reason: "fine", Patch: patch(`{"a":1}`)}), Name("before"))
 	ToolBefore.On(r, hook, Name("bad"), OnFailure(mode))
-	ToolBefore.On(r, says(&called, "after", &Decision[ToolPatch]{Context: "after"}), Name("after"))
+	ToolBefore.On(r, says(&called, "after", &ToolDecision{Context: "after"}), Name("after"))
 	start := time.Now()
 	out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{Tool: "Bash", Args: `{}`})
 	took := time.Since(start)
@@ -106,9 +106,9 @@ func failInChain(t *testing.T, mode FailureMode, kind Fault, hook toolHook) {
 func TestFailure_OfAnInlineHookThatEndsTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry(Options{})
-		ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+		ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 			time.Sleep(time.Second)
-			return &Decision[ToolPatch]{Verdict: Allow}, nil
+			return &ToolDecision{Verdict: Allow}, nil
 		}, Isolate(Inline), Timeout(time.Second))
 		out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
 		if out.Verdict != None || !out.Executions[0].TimedOut || out.Executions[0].Verdict != "" || out.Executions[0].DurationMS != 1000 {
@@ -120,7 +120,7 @@ func TestFailure_OfAnInlineHookThatEndsTooLate(t *testing.T) {
 func TestFailure_AskCountsWithABadPatch(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	var called []string
-	ToolBefore.On(r, says(&called, "", &Decision[ToolPatch]{Verdict: Ask, Reason: "sure?", Patch: patch(`no`)}))
+	ToolBefore.On(r, says(&called, "", &ToolDecision{Verdict: Ask, Reason: "sure?", Patch: patch(`no`)}))
 	out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{Args: `{}`})
 	if out.Verdict != Ask || out.Reason != "sure?" || out.Modified || out.Executions[0].Success {
 		t.Errorf("got %+v", out)
@@ -130,8 +130,8 @@ func TestFailure_AskCountsWithABadPatch(t *testing.T) {
 func TestFailure_NamesNoPayload(t *testing.T) {
 	for kind, hook := range map[string]toolHook{
 		"Error": fails(fmt.Errorf("run %s: %w", "hunter2", errTest)),
-		"Panic": func(_ context.Context, _ Meta, c ToolCall) (*Decision[ToolPatch], error) { panic(string(c.Args)) },
-		"Value": func(_ context.Context, _ Meta, c ToolCall) (*Decision[ToolPatch], error) { panic(c) },
+		"Panic": func(_ context.Context, _ Meta, c ToolCall) (*ToolDecision, error) { panic(string(c.Args)) },
+		"Value": func(_ context.Context, _ Meta, c ToolCall) (*ToolDecision, error) { panic(c) },
 	} {
 		t.Run(kind, func(t *testing.T) {
 			r, log := logged(t)
@@ -156,7 +156,7 @@ func TestFailure_NamesNoPayload(t *testing.T) {
 func TestFailure_IgnoredIsNotLogged(t *testing.T) {
 	r, log := logged(t)
 	ToolBefore.On(r, fails(errTest), OnFailure(Ignore))
-	ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { panic(errTest) }, OnFailure(Ignore))
+	ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*ToolDecision, error) { panic(errTest) }, OnFailure(Ignore))
 	out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
 	if log.Len() > 0 || len(out.Executions) != 2 || out.Executions[0].Success || out.Executions[1].Success {
 		t.Errorf("logged %q, executions %+v", log, out.Executions)

@@ -6,17 +6,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fault is a cause that may be recorded and logged: its text says what
-// happened and holds nothing of a payload. Of other errors that a hook returns
-// only the fact is kept, because their text may quote what the hook was given.
+// Fault is an error that may be recorded and logged, because its text contains
+// no payload. The text of other errors is dropped, because it may quote the
+// hook's input.
 //
-//	return nil, fmt.Errorf("ask %s: %w", url, hooks.Fault("answer is no JSON"))
+//	return nil, fmt.Errorf("ask %s: %w", url, hooks.Fault("answer is not JSON"))
 type Fault string //nolint:errname // hooks.Fault("exit status 9") reads as what it is
 
 // Error returns the text of f.
 func (f Fault) Error() string { return string(f) }
 
-// Is makes the faults about time and cancellation those of package context.
+// Is matches timeouts and cancellation with the errors of package context.
 func (f Fault) Is(target error) bool {
 	if f == ErrTimedOut || f == ErrChainTimedOut {
 		return target == context.DeadlineExceeded
@@ -24,7 +24,7 @@ func (f Fault) Is(target error) bool {
 	return f == ErrCancelled && target == context.Canceled
 }
 
-// The faults of hooks that this package finds itself.
+// The faults that this package detects.
 const (
 	ErrTimedOut      = Fault("timed out")
 	ErrChainTimedOut = Fault("not reached within the time of the chain")
@@ -36,9 +36,9 @@ const (
 	ErrClosed        = Fault("registry closed")
 )
 
-// HookExecutionError says which hook failed, where, and why. Its text holds
-// nothing of a payload: of the cause it names only a [Fault]. The cause itself,
-// with whatever text it has, is Err, and found by errors.Is and errors.As.
+// HookExecutionError reports which hook failed, where and why. Its text names
+// only the [Fault] of the cause and contains no payload. Err is the full cause
+// for errors.Is and errors.As.
 type HookExecutionError struct {
 	Hook  ID
 	Name  string
@@ -47,7 +47,7 @@ type HookExecutionError struct {
 	Err   error
 }
 
-// Error returns hook, point, agent and the fault.
+// Error returns the hook, point, agent and fault.
 func (e *HookExecutionError) Error() string {
 	s := "hook " + string(e.Hook)
 	if e.Name != "" {
@@ -63,9 +63,8 @@ func (e *HookExecutionError) Error() string {
 // Unwrap returns the cause.
 func (e *HookExecutionError) Unwrap() error { return e.Err }
 
-// cause is an error of a hook and what may be told of it. The methods of such an
-// error are code of the hook, too: they are called while it has time, and then
-// never again.
+// cause is an error of a hook with its properties. The error's methods are code
+// of the hook, so they are called within the hook's time and never later.
 type cause struct {
 	error
 
@@ -74,16 +73,16 @@ type cause struct {
 	cancelled bool
 }
 
-// Unwrap returns the error itself.
+// Unwrap returns the hook's error.
 func (c *cause) Unwrap() error { return c.error }
 
-// failed is the fault of an error that tells of none.
+// failed is the fault of an error that contains none.
 const failed = Fault("failed")
 
-// maxCauses is how many errors an error may be made of: one can be its own cause.
+// maxCauses limits the search, because an error can be its own cause.
 const maxCauses = 100
 
-// causeOf looks through an error of a hook.
+// causeOf inspects an error of a hook.
 func causeOf(err error) (found error) {
 	if err == nil {
 		return nil
@@ -107,8 +106,7 @@ func causeOf(err error) (found error) {
 	return c
 }
 
-// search looks for what may be told in err and its causes, the first fault
-// counting.
+// search inspects err and its causes. The first fault counts.
 func (c *cause) search(err error, left *int) {
 	if *left--; err == nil || *left < 0 {
 		return
@@ -132,8 +130,8 @@ func (c *cause) search(err error, left *int) {
 	}
 }
 
-// looked returns what has been found in an error of a hook; in one of our own it
-// is looked for now.
+// inspected returns the cause of a hook's error, and inspects an error of this
+// package now.
 func inspected(err error) *cause {
 	c, ok := err.(*cause) //nolint:errorlint // never wrapped, but in a HookExecutionError
 	if !ok {
@@ -142,7 +140,7 @@ func inspected(err error) *cause {
 	return c
 }
 
-// faultOf returns what may be told of err.
+// faultOf returns the fault of err.
 func faultOf(err error) string {
 	if err == nil {
 		return ""

@@ -105,11 +105,11 @@ func tidy(t *testing.T, r *Registry) *Registry {
 	return r
 }
 
-type toolHook = func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error)
+type toolHook = func(context.Context, Meta, ToolCall) (*ToolDecision, error)
 
 // says returns a hook that always answers d, and notes its name in called.
-func says(called *[]string, name string, d *Decision[ToolPatch]) toolHook {
-	return func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+func says(called *[]string, name string, d *ToolDecision) toolHook {
+	return func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 		*called = append(*called, name)
 		return d, nil
 	}
@@ -117,7 +117,7 @@ func says(called *[]string, name string, d *Decision[ToolPatch]) toolHook {
 
 // fails returns a hook that fails with err.
 func fails(err error) toolHook {
-	return func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { return nil, err }
+	return func(context.Context, Meta, ToolCall) (*ToolDecision, error) { return nil, err }
 }
 
 func patch(args JSON) *ToolPatch { return &ToolPatch{Args: args} }

@@ -19,15 +19,15 @@ import (
 func TestHostile_LateAnswerIsDiscardedAndRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, k := recorded(t)
-		late := ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*Decision[ToolPatch], error) {
+		late := ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*ToolDecision, error) {
 			time.Sleep(3 * time.Second)
 			if ctx.Err() == nil {
 				t.Error("the context of a hook that is late has not ended")
 			}
-			return &Decision[ToolPatch]{Verdict: Deny, Reason: "too late"}, nil
+			return &ToolDecision{Verdict: Deny, Reason: "too late"}, nil
 		}, Name("late"), Timeout(time.Second))
 		var called []string
-		ToolBefore.On(r, says(&called, "next", &Decision[ToolPatch]{Verdict: Allow}), Name("next"))
+		ToolBefore.On(r, says(&called, "next", &ToolDecision{Verdict: Allow}), Name("next"))
 		start := time.Now()
 		out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
 		if took := time.Since(start); took != time.Second {
@@ -62,9 +62,9 @@ func TestHostile_EachHookMayTakeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := tidy(t, NewRegistry(Options{}))
 		for i, seconds := range []int{4, 1, 9, 2, 3} { // 9 is too long
-			ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+			ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 				time.Sleep(time.Duration(seconds) * time.Second)
-				return &Decision[ToolPatch]{Context: strconv.Itoa(i)}, nil
+				return &ToolDecision{Context: strconv.Itoa(i)}, nil
 			}, Timeout(map[bool]time.Duration{true: 1500 * time.Millisecond}[seconds == 1]))
 		}
 		start := time.Now()
@@ -78,7 +78,7 @@ func TestHostile_EachHookMayTakeItsTime(t *testing.T) {
 func TestHostile_ChainHasAnEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := tidy(t, NewRegistry(Options{ChainTimeout: 7 * time.Second}))
-		sleepy := func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+		sleepy := func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 			time.Sleep(3 * time.Second)
 			return nil, nil
 		}
@@ -107,7 +107,7 @@ func TestHostile_CancelledCallerGoesOn(t *testing.T) {
 		r, k := recorded(t)
 		block, release := forever(t)
 		var called []string
-		ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+		ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 			block()
 			return nil, nil
 		}, Name("stuck"))
@@ -141,11 +141,11 @@ func TestHostile_ExternalHooksMayCleanUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := tidy(t, NewRegistry(Options{}))
 		cleaned := false
-		ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*Decision[ToolPatch], error) {
+		ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*ToolDecision, error) {
 			<-ctx.Done()
 			time.Sleep(Grace / 2)
 			cleaned = true
-			return &Decision[ToolPatch]{Verdict: Allow}, nil
+			return &ToolDecision{Verdict: Allow}, nil
 		}, Isolate(External), Timeout(time.Second))
 		for name, ctx := range map[string]func() context.Context{
 			"Deadline": t.Context,
@@ -169,7 +169,7 @@ func TestHostile_StuckHookIsNotCalledForEver(t *testing.T) {
 		r := tidy(t, NewRegistry(Options{}))
 		block, release := forever(t)
 		var calls atomic.Int64
-		ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+		ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 			calls.Add(1)
 			block()
 			return nil, nil
@@ -197,16 +197,16 @@ func TestHostile_RegistersAndRemovesInside(t *testing.T) {
 			r := tidy(t, NewRegistry(Options{}))
 			var called []string
 			var self, other ID
-			self = ToolBefore.On(r, func(ctx context.Context, m Meta, c ToolCall) (*Decision[ToolPatch], error) {
+			self = ToolBefore.On(r, func(ctx context.Context, m Meta, c ToolCall) (*ToolDecision, error) {
 				if c.Tool == "inner" {
-					return &Decision[ToolPatch]{Verdict: Ask}, nil
+					return &ToolDecision{Verdict: Ask}, nil
 				}
 				if !r.Off(self) || r.Off(self) || !r.Off(other) {
 					t.Error("off: not true once and false then")
 				}
 				ToolBefore.On(r, says(&called, "new", nil), Priority(-1))
 				inner := ToolBefore.Dispatch(ctx, r, m, ToolCall{Tool: "inner"})
-				return &Decision[ToolPatch]{Context: fmt.Sprint(inner.Verdict, len(inner.Executions), len(r.List()))}, nil
+				return &ToolDecision{Context: fmt.Sprint(inner.Verdict, len(inner.Executions), len(r.List()))}, nil
 			}, isolate)
 			other = ToolBefore.On(r, says(&called, "other", nil), isolate)
 			out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
@@ -226,7 +226,7 @@ func TestHostile_RegistersAndRemovesInside(t *testing.T) {
 func TestHostile_ThousandGoroutines(t *testing.T) {
 	r, k := recorded(t)
 	var calls, told atomic.Int64
-	count := func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+	count := func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 		if calls.Add(1)%50 == 0 {
 			panic("now and then")
 		}
@@ -235,8 +235,8 @@ func TestHostile_ThousandGoroutines(t *testing.T) {
 	for _, isolate := range isolations {
 		ToolBefore.On(r, count, isolate)
 	}
-	ToolBefore.On(r, func(_ context.Context, _ Meta, c ToolCall) (*Decision[ToolPatch], error) {
-		return &Decision[ToolPatch]{Verdict: Allow, Reason: c.ID, Patch: patch(JSON(`"` + c.ID + `"`))}, nil
+	ToolBefore.On(r, func(_ context.Context, _ Meta, c ToolCall) (*ToolDecision, error) {
+		return &ToolDecision{Verdict: Allow, Reason: c.ID, Patch: patch(JSON(`"` + c.ID + `"`))}, nil
 	})
 	RunStarted.On(r, func(context.Context, Meta, events.RunStartedData) error { told.Add(1); return nil })
 	RunStarted.On(r, func(context.Context, Meta, events.RunStartedData) error { told.Add(1); return errTest }, Async())
@@ -277,11 +277,11 @@ func TestHostile_LeavesNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := NewRegistry(Options{})
 	block, release := forever(t)
-	ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+	ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 		block()
 		return nil, nil
 	}, Timeout(time.Millisecond))
-	ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*Decision[ToolPatch], error) {
+	ToolBefore.On(r, func(ctx context.Context, _ Meta, _ ToolCall) (*ToolDecision, error) {
 		child, stop := context.WithCancel(ctx)
 		defer stop()
 		go func() { <-child.Done() }()

@@ -13,12 +13,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// JSON is a JSON document that nobody can change: hooks share it without
-// copies. The empty JSON is no document. A JSON that was converted from a
-// string, or came through [FromRaw], may hold anything; [JSON.Decode] tells.
+// JSON is an immutable JSON document, so hooks share it without copies. The
+// empty JSON is no document. A JSON converted from a string or by [FromRaw] is
+// not validated. [JSON.Decode] reports invalid text.
 type JSON string
 
-// Marshal returns v as a document, with characters such as "<" as themselves.
+// Marshal encodes v. It does not escape characters such as "<".
 func Marshal(v any) (JSON, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -29,10 +29,10 @@ func Marshal(v any) (JSON, error) {
 	return JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// FromRaw returns a copy of raw as a document. It does not look inside.
+// FromRaw returns a copy of raw without validation.
 func FromRaw(raw json.RawMessage) JSON { return JSON(raw) }
 
-// Raw returns a copy of j, nil for no document.
+// Raw returns a copy of j, or nil for no document.
 func (j JSON) Raw() json.RawMessage {
 	if j == "" {
 		return nil
@@ -40,15 +40,16 @@ func (j JSON) Raw() json.RawMessage {
 	return json.RawMessage(j)
 }
 
-// Valid tells whether j is one well-formed JSON value.
+// Valid reports whether j is one well-formed JSON value.
 func (j JSON) Valid() bool {
-	// No copy: both only read. The first is fast, and strict about Unicode.
+	// Both functions only read, so no copy is needed. The first is fast and
+	// strict about Unicode.
 	data := unsafe.Slice(unsafe.StringData(string(j)), len(j)) //nolint:gosec // see above
 	return events.IsData(data) || json.Valid(data)
 }
 
-// Decode decodes j into v as [json.Unmarshal] does. Its error never holds text
-// of j.
+// Decode decodes j into v like [json.Unmarshal]. Its error contains no text of
+// j.
 func (j JSON) Decode(v any) error {
 	if err := json.Unmarshal([]byte(j), v); err != nil {
 		return fmt.Errorf("decode %T: %w", v, Fault("not the JSON that is wanted"))
@@ -56,7 +57,7 @@ func (j JSON) Decode(v any) error {
 	return nil
 }
 
-// Map returns the object that j is, a fresh copy; numbers are float64.
+// Map decodes an object into a new map. Numbers are float64.
 func (j JSON) Map() (map[string]any, error) {
 	var m map[string]any
 	if err := j.Decode(&m); err != nil {
@@ -65,7 +66,7 @@ func (j JSON) Map() (map[string]any, error) {
 	return m, nil
 }
 
-// MarshalJSON returns j itself, null for no document.
+// MarshalJSON returns j, or null for no document.
 func (j JSON) MarshalJSON() ([]byte, error) {
 	if j == "" {
 		return []byte("null"), nil
@@ -73,7 +74,7 @@ func (j JSON) MarshalJSON() ([]byte, error) {
 	return []byte(j), nil
 }
 
-// UnmarshalJSON keeps a copy of data, no document for null.
+// UnmarshalJSON stores a copy of data. null becomes no document.
 func (j *JSON) UnmarshalJSON(data []byte) error {
 	*j = ""
 	if string(data) != "null" {
@@ -82,10 +83,9 @@ func (j *JSON) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Text returns the string that is the member key of the object j, of several
-// members of that name the last, as [JSON.Map] does. It returns false
-// if there is none or it is no string, or j is not valid JSON. It allocates
-// nothing, unless the string has escapes.
+// Text returns the string member key of the object j. The last of several equal
+// keys counts, as in [JSON.Map]. It returns false if j is invalid or has no
+// such string. It allocates only if the string has escapes.
 func (j JSON) Text(key string) (string, bool) {
 	if !j.Valid() {
 		return "", false
@@ -107,10 +107,9 @@ func (j JSON) Text(key string) (string, bool) {
 	return text, found
 }
 
-// Texts returns the strings among the members of the object j whose names are
-// wanted, in their order; of several members of one name all. There are none if j
-// is not valid JSON.
-func (j JSON) Texts(applies func(name string) bool) []string {
+// Texts returns the string members of the object j whose names are wanted, in
+// order and with duplicates. It returns nil if j is invalid.
+func (j JSON) Texts(wanted func(name string) bool) []string {
 	if !j.Valid() {
 		return nil
 	}
@@ -124,7 +123,7 @@ func (j JSON) Texts(applies func(name string) bool) []string {
 		c.take(':')
 		value := c.next()
 		c.take(',')
-		if !applies(name) {
+		if !wanted(name) {
 			continue
 		}
 		if text, ok := textOf(value); ok {
@@ -134,12 +133,12 @@ func (j JSON) Texts(applies func(name string) bool) []string {
 	return texts
 }
 
-// cursor is the rest of a valid JSON document.
+// cursor is the unread part of a valid JSON document.
 type cursor string
 
 func (c *cursor) space() { *c = cursor(strings.TrimLeft(string(*c), " \t\r\n")) }
 
-// take skips a byte if it comes next, with the white space around it.
+// take skips b and the white space around it, and reports whether b came next.
 func (c *cursor) take(b byte) bool {
 	c.space()
 	if len(*c) == 0 || (*c)[0] != b {
@@ -150,10 +149,10 @@ func (c *cursor) take(b byte) bool {
 	return true
 }
 
-// next returns the value that comes next and skips it.
+// next returns the next value and skips it.
 func (c *cursor) next() string {
 	s := string(*c)
-	end := strings.IndexAny(s, ",:}] \t\r\n") // of a number or a name
+	end := strings.IndexAny(s, ",:}] \t\r\n") // end of a number or a name
 	switch {
 	case strings.HasPrefix(s, `"`):
 		end = endOfText(s)
@@ -166,7 +165,7 @@ func (c *cursor) next() string {
 	return s[:end]
 }
 
-// endOfText returns where the string ends that s begins with.
+// endOfText returns the end of the string at the start of s.
 func endOfText(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -179,7 +178,7 @@ func endOfText(s string) int {
 	return len(s)
 }
 
-// endOfNested returns where the object or array ends that s begins with.
+// endOfNested returns the end of the object or array at the start of s.
 func endOfNested(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -197,7 +196,7 @@ func endOfNested(s string) int {
 	return len(s)
 }
 
-// sameText tells whether a JSON string is s.
+// sameText reports whether a JSON string equals s.
 func sameText(quoted, s string) bool {
 	if len(quoted) < 2 {
 		return false
@@ -209,7 +208,7 @@ func sameText(quoted, s string) bool {
 	return ok && text == s
 }
 
-// textOf returns the text of a JSON string, false for another value.
+// textOf returns the text of a JSON string, or false for another value.
 func textOf(value string) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
@@ -224,14 +223,13 @@ func textOf(value string) (string, bool) {
 	return text, true
 }
 
-// plainText tells whether s stands for itself: well-formed UTF-8 without
-// escapes.
+// plainText reports whether s is valid UTF-8 without escapes.
 func plainText(s string) bool {
 	return strings.IndexByte(s, '\\') < 0 && utf8.ValidString(s)
 }
 
-// mergeObjects returns the object base with the members of more, which win. An
-// absent document is an empty object.
+// mergeObjects adds the members of more to the object base and replaces equal
+// keys. An absent document is an empty object.
 func mergeObjects(base, more JSON) (JSON, error) {
 	if more == "" {
 		return base, nil
@@ -254,7 +252,7 @@ func mergeObjects(base, more JSON) (JSON, error) {
 
 const errNoObject = Fault("not an object")
 
-// membersOf returns the names of the members of an object, sorted.
+// membersOf returns the sorted member names of an object.
 func membersOf(object JSON) []string {
 	var m map[string]json.RawMessage
 	if object == "" || object.Decode(&m) != nil {
@@ -263,5 +261,5 @@ func membersOf(object JSON) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// sameJSON tells whether two documents are equal byte by byte.
+// sameJSON reports whether two documents are equal byte by byte.
 func sameJSON(a, b JSON) bool { return a == b }

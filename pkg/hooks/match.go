@@ -8,36 +8,34 @@ import (
 	"unicode/utf8"
 )
 
-// Subject is what a matcher sees of a dispatch besides its Meta. Points that
-// are about no tool call have an empty one.
+// Subject is the tool call of a dispatch. It is empty at points that are not
+// about a tool call.
 type Subject struct {
 	Tool string
-	Args JSON // as patched so far
+	Args JSON // with the patches so far
 }
 
-// Matcher chooses the dispatches that a hook is called for. Match may be called
-// concurrently. It runs as part of the hook, under its deadline; one that
-// panics fails the hook.
+// Matcher selects dispatches for a hook. Match must be safe for concurrent use.
+// It runs as part of the hook and within its deadline. A panic fails the hook.
 type Matcher interface {
 	Match(meta Meta, subject Subject) bool
 }
 
-// ForTool returns a matcher of tools by name; '*' is any run of characters.
-// It does not match what is no tool call.
+// ForTool matches tool names, where '*' is any run of characters. It matches no
+// dispatch without a tool call.
 func ForTool(pattern string) (Matcher, error) { return newGlob(globTool, pattern) }
 
-// ForAgent returns a matcher of Meta.Agent; '*' is any run of characters, so
-// that "*" alone is every agent.
+// ForAgent matches Meta.Agent, where '*' is any run of characters. "*" matches
+// every agent, also an empty name.
 func ForAgent(pattern string) (Matcher, error) { return newGlob(globAgent, pattern) }
 
-// ForRunType returns a matcher of Meta.RunType in any case; '*' is any run of
+// ForRunType matches Meta.RunType regardless of case, where '*' is any run of
 // characters.
 func ForRunType(pattern string) (Matcher, error) {
 	return newGlob(globRunType, strings.ToUpper(pattern))
 }
 
-// All returns a matcher that matches where each of matchers does: always, if
-// there are none.
+// All matches if each of matchers does. Without matchers it always matches.
 func All(matchers ...Matcher) Matcher {
 	var all allOf
 	for _, m := range matchers {
@@ -54,7 +52,7 @@ func All(matchers ...Matcher) Matcher {
 
 type allOf []Matcher
 
-// Match tells whether all match.
+// Match reports whether all matchers match.
 func (a allOf) Match(meta Meta, s Subject) bool {
 	for _, m := range a {
 		if !m.Match(meta, s) {
@@ -75,7 +73,7 @@ func matchesTool(m Matcher) bool {
 	return false
 }
 
-// globOf is what a glob looks at.
+// globOf is the field that a glob matches.
 type globOf uint8
 
 const (
@@ -84,11 +82,11 @@ const (
 	globRunType
 )
 
-// glob is a compiled pattern: what stands between its stars.
+// glob is a compiled pattern, split at its stars.
 type glob struct {
 	of      globOf
 	pattern string
-	parts   []string // one: no star; else what begins, what follows in order, what ends
+	parts   []string // one part without a star; otherwise the prefix, inner parts and suffix
 }
 
 func newGlob(of globOf, pattern string) (Matcher, error) {
@@ -101,7 +99,7 @@ func newGlob(of globOf, pattern string) (Matcher, error) {
 	return &glob{of: of, pattern: pattern, parts: strings.Split(pattern, "*")}, nil
 }
 
-// Match tells whether the pattern matches.
+// Match reports whether the pattern matches.
 func (g *glob) Match(meta Meta, s Subject) bool { return g.match(&meta, s.Tool) }
 
 func (g *glob) match(meta *Meta, tool string) bool {
@@ -116,8 +114,8 @@ func (g *glob) match(meta *Meta, tool string) bool {
 	return false
 }
 
-// covers tells whether the pattern matches all of s, in time linear in s for
-// each part.
+// covers reports whether the pattern matches all of s. Each part takes linear
+// time.
 func (g *glob) covers(s string) bool {
 	last := len(g.parts) - 1
 	if last == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// historyRules are those of a list of messages of type M. Events have counts and
-// digests of it.
+// historyRules are the rules for a list of messages. The events contain counts
+// and digests of the list.
 func historyRules[M any]() transformRules[NoSubject, []M] {
 	return transformRules[NoSubject, []M]{
 		same: func(a, b []M) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) },
@@ -47,8 +47,8 @@ type history[M any] struct {
 	Messages []M `json:"messages"`
 }
 
-// digestOf returns the SHA-256 of the JSON of v in hexadecimal, nothing where v
-// has none.
+// digestOf returns the hexadecimal SHA-256 of the JSON of v, or "" if v cannot
+// be encoded.
 func digestOf(v any) string {
 	text, err := Marshal(v)
 	if err != nil {
@@ -88,8 +88,8 @@ var messageUpdateRules = transformRules[MessageID, JSON]{
 	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
 }
 
-// messagePayload is the payload of a message's event. What a message has
-// besides id, role and content is kept by keeping it whole.
+// messagePayload returns the payload of a message event. It keeps the whole
+// message if there are members besides id, role and content.
 func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
 	data := events.MessageData{Outcome: outcome}
 	data.Message, _ = message.Text("id")
@@ -107,7 +107,7 @@ func messagePayload(message JSON, outcome events.Outcome) events.MessageData {
 	return data
 }
 
-// messageUpdate is the payload of a document about an update.
+// messageUpdate is the payload of a MessageUpdate document.
 type messageUpdate struct {
 	ID      MessageID `json:"message_id"`
 	Updates JSON      `json:"updates"`
@@ -131,20 +131,20 @@ var stepOutputRules = transformRules[StepState, JSON]{
 	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
 }
 
-// stepOutput is the payload of a document about an agent's output.
+// stepOutput is the payload of a StepOutput document.
 type stepOutput struct {
 	Agent  string `json:"agent,omitempty"`
 	State  JSON   `json:"state,omitempty"`
 	Output JSON   `json:"output,omitempty"`
 }
 
-// NoSubject is the subject of transforms whose value says it all.
+// NoSubject is the subject of transforms that need none.
 type NoSubject struct{}
 
-// MessageID is the subject of [MessageUpdate]: the message to be updated.
+// MessageID is the subject of [MessageUpdate].
 type MessageID string
 
-// Message is a message as it is stored.
+// Message is a stored message.
 type Message struct {
 	ID         string  `json:"id"`
 	Role       string  `json:"role"` // system, user, assistant, tool
@@ -157,7 +157,7 @@ type Message struct {
 	Depth      int     `json:"depth,omitempty"`
 }
 
-// LLMMessage is a message as it is sent to a model.
+// LLMMessage is a message in a request to a model.
 type LLMMessage struct {
 	Role       string  `json:"role"`
 	Content    *string `json:"content"`

@@ -2,30 +2,30 @@ package hooks
 
 import "time"
 
-// Meta says where in which run a dispatch happens. The engine stamps it; hooks
-// get it by value, so that none can change what the next one or the record sees.
+// Meta is the position of a dispatch in a run. The engine sets it. Hooks get it
+// by value, so no hook can change it for the next hook or the event.
 type Meta struct {
-	Tenant      string // whose run this is
+	Tenant      string // owner of the run
 	Run         string
 	RunType     string // TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT
 	Step        string
 	Session     string
-	Agent       string // who acts
+	Agent       string // acting agent
 	AgentRole   string // FOREMAN, CODER, …
-	ParentAgent string // who started that agent
+	ParentAgent string // agent that started Agent
 	ParentRun   string
-	TeamRoot    string // the directory that the team works in
+	TeamRoot    string // working directory of the team
 	Thread      string
 	User        string
 	Flow        string
 	Side        string // of a conversation: "a" or "b"
-	ToolCall    string // pairs a call with its result
-	AgentFS     string // the AgentFS file of the run
-	Hooks       string // which of "agentfs", "beads" are on; empty means all
-	Traceparent string // W3C
+	ToolCall    string // id that pairs a tool call with its result
+	AgentFS     string // AgentFS file of the run
+	Hooks       string // enabled sinks among "agentfs" and "beads"; empty means all
+	Traceparent string // W3C trace context
 
 	StepCount int       // model turns so far
-	Stopped   bool      // the run has been told to stop
-	Time      time.Time // when what is reported happened; zero means now
-	Sequence  uint64    // the dispatch's place among those of its run, where the engine counts
+	Stopped   bool      // whether the run was told to stop
+	Time      time.Time // time of the reported event; zero means now
+	Sequence  uint64    // number of the dispatch in its run, set by the engine
 }

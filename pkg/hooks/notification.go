@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// NotificationPoint is where hooks are told of something that happened. They
-// can change nothing of it.
+// NotificationPoint is a point at which hooks observe an event and cannot
+// change it.
 type NotificationPoint[E any] struct {
 	info  *pointInfo
 	rules notificationRules[E]
@@ -17,19 +17,19 @@ type NotificationPoint[E any] struct {
 	copyEvent func(E) E
 }
 
-// Notified tells how the hooks of a notification point fared.
+// Notified reports how the hooks of a notification point ran.
 type Notified struct {
-	Executions []Execution           // of the hooks that ran, in order of priority
-	Errors     []*HookExecutionError // of those that failed, in the same order
+	Executions []Execution           // of the hooks that ran, by priority
+	Errors     []*HookExecutionError // of the hooks that failed, in the same order
 	Event      string                // id of the recorded event; empty without an Appender
-	RecordErr  error                 // the event could not be recorded
+	RecordErr  error                 // why the event was not recorded
 }
 
 func newNotification[E any](kind events.Kind, rules notificationRules[E]) *NotificationPoint[E] {
 	return &NotificationPoint[E]{info: infoOf(kind), rules: rules, copyEvent: copier[E]()}
 }
 
-// Kind returns the point's name, and the kind of the events it records.
+// Kind returns the name of the point, which is also the kind of its events.
 func (p *NotificationPoint[E]) Kind() events.Kind { return p.info.kind }
 
 // Register registers fn and returns its id. See [DecisionPoint.Register].
@@ -42,9 +42,8 @@ func (p *NotificationPoint[E]) On(r *Registry, fn func(context.Context, Meta, E)
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch tells the hooks of the point of e, all at once, each with a copy of
-// its own, and waits for them. One that fails does not keep the others from
-// being told.
+// Dispatch calls the hooks of the point in parallel, each with its own copy of
+// e, and waits for them. A failure of one hook does not affect the others.
 func (p *NotificationPoint[E]) Dispatch(ctx context.Context, r *Registry, meta Meta, e E) Notified {
 	end := unknown
 	if p.rules.ending != nil {
@@ -61,26 +60,26 @@ func (p *NotificationPoint[E]) payload(e E, executions []Execution) any {
 	return e
 }
 
-// notification is a dispatch at a notification point. Its hooks run at the same
-// time. Each has a slot, in which either its worker or, when it has outstayed its
-// time, the caller puts how it ended.
+// notification is a dispatch at a notification point. Its hooks run in
+// parallel, and each has a slot for its result. The goroutine of the hook fills
+// the slot. If the hook exceeds its time, the caller fills the slot.
 type notification[E any] struct {
 	dispatch
 
-	mu    sync.Mutex // guards slots and open
+	mu    sync.Mutex // guards slots and open; no other lock is taken under it
 	slots []slot
-	open  int // slots that are still to be filled; who fills the last one tells the caller
+	open  int // empty slots; filling the last one wakes the caller
 }
 
-// slot is where an execution ends.
+// slot holds the result of an execution.
 type slot struct {
-	call *call // to be waited for; nil once it has ended
+	call *call // nil once the slot is filled
 	ran  bool
 	end  Execution
 	err  error
 }
 
-// dispatch is Dispatch where there is something to do.
+// dispatch runs the hooks and records the event.
 func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta *Meta, end ending, e E) Notified {
 	n := &notification[E]{}
 	n.prepareDispatch(ctx, r, p.info, meta, "", end)
@@ -90,13 +89,13 @@ func (p *NotificationPoint[E]) dispatch(ctx context.Context, r *Registry, meta *
 		out.Event, out.RecordErr = n.record(p.info.kind, p.payload(e, n.executions))
 	}
 	if n.chain.hasAsync() {
-		e = copied(p.copyEvent, e) // the caller may change its own
+		e = copied(p.copyEvent, e) // the caller may change its own value
 		n.startAsync(func(c *call) (bool, error) { return n.ask(c, copied(p.copyEvent, e)) })
 	}
 	return out
 }
 
-// tell calls the hooks, waits for them, and reports them in their order.
+// runAll calls the hooks, waits for them, and reports them in order.
 func (n *notification[E]) runAll(p *NotificationPoint[E], e E) {
 	calls := n.enter()
 	if n.open > 0 {
@@ -117,7 +116,7 @@ func (n *notification[E]) runAll(p *NotificationPoint[E], e E) {
 	}
 }
 
-// enter makes a call and a slot for each hook.
+// enter creates a call and a slot for each hook.
 func (n *notification[E]) enter() []*call {
 	hooks := n.hooks()
 	calls := make([]*call, 0, len(hooks))
@@ -138,12 +137,12 @@ func (n *notification[E]) enter() []*call {
 	return calls
 }
 
-// start starts those that have an open slot; the inline ones it runs.
+// start starts the isolated hooks and then runs the inline ones.
 func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 	var inline []*call
 	for _, c := range calls {
 		switch {
-		case n.slots[c.index].call == nil: // not admitted; nobody else is there yet
+		case n.slots[c.index].call == nil: // not admitted; no other goroutine has started yet
 		case c.hook.isolation == Inline:
 			inline = append(inline, c)
 		default:
@@ -160,14 +159,14 @@ func (n *notification[E]) start(calls []*call, p *NotificationPoint[E], e E) {
 	}
 }
 
-// run runs a hook and fills its slot.
+// run calls a hook and fills its slot.
 func (n *notification[E]) run(c *call, e E) {
 	ran, err := true, error(ErrExited)
-	defer func() { n.fill(c, ran, err) }() // also if the hook ends its goroutine
+	defer func() { n.fill(c, ran, err) }() // runs even if the hook ends its goroutine
 	ran, err = n.ask(c, e)
 }
 
-// ask calls the hook. It returns false where the hook is not for this dispatch.
+// ask calls the hook. It returns false if a matcher of the hook does not match.
 func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, E) error)
@@ -177,7 +176,7 @@ func (n *notification[E]) ask(c *call, e E) (ran bool, err error) {
 	return true, fn(c, n.meta, e)
 }
 
-// fill ends the execution of c, if the caller has not.
+// fill fills the slot of c, unless the caller already has.
 func (n *notification[E]) fill(c *call, ran bool, err error) {
 	c.end(&errCanceled)
 	now := n.clock()
@@ -195,17 +194,17 @@ func (n *notification[E]) fill(c *call, ran bool, err error) {
 	}
 }
 
-// put fills the slot of c, and tells the caller if it was the last one. n.mu is
-// held.
+// put fills the slot of c and wakes the caller after the last one. The caller
+// holds n.mu.
 func (n *notification[E]) put(c *call, now time.Duration, ran bool, err error) {
 	n.slots[c.index] = slot{ran: ran || err != nil, end: c.report(now, contribution{}, err), err: err}
 	if n.open--; n.open == 0 {
-		n.waiter.done <- struct{}{} // has room for one, and there is only one last
+		n.waiter.done <- struct{}{} // buffered, and sent once
 	}
 }
 
-// wait waits until every slot is filled, and fills those itself whose hooks
-// have outstayed their time.
+// wait waits until every slot is filled and gives up on hooks that exceed their
+// time.
 func (n *notification[E]) wait() {
 	n.waiter.timer.Reset(n.chain.shortest)
 	defer n.waiter.timer.Stop()
@@ -222,8 +221,8 @@ func (n *notification[E]) wait() {
 	}
 }
 
-// giveUp fills the slots of the hooks that have outstayed their time, and
-// returns how long to wait until looking again.
+// giveUp fills the slots of hooks that have exceeded their time. It returns the
+// time until the next check.
 func (n *notification[E]) giveUp() time.Duration {
 	now := n.clock()
 	n.mu.Lock()

@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// Option sets how a hook is chosen, run and ordered.
+// Option configures when and how a hook runs.
 type Option func(*settings)
 
-// FailureMode is what happens when a hook fails: returns an error, panics,
-// misses its deadline, answers what cannot be used.
+// FailureMode says how a dispatch treats a hook that returns an error, panics,
+// misses its deadline or returns an invalid answer.
 type FailureMode uint8
 
-// The failure modes. Without [OnFailure] a hook of [MessageCreate],
-// [MessageUpdate] and [ToolResultStore] blocks and every other one warns.
+// The failure modes. Hooks of [MessageCreate], [MessageUpdate] and
+// [ToolResultStore] default to Block, all others to Warn.
 const (
-	// Warn logs the failure and goes on as if the hook had no opinion.
+	// Warn logs the failure and treats it as no opinion.
 	Warn FailureMode = iota + 1
-	// Block denies, or prevents what the value was for, and ends the chain; at
-	// [ToolResultStore] it stores a marker instead of the result. At [Error] it
-	// refuses to retry, and the others are asked all the same. Where there is nothing to block, at [SessionStart] and the
-	// notifications, it is Warn.
+	// Block denies or prevents the action and ends the chain. At
+	// [ToolResultStore] it stores [RedactionFailed] instead of the result. At
+	// [Error] it refuses to retry, but the remaining hooks still run. At
+	// [SessionStart] and at notification points it acts as Warn.
 	Block
-	// Ignore goes on without a word in the log; the execution is recorded all
-	// the same.
+	// Ignore records the failure and does not log it.
 	Ignore
 )
 
-// String returns the name that configuration files use.
+// String returns the name used in configuration files.
 func (m FailureMode) String() string {
 	switch m {
 	case Warn:
@@ -42,21 +41,24 @@ func (m FailureMode) String() string {
 	return "default"
 }
 
-// Isolation is how far a hook is kept away from who dispatches.
+// Isolation says how a hook is separated from its caller.
 type Isolation uint8
 
 // The levels of isolation.
 const (
-	// Pooled runs the hook beside the caller, together with its neighbours in
-	// the chain. At its deadline it is abandoned: the caller goes on without it,
-	// and what it still answers is discarded and recorded. The default.
+	// Pooled is the default. The hook runs on a worker goroutine that it shares
+	// with the neighbouring hooks of the chain. At its deadline it is
+	// abandoned. The caller continues, and a late answer is recorded and
+	// discarded.
 	Pooled Isolation = iota
-	// Inline runs the hook on the caller's own goroutine. It is fastest, and
-	// for trusted code: a panic is caught, but a hook that does not end stalls the
-	// caller, and one that ends its goroutine ends the caller's. Notifications that are inline run one after the other.
+	// Inline runs the hook on the caller's goroutine. It is the fastest level
+	// and suits trusted code only. A panic is caught, but a hook that never
+	// returns stalls the caller, and runtime.Goexit ends the caller. Inline
+	// notification hooks run one after the other.
 	Inline
-	// External is Pooled for what asks another process: at its deadline the
-	// context ends, and the hook has [Grace] to clean up before it is abandoned.
+	// External is Pooled for hooks that call another process. The context ends
+	// at the deadline, and the hook then has [Grace] to clean up before it is
+	// abandoned.
 	External
 )
 
@@ -73,56 +75,58 @@ func (i Isolation) String() string {
 	return "unknown"
 }
 
-// DefaultTimeout is the deadline of a hook that has no other.
+// DefaultTimeout is the timeout of a hook without its own.
 const DefaultTimeout = 5 * time.Second
 
-// DefaultChainTimeout is the time for all hooks of one dispatch together.
+// DefaultChainTimeout limits the total time of all hooks of a dispatch.
 const DefaultChainTimeout = 30 * time.Second
 
-// Grace is how much longer than its deadline an [External] hook may take to
-// clean up. Its answer is too late all the same.
+// Grace is the time after its deadline in which an [External] hook can clean
+// up. Its answer is discarded.
 const Grace = 250 * time.Millisecond
 
-// Name names the hook in executions, errors and lists.
+// Name sets the hook's name in executions, errors and lists.
 func Name(name string) Option { return func(s *settings) { s.name = name } }
 
-// Priority orders the hooks of a point: lower first, 0 by default. Hooks of the
-// same priority run in the order of their registration.
+// Priority orders the hooks of a point. Lower values run first. The default is
+// 0. Hooks of equal priority run in the order of registration.
 func Priority(priority int) Option { return func(s *settings) { s.priority = priority } }
 
-// Match calls the hook only where m matches. Given twice, both have to.
+// Match calls the hook only if m matches. Several matchers must all match. A
+// matcher from [ForTool] is an error at a point that is not about a tool call.
 func Match(m Matcher) Option {
 	return func(s *settings) { s.matchers = append(s.matchers, m) }
 }
 
-// WhenSuccess calls the hook only for what succeeded; for points that tell:
-// [ToolResult], [StepFinished], [RunFinished], [SubagentStopped].
+// WhenSuccess calls the hook only after a success. It is valid at [ToolResult],
+// [StepFinished], [RunFinished] and [SubagentStopped].
 func WhenSuccess() Option { return func(s *settings) { s.when = success } }
 
-// WhenFailure calls the hook only for what failed; see [WhenSuccess].
+// WhenFailure calls the hook only after a failure. See [WhenSuccess].
 func WhenFailure() Option { return func(s *settings) { s.when = failure } }
 
-// Timeout is the hook's deadline. What is not positive means the registry's.
+// Timeout sets the hook's timeout. The registry's timeout applies unless d is
+// positive.
 func Timeout(d time.Duration) Option { return func(s *settings) { s.timeout = d } }
 
-// OnFailure sets what happens when the hook fails.
+// OnFailure sets the hook's failure mode.
 func OnFailure(m FailureMode) Option { return func(s *settings) { s.onFailure = m } }
 
-// Async lets the dispatch go on without waiting. What the hook returns does not
-// count; how it ended is recorded as hook.executed. Only notifications and
-// transforms after the fact can be asynchronous.
+// Async runs the hook without waiting for it. Its answer is discarded, and its
+// end is recorded as hook.executed. It is valid at notification points,
+// [ToolResult] and [StepOutput].
 func Async() Option { return func(s *settings) { s.async = true } }
 
-// Enabled asks enabled before each call whether to call the hook, under the
-// hook's deadline and as part of it: one that panics fails the hook.
+// Enabled calls the hook only if enabled returns true. It runs before each call
+// as part of the hook and within its timeout. A panic in it fails the hook.
 func Enabled(enabled func(context.Context, Meta) bool) Option {
 	return func(s *settings) { s.enabled = append(s.enabled, enabled) }
 }
 
-// Isolate sets how far the hook is kept away from the caller.
+// Isolate sets the hook's isolation level.
 func Isolate(level Isolation) Option { return func(s *settings) { s.isolation = level } }
 
-// settings are what the options set.
+// settings are the values of a hook's options.
 type settings struct {
 	name      string
 	priority  int
@@ -135,11 +139,11 @@ type settings struct {
 	isolation Isolation
 }
 
-// ending is how something ended.
+// ending says how a tool call, step, run or sub-agent ended.
 type ending uint8
 
 const (
-	unknown ending = iota // or: does not matter
+	unknown ending = iota // or irrelevant
 	success
 	failure
 )
@@ -154,7 +158,7 @@ var (
 	errOption     = errors.New("option without a value that exists")
 )
 
-// check says what of s makes no sense at the point.
+// check returns an error if an option does not fit the point.
 func (s *settings) check(info *pointInfo) error {
 	switch {
 	case s.async && !info.async && info.class == DecisionClass:
@@ -169,7 +173,7 @@ func (s *settings) check(info *pointInfo) error {
 	return s.checkValues()
 }
 
-// checkValues says which option has a value that cannot be used.
+// checkValues returns an error if an option has an invalid value.
 func (s *settings) checkValues() error {
 	if s.onFailure > Ignore || s.isolation > External {
 		return errOption

@@ -14,8 +14,8 @@ import (
 func TestOwnership_OfWhatAHookReturns(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	directives, words := []string{"always test"}, "please"
-	PromptSubmit.On(r, func(context.Context, Meta, Prompt) (*Decision[PromptPatch], error) {
-		return &Decision[PromptPatch]{Patch: &PromptPatch{Prompt: &words, Directives: directives}}, nil
+	PromptSubmit.On(r, func(context.Context, Meta, Prompt) (*PromptDecision, error) {
+		return &PromptDecision{Patch: &PromptPatch{Prompt: &words, Directives: directives}}, nil
 	})
 	history := []Message{{ID: "1", Content: new("hi")}}
 	MessagesFilter.On(r, func(context.Context, Meta, NoSubject, []Message) (*[]Message, error) { return &history, nil })

@@ -6,22 +6,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Class is what the hooks of a point can do.
+// Class says how the hooks of a point can influence a run.
 type Class string
 
 // The classes.
 const (
 	DecisionClass     Class = "decision"     // allow, deny, ask, or patch the input
-	TransformClass    Class = "transform"    // a value flows through the chain
-	NotificationClass Class = "notification" // told, cannot change anything
+	TransformClass    Class = "transform"    // change a value that flows through the chain
+	NotificationClass Class = "notification" // observe only
 )
 
 // Point describes a hook point.
 type Point struct {
 	Kind    events.Kind
 	Class   Class
-	Aliases []string // names that configuration files have for it: "PreToolUse"
-	Async   bool     // its hooks can be asynchronous
+	Aliases []string // other names in configuration files, such as "PreToolUse"
+	Async   bool     // whether its hooks can be asynchronous
 }
 
 // Points returns the 26 points, in the order of the documentation.
@@ -33,7 +33,7 @@ func Points() []Point {
 	return list
 }
 
-// PointNamed returns the point with a kind or alias.
+// PointNamed returns the point with the given kind or alias.
 func PointNamed(name string) (Point, bool) {
 	for i := range pointTable {
 		if string(pointTable[i].kind) == name || slices.Contains(pointTable[i].aliases, name) {
@@ -43,24 +43,24 @@ func PointNamed(name string) (Point, bool) {
 	return Point{}, false
 }
 
-// place is what a point is regardless of its types.
+// pointInfo describes a point without its input types.
 type pointInfo struct {
 	kind           events.Kind
 	class          Class
 	aliases        []string
 	tool           bool // it is about a tool call
 	async          bool
-	reportsSuccess bool // it tells success from failure
-	blocks         bool // its hooks block when they fail, unless told otherwise
-	cannotBlock    bool // there is nothing to block
-	index          int  // in places, and of its chain
+	reportsSuccess bool // it distinguishes success from failure
+	blocks         bool // its hooks have the failure mode Block by default
+	cannotBlock    bool // the failure mode Block acts as Warn
+	index          int  // in pointTable and Registry.chains
 }
 
 func (p *pointInfo) describe() Point {
 	return Point{Kind: p.kind, Class: p.class, Aliases: slices.Clone(p.aliases), Async: p.async}
 }
 
-// places are the points, in the order of the documentation.
+// pointTable lists the points in the order of the documentation.
 var pointTable = numbered([pointCount]pointInfo{
 	{kind: events.ToolBefore, class: DecisionClass, tool: true, aliases: []string{"PreToolUse"}},
 	{kind: events.PromptSubmit, class: DecisionClass, aliases: []string{"PromptSubmit"}},
@@ -99,7 +99,7 @@ func numbered(list [pointCount]pointInfo) [pointCount]pointInfo {
 	return list
 }
 
-// at returns the place of kind.
+// infoOf returns the description of a point.
 func infoOf(kind events.Kind) *pointInfo {
 	for i := range pointTable {
 		if pointTable[i].kind == kind {

@@ -26,11 +26,11 @@ type opinion struct {
 }
 
 func (o opinion) register(r *Registry) {
-	ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+	ToolBefore.On(r, func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 		if o.Fails {
 			return nil, errTest
 		}
-		d := &Decision[ToolPatch]{Verdict: o.Verdict, Reason: o.Name, Context: o.Context}
+		d := &ToolDecision{Verdict: o.Verdict, Reason: o.Name, Context: o.Context}
 		if o.Args != "" {
 			d.Patch = patch(o.Args)
 		}
@@ -123,15 +123,15 @@ func TestProperty_ChainsFollowTheRulings(t *testing.T) {
 // silences are the ways to have no opinion.
 var silences = []toolHook{
 	noHook,
-	func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
-		return &Decision[ToolPatch]{}, nil
+	func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
+		return &ToolDecision{}, nil
 	},
-	func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
-		return &Decision[ToolPatch]{Verdict: None, Reason: "no opinion", Patch: &ToolPatch{}}, nil
+	func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
+		return &ToolDecision{Verdict: None, Reason: "no opinion", Patch: &ToolPatch{}}, nil
 	},
 	fails(errTest),
-	func(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { panic("no opinion") },
-	func(_ context.Context, m Meta, c ToolCall) (*Decision[ToolPatch], error) {
+	func(context.Context, Meta, ToolCall) (*ToolDecision, error) { panic("no opinion") },
+	func(_ context.Context, m Meta, c ToolCall) (*ToolDecision, error) {
 		m.Run, c.Args, c.Tool = "mutated", `{}`, "mutated"
 		return nil, nil
 	},

@@ -138,19 +138,20 @@ type MemoryFollower interface {
 	AfterMemoryUpdate(ctx context.Context, meta Meta, data events.MemoryUpdatedData) error
 }
 
-// Named gives the hooks of a provider its name, unless an option does.
+// Named sets the name of a provider's hooks. The option [Name] takes
+// precedence.
 type Named interface {
 	Name() string
 }
 
-// Enabler is asked before each call of the provider's hooks whether to make it;
-// see [Enabled].
+// Enabler decides before each call of a provider's hooks whether to make it.
+// See [Enabled].
 type Enabler interface {
 	IsEnabled(ctx context.Context, meta Meta) bool
 }
 
-// Registrar is a provider that registers itself, each of its hooks with options
-// of its own, which opts come after. It registers all of them or none.
+// Registrar is a provider that registers its own hooks. It applies opts after
+// its own options and registers all hooks or none.
 type Registrar interface {
 	Register(r *Registry, opts ...Option) ([]ID, error)
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// recordTimeout is how long recording may take once nobody waits any more.
+// recordTimeout limits an append whose caller's context has ended.
 const recordTimeout = 5 * time.Second
 
-// record appends the event of the dispatch, and returns its id.
+// record appends the event of the dispatch and returns its id.
 func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 	if f.event == "" {
 		return "", nil
@@ -21,8 +21,8 @@ func (f *dispatch) record(kind events.Kind, payload any) (string, error) {
 	return f.event, f.append(f.ctx, f.event, kind, f.meta.Time, payload)
 }
 
-// recordExecuted appends the event of an execution that has ended after its
-// dispatch. Nobody is left to be told if that fails but the log.
+// recordExecuted appends the event of an execution that ended after its
+// dispatch. A failure is logged, because no caller is left to receive it.
 func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	if f.event == "" {
 		return
@@ -36,8 +36,8 @@ func (f *dispatch) recordExecuted(ctx context.Context, x Execution, late bool) {
 	}
 }
 
-// append appends an event with the attributes of the dispatch. What has
-// happened is recorded although ctx has ended.
+// append appends an event with the attributes of the dispatch. It also appends
+// after ctx has ended.
 func (f *dispatch) append(ctx context.Context, id string, kind events.Kind, at time.Time, payload any) error {
 	m := &f.meta
 	e := events.Event{
@@ -69,9 +69,9 @@ func (f *dispatch) joined() error {
 	return errors.Join(list...)
 }
 
-// rawOf returns j for a payload: as it is, repaired where its text is not
-// Unicode, or as a string where it is no JSON that an event can hold, so that
-// whatever an engine hands in can be recorded.
+// rawOf returns j for a payload. It repairs invalid Unicode, and encodes j as a
+// string if an event cannot hold it. An engine's input can therefore always be
+// recorded.
 func rawOf(j JSON) json.RawMessage {
 	raw := j.Raw()
 	if raw == nil || events.IsData(raw) {
@@ -83,7 +83,7 @@ func rawOf(j JSON) json.RawMessage {
 	}
 	text, err := Marshal(string(j))
 	if err != nil {
-		return nil // not reached: a string can be encoded
+		return nil // not reached: a string can always be encoded
 	}
 	return text.Raw()
 }

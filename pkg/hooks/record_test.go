@@ -22,7 +22,7 @@ func TestRecord_Attributes(t *testing.T) {
 		Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Time: at,
 	}
 	var seen Meta
-	ToolBefore.On(r, func(_ context.Context, m Meta, _ ToolCall) (*Decision[ToolPatch], error) { seen = m; return nil, nil })
+	ToolBefore.On(r, func(_ context.Context, m Meta, _ ToolCall) (*ToolDecision, error) { seen = m; return nil, nil })
 	out := ToolBefore.Dispatch(t.Context(), r, m, ToolCall{ID: "c-4", Tool: "Bash"})
 	got, _ := only[events.ToolBeforeData](t, k, events.ToolBefore)
 	want := events.Event{
@@ -87,7 +87,7 @@ func TestRecord_Refused(t *testing.T) {
 	k := &keeper{t: t, err: errTest}
 	r := tidy(t, NewRegistry(Options{Appender: k}))
 	var called []string
-	ToolBefore.On(r, says(&called, "", &Decision[ToolPatch]{Verdict: Allow}))
+	ToolBefore.On(r, says(&called, "", &ToolDecision{Verdict: Allow}))
 	ToolBefore.On(r, fails(errTest))
 	if out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{}); out.Verdict != Allow || !errors.Is(out.RecordErr, errTest) || out.Event == "" {
 		t.Errorf("got %+v", out)
@@ -139,20 +139,20 @@ func TestRecord_WhatNestsTooDeep(t *testing.T) {
 func TestRecord_Decisions(t *testing.T) {
 	r, k := recorded(t)
 	words := "changed"
-	PromptSubmit.On(r, func(context.Context, Meta, Prompt) (*Decision[PromptPatch], error) {
-		return &Decision[PromptPatch]{Patch: &PromptPatch{Prompt: &words, Directives: []string{"always test"}}}, nil
+	PromptSubmit.On(r, func(context.Context, Meta, Prompt) (*PromptDecision, error) {
+		return &PromptDecision{Patch: &PromptPatch{Prompt: &words, Directives: []string{"always test"}}}, nil
 	})
-	SubagentStart.On(r, func(context.Context, Meta, Subagent) (*Decision[SubagentPatch], error) {
-		return &Decision[SubagentPatch]{Verdict: Allow, Patch: &SubagentPatch{Model: "cheap"}}, nil
+	SubagentStart.On(r, func(context.Context, Meta, Subagent) (*SubagentDecision, error) {
+		return &SubagentDecision{Verdict: Allow, Patch: &SubagentPatch{Model: "cheap"}}, nil
 	})
 	for _, export := range []JSON{`{"b":1}`, `{"a":2}`} {
-		CompactBefore.On(r, func(context.Context, Meta, Compaction) (*Decision[CompactionPatch], error) {
-			return &Decision[CompactionPatch]{Patch: &CompactionPatch{Preserve: []string{string(export)}, Export: export}}, nil
+		CompactBefore.On(r, func(context.Context, Meta, Compaction) (*CompactionDecision, error) {
+			return &CompactionDecision{Patch: &CompactionPatch{Preserve: []string{string(export)}, Export: export}}, nil
 		})
 	}
-	Approval.On(r, func(_ context.Context, _ Meta, q ApprovalRequest) (*Decision[ApprovalPatch], error) {
+	Approval.On(r, func(_ context.Context, _ Meta, q ApprovalRequest) (*ApprovalDecision, error) {
 		q.Options[0] = "mutated"
-		return &Decision[ApprovalPatch]{Verdict: Allow, Patch: &ApprovalPatch{Selected: "yes"}}, nil
+		return &ApprovalDecision{Verdict: Allow, Patch: &ApprovalPatch{Selected: "yes"}}, nil
 	})
 	prompt := PromptSubmit.Dispatch(t.Context(), r, somewhere, Prompt{Text: "hi"})
 	agent := SubagentStart.Dispatch(t.Context(), r, somewhere, Subagent{Model: "dear"})
@@ -181,8 +181,8 @@ func TestRecord_Decisions(t *testing.T) {
 
 func TestApproval_OnlyWhatIsOffered(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
-	Approval.On(r, func(context.Context, Meta, ApprovalRequest) (*Decision[ApprovalPatch], error) {
-		return &Decision[ApprovalPatch]{Verdict: Allow, Patch: &ApprovalPatch{Selected: "always"}}, nil
+	Approval.On(r, func(context.Context, Meta, ApprovalRequest) (*ApprovalDecision, error) {
+		return &ApprovalDecision{Verdict: Allow, Patch: &ApprovalPatch{Selected: "always"}}, nil
 	})
 	out := Approval.Dispatch(t.Context(), r, somewhere, ApprovalRequest{Options: []string{"yes", "no"}})
 	if out.Verdict != None || out.Patch.Selected != "" || out.Executions[0].Error != string(ErrBadOutput) {

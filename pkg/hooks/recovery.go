@@ -6,22 +6,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RecoveryPoint is where hooks say how to go on after an error.
+// RecoveryPoint is a point at which hooks decide how a run continues after an
+// error.
 type RecoveryPoint struct {
 	info *pointInfo
 }
 
-// Recovered is what the hooks of the recovery point said together: an explicit
-// refusal to retry beats every retry, else the first answer counts.
+// Recovered is the combined answer of the hooks of the recovery point. A
+// refusal to retry beats every retry. Otherwise the first answer counts.
 type Recovered struct {
-	Recovery   *Recovery   // nil: nobody knows better
-	By         ID          // whose answer it is
+	Recovery   *Recovery   // nil if no hook has an answer
+	By         ID          // the hook that gave it
 	Executions []Execution // of the hooks that ran, in order
 	Event      string      // id of the recorded event; empty without an Appender
-	RecordErr  error       // the event could not be recorded
+	RecordErr  error       // why the event was not recorded
 }
 
-// Kind returns the point's name, and the kind of the events it records.
+// Kind returns the name of the point, which is also the kind of its events.
 func (p *RecoveryPoint) Kind() events.Kind { return p.info.kind }
 
 // Register registers fn and returns its id. fn returns nil if it has no answer.
@@ -35,8 +36,8 @@ func (p *RecoveryPoint) On(r *Registry, fn func(context.Context, Meta, Failure) 
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch asks every hook of the point, whatever those before it answered. A
-// hook that blocks when it fails refuses to retry.
+// Dispatch asks every hook of the point. A failing hook with the failure mode
+// Block refuses to retry.
 func (p *RecoveryPoint) Dispatch(ctx context.Context, r *Registry, meta Meta, f Failure) Recovered {
 	if !r.hasWork(p.info, &meta, "", unknown) {
 		return Recovered{}
@@ -52,7 +53,7 @@ type recovery struct {
 	out     Recovered
 }
 
-// dispatch is Dispatch where there is something to do.
+// dispatch runs the hooks and records the event.
 func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta *Meta, f Failure) Recovered {
 	d := &recovery{failure: f}
 	d.prepareDispatch(ctx, r, p.info, meta, "", unknown)
@@ -64,8 +65,8 @@ func (p *RecoveryPoint) dispatch(ctx context.Context, r *Registry, meta *Meta, f
 	return d.out
 }
 
-// invoke calls the hook of c and counts in what it answers.
-func (d *recovery) invoke(c *call) progress {
+// invoke calls the hook of c and applies its answer.
+func (d *recovery) invoke(c *call) chainState {
 	if err := d.begin(c); err != nil {
 		return d.finish(d, c, contribution{}, err)
 	}
@@ -83,8 +84,8 @@ func (d *recovery) invoke(c *call) progress {
 	return d.finish(d, c, contribution{modified: err == nil && answer != nil}, err)
 }
 
-// ask calls the hook, beside whoever owns the flight. It returns false where
-// the hook is not for this dispatch.
+// ask calls the hook without owning the dispatch. It returns false if a matcher
+// of the hook does not match.
 func (d *recovery) ask(c *call) (answer *Recovery, ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, Failure) (*Recovery, error))
@@ -95,7 +96,7 @@ func (d *recovery) ask(c *call) (answer *Recovery, ran bool, err error) {
 	return answer, true, err
 }
 
-// count counts in an answer: the first one, unless a later one refuses to retry.
+// count keeps the first answer, unless a later one refuses to retry.
 func (d *recovery) count(by ID, answer Recovery) {
 	answer.Backoff = max(answer.Backoff, 0)
 	if d.out.Recovery == nil || d.out.Recovery.Retry && !answer.Retry {
@@ -103,9 +104,8 @@ func (d *recovery) count(by ID, answer Recovery) {
 	}
 }
 
-// block refuses to retry because h has failed. The others see the error all the
-// same.
-func (d *recovery) block(h *hook, _ error) progress {
+// block refuses to retry because h has failed. The remaining hooks still run.
+func (d *recovery) block(h *hook, _ error) chainState {
 	d.count(h.id, Recovery{})
 	return proceed
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Appender records events. Append keeps id, source and time of the event, and
-// returns it as it was stored. It may be called concurrently.
+// Appender records events. Append keeps the id, source and time of the event
+// and returns the event as stored. Append must be safe for concurrent use.
 type Appender interface {
 	Append(ctx context.Context, e events.Event) (events.Event, error)
 }
 
-// Options are how a registry runs its hooks. The zero Options are valid.
+// Options configure a registry. The zero Options are valid.
 type Options struct {
-	Appender     Appender         // gets one event per dispatch; nil records nothing
-	Source       string           // of these events; "/engine" by default
-	Logger       *slog.Logger     // failures of hooks, without payloads; nil discards
-	Timeout      time.Duration    // of a hook without its own; [DefaultTimeout] unless positive
-	ChainTimeout time.Duration    // of all hooks of a dispatch; [DefaultChainTimeout] unless positive
-	Now          func() time.Time // when a dispatch without Meta.Time happens; nil is time.Now
+	Appender     Appender         // records one event per dispatch; nil records nothing
+	Source       string           // source of these events; "/engine" by default
+	Logger       *slog.Logger     // logs failures of hooks, without payloads; nil discards them
+	Timeout      time.Duration    // default timeout of a hook; [DefaultTimeout] unless positive
+	ChainTimeout time.Duration    // limit for all hooks of a dispatch; [DefaultChainTimeout] unless positive
+	Now          func() time.Time // clock for a dispatch without Meta.Time; nil is time.Now
 }
 
 func (o Options) withDefaults() Options {
@@ -57,8 +57,8 @@ type Registration struct {
 	Point      events.Kind
 	Class      Class
 	Priority   int
-	Agent      string // the pattern of the agents it is for; "*" is every one
-	Tool       string // the pattern of the tools it is for; "*" is every one
+	Agent      string // agent name pattern; "*" matches every agent
+	Tool       string // tool name pattern; "*" matches every tool
 	Timeout    time.Duration
 	OnFailure  FailureMode
 	Async      bool
@@ -66,28 +66,28 @@ type Registration struct {
 	Registered time.Time
 }
 
-// Registry holds the hooks of every point and runs them. All its methods may be
-// called concurrently and from inside a hook: a dispatch goes on with the hooks
-// that it began with. A nil *Registry has no hooks and records nothing. Close a
-// registry that is no longer used.
+// Registry holds the hooks of every point and runs them. Its methods are safe
+// for concurrent use and may be called from inside a hook. A running dispatch
+// keeps the hooks it started with. A nil *Registry has no hooks and records
+// nothing. Close a registry after use.
 type Registry struct {
 	opts   Options
 	chains [pointCount]atomic.Pointer[chain]
 
-	mu     sync.Mutex // guards what follows; chains are swapped under it
-	hooks  []*hook    // in the order of their registration
-	err    error      // registrations that were refused
+	mu     sync.Mutex // guards hooks, err, closed and stores to chains; no other lock is taken under it
+	hooks  []*hook    // in the order of registration
+	err    error      // refused registrations, joined
 	closed bool
 
 	outstanding outstanding // executions that outlive their dispatch
-	waiters     sync.Pool   // of *bench
+	waiters     sync.Pool   // of *waiter
 }
 
 // NewRegistry returns a registry without hooks.
 func NewRegistry(opts Options) *Registry { return &Registry{opts: opts.withDefaults()} }
 
-// Off removes a hook and tells whether it was there: a second call returns
-// false. Dispatches that have begun still call it.
+// Off removes a hook and reports whether it was registered. A running dispatch
+// still calls the hook.
 func (r *Registry) Off(id ID) bool {
 	if r == nil {
 		return false
@@ -104,7 +104,7 @@ func (r *Registry) Off(id ID) bool {
 	return true
 }
 
-// List returns the registered hooks in the order of their registration.
+// List returns the registered hooks in the order of registration.
 func (r *Registry) List() []Registration {
 	if r == nil {
 		return nil
@@ -118,8 +118,7 @@ func (r *Registry) List() []Registration {
 	return list
 }
 
-// Err returns why registrations were refused, joined; nil if none was. An On
-// that was refused has returned an empty id.
+// Err returns the joined errors of all refused calls of On, or nil.
 func (r *Registry) Err() error {
 	if r == nil {
 		return errNoRegistry
@@ -129,11 +128,11 @@ func (r *Registry) Err() error {
 	return r.err
 }
 
-// Close refuses further hooks and waits until asynchronous and abandoned
-// executions have ended, or ctx has; then the error says how many are left. The
-// hooks stay: what is dispatched afterwards is decided as before, but
-// asynchronous hooks are not started any more. An asynchronous hook that calls
-// Close waits for itself.
+// Close refuses further registrations. It waits until all asynchronous and
+// abandoned executions have ended. If ctx ends first, the error has their
+// number. Later dispatches still run the registered hooks, except asynchronous
+// ones. An asynchronous hook must not call Close, because it would wait for
+// itself.
 func (r *Registry) Close(ctx context.Context) error {
 	if r == nil {
 		return nil
@@ -147,7 +146,7 @@ func (r *Registry) Close(ctx context.Context) error {
 	return nil
 }
 
-// add registers fn at a place and returns its id.
+// add registers fn at a point and returns its id.
 func (r *Registry) add(info *pointInfo, fn any, opts []Option) (ID, error) {
 	if r == nil {
 		return "", fmt.Errorf("register hook at %s: %w", info.kind, errNoRegistry)
@@ -173,7 +172,7 @@ func (r *Registry) add(info *pointInfo, fn any, opts []Option) (ID, error) {
 	return h.id, nil
 }
 
-// on is add for those who cannot be told of an error at once.
+// on is add for callers without an error result. It keeps and logs the error.
 func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
 	id, err := r.add(info, fn, opts)
 	if err != nil && r != nil {
@@ -185,7 +184,7 @@ func (r *Registry) on(info *pointInfo, fn any, opts []Option) ID {
 	return id
 }
 
-// newID returns an id that no hook has. r.mu is held.
+// newID returns an unused id. The caller holds r.mu.
 func (r *Registry) newID() ID {
 	for {
 		var b [4]byte

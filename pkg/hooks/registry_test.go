@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-func noHook(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) { return nil, nil }
+func noHook(context.Context, Meta, ToolCall) (*ToolDecision, error) { return nil, nil }
 
 func noTransform(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) { return nil, nil }
 
@@ -56,7 +56,7 @@ func TestRegistry_List(t *testing.T) {
 }
 
 func TestRegistry_RefusedOptions(t *testing.T) {
-	prompt := func(context.Context, Meta, Prompt) (*Decision[PromptPatch], error) { return nil, nil }
+	prompt := func(context.Context, Meta, Prompt) (*PromptDecision, error) { return nil, nil }
 	history := func(context.Context, Meta, NoSubject, []Message) (*[]Message, error) { return nil, nil }
 	started := func(context.Context, Meta, events.RunStartedData) error { return nil }
 	tests := []struct {
@@ -138,7 +138,7 @@ func (a argsAre) Match(_ Meta, s Subject) bool {
 func TestOption_Match(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	var called []string
-	ToolBefore.On(r, says(&called, "a", &Decision[ToolPatch]{Patch: patch(`{"n":2}`)}), Match(argsAre(`{"n":1}`)), Name("a"))
+	ToolBefore.On(r, says(&called, "a", &ToolDecision{Patch: patch(`{"n":2}`)}), Match(argsAre(`{"n":1}`)), Name("a"))
 	ToolBefore.On(r, says(&called, "b", nil), Match(argsAre(`{"n":1}`)), Name("b"))
 	ToolBefore.On(r, says(&called, "c", nil), Match(All(argsAre(`{"n":2}`), nil)), Name("c"))
 	ToolBefore.On(r, says(&called, "d", nil), Match(argsAre("")), Name("d"))

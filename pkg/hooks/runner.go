@@ -14,26 +14,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Runner is the hooks of a pipeline of agents: told when a run starts, after
-// each step, and when the run ends. All hooks run at the same time, each within
-// the timeout. One that fails is logged and recorded, and never fails the
-// pipeline. It may be used concurrently. Close it when the pipeline is over.
+// Runner calls the hooks of an agent pipeline when a run starts, after each
+// step, and when the run ends. The hooks run in parallel, each within the
+// timeout. A failing hook is logged and recorded and never fails the pipeline.
+// A Runner is safe for concurrent use. Close it after the pipeline.
 type Runner struct {
 	registry *Registry
 	meta     Meta
 }
 
-// RunnerOptions are what a [Runner] works with. With the zero RunnerOptions
-// nothing is recorded; hooks can be registered all the same.
+// RunnerOptions configure a [Runner]. The zero RunnerOptions record nothing.
 type RunnerOptions struct {
-	Appender Appender      // records runs and steps, if AgentFS or Beads is on
-	AgentFS  string        // the AgentFS file that they go to; empty: off
-	Beads    bool          // issues are kept from them
-	Timeout  time.Duration // of each hook; [DefaultTimeout] unless positive
-	Logger   *slog.Logger  // nil discards
+	Appender Appender      // records runs and steps if AgentFS or Beads is enabled
+	AgentFS  string        // AgentFS file for the events; empty disables it
+	Beads    bool          // tracks issues from the events
+	Timeout  time.Duration // timeout of each hook; [DefaultTimeout] unless positive
+	Logger   *slog.Logger  // nil discards logs
 }
 
-// NewRunner returns a runner without hooks of one's own.
+// NewRunner returns a runner without hooks.
 func NewRunner(opts RunnerOptions) *Runner {
 	r := &Runner{meta: Meta{AgentFS: opts.AgentFS}}
 	var on []string
@@ -52,10 +51,10 @@ func NewRunner(opts RunnerOptions) *Runner {
 	return r
 }
 
-// Use registers the methods of hook that are those of [RunStarter],
-// [StepFollower] and [RunEnder]; one with none of them is an error. Its Name and
-// IsEnabled are honoured, if it has them: IsEnabled is asked each time, as part
-// of the hook and within its timeout. See [Registry.Use].
+// Use registers the methods of hook among those of [RunStarter], [StepFollower]
+// and [RunEnder]. It fails if there is none. Name sets the hook's name.
+// IsEnabled is called before each execution and within the timeout. See
+// [Registry.Use].
 func (r *Runner) Use(hook any, opts ...Option) error {
 	if err := checkProvider(hook); err != nil {
 		return fmt.Errorf("use %T: %w", hook, err)
@@ -69,22 +68,21 @@ func (r *Runner) Use(hook any, opts ...Option) error {
 	return err
 }
 
-// Hooks returns what the events of r name as their hooks: which of agentfs and
-// beads are on, "" for none.
+// Hooks returns the enabled sinks among agentfs and beads, joined by a comma.
 func (r *Runner) Hooks() string { return r.meta.Hooks }
 
-// Engine returns an engine with the hooks of r, whose other points are recorded
+// Engine returns an engine with the hooks of r. It records its other points
 // too.
 func (r *Runner) Engine(meta Meta) *Engine {
 	meta.AgentFS, meta.Hooks = r.meta.AgentFS, r.meta.Hooks
 	return NewEngine(r.registry, meta)
 }
 
-// Close waits for hooks that have outlived their timeout, as [Registry.Close]
-// does.
+// Close waits for hooks that have exceeded their timeout, like
+// [Registry.Close].
 func (r *Runner) Close(ctx context.Context) error { return r.registry.Close(ctx) }
 
-// AgentRun says where a pipeline is.
+// AgentRun describes the current state of a pipeline.
 type AgentRun struct {
 	Tenant        string
 	Run           string
@@ -92,7 +90,7 @@ type AgentRun struct {
 	Step          string
 	AgentRole     string // FOREMAN, TRIAGE, PLANNER, CODER, VALIDATOR, REVIEWER
 	StepStatus    events.StepStatus
-	Time          time.Time // zero: now
+	Time          time.Time // zero means now
 	InputSummary  string
 	OutputSummary string
 	Duration      time.Duration
@@ -100,14 +98,14 @@ type AgentRun struct {
 	Metadata      map[string]any
 }
 
-// RunStart tells that a run has started.
+// RunStart reports the start of a run.
 func (r *Runner) RunStart(ctx context.Context, at AgentRun) Notified {
 	return dispatchFor(ctx, r, RunStarted, at, events.RunStartedData{
 		RunType: at.RunType, AgentRole: at.AgentRole, InputSummary: at.InputSummary, Metadata: at.Metadata,
 	})
 }
 
-// AfterStep tells that a step has ended.
+// AfterStep reports the end of a step.
 func (r *Runner) AfterStep(ctx context.Context, at AgentRun) Notified {
 	return dispatchFor(ctx, r, StepFinished, at, events.StepFinishedData{
 		RunType: at.RunType, AgentRole: at.AgentRole, StepStatus: at.StepStatus,
@@ -116,7 +114,7 @@ func (r *Runner) AfterStep(ctx context.Context, at AgentRun) Notified {
 	})
 }
 
-// RunEnd tells that a run has ended, and how.
+// RunEnd reports the end of a run.
 func (r *Runner) RunEnd(ctx context.Context, at AgentRun, success bool) Notified {
 	return dispatchFor(ctx, r, RunFinished, at, events.RunFinishedData{
 		RunType: at.RunType, Success: success, OutputSummary: at.OutputSummary,
@@ -124,7 +122,7 @@ func (r *Runner) RunEnd(ctx context.Context, at AgentRun, success bool) Notified
 	})
 }
 
-// notify tells the hooks of a point, and the log how they fared.
+// dispatchFor dispatches at a point and logs the result.
 func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint[E], at AgentRun, data E) Notified {
 	meta := r.meta
 	meta.Tenant, meta.Run, meta.RunType, meta.Step = at.Tenant, at.Run, at.RunType, at.Step
@@ -139,20 +137,20 @@ func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint
 	return told
 }
 
-// The environment of [RunnerFromEnv].
+// The environment variables of [RunnerFromEnv].
 const (
-	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true": record for AgentFS; off by default
+	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true" records for AgentFS; off by default
 	EnvAgentFSID      = "GWI_AGENTFS_ID"      // the AgentFS file; without it AgentFS stays off
-	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true": record for the issues; off by default
-	EnvHookDebug      = "GWI_HOOK_DEBUG"      // "true": debug logs; off by default
+	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true" records for the issue tracker; off by default
+	EnvHookDebug      = "GWI_HOOK_DEBUG"      // "true" enables debug logs; off by default
 	EnvHookTimeout    = "GWI_HOOK_TIMEOUT_MS" // timeout of each hook in milliseconds; 5000 by default
 )
 
-// RunnerFromEnv returns a runner as the environment wants it. If AgentFS or
-// Beads is enabled, runs and steps are recorded to appender, and their events
-// name which in their attribute "hooks"; by default nothing is recorded. AgentFS
-// without an id is a warning and stays off. A timeout that is not a positive
-// number counts as 5000. Logs go to stderr.
+// RunnerFromEnv returns a runner that the environment configures. By default it
+// records nothing. If AgentFS or Beads is enabled, it records runs and steps to
+// appender, and the attribute "hooks" of their events names the enabled ones.
+// AgentFS without an id stays off with a warning. An invalid timeout counts as
+// 5000. Logs go to stderr.
 func RunnerFromEnv(appender Appender) *Runner {
 	return runnerFromEnv(os.Getenv, os.Stderr, appender)
 }
@@ -176,10 +174,11 @@ func runnerFromEnv(getenv func(string) string, stderr io.Writer, appender Append
 	return NewRunner(opts)
 }
 
-// switchedOn is the one value that enables.
+// switchedOn is the only value that enables a switch.
 const switchedOn = "true"
 
-// millisecondsOf returns text as a duration, 0 for what is none.
+// millisecondsOf parses a timeout. It returns 0 if text is not a positive
+// number.
 func millisecondsOf(text string) time.Duration {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64/int64(time.Millisecond) {

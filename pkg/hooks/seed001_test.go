@@ -101,7 +101,7 @@ func TestSeed001(t *testing.T) {
 	})
 	t.Run("Async hooks cannot decide: the decision would be lost", func(t *testing.T) {
 		r := hooks.NewRegistry(hooks.Options{})
-		id := hooks.ToolBefore.On(r, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+		id := hooks.ToolBefore.On(r, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
 			return nil, nil //nolint:nilnil // no opinion
 		}, hooks.Async())
 		if id != "" || r.Err() == nil || !strings.Contains(r.Err().Error(), "the decision would be lost") {
@@ -112,10 +112,10 @@ func TestSeed001(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			for limit, opts := range map[time.Duration][]hooks.Option{5 * time.Second: nil, 200 * time.Millisecond: {hooks.Timeout(200 * time.Millisecond)}} {
 				e, j := engine(t, hooks.Meta{Run: "r"})
-				hooks.ToolBefore.On(e.Registry(), func(ctx context.Context, _ hooks.Meta, _ hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+				hooks.ToolBefore.On(e.Registry(), func(ctx context.Context, _ hooks.Meta, _ hooks.ToolCall) (*hooks.ToolDecision, error) {
 					<-ctx.Done()
 					time.Sleep(time.Hour)
-					return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Deny}, nil // too late to count
+					return &hooks.ToolDecision{Verdict: hooks.Deny}, nil // too late to count
 				}, opts...)
 				began := time.Now()
 				if _, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "T"}, succeed); err != nil || time.Since(began) != limit {
@@ -134,7 +134,7 @@ func TestSeed001(t *testing.T) {
 	t.Run("Hook failures don't crash the session; on_failure is warn, block or ignore", func(t *testing.T) {
 		for mode, denied := range map[hooks.FailureMode]bool{hooks.Warn: false, hooks.Block: true, hooks.Ignore: false} {
 			e, j := engine(t, hooks.Meta{Run: "r"})
-			hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+			hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
 				panic("hook")
 			}, hooks.OnFailure(mode))
 			_, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "T"}, succeed)
@@ -176,7 +176,7 @@ func TestSeed001(t *testing.T) {
 	})
 	t.Run("Integration: all tool calls are wrapped with pre and post hooks, sessions with start and stop", func(t *testing.T) {
 		e, j := engine(t, hooks.Meta{})
-		err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+		err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.SessionOutcome) error {
 			_, err := e.Tool(ctx, hooks.ToolCall{Tool: "T"}, succeed)
 			return err
 		})
@@ -197,11 +197,11 @@ func TestSeed001(t *testing.T) {
 		if point, ok := hooks.PointNamed("on_approval_request"); !ok || point.Kind != events.Approval {
 			t.Errorf("got %+v", point)
 		}
-		hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
-			return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Ask, Reason: "Destructive"}, nil
+		hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
+			return &hooks.ToolDecision{Verdict: hooks.Ask, Reason: "Destructive"}, nil
 		})
-		hooks.Approval.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ApprovalRequest) (*hooks.Decision[hooks.ApprovalPatch], error) {
-			return &hooks.Decision[hooks.ApprovalPatch]{Verdict: hooks.Allow}, nil
+		hooks.Approval.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ApprovalRequest) (*hooks.ApprovalDecision, error) {
+			return &hooks.ApprovalDecision{Verdict: hooks.Allow}, nil
 		})
 		if _, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "T"}, succeed); err != nil || !slices.Contains(j.kinds(), "approval") {
 			t.Errorf("got %v, %v", err, j.kinds())

@@ -27,13 +27,13 @@ func forAgent(t *testing.T, agent string) hooks.Option {
 }
 
 // pre returns a pre-hook that notes its call and adds to the state.
-func pre(calls *[]string, name string, add hooks.JSON) func(context.Context, hooks.Meta, hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
-	return func(_ context.Context, m hooks.Meta, s hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
+func pre(calls *[]string, name string, add hooks.JSON) func(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
+	return func(_ context.Context, m hooks.Meta, s hooks.Step) (*hooks.StepDecision, error) {
 		*calls = append(*calls, name+" "+m.Agent+" "+string(s.State))
 		if add == "" {
 			return nil, nil //nolint:nilnil // no modifications
 		}
-		return &hooks.Decision[hooks.StepPatch]{Patch: &hooks.StepPatch{State: add}}, nil
+		return &hooks.StepDecision{Patch: &hooks.StepPatch{State: add}}, nil
 	}
 }
 
@@ -113,7 +113,7 @@ func TestSeed004(t *testing.T) {
 	t.Run("AC2 pre-hooks receive the current state, a read-only snapshot", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		var calls []string
-		hooks.StepBefore.On(e.Registry(), func(_ context.Context, _ hooks.Meta, s hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
+		hooks.StepBefore.On(e.Registry(), func(_ context.Context, _ hooks.Meta, s hooks.Step) (*hooks.StepDecision, error) {
 			state, err := s.State.Map()
 			state["seed"] = "overwritten"
 			s.State = `{}`
@@ -172,7 +172,7 @@ func TestSeed004(t *testing.T) {
 	t.Run("AC5 an error is logged with full context", func(t *testing.T) {
 		var log bytes.Buffer
 		r := hooks.NewRegistry(hooks.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		id := hooks.StepBefore.On(r, func(context.Context, hooks.Meta, hooks.Step) (*hooks.Decision[hooks.StepPatch], error) {
+		id := hooks.StepBefore.On(r, func(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
 			return nil, hooks.Fault("no connection")
 		}, hooks.Name("inject"))
 		execute(t, hooks.NewEngine(r, hooks.Meta{Run: "r"}), "dev")
@@ -184,7 +184,7 @@ func TestSeed004(t *testing.T) {
 	})
 	t.Run("AC5 the workflow continues, and the other hooks fire", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
-		hooks.StepBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Step) (*hooks.Decision[hooks.StepPatch], error) { panic("no") })
+		hooks.StepBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) { panic("no") })
 		hooks.StepOutput.On(e.Registry(), failing[hooks.StepState, hooks.JSON])
 		hooks.StepBefore.On(e.Registry(), pre(new([]string), "", `{"a":1}`))
 		if out := execute(t, e, "dev"); out != `{"a":1,"seed":1}` {
@@ -193,7 +193,7 @@ func TestSeed004(t *testing.T) {
 	})
 	t.Run("AC5 the failed hook is recorded in the audit trail", func(t *testing.T) {
 		e, j := engine(t, hooks.Meta{Run: "r"})
-		id := hooks.StepBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Step) (*hooks.Decision[hooks.StepPatch], error) { panic("no") }, hooks.Name("bad"))
+		id := hooks.StepBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) { panic("no") }, hooks.Name("bad"))
 		execute(t, e, "dev")
 		ev, data := find[events.StepBeforeData](t, j, events.StepBefore, 0)
 		if len(data.Executions) != 1 || ev.Agent != "dev" {

@@ -4,26 +4,26 @@ import (
 	"time"
 )
 
-// sequence is the typed half of a dispatch whose hooks run one after the other.
+// sequence is the typed half of a dispatch that runs its hooks one after the
+// other.
 type sequence interface {
-	// invoke calls the hook of c with the input as it is now, from begin to
-	// claim, and counts in what it answers.
-	invoke(c *call) progress
-	// block counts in that a hook that blocks has failed.
-	block(h *hook, err error) progress
+	// invoke calls the hook of c with the current input and applies the answer.
+	invoke(c *call) chainState
+	// block applies the failure of a hook whose failure mode is Block.
+	block(h *hook, err error) chainState
 }
 
-// fate is how a chain goes on after one of its hooks.
-type progress uint8
+// chainState says how a chain continues after one of its hooks.
+type chainState uint8
 
 const (
-	proceed progress = iota
+	proceed chainState = iota
 	endChain
-	abandoned // the flight belongs to the caller again; touch nothing of it
+	abandoned // the caller owns the dispatch; do not touch it
 )
 
-// run runs the hooks in their order: those that are isolated beside the caller,
-// neighbours on one worker, the others on the caller itself.
+// run calls the hooks in order. Consecutive isolated hooks share one worker
+// goroutine. Inline hooks run on the goroutine of the caller.
 func (f *dispatch) run(s sequence) {
 	hooks := f.hooks()
 	for i := 0; i < len(hooks); {
@@ -42,11 +42,12 @@ func (f *dispatch) run(s sequence) {
 	}
 }
 
-// beside runs g on a worker, and returns the hook to go on with.
+// runPooled runs g on a worker goroutine and returns the index of the next
+// hook.
 func (f *dispatch) runPooled(g *segment) int {
 	if f.waiter == nil {
 		f.waiter = f.registry.newWaiter()
-		// Nobody else has the bench: an abandoned worker does not touch it.
+		// An abandoned worker never touches the waiter, so it can be reused.
 		defer func() {
 			f.registry.waiters.Put(f.waiter)
 			f.waiter = nil
@@ -56,8 +57,8 @@ func (f *dispatch) runPooled(g *segment) int {
 	return f.await(g)
 }
 
-// await waits for the worker, or goes on without it when its hook has outstayed
-// its time, and returns the hook to go on with.
+// await waits for the worker and returns the index of the next hook. When the
+// current hook has exceeded its time, await takes over and abandons the worker.
 func (f *dispatch) await(g *segment) int {
 	f.waiter.timer.Reset(f.chain.shortest)
 	defer f.waiter.timer.Stop()
@@ -82,13 +83,13 @@ func (f *dispatch) await(g *segment) int {
 	}
 }
 
-// bench is where a caller waits for its workers.
+// waiter lets a caller wait for its worker. Registries reuse waiters.
 type waiter struct {
 	timer *time.Timer   // stopped between dispatches
-	done  chan struct{} // room for the one who is done last
+	done  chan struct{} // buffered, so that the sender never blocks
 }
 
-// sit returns a bench.
+// newWaiter returns a waiter, a reused one if possible.
 func (r *Registry) newWaiter() *waiter {
 	if b, ok := r.waiters.Get().(*waiter); ok {
 		return b
@@ -98,15 +99,16 @@ func (r *Registry) newWaiter() *waiter {
 	return &waiter{timer: timer, done: make(chan struct{}, 1)}
 }
 
-// segment is neighbours of a chain that are isolated alike.
+// segment is a run of consecutive hooks that are all inline or all isolated.
 type segment struct {
 	dispatch *dispatch
 	sequence sequence
-	next     int   // the hook to begin, and to go on, with
-	call     *call // the last one
+	next     int   // index of the hook to call next
+	call     *call // the last call
 }
 
-// run runs the hooks of the segment, and returns false if it was abandoned.
+// run calls the hooks of the segment. It returns false if the worker was
+// abandoned.
 func (g *segment) run() bool {
 	f, hooks := g.dispatch, g.dispatch.chain.hooks
 	inline := hooks[g.next].isolation == Inline
@@ -127,11 +129,11 @@ func (g *segment) run() bool {
 	return true
 }
 
-// work runs the segment on a goroutine of its own and wakes the caller.
+// work runs the segment on a new goroutine and wakes the caller.
 func (g *segment) work() {
 	exited := true
 	defer func() {
-		if exited { // the hook has ended the goroutine
+		if exited { // the hook called runtime.Goexit
 			g.exited()
 		}
 	}()
@@ -142,8 +144,7 @@ func (g *segment) work() {
 	}
 }
 
-// exited counts in that the hook has ended its goroutine, with which the worker
-// went.
+// exited handles a hook that has ended the goroutine of the worker.
 func (g *segment) exited() {
 	f, err := g.dispatch, error(ErrExited)
 	if !f.claim(g.call, &err) {
@@ -157,10 +158,10 @@ func (g *segment) exited() {
 	f.waiter.done <- struct{}{}
 }
 
-// settle notes how an execution ended, and tells whether the chain goes on.
-func (f *dispatch) finish(s sequence, c *call, what contribution, err error) progress {
+// finish reports how an execution ended and returns how the chain continues.
+func (f *dispatch) finish(s sequence, c *call, what contribution, err error) chainState {
 	n := len(f.executions)
-	f.executions = f.executions[:n+1] // each hook has its place
+	f.executions = f.executions[:n+1] // never grows: it has room for every hook
 	c.reportInto(&f.executions[n], f.now, what, err)
 	if err == nil {
 		return proceed

@@ -104,7 +104,7 @@ var stepBeforeRules = decisionRules[Step, StepPatch]{
 	},
 }
 
-// errorPayload is the payload of an error event.
+// errorPayload returns the payload of an error event.
 func errorPayload(f Failure, out *Recovered) events.ErrorData {
 	data := events.ErrorData{
 		ErrorType: string(f.Type), Model: f.Model, Attempt: f.Attempt,
@@ -119,22 +119,22 @@ func errorPayload(f Failure, out *Recovered) events.ErrorData {
 	return data
 }
 
-// Prompt is what [PromptSubmit] decides on.
+// Prompt is the input of [PromptSubmit].
 type Prompt struct {
 	Text string `json:"prompt"`
 }
 
 // PromptPatch changes a prompt.
 type PromptPatch struct {
-	Prompt     *string  `json:"prompt,omitempty"`     // the text as it is to be; nil: unchanged
-	Directives []string `json:"directives,omitempty"` // standing orders found in it, kept for later
+	Prompt     *string  `json:"prompt,omitempty"`     // the new text; nil keeps the text
+	Directives []string `json:"directives,omitempty"` // standing instructions found in the prompt
 }
 
-// Session is what [SessionStart] tells.
+// Session is the input of [SessionStart].
 type Session struct {
 	From    string `json:"from,omitempty"` // startup, resume, clear, compact
 	Model   string `json:"model,omitempty"`
-	Charter string `json:"charter,omitempty"` // what the agent is for
+	Charter string `json:"charter,omitempty"` // purpose of the agent
 	Config  JSON   `json:"config,omitempty"`  // an object
 }
 
@@ -144,21 +144,21 @@ type SessionPatch struct {
 	Config JSON   `json:"config,omitempty"` // an object, merged key by key
 }
 
-// Subagent is what [SubagentStart] decides on.
+// Subagent is the input of [SubagentStart].
 type Subagent struct {
 	ID       string `json:"subagent,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Model    string `json:"model,omitempty"`
 	TaskType string `json:"task_type,omitempty"`
-	Charter  string `json:"charter,omitempty"` // text or path of its charter
+	Charter  string `json:"charter,omitempty"` // text or path
 }
 
-// SubagentPatch changes a sub-agent before it starts.
+// SubagentPatch changes a sub-agent.
 type SubagentPatch struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Compaction is what [CompactBefore] tells.
+// Compaction is the input of [CompactBefore].
 type Compaction struct {
 	Trigger   string `json:"trigger,omitempty"` // auto or manual
 	Strategy  string `json:"strategy,omitempty"`
@@ -166,13 +166,13 @@ type Compaction struct {
 	MaxTokens int64  `json:"max_tokens,omitempty"`
 }
 
-// CompactionPatch saves what a compaction would lose.
+// CompactionPatch saves information before a compaction.
 type CompactionPatch struct {
-	Preserve []string `json:"preserve,omitempty"` // to stay in the context
+	Preserve []string `json:"preserve,omitempty"` // stays in the context
 	Export   JSON     `json:"export,omitempty"`   // an object, merged key by key
 }
 
-// Step is what [StepBefore] tells: the state that an agent starts from.
+// Step is the input of [StepBefore], the state that an agent starts from.
 type Step struct {
 	State JSON `json:"state,omitempty"` // an object
 }
@@ -185,13 +185,13 @@ type StepPatch struct {
 // StepState is the subject of [StepOutput].
 type StepState struct {
 	Agent string
-	State JSON // what the agent started from
+	State JSON // state that the agent started from
 }
 
-// ErrorType is where an error comes from.
+// ErrorType is the origin of an error.
 type ErrorType string
 
-// The types of errors.
+// The origins of errors.
 const (
 	ModelError           ErrorType = "model"
 	ToolError            ErrorType = "tool"
@@ -201,18 +201,18 @@ const (
 	UnknownError         ErrorType = "unknown"
 )
 
-// Failure is what [Error] tells.
+// Failure is the input of [Error].
 type Failure struct {
 	Err     error
 	Type    ErrorType
 	Model   string // the model in use
-	Attempt int    // from 1, where the engine counts
+	Attempt int    // from 1, if the engine counts
 }
 
-// Recovery says how to go on after an error.
+// Recovery says how a run continues after an error.
 type Recovery struct {
-	Retry    bool          // false: give up
-	Fallback string        // the model to go on with; empty: the same
-	Prompt   string        // the prompt to go on with; empty: the same
-	Backoff  time.Duration // how long to wait first
+	Retry    bool          // false gives up
+	Fallback string        // the next model; empty keeps the model
+	Prompt   string        // the next prompt; empty keeps the prompt
+	Backoff  time.Duration // wait before the retry
 }

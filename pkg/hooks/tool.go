@@ -67,7 +67,7 @@ var approvalRules = decisionRules[ApprovalRequest, ApprovalPatch]{
 	},
 }
 
-// approvalQuestion is what an approval request is besides its call.
+// approvalQuestion is an approval request without its call.
 type approvalQuestion struct {
 	Prompt  string   `json:"prompt,omitempty"`
 	Options []string `json:"options,omitempty"`
@@ -131,7 +131,7 @@ var toolResultStoreRules = transformRules[ToolCall, JSON]{
 	show:  func(v JSON, to *DocumentOutcome) error { to.Value = v; return nil },
 }
 
-// checkJSON refuses what cannot be stored.
+// checkJSON returns an error for invalid JSON.
 func checkJSON(v JSON) error {
 	if !v.Valid() {
 		return ErrBadOutput
@@ -139,7 +139,7 @@ func checkJSON(v JSON) error {
 	return nil
 }
 
-// checkObject refuses what is not an object.
+// checkObject returns an error unless v is an object.
 func checkObject(v JSON) error {
 	var m map[string]json.RawMessage
 	if v.Decode(&m) != nil || m == nil {
@@ -148,13 +148,13 @@ func checkObject(v JSON) error {
 	return nil
 }
 
-// outcomeOf returns what a payload says of how a decision ended.
+// outcomeOf returns the outcome of a decision for a payload.
 func outcomeOf[In, P any](out *Outcome[In, P]) events.Outcome {
 	return events.Outcome{Verdict: out.Verdict, Reason: out.Reason, Context: out.Context, Executions: out.Executions}
 }
 
-// transformedOf returns what a payload says of how a transform ended: one that
-// is prevented is denied.
+// transformedOf returns the outcome of a transform for a payload. A prevented
+// transform is a denial.
 func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	o := events.Outcome{Executions: out.Executions}
 	if out.Prevented {
@@ -163,7 +163,8 @@ func transformedOf[V any](out *Transformed[V]) events.Outcome {
 	return o
 }
 
-// preventedBecause tells of the last of executions, which blocked.
+// preventedBecause returns the reason of a prevented transform. The last
+// execution has blocked it.
 func preventedBecause(executions []Execution) string {
 	if len(executions) == 0 {
 		return ""
@@ -176,43 +177,44 @@ func preventedBecause(executions []Execution) string {
 	return "hook " + name + " failed: " + x.Error
 }
 
-// ToolCall is what [ToolBefore] decides on.
+// ToolCall is the input of [ToolBefore].
 type ToolCall struct {
-	ID   string // pairs it with its result
-	Tool string // the wire name
+	ID   string // pairs the call with its result
+	Tool string // name as the agent sent it
 	Args JSON
 }
 
 // ToolPatch changes a tool call.
 type ToolPatch struct {
-	Args JSON `json:"args,omitempty"` // all arguments, as they are to be; empty: unchanged
+	Args JSON `json:"args,omitempty"` // all new arguments; empty keeps the arguments
 }
 
-// ToolDone is the subject of [ToolResult]: the call that ended.
+// ToolDone is the subject of [ToolResult], the call that ended.
 type ToolDone struct {
 	Call     ToolCall
 	Duration time.Duration
 }
 
-// ToolOutcome is the value of [ToolResult]: how a call ended.
+// ToolOutcome is the value of [ToolResult], the outcome of a call.
 type ToolOutcome struct {
 	Status   events.ToolStatus `json:"status"`
 	Result   JSON              `json:"result,omitempty"` // of a success
 	Error    string            `json:"error,omitempty"`  // of a failure
 	Stack    string            `json:"stack,omitempty"`
-	Context  string            `json:"additional_context,omitempty"` // what the agent is to know besides
+	Context  string            `json:"additional_context,omitempty"` // additional context for the agent
 	ExitCode *int              `json:"exit_code,omitempty"`          // of a command
-	Suppress bool              `json:"suppress_output,omitempty"`    // do not show the result
+	Suppress bool              `json:"suppress_output,omitempty"`    // hide the result
 }
 
-// ApprovalRequest is what [Approval] decides on: a call that a hook asks about.
+// ApprovalRequest is the input of [Approval], a call for which a hook returned
+// Ask.
 type ApprovalRequest struct {
 	Call    ToolCall
-	Prompt  string   // what to ask
-	Options []string // what can be answered
+	Prompt  string   // question for the user
+	Options []string // possible answers
 }
 
-// ApprovalPatch tells which option was taken.
+// ApprovalPatch selects an option.
 type ApprovalPatch struct {
 	Selected string `json:"selected,omitempty"`
 }

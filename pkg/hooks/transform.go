@@ -6,48 +6,48 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TransformPoint is where a value of type V flows through the hooks; S is what
-// it belongs to.
+// TransformPoint is a point at which hooks change a value of type V. S is the
+// subject that the value belongs to.
 type TransformPoint[S, V any] struct {
 	info  *pointInfo
 	rules transformRules[S, V]
 
-	copyValue func(V) V // nil where values cannot be changed
+	copyValue func(V) V // nil if values are immutable
 }
 
-// transformRules are what is particular to a transform point.
+// transformRules describe how one transform point differs from the others.
 type transformRules[S, V any] struct {
-	call    func(S) ToolCall                        // the tool call that it is about, if any
-	ending  func(V) ending                          // how what the value is about ended, where it tells
-	check   func(V) error                           // refuses what cannot be a value; nil accepts all
-	same    func(a, b V) bool                       // tells whether nothing was changed
-	instead func(V) V                               // takes the place of a value whose hook blocks; nil: none does
-	goesOn  bool                                    // with that, and is not prevented
-	payload func(s S, v V, out *Transformed[V]) any // of the event; v is the value as it came
+	call    func(S) ToolCall                        // the tool call in the subject; nil if there is none
+	ending  func(V) ending                          // reports success or failure; nil if the point does not know
+	check   func(V) error                           // rejects invalid values; nil accepts all
+	same    func(a, b V) bool                       // reports whether two values are equal
+	instead func(V) V                               // replaces a value whose hook blocks; nil keeps it
+	goesOn  bool                                    // uses the replacement instead of preventing the action
+	payload func(s S, v V, out *Transformed[V]) any // payload of the event; v is the original value
 
-	// How documents stand for it.
+	// The conversions to and from documents.
 	read  func(Document) (S, V, error)
 	write func(S, V, *Document) error
 	reply func(now V, r *Reply) (V, error)
 	show  func(V, *DocumentOutcome) error
 }
 
-// Transformed is what the hooks of a transform point made of a value.
+// Transformed is the result of the hooks of a transform point.
 type Transformed[V any] struct {
-	Value      V           // what to go on with
-	Modified   bool        // a hook changed it
-	Prevented  bool        // a failed hook blocks what the value was for: do not write, send or use it; of a tool's result it is gone
-	Err        error       // the failures of hooks, each a *HookExecutionError, joined
+	Value      V           // the final value
+	Modified   bool        // whether a hook changed the value
+	Prevented  bool        // a failing hook blocks the action: do not write, send or use the value
+	Err        error       // the joined failures, each a *HookExecutionError
 	Executions []Execution // of the hooks that ran, in order
 	Event      string      // id of the recorded event; empty without an Appender
-	RecordErr  error       // the event could not be recorded
+	RecordErr  error       // why the event was not recorded
 }
 
 func newTransform[S, V any](kind events.Kind, rules transformRules[S, V]) *TransformPoint[S, V] {
 	return &TransformPoint[S, V]{info: infoOf(kind), rules: rules, copyValue: copier[V]()}
 }
 
-// Kind returns the point's name, and the kind of the events it records.
+// Kind returns the name of the point, which is also the kind of its events.
 func (p *TransformPoint[S, V]) Kind() events.Kind { return p.info.kind }
 
 // Register registers fn and returns its id. fn returns the new value, or nil to
@@ -61,8 +61,9 @@ func (p *TransformPoint[S, V]) On(r *Registry, fn func(context.Context, Meta, S,
 	return r.on(p.info, orNil(fn, fn == nil), opts)
 }
 
-// Dispatch sends v through the hooks of the point, each getting what the one
-// before it returned. It does not fail: see Prevented and Err of the result.
+// Dispatch passes v through the hooks of the point. Each hook gets the value
+// that the previous one returned. Dispatch never fails. Prevented and Err of
+// the result report failures.
 func (p *TransformPoint[S, V]) Dispatch(ctx context.Context, r *Registry, meta Meta, s S, v V) Transformed[V] {
 	var tool string
 	if p.rules.call != nil {
@@ -91,7 +92,7 @@ type transform[S, V any] struct {
 	out     Transformed[V]
 }
 
-// dispatch is Dispatch where there is something to do.
+// dispatch runs the hooks and records the event.
 func (p *TransformPoint[S, V]) dispatch(
 	ctx context.Context, r *Registry, meta *Meta, tool string, end ending, s S, v V,
 ) Transformed[V] {
@@ -103,7 +104,7 @@ func (p *TransformPoint[S, V]) dispatch(
 		t.out.Event, t.out.RecordErr = t.record(p.info.kind, p.rules.payload(s, v, &t.out))
 	}
 	if t.chain.hasAsync() && !t.out.Prevented {
-		v = copied(p.copyValue, t.out.Value) // the caller may change its own
+		v = copied(p.copyValue, t.out.Value) // the caller may change its own value
 		t.startAsync(func(c *call) (bool, error) {
 			_, ran, err := t.ask(c, copied(p.copyValue, v))
 			return ran, err
@@ -112,8 +113,8 @@ func (p *TransformPoint[S, V]) dispatch(
 	return t.out
 }
 
-// invoke calls the hook of c and goes on with the value that it returns.
-func (t *transform[S, V]) invoke(c *call) progress {
+// invoke calls the hook of c and stores the value that it returns.
+func (t *transform[S, V]) invoke(c *call) chainState {
 	value := copied(t.point.copyValue, t.out.Value)
 	if err := t.begin(c); err != nil {
 		return t.finish(t, c, contribution{}, err)
@@ -133,8 +134,8 @@ func (t *transform[S, V]) invoke(c *call) progress {
 	return t.finish(t, c, what, err)
 }
 
-// ask calls the hook, beside whoever owns the flight. It returns false where
-// the hook is not for this dispatch.
+// ask calls the hook without owning the dispatch. It returns false if a matcher
+// of the hook does not match.
 func (t *transform[S, V]) ask(c *call, value V) (answer *V, ran bool, err error) {
 	defer c.guard(&ran, &err)
 	fn, ok := c.hook.fn.(func(context.Context, Meta, S, V) (*V, error))
@@ -145,7 +146,7 @@ func (t *transform[S, V]) ask(c *call, value V) (answer *V, ran bool, err error)
 	return answer, true, err
 }
 
-// count goes on with what a hook has returned, and tells whether that is new.
+// count checks and stores the value of a hook, and reports whether it is new.
 func (t *transform[S, V]) count(value V) (bool, error) {
 	if check := t.point.rules.check; check != nil {
 		if err := check(value); err != nil {
@@ -158,7 +159,7 @@ func (t *transform[S, V]) count(value V) (bool, error) {
 	return modified, nil
 }
 
-// about returns what the matchers see of a subject.
+// about returns the part of a subject that matchers see.
 func (p *TransformPoint[S, V]) about(s S) Subject {
 	if p.rules.call == nil {
 		return Subject{}
@@ -167,8 +168,9 @@ func (p *TransformPoint[S, V]) about(s S) Subject {
 	return Subject{Tool: call.Tool, Args: call.Args}
 }
 
-// block keeps what the value was for from happening, because a hook has failed.
-func (t *transform[S, V]) block(*hook, error) progress {
+// block prevents the action because a hook has failed, and replaces the value
+// if the point has a replacement.
+func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true
 	}

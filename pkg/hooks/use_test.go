@@ -18,7 +18,7 @@ func (p everything) Name() string { return "everything" }
 
 func (p everything) IsEnabled(_ context.Context, m Meta) bool { return m.Run == "run-1" }
 
-func (p everything) PreToolUse(context.Context, Meta, ToolCall) (*Decision[ToolPatch], error) {
+func (p everything) PreToolUse(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 	p.call("PreToolUse")
 	return nil, nil
 }
@@ -28,7 +28,7 @@ func (p everything) PostToolUse(context.Context, Meta, ToolDone, ToolOutcome) (*
 	return nil, nil
 }
 
-func (p everything) SessionStart(context.Context, Meta, Session) (*Decision[SessionPatch], error) {
+func (p everything) SessionStart(context.Context, Meta, Session) (*SessionDecision, error) {
 	p.call("SessionStart")
 	return nil, nil
 }
@@ -38,7 +38,7 @@ func (p everything) SessionEnd(context.Context, Meta, events.SessionEndedData) e
 	return nil
 }
 
-func (p everything) PromptSubmitted(context.Context, Meta, Prompt) (*Decision[PromptPatch], error) {
+func (p everything) PromptSubmitted(context.Context, Meta, Prompt) (*PromptDecision, error) {
 	p.call("PromptSubmitted")
 	return nil, nil
 }
@@ -48,12 +48,12 @@ func (p everything) ErrorOccurred(context.Context, Meta, Failure) (*Recovery, er
 	return nil, nil
 }
 
-func (p everything) PreCompact(context.Context, Meta, Compaction) (*Decision[CompactionPatch], error) {
+func (p everything) PreCompact(context.Context, Meta, Compaction) (*CompactionDecision, error) {
 	p.call("PreCompact")
 	return nil, nil
 }
 
-func (p everything) SubagentStart(context.Context, Meta, Subagent) (*Decision[SubagentPatch], error) {
+func (p everything) SubagentStart(context.Context, Meta, Subagent) (*SubagentDecision, error) {
 	p.call("SubagentStart")
 	return nil, nil
 }

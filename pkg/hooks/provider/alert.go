@@ -59,7 +59,7 @@ func (a *Alerts) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.To
 	subject := hooks.Subject{Tool: done.Call.Tool, Args: done.Call.Args}
 	critical := slices.ContainsFunc(a.tools, func(m hooks.Matcher) bool { return m.Match(meta, subject) })
 	if !critical || out.Status != events.ToolError {
-		return nil, nil //nolint:nilnil // unchanged
+		return hooks.Unchanged[hooks.ToolOutcome](), nil
 	}
 	return nil, a.send(ctx, Alert{
 		Title: "critical tool failed", Tenant: meta.Tenant, Run: meta.Run, Step: meta.Step, Agent: meta.Agent,

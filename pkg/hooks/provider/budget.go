@@ -82,21 +82,18 @@ func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 
 // SubagentStart denies a sub-agent that the budget is too small for, or gives it
 // a cheaper model.
-func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
+func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	spent, err := b.Spent()
 	if err != nil {
 		return nil, err
 	}
 	switch share := spent / b.opts.Limit; {
 	case share >= b.opts.DenyAt:
-		return &hooks.Decision[hooks.SubagentPatch]{
-			Verdict: hooks.Deny,
-			Reason:  fmt.Sprintf("Budget %.0f%% consumed. Pausing spawns.", 100*share),
-		}, nil
+		return hooks.DenySubagent(fmt.Sprintf("Budget %.0f%% consumed. Pausing spawns.", 100*share)), nil
 	case share >= b.opts.CheapAt && b.opts.Cheap != "" && s.Model != b.opts.Cheap:
-		return &hooks.Decision[hooks.SubagentPatch]{Patch: &hooks.SubagentPatch{Model: b.opts.Cheap}}, nil
+		return hooks.ModifySubagent(b.opts.Cheap), nil
 	}
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.SubagentDecision](), nil
 }
 
 // SubagentStop counts what a sub-agent has used.

@@ -99,7 +99,7 @@ func TestBudget_DamagedFile(t *testing.T) {
 		if err := b.Spend(t.Context(), "claude-haiku-4.5", events.Tokens{Input: 1}); err == nil {
 			t.Errorf("%q: overwritten", text)
 		}
-		err := use(t, hooks.Meta{}, b).Subagent(t.Context(), hooks.Subagent{}, func(context.Context, hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error { return nil })
+		err := use(t, hooks.Meta{}, b).Subagent(t.Context(), hooks.Subagent{}, func(context.Context, hooks.SubagentOutcome) error { return nil })
 		if !errors.Is(err, hooks.ErrDenied) {
 			t.Errorf("%q: a sub-agent started: %v", text, err)
 		}

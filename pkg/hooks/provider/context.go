@@ -53,7 +53,7 @@ func NewContext(opts ContextOptions) *Context {
 func (*Context) Name() string { return "context" }
 
 // SessionStart tells the agent what its team knows.
-func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
+func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Session) (*hooks.SessionDecision, error) {
 	dir, err := c.open(meta)
 	if dir == nil {
 		return nil, err
@@ -78,9 +78,9 @@ func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Ses
 	}
 	text := joined(append(parts, skills...))
 	if text == "" {
-		return nil, nil //nolint:nilnil // no opinion
+		return hooks.NoOpinion[hooks.SessionDecision](), nil
 	}
-	return &hooks.Decision[hooks.SessionPatch]{Context: text}, nil
+	return &hooks.SessionDecision{Context: text}, nil
 }
 
 // open returns the team's directory, nil if there is none.

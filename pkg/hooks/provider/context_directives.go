@@ -78,15 +78,15 @@ func unmarked(sentence string) string {
 }
 
 // PromptSubmitted keeps the standing orders of a prompt as decisions.
-func (c *Context) PromptSubmitted(_ context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.Decision[hooks.PromptPatch], error) {
+func (c *Context) PromptSubmitted(_ context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.PromptDecision, error) {
 	found := Directives(prompt.Text)
 	if len(found) == 0 || meta.TeamRoot == "" {
-		return nil, nil //nolint:nilnil // no opinion
+		return hooks.NoOpinion[hooks.PromptDecision](), nil
 	}
 	if err := c.keep(meta, found); err != nil {
 		return nil, fmt.Errorf("keep directives: %w", err)
 	}
-	return &hooks.Decision[hooks.PromptPatch]{Patch: &hooks.PromptPatch{Directives: found}}, nil
+	return &hooks.PromptDecision{Patch: &hooks.PromptPatch{Directives: found}}, nil
 }
 
 // keep adds the directives that are not among the decisions yet.

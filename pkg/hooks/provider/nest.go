@@ -63,7 +63,7 @@ func decide[In, P any](ctx context.Context, n *nest, point *hooks.DecisionPoint[
 		}
 		return d, nil
 	}
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.Decision[P]](), nil
 }
 
 // tell tells the hooks of a notification point of all registries.
@@ -92,27 +92,27 @@ func failureIn(executions []hooks.Execution) error {
 }
 
 // PreToolUse asks about a call.
-func (n *nest) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+func (n *nest) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	return decide(ctx, n, hooks.ToolBefore, meta, call)
 }
 
 // PromptSubmitted asks about a prompt.
-func (n *nest) PromptSubmitted(ctx context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.Decision[hooks.PromptPatch], error) {
+func (n *nest) PromptSubmitted(ctx context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.PromptDecision, error) {
 	return decide(ctx, n, hooks.PromptSubmit, meta, prompt)
 }
 
 // SessionStart asks what a session is to have.
-func (n *nest) SessionStart(ctx context.Context, meta hooks.Meta, session hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
+func (n *nest) SessionStart(ctx context.Context, meta hooks.Meta, session hooks.Session) (*hooks.SessionDecision, error) {
 	return decide(ctx, n, hooks.SessionStart, meta, session)
 }
 
 // SubagentStart asks about a sub-agent.
-func (n *nest) SubagentStart(ctx context.Context, meta hooks.Meta, subagent hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
+func (n *nest) SubagentStart(ctx context.Context, meta hooks.Meta, subagent hooks.Subagent) (*hooks.SubagentDecision, error) {
 	return decide(ctx, n, hooks.SubagentStart, meta, subagent)
 }
 
 // PreCompact asks what a compaction is to keep.
-func (n *nest) PreCompact(ctx context.Context, meta hooks.Meta, compaction hooks.Compaction) (*hooks.Decision[hooks.CompactionPatch], error) {
+func (n *nest) PreCompact(ctx context.Context, meta hooks.Meta, compaction hooks.Compaction) (*hooks.CompactionDecision, error) {
 	return decide(ctx, n, hooks.CompactBefore, meta, compaction)
 }
 
@@ -131,7 +131,7 @@ func (n *nest) ErrorOccurred(ctx context.Context, meta hooks.Meta, failure hooks
 			return nil, err
 		}
 	}
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.Recovery](), nil
 }
 
 // PostToolUse lets the result of a call be changed.
@@ -149,7 +149,7 @@ func (n *nest) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.Tool
 			return nil, out.Err
 		}
 	}
-	return nil, nil //nolint:nilnil // unchanged
+	return hooks.Unchanged[hooks.ToolOutcome](), nil
 }
 
 // RunStart tells that a run has started.

@@ -9,22 +9,22 @@ import (
 )
 
 // PreToolUse counts the calls that are asked for.
-func (o *Observability) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+func (o *Observability) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	o.count(ctx, "tool.request", slog.String("tool", call.Tool), slog.String("agent", meta.Agent))
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.ToolDecision](), nil
 }
 
 // PostToolUse counts and times the calls that were made.
 func (o *Observability) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	o.ended(ctx, meta, "tool.call", done.Duration, out.Status == events.ToolError,
 		slog.String("tool", done.Call.Tool), slog.String("agent", meta.Agent), slog.String("status", string(out.Status)))
-	return nil, nil //nolint:nilnil // unchanged
+	return hooks.Unchanged[hooks.ToolOutcome](), nil
 }
 
 // SessionStart counts sessions.
-func (o *Observability) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
+func (o *Observability) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Session) (*hooks.SessionDecision, error) {
 	o.count(ctx, "session.start", slog.String("agent", meta.Agent), slog.String("model", s.Model))
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.SessionDecision](), nil
 }
 
 // SessionEnd counts and times sessions.
@@ -35,27 +35,27 @@ func (o *Observability) SessionEnd(ctx context.Context, meta hooks.Meta, data ev
 }
 
 // PromptSubmitted counts prompts.
-func (o *Observability) PromptSubmitted(ctx context.Context, meta hooks.Meta, _ hooks.Prompt) (*hooks.Decision[hooks.PromptPatch], error) {
+func (o *Observability) PromptSubmitted(ctx context.Context, meta hooks.Meta, _ hooks.Prompt) (*hooks.PromptDecision, error) {
 	o.count(ctx, "prompt", slog.String("agent", meta.Agent))
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.PromptDecision](), nil
 }
 
 // ErrorOccurred counts errors.
 func (o *Observability) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 	o.count(ctx, "error", slog.String("agent", meta.Agent), slog.String("type", string(f.Type)), slog.String("model", f.Model))
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.Recovery](), nil
 }
 
 // PreCompact counts compactions.
-func (o *Observability) PreCompact(ctx context.Context, meta hooks.Meta, c hooks.Compaction) (*hooks.Decision[hooks.CompactionPatch], error) {
+func (o *Observability) PreCompact(ctx context.Context, meta hooks.Meta, c hooks.Compaction) (*hooks.CompactionDecision, error) {
 	o.count(ctx, "compaction", slog.String("agent", meta.Agent), slog.String("trigger", c.Trigger))
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.CompactionDecision](), nil
 }
 
 // SubagentStart counts sub-agents that are asked for.
-func (o *Observability) SubagentStart(ctx context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
+func (o *Observability) SubagentStart(ctx context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	o.count(ctx, "agent.spawn", slog.String("agent", s.Name), slog.String("model", s.Model))
-	return nil, nil //nolint:nilnil // no opinion
+	return hooks.NoOpinion[hooks.SubagentDecision](), nil
 }
 
 // SubagentStop counts and times sub-agents, and counts their tokens.

@@ -110,8 +110,8 @@ func TestTenants_Concurrent(t *testing.T) {
 
 type denier string
 
-func (d denier) PreToolUse(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
-	return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Deny, Reason: string(d)}, nil
+func (d denier) PreToolUse(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
+	return &hooks.ToolDecision{Verdict: hooks.Deny, Reason: string(d)}, nil
 }
 
 func TestResilience_RowsAndRuns(t *testing.T) {

@@ -96,7 +96,7 @@ func TestSeed000_Needs(t *testing.T) {
 		for spent, want := range map[float64]string{0: "claude-opus-4.6", 69.9: "claude-opus-4.6", 70: "claude-haiku-4.5", 89.9: "claude-haiku-4.5", 90: "", 250: ""} {
 			e := use(t, hooks.Meta{}, budget(t, spent, provider.BudgetOptions{}))
 			var got string
-			err := e.Subagent(t.Context(), hooks.Subagent{Name: "a", Model: "claude-opus-4.6"}, func(_ context.Context, start hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+			err := e.Subagent(t.Context(), hooks.Subagent{Name: "a", Model: "claude-opus-4.6"}, func(_ context.Context, start hooks.SubagentOutcome) error {
 				got = start.Input.Model
 				return nil
 			})
@@ -113,8 +113,8 @@ func TestSeed000_Needs(t *testing.T) {
 		var out bytes.Buffer
 		b := budget(t, 0, provider.BudgetOptions{Report: provider.ReportTo(&out)})
 		e := use(t, hooks.Meta{Tenant: "acme"}, b)
-		err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
-			return e.Subagent(ctx, hooks.Subagent{Name: "a", Model: "claude-opus-4.6"}, func(ctx context.Context, _ hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+		err := e.Session(t.Context(), "s", hooks.Session{}, func(ctx context.Context, _ hooks.SessionOutcome) error {
+			return e.Subagent(ctx, hooks.Subagent{Name: "a", Model: "claude-opus-4.6"}, func(ctx context.Context, _ hooks.SubagentOutcome) error {
 				hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 1e6, Output: 1e6}})
 				return nil
 			})

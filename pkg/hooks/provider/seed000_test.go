@@ -78,9 +78,9 @@ type squad struct{ fired []string }
 
 func (s *squad) note(hook string) { s.fired = append(s.fired, hook) }
 
-func (s *squad) PreToolUse(_ context.Context, m hooks.Meta, c hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+func (s *squad) PreToolUse(_ context.Context, m hooks.Meta, c hooks.ToolCall) (*hooks.ToolDecision, error) {
 	s.note("onPreToolUse " + c.Tool + " " + string(c.Args) + " " + m.TeamRoot)
-	return &hooks.Decision[hooks.ToolPatch]{Verdict: hooks.Allow, Context: "more", Patch: &hooks.ToolPatch{Args: `{"n":2}`}}, nil
+	return &hooks.ToolDecision{Verdict: hooks.Allow, Context: "more", Patch: &hooks.ToolPatch{Args: `{"n":2}`}}, nil
 }
 
 func (s *squad) PostToolUse(_ context.Context, _ hooks.Meta, d hooks.ToolDone, o hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
@@ -89,15 +89,15 @@ func (s *squad) PostToolUse(_ context.Context, _ hooks.Meta, d hooks.ToolDone, o
 	return &o, nil
 }
 
-func (s *squad) SessionStart(_ context.Context, _ hooks.Meta, in hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
+func (s *squad) SessionStart(_ context.Context, _ hooks.Meta, in hooks.Session) (*hooks.SessionDecision, error) {
 	s.note("onSessionStart " + in.Model + " " + in.Charter)
-	return &hooks.Decision[hooks.SessionPatch]{Context: "decisions", Patch: &hooks.SessionPatch{Model: "sonnet"}}, nil
+	return &hooks.SessionDecision{Context: "decisions", Patch: &hooks.SessionPatch{Model: "sonnet"}}, nil
 }
 
-func (s *squad) PromptSubmitted(_ context.Context, _ hooks.Meta, in hooks.Prompt) (*hooks.Decision[hooks.PromptPatch], error) {
+func (s *squad) PromptSubmitted(_ context.Context, _ hooks.Meta, in hooks.Prompt) (*hooks.PromptDecision, error) {
 	s.note("onUserPromptSubmitted " + in.Text)
 	rewritten := in.Text + "!"
-	return &hooks.Decision[hooks.PromptPatch]{Context: "today", Patch: &hooks.PromptPatch{Prompt: &rewritten, Directives: []string{"use tabs"}}}, nil
+	return &hooks.PromptDecision{Context: "today", Patch: &hooks.PromptPatch{Prompt: &rewritten, Directives: []string{"use tabs"}}}, nil
 }
 
 func (s *squad) SessionEnd(_ context.Context, _ hooks.Meta, d events.SessionEndedData) error {
@@ -110,17 +110,17 @@ func (s *squad) ErrorOccurred(_ context.Context, _ hooks.Meta, f hooks.Failure) 
 	return &hooks.Recovery{Retry: true, Fallback: "haiku", Prompt: "shorter", Backoff: time.Millisecond}, nil
 }
 
-func (s *squad) PreCompact(_ context.Context, _ hooks.Meta, c hooks.Compaction) (*hooks.Decision[hooks.CompactionPatch], error) {
+func (s *squad) PreCompact(_ context.Context, _ hooks.Meta, c hooks.Compaction) (*hooks.CompactionDecision, error) {
 	s.note(fmt.Sprint("onPreCompact ", c.Tokens, " ", c.MaxTokens, " ", c.Strategy))
-	return &hooks.Decision[hooks.CompactionPatch]{Patch: &hooks.CompactionPatch{Preserve: []string{"goal"}, Export: `{"open":3}`}}, nil
+	return &hooks.CompactionDecision{Patch: &hooks.CompactionPatch{Preserve: []string{"goal"}, Export: `{"open":3}`}}, nil
 }
 
-func (s *squad) SubagentStart(_ context.Context, _ hooks.Meta, a hooks.Subagent) (*hooks.Decision[hooks.SubagentPatch], error) {
+func (s *squad) SubagentStart(_ context.Context, _ hooks.Meta, a hooks.Subagent) (*hooks.SubagentDecision, error) {
 	s.note("onSubagentStart " + a.Name + " " + a.Model + " " + a.TaskType + " " + a.Charter)
 	if a.Name == "ralph" {
-		return &hooks.Decision[hooks.SubagentPatch]{Verdict: hooks.Deny, Reason: "no loops"}, nil
+		return &hooks.SubagentDecision{Verdict: hooks.Deny, Reason: "no loops"}, nil
 	}
-	return &hooks.Decision[hooks.SubagentPatch]{Verdict: hooks.Allow, Context: "be brief", Patch: &hooks.SubagentPatch{Model: "haiku"}}, nil
+	return &hooks.SubagentDecision{Verdict: hooks.Allow, Context: "be brief", Patch: &hooks.SubagentPatch{Model: "haiku"}}, nil
 }
 
 func (s *squad) SubagentStop(_ context.Context, _ hooks.Meta, d events.SubagentStoppedData) error {
@@ -164,7 +164,7 @@ func TestSeed000(t *testing.T) {
 	t.Run("onSessionStart and onSessionEnd: context, configuration, and what the session came to", func(t *testing.T) {
 		p := &squad{}
 		e := use(t, meta, p)
-		err := e.Session(t.Context(), "", hooks.Session{Model: "opus", Charter: "core dev"}, func(ctx context.Context, start hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+		err := e.Session(t.Context(), "", hooks.Session{Model: "opus", Charter: "core dev"}, func(ctx context.Context, start hooks.SessionOutcome) error {
 			if start.Input.Model != "sonnet" || start.Context != "decisions" {
 				t.Errorf("got %+v", start)
 			}
@@ -207,7 +207,7 @@ func TestSeed000(t *testing.T) {
 	t.Run("onSubagentStart and onSubagentStop: deny, another model, context; what it came to", func(t *testing.T) {
 		p := &squad{}
 		e := use(t, meta, p)
-		run := func(ctx context.Context, start hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+		run := func(ctx context.Context, start hooks.SubagentOutcome) error {
 			if start.Input.Model != "haiku" || start.Context != "be brief" {
 				t.Errorf("got %+v", start)
 			}
@@ -237,7 +237,7 @@ func TestSeed000(t *testing.T) {
 	t.Run("HookContext: session, agent, team root and time reach every hook", func(t *testing.T) {
 		var got hooks.Meta
 		e := use(t, meta)
-		hooks.ToolBefore.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+		hooks.ToolBefore.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.ToolCall) (*hooks.ToolDecision, error) {
 			got = m
 			return nil, nil //nolint:nilnil // no opinion
 		})
@@ -250,7 +250,7 @@ func TestSeed000(t *testing.T) {
 
 type onlySessions struct{}
 
-func (onlySessions) SessionStart(context.Context, hooks.Meta, hooks.Session) (*hooks.Decision[hooks.SessionPatch], error) {
+func (onlySessions) SessionStart(context.Context, hooks.Meta, hooks.Session) (*hooks.SessionDecision, error) {
 	return nil, nil //nolint:nilnil // no opinion
 }
 
@@ -264,12 +264,12 @@ type verdicts struct {
 	fail    error
 }
 
-func (v *verdicts) PreToolUse(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
+func (v *verdicts) PreToolUse(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
 	v.asked++
 	if v.verdict == "" && v.context == "" {
 		return nil, v.fail
 	}
-	return &hooks.Decision[hooks.ToolPatch]{Verdict: v.verdict, Reason: v.reason, Context: v.context}, v.fail
+	return &hooks.ToolDecision{Verdict: v.verdict, Reason: v.reason, Context: v.context}, v.fail
 }
 
 func (v *verdicts) SessionEnd(context.Context, hooks.Meta, events.SessionEndedData) error {
@@ -371,7 +371,7 @@ func TestSeed000_Composition(t *testing.T) {
 // everything does what fires every hook of a provider.
 func everything(t *testing.T, e *hooks.Engine) {
 	t.Helper()
-	err := e.Session(t.Context(), "s", hooks.Session{Model: "opus"}, func(ctx context.Context, _ hooks.Outcome[hooks.Session, hooks.SessionPatch]) error {
+	err := e.Session(t.Context(), "s", hooks.Session{Model: "opus"}, func(ctx context.Context, _ hooks.SessionOutcome) error {
 		return e.Run(ctx, hooks.RunInfo{Type: "PLAN"}, func(ctx context.Context) error {
 			hooks.PromptSubmit.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Prompt{Text: "go"})
 			hooks.CompactBefore.Dispatch(ctx, e.Registry(), e.Meta(ctx), hooks.Compaction{Trigger: "auto"})
@@ -382,7 +382,7 @@ func everything(t *testing.T, e *hooks.Engine) {
 			if err != nil {
 				return err
 			}
-			return e.Subagent(ctx, hooks.Subagent{Name: "scout", Model: "haiku"}, func(ctx context.Context, _ hooks.Outcome[hooks.Subagent, hooks.SubagentPatch]) error {
+			return e.Subagent(ctx, hooks.Subagent{Name: "scout", Model: "haiku"}, func(ctx context.Context, _ hooks.SubagentOutcome) error {
 				hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Input: 5, Output: 2}})
 				return nil
 			})

@@ -8,19 +8,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Alert is what whoever is on call is told.
+// Alert describes a failure for the person on call.
 type Alert struct {
-	Title  string // what has happened: "circuit breaker open", "critical tool failed"
+	Title  string // such as "circuit breaker open" or "critical tool failed"
 	Tenant string
 	Run    string
 	Step   string
 	Agent  string
-	Tool   string // where it is about one
+	Tool   string // empty if no tool is involved
 	Type   hooks.ErrorType
-	Error  string // text of the error, which may quote what agents handle
+	Error  string // text of the error, which may quote a payload
 }
 
-// AlertFunc tells somebody of an alert. It runs within the time of a hook.
+// AlertFunc sends an alert. It runs within the timeout of a hook.
 type AlertFunc func(context.Context, Alert) error
 
 func alertOf(title string, meta hooks.Meta, f hooks.Failure) Alert {
@@ -31,14 +31,15 @@ func alertOf(title string, meta hooks.Meta, f hooks.Failure) Alert {
 	return a
 }
 
-// Alerts tells whoever is on call of failures that a person has to see.
+// Alerts sends an alert when a critical tool fails.
 type Alerts struct {
 	tools []hooks.Matcher
 	send  AlertFunc
 }
 
-// NewAlerts returns an Alerts that tells send of every call of a critical tool
-// that has failed. In their patterns '*' is any run of characters.
+// NewAlerts returns an Alerts that calls send after each failed call of a
+// critical tool. criticalTools are patterns in which '*' is any run of
+// characters.
 func NewAlerts(send AlertFunc, criticalTools ...string) (*Alerts, error) {
 	a := &Alerts{send: send}
 	for _, pattern := range criticalTools {
@@ -51,10 +52,11 @@ func NewAlerts(send AlertFunc, criticalTools ...string) (*Alerts, error) {
 	return a, nil
 }
 
-// Name is "alerts".
+// Name returns "alerts".
 func (*Alerts) Name() string { return "alerts" }
 
-// PostToolUse tells of the failure of a critical tool, and changes nothing.
+// PostToolUse sends an alert if a critical tool has failed. It does not change
+// the outcome.
 func (a *Alerts) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	subject := hooks.Subject{Tool: done.Call.Tool, Args: done.Call.Args}
 	critical := slices.ContainsFunc(a.tools, func(m hooks.Matcher) bool { return m.Match(meta, subject) })

@@ -10,37 +10,38 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// BudgetOptions say what may be spent. Limit and Prices are required.
+// BudgetOptions configure a [Budget]. Limit and Prices are required.
 type BudgetOptions struct {
 	Limit   float64          // in the currency of Prices
-	Prices  map[string]Price // by model; in a name '*' is any run of characters
-	File    string           // keeps what was spent; empty: it is forgotten with the process
-	DenyAt  float64          // share of the limit from which no sub-agent starts; 0.9 by default
-	CheapAt float64          // share of the limit from which they get Cheap; 0.7 by default
-	Cheap   string           // the model to use then; empty: no other
-	Report  BudgetReporter   // told at the end of each session; nil: nobody
+	Prices  map[string]Price // by model name; '*' is any run of characters
+	File    string           // stores the spending; empty keeps it in memory only
+	DenyAt  float64          // share of the limit from which sub-agents are denied; 0.9 by default
+	CheapAt float64          // share of the limit from which sub-agents get Cheap; 0.7 by default
+	Cheap   string           // cheaper model; empty changes no model
+	Report  BudgetReporter   // called at the end of each session; nil reports nothing
 }
 
-// Budget keeps agents from spending more than they may: from 70 % of its limit on
-// sub-agents get a cheaper model, from 90 % on none starts.
+// Budget limits the spending of agents. From 70 % of the limit sub-agents get a
+// cheaper model, and from 90 % they are denied.
 //
-// It counts what sub-agents have used when they stop, and what [Budget.Spend] is
-// told. What runs at the same time is not known before it stops, so that the
-// limit can be passed by as much as that.
+// It counts the tokens of each sub-agent when it stops, and the tokens passed
+// to [Budget.Spend]. Running sub-agents are not counted, so they can exceed the
+// limit.
 //
-// With a file, what was spent survives restarts, and processes that name the same
-// file share one budget. What cannot be written there fails the hook, stays known
-// in this process and is written with the next.
+// With a file the spending survives restarts, and processes with the same file
+// share one budget. A failed write fails the hook. The amount stays in memory
+// and is written with the next one.
 type Budget struct {
 	opts   BudgetOptions
 	prices prices
 
-	mu   sync.Mutex // guards owed; held while the file is read and written
-	owed spending   // not in the file, or all where there is none
+	mu      sync.Mutex // guards unsaved; held while the file is read and written
+	unsaved spending   // spending that is not in the file
 }
 
-// NewBudget returns a Budget. It fails if the options make no sense, or if the
-// file is there and cannot be read: what was spent is not forgotten by accident.
+// NewBudget returns a Budget. It fails if the options are invalid or if an
+// existing file cannot be read, so that spending is never forgotten by
+// accident.
 func NewBudget(opts BudgetOptions) (*Budget, error) {
 	if opts.DenyAt == 0 {
 		opts.DenyAt = 0.9
@@ -49,10 +50,10 @@ func NewBudget(opts BudgetOptions) (*Budget, error) {
 		opts.CheapAt = 0.7
 	}
 	switch {
-	case !(opts.Limit > 0): // NaN too
-		return nil, fmt.Errorf("budget: limit %v", opts.Limit)
+	case !(opts.Limit > 0): // also rejects NaN
+		return nil, fmt.Errorf("budget: invalid limit %v", opts.Limit)
 	case !(opts.DenyAt > 0), !(opts.CheapAt > 0):
-		return nil, fmt.Errorf("budget: shares %v and %v", opts.DenyAt, opts.CheapAt)
+		return nil, fmt.Errorf("budget: invalid shares %v and %v", opts.DenyAt, opts.CheapAt)
 	}
 	table, err := newPrices(opts.Prices)
 	if err != nil {
@@ -65,11 +66,11 @@ func NewBudget(opts BudgetOptions) (*Budget, error) {
 	return b, nil
 }
 
-// Name is "budget".
+// Name returns "budget".
 func (*Budget) Name() string { return "budget" }
 
-// Register registers b. Its hooks block when they fail: where nobody knows what
-// was spent, no sub-agent starts.
+// Register registers b. Its hooks have the failure mode Block, so no sub-agent
+// starts while the spending is unknown.
 func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -80,8 +81,7 @@ func (b *Budget) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	return r.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// SubagentStart denies a sub-agent that the budget is too small for, or gives it
-// a cheaper model.
+// SubagentStart denies a sub-agent or selects the cheaper model.
 func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	spent, err := b.Spent()
 	if err != nil {
@@ -96,16 +96,16 @@ func (b *Budget) SubagentStart(_ context.Context, _ hooks.Meta, s hooks.Subagent
 	return hooks.NoOpinion[hooks.SubagentDecision](), nil
 }
 
-// SubagentStop counts what a sub-agent has used.
+// SubagentStop counts the tokens of a sub-agent.
 func (b *Budget) SubagentStop(ctx context.Context, _ hooks.Meta, data events.SubagentStoppedData) error {
-	used := events.Tokens{Output: data.TotalTokens} // the dearest that it can have been
+	used := events.Tokens{Output: data.TotalTokens} // the kind that usually costs most
 	if data.TokensUsed != nil {
 		used = *data.TokensUsed
 	}
 	return b.Spend(ctx, data.Model, used)
 }
 
-// SessionEnd reports.
+// SessionEnd sends the report.
 func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	if b.opts.Report == nil {
 		return nil
@@ -118,32 +118,32 @@ func (b *Budget) SessionEnd(ctx context.Context, meta hooks.Meta, data events.Se
 	return b.opts.Report(ctx, report)
 }
 
-// Spend counts tokens of a model that have been used. If it fails, they count in
-// this process until they can be written.
+// Spend counts used tokens of a model. If the write fails, they count in this
+// process until a later write succeeds.
 func (b *Budget) Spend(ctx context.Context, model string, used events.Tokens) error {
 	if used == (events.Tokens{}) {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.owed.add(model, used, max(0, b.prices.of(model).Of(used)))
+	b.unsaved.add(model, used, max(0, b.prices.of(model).Of(used)))
 	if b.opts.File == "" {
 		return nil
 	}
-	if err := settle(ctx, b.opts.File, b.owed); err != nil {
-		return fmt.Errorf("keep what was spent: %w", err)
+	if err := addToFile(ctx, b.opts.File, b.unsaved); err != nil {
+		return fmt.Errorf("save the spending: %w", err)
 	}
-	b.owed = spending{}
+	b.unsaved = spending{}
 	return nil
 }
 
-// Spent returns what was spent.
+// Spent returns the total spending.
 func (b *Budget) Spent() (float64, error) {
 	all, err := b.total()
 	return all.Spent, err
 }
 
-// total returns all that was spent.
+// total returns the spending in the file and in memory.
 func (b *Budget) total() (spending, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,9 +154,9 @@ func (b *Budget) total() (spending, error) {
 			return all, err
 		}
 	}
-	all.merge(b.owed)
+	all.merge(b.unsaved)
 	return all, nil
 }
 
-// errSpending is why a file is no record of what was spent.
+// errSpending reports a file that is not a spending record.
 var errSpending = errors.New("not a record of spending")

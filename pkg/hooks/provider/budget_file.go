@@ -14,14 +14,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// spending is what was spent, and for what. It is what the file holds: fields are
-// added, never renamed.
+// spending is the total and the spending per model. The file stores it, so
+// fields can be added but never renamed.
 type spending struct {
 	Spent  float64          `json:"spent"`
 	Models map[string]usage `json:"models"`
 }
 
-// usage is what was used of a model.
+// usage is the use of one model.
 type usage struct {
 	Tokens events.Tokens `json:"tokens"`
 	Spent  float64       `json:"spent"`
@@ -42,7 +42,7 @@ func (s *spending) merge(more spending) {
 	}
 }
 
-// readSpending returns what a file holds, nothing if there is none.
+// readSpending reads a file. A missing file is empty.
 func readSpending(path string) (spending, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,9 +58,9 @@ func readSpending(path string) (spending, error) {
 	return s, nil
 }
 
-// settle adds more to what the file holds, alone among processes: it is there as
-// a whole or not at all, also after a power cut.
-func settle(ctx context.Context, path string, more spending) (err error) {
+// addToFile adds more to the file under its lock. The write is atomic and
+// durable.
+func addToFile(ctx context.Context, path string, more spending) (err error) {
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func settle(ctx context.Context, path string, more spending) (err error) {
 	return replaceFile(path, append(data, '\n'))
 }
 
-// replaceFile puts data in the place of a file. It fails only if it has not: what
-// a caller wrote again would count twice.
+// replaceFile replaces a file with data. It fails only if the file is
+// unchanged, because a repeated write would count the data twice.
 func replaceFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -97,8 +97,8 @@ func replaceFile(path string, data []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	// The new name is on disk only once the folder is. Where that cannot be synced,
-	// a power cut may bring the old file back, and nothing else.
+	// A rename is durable after a sync of the directory. Without it a power cut
+	// can only restore the old file.
 	if dir, err := os.Open(filepath.Dir(path)); err == nil {
 		_ = dir.Sync()
 		_ = dir.Close()
@@ -106,11 +106,11 @@ func replaceFile(path string, data []byte) (err error) {
 	return nil
 }
 
-// lockEvery is how often a lock that somebody else has is tried again.
+// lockEvery is the interval between attempts to take a lock.
 const lockEvery = 5 * time.Millisecond
 
-// lock takes the lock on path, which the process loses when it ends, and returns
-// what gives it back.
+// lock locks path and returns the function that unlocks it. The lock also ends
+// with the process.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -121,7 +121,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = f.Close() }, nil // nothing was written to it
+			return func() { _ = f.Close() }, nil // the lock file has no content to lose
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			_ = f.Close()

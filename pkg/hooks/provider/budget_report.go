@@ -11,28 +11,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// BudgetReport says what was spent.
+// BudgetReport summarises the spending.
 type BudgetReport struct {
 	Tenant  string                  `json:"tenant,omitempty"`
-	Session string                  `json:"session,omitempty"` // the one that has ended
+	Session string                  `json:"session,omitempty"` // the session that ended
 	Limit   float64                 `json:"limit"`
 	Spent   float64                 `json:"spent"`
-	Share   float64                 `json:"share"`  // of the limit; 1 is all
-	Models  []ModelSpending         `json:"models"` // the dearest first
-	Ended   events.SessionEndedData `json:"ended"`  // how the session ended
+	Share   float64                 `json:"share"`  // of the limit; 1 is the whole limit
+	Models  []ModelSpending         `json:"models"` // most expensive first
+	Ended   events.SessionEndedData `json:"ended"`  // details of the session's end
 }
 
-// ModelSpending is what a model has cost.
+// ModelSpending is the spending on one model.
 type ModelSpending struct {
 	Model  string        `json:"model"`
 	Tokens events.Tokens `json:"tokens"`
 	Spent  float64       `json:"spent"`
 }
 
-// BudgetReporter is told what was spent.
+// BudgetReporter receives a report.
 type BudgetReporter func(context.Context, BudgetReport) error
 
-// Report returns what was spent so far.
+// Report returns the spending so far.
 func (b *Budget) Report() (BudgetReport, error) {
 	all, err := b.total()
 	if err != nil {
@@ -55,8 +55,7 @@ func (b *Budget) Report() (BudgetReport, error) {
 	return r, nil
 }
 
-// ReportTo returns a reporter that writes each report to w as a line of JSON, one
-// at a time.
+// ReportTo returns a reporter that writes each report to w as one line of JSON.
 func ReportTo(w io.Writer) BudgetReporter {
 	var mu sync.Mutex // held during a write, so that lines stay whole
 	return func(_ context.Context, r BudgetReport) error {

@@ -7,24 +7,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Mode is how the providers of a [Composite] go together.
+// Mode says how the providers of a [Composite] combine.
 type Mode uint8
 
 const (
-	// DenyWins registers every provider, as if each were used by itself: a deny
-	// beats an ask beats an allow, whatever the order, and changes are chained.
+	// DenyWins registers every provider separately. Deny beats ask, ask beats
+	// allow, and patches are chained.
 	DenyWins Mode = iota
-	// FirstNonNil takes the first answer that is one, and asks no provider after
-	// it: the literal rule of some hook systems. It is unsafe. An allow of the
-	// first hides the deny of the second, and a provider that only adds a context
-	// switches off all rules after it. It is here for rules that were written for
-	// it; notifications go to every provider all the same. A provider that fails
-	// before another has answered fails them all: register it with
-	// hooks.OnFailure(hooks.Block) to deny then.
+	// FirstNonNil uses the first answer and skips the remaining providers. Some
+	// hook systems have this rule, but it is unsafe. An allow of the first
+	// provider hides a deny of the second, and a provider that only adds
+	// context disables all later rules. Use it only for rules that were written
+	// for it. Notifications still reach every provider. A provider that fails
+	// before the first answer fails the whole composite. Register it with
+	// hooks.OnFailure(hooks.Block) to deny in this case.
 	FirstNonNil
 )
 
-// Composite returns the providers as one.
+// Composite combines several providers into one.
 func Composite(mode Mode, providers ...any) hooks.Registrar {
 	if mode == FirstNonNil {
 		return firstNonNil(providers)
@@ -32,10 +32,10 @@ func Composite(mode Mode, providers ...any) hooks.Registrar {
 	return all(providers)
 }
 
-// all is providers of which each counts.
+// all registers every provider.
 type all []any
 
-// Register registers each of them.
+// Register registers the hooks of every provider.
 func (a all) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	var ids []hooks.ID
 	for i, p := range a {
@@ -51,19 +51,19 @@ func (a all) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, erro
 	return ids, nil
 }
 
-// firstNonNil is providers of which the first that answers counts.
+// firstNonNil uses the first provider with an answer.
 type firstNonNil []any
 
-// Register registers them as one.
+// Register registers the providers behind one router.
 func (f firstNonNil) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	inner := make([]*hooks.Registry, len(f))
 	for i, p := range f {
 		var err error
-		if inner[i], err = nested(p, hooks.Options{}); err != nil {
+		if inner[i], err = newInner(p, hooks.Options{}); err != nil {
 			return nil, fmt.Errorf("provider %d of a composite: %w", i+1, err)
 		}
 	}
-	return r.Use(&nest{
+	return r.Use(&router{
 		name:  "first non-nil",
 		route: func(context.Context, hooks.Meta) ([]*hooks.Registry, error) { return inner, nil },
 	}, opts...)

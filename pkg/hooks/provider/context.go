@@ -14,22 +14,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ContextOptions say where a team keeps what it knows.
+// ContextOptions configure a [Context].
 type ContextOptions struct {
 	Dir        string // below Meta.TeamRoot; ".squad" by default
 	MaxEntries int    // of an agent's history; 20 by default
-	MaxBytes   int    // of each file that is read; 64 KiB by default
+	MaxBytes   int    // read from each file; 64 KiB by default
 }
 
-// Context lets agents start with what their team knows, and keeps what people
-// tell them. A session starts with the decisions (decisions.md), the newest
-// entries of the agent's history (agents/<agent>/history.md) and the skills that
-// its charter calls for (skills/<skill>/SKILL.md). A standing order in a prompt,
-// such as "always use tabs", becomes a decision.
+// Context gives agents the knowledge of their team and saves standing
+// instructions. A session starts with the decisions (decisions.md), the newest
+// entries of the agent's history (agents/<agent>/history.md) and the skills
+// that its charter mentions (skills/<skill>/SKILL.md). A standing instruction
+// in a prompt, such as "always use tabs", becomes a decision.
 //
-// What is not there is left out, and so is everything where Meta.TeamRoot is
-// empty. Nothing outside of the directory is read or written, whatever agents are
-// called and wherever links lead.
+// Missing files are skipped. Without Meta.TeamRoot it does nothing. It never
+// reads or writes outside the team's directory, even if a link or an agent's
+// name points there.
 type Context struct {
 	opts ContextOptions
 	mu   sync.Mutex // held while decisions are added, so that none is added twice
@@ -49,16 +49,16 @@ func NewContext(opts ContextOptions) *Context {
 	return &Context{opts: opts}
 }
 
-// Name is "context".
+// Name returns "context".
 func (*Context) Name() string { return "context" }
 
-// SessionStart tells the agent what its team knows.
+// SessionStart adds the team's knowledge to the session's context.
 func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Session) (*hooks.SessionDecision, error) {
 	dir, err := c.open(meta)
 	if dir == nil {
 		return nil, err
 	}
-	defer func() { _ = dir.Close() }() // nothing was written through it
+	defer func() { _ = dir.Close() }() // nothing was written
 	var parts []string
 	decisions, err := c.read(dir, decisionsFile)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Context) SessionStart(ctx context.Context, meta hooks.Meta, s hooks.Ses
 	return &hooks.SessionDecision{Context: text}, nil
 }
 
-// open returns the team's directory, nil if there is none.
+// open returns the team's directory, or nil if it does not exist.
 func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	if meta.TeamRoot == "" {
 		return nil, nil //nolint:nilnil // no directory
@@ -98,17 +98,17 @@ func (c *Context) open(meta hooks.Meta) (*os.Root, error) {
 	return dir, nil
 }
 
-// read returns a text file, "" if there is none: as much of its end as is read at
-// most, from the beginning of a line.
+// read returns the last MaxBytes of a text file, from the start of a line. A
+// missing file is empty.
 func (c *Context) read(dir *os.Root, name string) (string, error) {
-	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would block
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	info, err := f.Stat()
 	if err != nil {
 		return "", err
@@ -129,7 +129,7 @@ func (c *Context) read(dir *os.Root, name string) (string, error) {
 	return string(text), nil
 }
 
-// joined returns the parts that are not empty, a blank line in between.
+// joined joins the parts that are not empty with blank lines.
 func joined(parts []string) string {
 	var some []string
 	for _, p := range parts {

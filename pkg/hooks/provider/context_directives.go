@@ -19,21 +19,21 @@ import (
 const (
 	decisionsFile = "decisions.md"
 
-	maxDirectives     = 10  // of a prompt; the first count
-	maxDirectiveRunes = 300 // of one
+	maxDirectives     = 10  // per prompt
+	maxDirectiveRunes = 300 // per directive
 )
 
-// standing is how a standing order begins.
+// standing matches the beginning of a standing instruction.
 var standing = regexp.MustCompile(`(?i)^(?:(?:please|and|also|ok|okay|note|remember)[,:]?\s+)*` +
 	`(?:(?:always|never|from now on|going forward|in (?:the )?future|remember to|remember that|` +
 	`do not ever|don't ever|make sure (?:you |to )?always|we always|we never|we (?:have )?decided (?:to|that|on))\b|` +
 	`prefer\s+\S.*\s+over\s)`)
 
-// sentenceEnd is where a sentence ends within a line.
+// sentenceEnd matches the end of a sentence within a line.
 var sentenceEnd = regexp.MustCompile(`[.!?;]["')]?\s+`)
 
-// Directives returns the standing orders in a prompt: what is to hold from now
-// on, as opposed to what is to be done now. Code in it is passed over.
+// Directives returns the standing instructions in a prompt. These apply from
+// now on, unlike a single task. It skips code and quotations.
 func Directives(prompt string) []string {
 	var found []string
 	code := false
@@ -60,8 +60,9 @@ func Directives(prompt string) []string {
 	return found
 }
 
-// plain returns a line without what is not seen, and with one space between words. It
-// comes before the cutting into sentences: what is not seen must not hide their ends.
+// plain removes invisible characters and repeated spaces from a line. It runs
+// before the line is split, because invisible characters could hide the end of
+// a sentence.
 func plain(line string) string {
 	line = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && !unicode.IsSpace(r) {
@@ -72,25 +73,25 @@ func plain(line string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// unmarked returns a sentence without what marks it up.
+// unmarked removes list markers, headings and final punctuation.
 func unmarked(sentence string) string {
 	return strings.TrimRight(strings.TrimLeft(sentence, "-*#0123456789.) "), ".!?; ")
 }
 
-// PromptSubmitted keeps the standing orders of a prompt as decisions.
+// PromptSubmitted saves the standing instructions of a prompt as decisions.
 func (c *Context) PromptSubmitted(_ context.Context, meta hooks.Meta, prompt hooks.Prompt) (*hooks.PromptDecision, error) {
 	found := Directives(prompt.Text)
 	if len(found) == 0 || meta.TeamRoot == "" {
 		return hooks.NoOpinion[hooks.PromptDecision](), nil
 	}
-	if err := c.keep(meta, found); err != nil {
-		return nil, fmt.Errorf("keep directives: %w", err)
+	if err := c.addDecisions(meta, found); err != nil {
+		return nil, fmt.Errorf("add directives to the decisions: %w", err)
 	}
 	return &hooks.PromptDecision{Patch: &hooks.PromptPatch{Directives: found}}, nil
 }
 
-// keep adds the directives that are not among the decisions yet.
-func (c *Context) keep(meta hooks.Meta, directives []string) (err error) {
+// addDecisions appends the directives that are not decisions yet.
+func (c *Context) addDecisions(meta hooks.Meta, directives []string) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := os.MkdirAll(filepath.Join(meta.TeamRoot, c.opts.Dir), 0o750); err != nil {
@@ -101,13 +102,13 @@ func (c *Context) keep(meta hooks.Meta, directives []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	f, err := dir.OpenFile(decisionsFile, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o644) // a pipe would block
+	f, err := dir.OpenFile(decisionsFile, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o644) // opening a pipe must not block
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(errNoFile, err)
+		return errors.Join(errNotRegular, err)
 	}
 	known, err := io.ReadAll(f)
 	if err != nil {
@@ -123,14 +124,14 @@ func (c *Context) keep(meta hooks.Meta, directives []string) (err error) {
 	if b.Len() == 0 {
 		return nil
 	}
-	_, err = f.WriteString(b.String()) // one write: lines of several processes stay whole
+	_, err = f.WriteString(b.String()) // a single write, so that several processes do not mix their lines
 	return err
 }
 
-// errNoFile is why decisions cannot be kept.
-var errNoFile = errors.New(decisionsFile + " is no file")
+// errNotRegular reports a decisions file that is not a regular file.
+var errNotRegular = errors.New(decisionsFile + " is not a regular file")
 
-// authorOf returns who has given an order.
+// authorOf returns the author of a directive.
 func authorOf(meta hooks.Meta) string {
 	if user := plain(meta.User); user != "" {
 		return user

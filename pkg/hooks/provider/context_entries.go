@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// entryDate is the day that an entry's heading names.
+// entryDate matches the date in the heading of an entry.
 var entryDate = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 
-// entry is a section of a history: a heading of the third level and what follows.
+// entry is a section of a history under a level-three heading.
 type entry struct {
 	text string
-	date string // empty: none
-	at   int    // its place in the file
+	date string // empty if no date is known
+	at   int    // index in the file
 }
 
-// newest returns the n newest entries of a history, in the order of the file. An
-// entry is as new as the last date in its heading; one without a date is as new as
-// the entry before it. Of entries that are as new as each other the later ones
-// count as newer. A history without entries is returned as it is.
+// newest returns the n newest entries of a history in file order. The last date
+// in its heading dates an entry, otherwise the entry before it does. Later
+// entries of the same date are newer. A history without entries is returned
+// unchanged.
 func newest(history string, n int) string {
 	entries := entriesOf(history)
 	if len(entries) == 0 {
@@ -42,7 +42,7 @@ func newest(history string, n int) string {
 	return joined(texts)
 }
 
-// entriesOf splits a history.
+// entriesOf splits a history into entries.
 func entriesOf(history string) []entry {
 	const heading = "### "
 	var entries []entry

@@ -10,9 +10,9 @@ import (
 	"unicode"
 )
 
-// skills returns the texts of the skills that a charter calls for: those whose
-// name, or whose domain, keyword or trigger in the front matter, it holds word by
-// word.
+// skills returns the texts of the skills that a charter mentions. It looks for
+// a skill's name and for the domain, keywords and triggers of its front matter,
+// as whole words.
 func (c *Context) skills(ctx context.Context, dir *os.Root, charter string) ([]string, error) {
 	words := wordsOf(charter)
 	if len(words) == 0 {
@@ -25,7 +25,7 @@ func (c *Context) skills(ctx context.Context, dir *os.Root, charter string) ([]s
 	if err != nil {
 		return nil, err
 	}
-	spoken := " " + strings.Join(words, " ") + " "
+	charterWords := " " + strings.Join(words, " ") + " "
 	var texts []string
 	for _, d := range list {
 		if err := ctx.Err(); err != nil {
@@ -35,24 +35,24 @@ func (c *Context) skills(ctx context.Context, dir *os.Root, charter string) ([]s
 		if err != nil {
 			return nil, err
 		}
-		if text != "" && calledFor(spoken, append(topicsOf(text), d.Name())) {
+		if text != "" && mentions(charterWords, append(topicsOf(text), d.Name())) {
 			texts = append(texts, text)
 		}
 	}
 	return texts, nil
 }
 
-// calledFor tells whether one of topics occurs in what is spoken.
-func calledFor(spoken string, topics []string) bool {
+// mentions reports whether one of topics occurs in the charter.
+func mentions(charterWords string, topics []string) bool {
 	for _, topic := range topics {
-		if words := wordsOf(topic); len(words) > 0 && strings.Contains(spoken, " "+strings.Join(words, " ")+" ") {
+		if words := wordsOf(topic); len(words) > 0 && strings.Contains(charterWords, " "+strings.Join(words, " ")+" ") {
 			return true
 		}
 	}
 	return false
 }
 
-// topicsOf returns what the front matter of a skill says it is about.
+// topicsOf returns the topics in the front matter of a skill.
 func topicsOf(skill string) []string {
 	front, ok := strings.CutPrefix(skill, "---\n")
 	if !ok {
@@ -73,7 +73,7 @@ func topicsOf(skill string) []string {
 	return topics
 }
 
-// wordsOf returns the words of a text in lower case.
+// wordsOf returns the lower-case words of a text.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

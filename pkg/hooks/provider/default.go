@@ -2,9 +2,9 @@ package provider
 
 import "github.com/hooktrail/hooktrail/pkg/hooks/policy"
 
-// Default returns the policies that c asks for as a provider: allowed write
-// paths, blocked commands, a limit on questions, lockouts of reviewers, scrubbing
-// of personal data and secrets. It decides on tool calls and cleans their results
-// and leaves everything else as it is. Its Lockout locks agents out. It fails if c
-// makes no sense, with all errors at once.
+// Default returns the policies of c as a provider. They cover write paths,
+// blocked commands, question limits, reviewer lockouts, and the scrubbing of
+// personal data and secrets. They decide on tool calls and clean the results.
+// Lockout of the returned set locks agents out. Default reports all errors in c
+// at once.
 func Default(c policy.Config) (*policy.Set, error) { return policy.New(c) }

@@ -9,42 +9,44 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Meter takes measurements. Its methods may be called concurrently, and have to
-// return soon: they run within the time of a hook.
+// Meter takes measurements. Its methods must be safe for concurrent use and
+// return quickly, because they run within the timeout of a hook.
 type Meter interface {
-	// Add adds delta to the counter of that name and these attributes.
+	// Add adds delta to the counter with this name and these attributes.
 	Add(ctx context.Context, name string, delta int64, attributes ...slog.Attr)
-	// Record puts value into the distribution of that name and these attributes.
+	// Record adds value to the distribution with this name and these
+	// attributes.
 	Record(ctx context.Context, name string, value float64, attributes ...slog.Attr)
 }
 
-// Tracer takes spans once they have ended. It may be called concurrently, and has
-// to return soon.
+// Tracer takes finished spans. It must be safe for concurrent use and return
+// quickly.
 type Tracer interface {
 	Span(ctx context.Context, span Span)
 }
 
-// Span is something that took time.
+// Span is a finished operation with its duration.
 type Span struct {
-	Name        string // as its counter
+	Name        string // same name as the counter
 	Start       time.Time
 	Duration    time.Duration
-	TraceParent string // W3C, of what it is part of; may be empty
+	TraceParent string // W3C trace context of the parent; may be empty
 	Failed      bool
 	Attributes  []slog.Attr
 }
 
-// ObservabilityOptions say where measurements go.
+// ObservabilityOptions configure an [Observability].
 type ObservabilityOptions struct {
-	Prefix     string      // of all names: "squad" gives "squad.agent.spawn"; "hooktrail" by default
-	Meter      Meter       // nil: nothing is counted
-	Tracer     Tracer      // nil: no spans
-	Attributes []slog.Attr // on everything: the repository, the instance
+	Prefix     string      // of all names; "squad" gives "squad.agent.spawn"; "hooktrail" by default
+	Meter      Meter       // nil counts nothing
+	Tracer     Tracer      // nil sends no spans
+	Attributes []slog.Attr // added to everything, such as the repository or the instance
 }
 
-// Observability counts what agents do, and times it. It sees every hook of a
-// provider and changes nothing. Prompts, arguments, results and the text of errors
-// are in none of its attributes; agents, tools and models are.
+// Observability counts tool calls, sessions, prompts, errors, compactions,
+// sub-agents, steps and runs, and times those that end. It changes nothing. Its
+// attributes name agents, tools and models. They never contain prompts,
+// arguments, results or error texts.
 type Observability struct {
 	opts ObservabilityOptions
 	now  func() time.Time
@@ -58,17 +60,17 @@ func NewObservability(opts ObservabilityOptions) *Observability {
 	return &Observability{opts: opts, now: time.Now}
 }
 
-// Name is "observability".
+// Name returns "observability".
 func (*Observability) Name() string { return "observability" }
 
-// count counts one, with the attributes of everything.
+// count increments a counter.
 func (o *Observability) count(ctx context.Context, name string, attributes ...slog.Attr) {
 	if o.opts.Meter != nil {
 		o.opts.Meter.Add(ctx, o.opts.Prefix+"."+name, 1, o.with(attributes)...)
 	}
 }
 
-// ended counts one that has ended, its time and its span.
+// ended counts and times a finished operation and sends its span.
 func (o *Observability) ended(ctx context.Context, meta hooks.Meta, name string, took time.Duration, failed bool, attributes ...slog.Attr) {
 	o.count(ctx, name, attributes...)
 	if o.opts.Meter != nil {
@@ -87,7 +89,7 @@ func (o *Observability) ended(ctx context.Context, meta hooks.Meta, name string,
 	})
 }
 
-// tokens counts those of what has ended.
+// tokens counts the used tokens by kind.
 func (o *Observability) tokens(ctx context.Context, used *events.Tokens, total int64, attributes ...slog.Attr) {
 	if o.opts.Meter == nil {
 		return
@@ -104,7 +106,7 @@ func (o *Observability) tokens(ctx context.Context, used *events.Tokens, total i
 	}
 }
 
-// with returns the attributes behind those of everything, in a list of its own.
+// with returns a new list of the common attributes followed by attributes.
 func (o *Observability) with(attributes []slog.Attr) []slog.Attr {
 	all := make([]slog.Attr, 0, len(o.opts.Attributes)+len(attributes))
 	return append(append(all, o.opts.Attributes...), attributes...)

@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// PreToolUse counts the calls that are asked for.
+// PreToolUse counts requested tool calls.
 func (o *Observability) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*hooks.ToolDecision, error) {
 	o.count(ctx, "tool.request", slog.String("tool", call.Tool), slog.String("agent", meta.Agent))
 	return hooks.NoOpinion[hooks.ToolDecision](), nil
 }
 
-// PostToolUse counts and times the calls that were made.
+// PostToolUse counts and times tool calls.
 func (o *Observability) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	o.ended(ctx, meta, "tool.call", done.Duration, out.Status == events.ToolError,
 		slog.String("tool", done.Call.Tool), slog.String("agent", meta.Agent), slog.String("status", string(out.Status)))
@@ -52,13 +52,13 @@ func (o *Observability) PreCompact(ctx context.Context, meta hooks.Meta, c hooks
 	return hooks.NoOpinion[hooks.CompactionDecision](), nil
 }
 
-// SubagentStart counts sub-agents that are asked for.
+// SubagentStart counts requested sub-agents.
 func (o *Observability) SubagentStart(ctx context.Context, _ hooks.Meta, s hooks.Subagent) (*hooks.SubagentDecision, error) {
 	o.count(ctx, "agent.spawn", slog.String("agent", s.Name), slog.String("model", s.Model))
 	return hooks.NoOpinion[hooks.SubagentDecision](), nil
 }
 
-// SubagentStop counts and times sub-agents, and counts their tokens.
+// SubagentStop counts and times sub-agents and counts their tokens.
 func (o *Observability) SubagentStop(ctx context.Context, meta hooks.Meta, data events.SubagentStoppedData) error {
 	agent, model := slog.String("agent", data.Name), slog.String("model", data.Model)
 	failed := data.Status != hooks.SubagentCompleted && data.Status != "success"

@@ -8,15 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Price is what a million tokens of a model cost, in the budget's currency.
+// Price is the price of a million tokens of a model in the budget's currency.
 type Price struct {
 	Input         float64
 	Output        float64
-	CacheRead     float64 // 0: as Input
-	CacheCreation float64 // 0: as Input
+	CacheRead     float64 // 0 uses Input
+	CacheCreation float64 // 0 uses Input
 }
 
-// Of returns what tokens cost.
+// Of returns the cost of t.
 func (p Price) Of(t events.Tokens) float64 {
 	read, creation := p.CacheRead, p.CacheCreation
 	if read == 0 {
@@ -29,11 +29,11 @@ func (p Price) Of(t events.Tokens) float64 {
 		float64(t.CacheRead)*read + float64(t.CacheCreation)*creation) / 1e6
 }
 
-// prices is a price table, compiled.
+// prices is a compiled price table.
 type prices struct {
 	exact    map[string]Price
 	patterns []priced
-	dearest  Price // of each kind of token the dearest
+	dearest  Price // highest price for each kind of token
 }
 
 type priced struct {
@@ -45,15 +45,15 @@ type priced struct {
 func newPrices(table map[string]Price) (prices, error) {
 	p := prices{exact: table}
 	if len(table) == 0 {
-		return p, errors.New("prices: none")
+		return p, errors.New("no prices")
 	}
 	for name, price := range table {
 		for _, v := range []float64{price.Input, price.Output, price.CacheRead, price.CacheCreation} {
 			if v < 0 || v != v || v > 1e12 {
-				return p, fmt.Errorf("price of %q: %v", name, v)
+				return p, fmt.Errorf("invalid price of %q: %v", name, v)
 			}
 		}
-		m, err := hooks.ForTool(name) // a pattern over names, whatever they name
+		m, err := hooks.ForTool(name) // tool patterns serve for any name
 		if err != nil {
 			return p, fmt.Errorf("price of %q: %w", name, err)
 		}
@@ -64,9 +64,9 @@ func newPrices(table map[string]Price) (prices, error) {
 	return p, nil
 }
 
-// of returns the price of a model: that of its name, else of the longest pattern
-// that matches it. What has no price costs as much as the dearest, so that a new
-// model is not free.
+// of returns the price of a model by its name, or by the longest matching
+// pattern. An unknown model costs the highest price, so that new models are not
+// free.
 func (p prices) of(model string) Price {
 	if price, ok := p.exact[model]; ok {
 		return price

@@ -8,22 +8,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Recorder is an Appender that gives every event to several: the outcome of every
-// dispatch, denials and failures included, where a registry has it as its
-// Appender.
+// Recorder is an Appender that sends each event to several Appenders. A
+// registry with a Recorder sends the outcome of every dispatch to all of them.
 type Recorder struct {
 	first hooks.Appender
 	rest  []hooks.Appender
 }
 
-// NewRecorder returns a Recorder. The first is the one of record: the rest get
-// each event as it stored it.
+// NewRecorder returns a Recorder. The other Appenders get each event as first
+// stored it.
 func NewRecorder(first hooks.Appender, rest ...hooks.Appender) *Recorder {
 	return &Recorder{first: first, rest: rest}
 }
 
-// Append gives e to each, one after the other, also after one has failed. It
-// returns the event as the first stored it, and all errors.
+// Append sends e to each Appender in order, and continues after a failure. It
+// returns the event as the first one stored it, and the joined errors.
 func (r *Recorder) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	stored, err := r.first.Append(ctx, e)
 	if err != nil {

@@ -9,31 +9,31 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ResilienceOptions are when and how a run is to go on after an error.
+// ResilienceOptions configure a [Resilience].
 type ResilienceOptions struct {
-	Limit     int           // errors in a row before the breaker opens; 5 unless positive
-	Fallbacks []string      // models to go on with after a model's error, in order
-	Base      time.Duration // the first wait after an error of the network is twice this; 1 s unless positive
-	Alert     AlertFunc     // told when a breaker opens; nil: nobody
+	Limit     int           // consecutive errors before the breaker opens; 5 unless positive
+	Fallbacks []string      // fallback models after model errors, in order
+	Base      time.Duration // half of the first wait after a network error; 1 s unless positive
+	Alert     AlertFunc     // called when a breaker opens; nil sends no alert
 }
 
-// Resilience lets runs survive the failures of what they stand on. After an error
-// of a model it falls back to the next one, after one of the network it waits,
-// twice as long each time. More than Limit errors in a row open the run's
-// breaker: whoever is on call is told once, and nothing is tried again. A step
-// that completes begins a new row; the end of a run forgets it. What a tool
-// returns and what is denied is not counted: that is the agent's business.
+// Resilience recovers runs from model and network errors. After a model error
+// it falls back to the next model. After a network error it waits, and the wait
+// doubles each time. More than Limit consecutive errors open the breaker of the
+// run. It then sends one alert and refuses every retry. A completed step or the
+// end of the run resets the count. Tool errors and denials do not count,
+// because the agent handles them.
 type Resilience struct {
 	opts ResilienceOptions
 
 	mu   sync.Mutex // guards runs
-	runs map[string]*troubles
+	runs map[string]*runErrors
 }
 
-// troubles are those of a run.
-type troubles struct {
-	errors  int // in a row
-	model   int // the next of the fallbacks
+// runErrors counts the errors of a run.
+type runErrors struct {
+	errors  int // consecutive errors
+	model   int // index of the next fallback
 	alerted bool
 }
 
@@ -45,14 +45,14 @@ func NewResilience(opts ResilienceOptions) *Resilience {
 	if opts.Base <= 0 {
 		opts.Base = time.Second
 	}
-	return &Resilience{opts: opts, runs: map[string]*troubles{}}
+	return &Resilience{opts: opts, runs: map[string]*runErrors{}}
 }
 
-// Name is "resilience".
+// Name returns "resilience".
 func (*Resilience) Name() string { return "resilience" }
 
-// Register registers r. Its hook blocks when it fails: an alert that cannot be
-// sent does not lift the refusal that it was about.
+// Register registers r. Its hooks have the failure mode Block, so a failed
+// alert still refuses the retry.
 func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	plain := struct {
 		hooks.Named
@@ -63,7 +63,7 @@ func (r *Resilience) Register(reg *hooks.Registry, opts ...hooks.Option) ([]hook
 	return reg.Use(plain, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrorOccurred says how to go on after an error, if it can tell.
+// ErrorOccurred returns a recovery, or nil if it has no answer.
 func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks.Failure) (*hooks.Recovery, error) {
 	recovery, alarm := r.judge(meta.Tenant+"\x00"+meta.Run, f)
 	if !alarm || r.opts.Alert == nil {
@@ -72,7 +72,8 @@ func (r *Resilience) ErrorOccurred(ctx context.Context, meta hooks.Meta, f hooks
 	return recovery, r.opts.Alert(ctx, alertOf("circuit breaker open", meta, f))
 }
 
-// judge counts f, and returns how to go on and whether to raise the alarm.
+// judge counts f and returns the recovery. alarm reports whether to send an
+// alert.
 func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recovery, alarm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +82,7 @@ func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recover
 	}
 	t := r.runs[run]
 	if t == nil {
-		t = &troubles{}
+		t = &runErrors{}
 		r.runs[run] = t
 	}
 	t.errors++
@@ -99,7 +100,7 @@ func (r *Resilience) judge(run string, f hooks.Failure) (recovery *hooks.Recover
 	return nil, false
 }
 
-// backoff returns how long to wait after so many errors.
+// backoff returns the wait after the given number of errors.
 func (r *Resilience) backoff(errors int) time.Duration {
 	wait := r.opts.Base
 	for range errors {
@@ -110,7 +111,7 @@ func (r *Resilience) backoff(errors int) time.Duration {
 	return wait
 }
 
-// AfterStep begins a new row of errors where a step has completed.
+// AfterStep resets the error count after a completed step.
 func (r *Resilience) AfterStep(_ context.Context, meta hooks.Meta, data events.StepFinishedData) error {
 	if data.StepStatus == events.StepCompleted {
 		r.forget(meta)
@@ -118,7 +119,7 @@ func (r *Resilience) AfterStep(_ context.Context, meta hooks.Meta, data events.S
 	return nil
 }
 
-// RunEnd forgets the run.
+// RunEnd forgets the errors of the run.
 func (r *Resilience) RunEnd(_ context.Context, meta hooks.Meta, _ events.RunFinishedData) error {
 	r.forget(meta)
 	return nil

@@ -8,15 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tenants returns a provider with rules of each tenant's own: rules is called
-// once per tenant, when it is first seen, and returns its provider. Where rules
-// fails, or there is no tenant, what is asked about is denied, and rules is asked
-// again the next time.
+// Tenants returns a provider with separate rules for each tenant. It calls
+// rules when it first sees a tenant. If rules fails or Meta has no tenant, the
+// action is denied, and rules is called again the next time.
 //
-// What one tenant's provider keeps, such as a budget or who is locked out,
-// another's never sees. Its hooks run in a registry with opts, to whose Logger
-// their failures go; they have opts.Timeout each and the time of one hook of the
-// outer registry together.
+// Tenants share no state, such as budgets or lockouts. The hooks of a tenant
+// run in a registry with opts, which logs their failures to opts.Logger. Each
+// has opts.Timeout, and all share the timeout of one outer hook.
 func Tenants(rules func(tenant string) (any, error), opts hooks.Options) hooks.Registrar {
 	opts.Appender = nil // the outer registry records
 	return &tenants{rules: rules, opts: opts, known: map[string]*tenant{}}
@@ -26,35 +24,35 @@ type tenants struct {
 	rules func(tenant string) (any, error)
 	opts  hooks.Options
 
-	mu    sync.Mutex // guards known
+	mu    sync.Mutex // guards known; not held while rules runs
 	known map[string]*tenant
 }
 
-// tenant is one whose rules are there, or being made by the first who asked. What
-// follows made is set before that is closed.
+// tenant holds the registry of a tenant. made is closed after registry and err
+// are set.
 type tenant struct {
 	made     chan struct{}
 	registry *hooks.Registry
 	err      error
 }
 
-// Register registers the tenants' hooks, which block when they fail.
+// Register registers the hooks of the tenants with the failure mode Block.
 func (t *tenants) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
-	n := &nest{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
+	n := &router{name: "tenants", route: func(ctx context.Context, meta hooks.Meta) ([]*hooks.Registry, error) {
 		own, err := t.of(ctx, meta.Tenant)
 		return []*hooks.Registry{own}, err
 	}}
 	return r.Use(n, append([]hooks.Option{hooks.OnFailure(hooks.Block)}, opts...)...)
 }
 
-// ErrNoTenant is why a dispatch without a tenant is denied.
+// ErrNoTenant denies a dispatch without a tenant.
 const ErrNoTenant = hooks.Fault("no tenant")
 
-// errNoRules hides the text of what rules returned from the record.
+// errNoRules keeps the error text of rules out of the record.
 const errNoRules = hooks.Fault("tenant has no rules")
 
-// of returns the registry of a tenant. Who comes while its rules are being made
-// waits for them, and no longer than ctx.
+// of returns the registry of a tenant. Concurrent callers wait until its rules
+// are made or ctx ends.
 func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) {
 	if name == "" {
 		return nil, ErrNoTenant
@@ -62,7 +60,7 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	t.mu.Lock()
 	own, ok := t.known[name]
 	if !ok {
-		own = &tenant{made: make(chan struct{}), err: errNoRules} // of rules that panic
+		own = &tenant{made: make(chan struct{}), err: errNoRules} // stays if rules panics
 		t.known[name] = own
 	}
 	t.mu.Unlock()
@@ -77,7 +75,7 @@ func (t *tenants) of(ctx context.Context, name string) (*hooks.Registry, error) 
 	}
 }
 
-// make makes the rules of a tenant, which is forgotten if that fails.
+// make makes the registry of a tenant. It forgets the tenant on failure.
 func (t *tenants) make(name string, own *tenant) {
 	defer func() {
 		if own.err != nil {
@@ -89,7 +87,7 @@ func (t *tenants) make(name string, own *tenant) {
 	}()
 	rules, err := t.rules(name)
 	if err == nil && rules != nil {
-		own.registry, err = nested(rules, t.opts)
+		own.registry, err = newInner(rules, t.opts)
 	} else if err == nil {
 		own.registry = hooks.NewRegistry(t.opts)
 	}

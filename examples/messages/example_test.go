@@ -1,5 +1,5 @@
-// Package messages shows the hooks of the hooks specification: around messages,
-// the history that a model gets, and what is stored of a tool's result.
+// Package messages shows the hooks of the hooks specification. They change
+// messages, the history for a model, and stored tool results.
 package messages_test
 
 import (
@@ -15,12 +15,12 @@ var card = regexp.MustCompile(`\b\d{4}[-\s]?\d{4}[-\s]?\d{4}[-\s]?\d{4}\b`)
 func Example() {
 	ctx := context.Background()
 	registry := hooks.NewRegistry(hooks.Options{})
-	// filter_messages: the last two.
+	// filter_messages keeps the last two.
 	hooks.MessagesFilter.On(registry, func(_ context.Context, _ hooks.Meta, _ hooks.NoSubject, all []hooks.Message) (*[]hooks.Message, error) {
 		last := all[max(0, len(all)-2):]
 		return &last, nil
 	})
-	// before_create_message: metadata.
+	// before_create_message adds metadata.
 	hooks.MessageCreate.On(registry, func(_ context.Context, meta hooks.Meta, _ hooks.NoSubject, message hooks.JSON) (*hooks.JSON, error) {
 		fields, err := message.Map()
 		if err != nil {
@@ -30,12 +30,12 @@ func Example() {
 		message, err = hooks.Marshal(fields)
 		return &message, err
 	})
-	// before_store_tool_result: no card numbers.
+	// before_store_tool_result masks card numbers.
 	hooks.ToolResultStore.On(registry, func(_ context.Context, _ hooks.Meta, _ hooks.ToolCall, result hooks.JSON) (*hooks.JSON, error) {
 		clean := hooks.JSON(card.ReplaceAllString(string(result), "****-****-****-****"))
 		return &clean, nil
 	})
-	// after_tool_call_failure: an alert, and the error as it is.
+	// after_tool_call_failure prints an alert and keeps the error.
 	hooks.ToolResult.On(registry, func(_ context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 		fmt.Println("alert:", done.Call.Tool, "failed in", meta.Thread+":", out.Error)
 		return hooks.Unchanged[hooks.ToolOutcome](), nil

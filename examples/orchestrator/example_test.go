@@ -45,8 +45,8 @@ func Example() {
 	// fix-parser engine: session.ended
 }
 
-// run runs the pipeline against an embedded server, in a folder of its own. With
-// a server elsewhere, nats.Connect takes the place of the broker.
+// run runs the pipeline against an embedded server in a temporary directory.
+// With a remote server, use nats.Connect instead of the broker.
 func run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "orchestrator-")
 	if err != nil {
@@ -82,7 +82,8 @@ func run(ctx context.Context) (err error) {
 	return show(ctx, server)
 }
 
-// show prints the events of the stream, those in a row of one agent in a line.
+// show prints the events of the stream. Consecutive events of an agent share a
+// line.
 func show(ctx context.Context, server *broker.Broker) error {
 	stream, err := server.JetStream().Stream(ctx, server.Space().EventStream())
 	if err != nil {
@@ -112,7 +113,7 @@ func show(ctx context.Context, server *broker.Broker) error {
 			return err
 		}
 		if e.Kind() == events.RunSealed {
-			continue // when the publisher seals a run depends on its batches
+			continue // the time of the seal depends on the publisher's batches
 		}
 		agent := e.Agent
 		if agent == "" {

@@ -1,9 +1,9 @@
-// Package orchestrator is an example: a pipeline of four agents with hooks around
-// everything they do. A foreman runs a planner, a coder, who starts a sub-agent,
-// and a reviewer. One tool fails, one call is denied, one model is overloaded.
+// Package orchestrator is an example of a pipeline of four agents with hooks. A
+// foreman runs a planner, a coder with a sub-agent, and a reviewer. One tool
+// fails, one call is denied, and one model is overloaded.
 //
-// Its agents are scripts where real ones ask a model. Everything else is what an
-// orchestrator writes, with public packages only.
+// The agents are scripts instead of models. Everything else is code that an
+// orchestrator would contain. It uses public packages only.
 package orchestrator
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
 )
 
-// Pipeline is the agents and the hooks around them.
+// Pipeline runs the agents with their hooks.
 type Pipeline struct {
 	engine *hooks.Engine
-	out    io.Writer // what the agents say
+	out    io.Writer // output of the agents
 }
 
-// New returns a pipeline that records to appender: a publish.Publisher, as a rule.
+// New returns a pipeline that records to appender, usually a publish.Publisher.
 func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
 	rules, err := provider.Default(policy.Config{AllowedWritePaths: []string{"src/**"}})
 	if err != nil {
@@ -46,12 +46,13 @@ func New(appender hooks.Appender, out io.Writer) (*Pipeline, error) {
 	return p, nil
 }
 
-// standards is a hook: every agent starts with the team's standards.
+// standards is a hook that adds the team's standards to the state of every
+// agent.
 func (p *Pipeline) standards(context.Context, hooks.Meta, hooks.Step) (*hooks.StepDecision, error) {
 	return hooks.ModifyStep(`{"standards":"tests first"}`), nil
 }
 
-// Run works on a goal as the run id.
+// Run works on a goal in the run id.
 func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
 	session := hooks.Session{From: "startup", Model: "large"}
 	return p.engine.Session(ctx, id, session, func(ctx context.Context, _ hooks.SessionOutcome) error {
@@ -71,7 +72,7 @@ func (p *Pipeline) Run(ctx context.Context, id, goal string) error {
 	})
 }
 
-// step lets an agent act.
+// step runs an agent as a step.
 func (p *Pipeline) step(
 	ctx context.Context, id, agent string, state hooks.JSON, act func(context.Context, hooks.Attempt) (hooks.JSON, error),
 ) (hooks.JSON, error) {
@@ -79,7 +80,7 @@ func (p *Pipeline) step(
 	return p.engine.Step(ctx, hooks.StepInfo{ID: id, Agent: agent, Role: roles[agent], State: state, Model: "large"}, act)
 }
 
-// plan is overloaded at first, and then done with the model that a hook names.
+// plan fails with an overloaded model and succeeds with the fallback model.
 func (p *Pipeline) plan(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
 	if a.Model == "large" {
 		return "", &hooks.TypedError{Type: hooks.ModelError, Model: a.Model, Err: errors.New("model is overloaded")}
@@ -89,7 +90,7 @@ func (p *Pipeline) plan(ctx context.Context, a hooks.Attempt) (hooks.JSON, error
 	return `{"plan":["fix","test"]}`, nil
 }
 
-// code edits, tests, is denied a push, and has a sub-agent look for the reason.
+// code edits, tests, tries a denied push, and starts a sub-agent.
 func (p *Pipeline) code(ctx context.Context, _ hooks.Attempt) (hooks.JSON, error) {
 	p.call(ctx, "edit", "Write", `{"file_path":"src/parse.go","content":"package src"}`, "written", nil)
 	p.call(ctx, "test", "Bash", `{"command":"go test ./..."}`, "", errors.New("FAIL src/parse_test.go:12"))
@@ -104,7 +105,7 @@ func (p *Pipeline) code(ctx context.Context, _ hooks.Attempt) (hooks.JSON, error
 	return `{"files":["src/parse.go"]}`, err
 }
 
-// review reads what the coder left.
+// review reads the coder's file.
 func (p *Pipeline) review(ctx context.Context, a hooks.Attempt) (hooks.JSON, error) {
 	standards, _ := a.State.Text("standards")
 	fmt.Fprintf(p.out, "reviewer holds it to %q\n", standards)
@@ -112,8 +113,7 @@ func (p *Pipeline) review(ctx context.Context, a hooks.Attempt) (hooks.JSON, err
 	return `{"approved":true}`, nil
 }
 
-// call makes a tool call, and says what the agent is told. The tool here only
-// pretends.
+// call makes a tool call with a fake tool and prints the agent's view of it.
 func (p *Pipeline) call(ctx context.Context, id, tool string, args hooks.JSON, result string, fails error) {
 	out, err := p.engine.Tool(ctx, hooks.ToolCall{ID: id, Tool: tool, Args: args},
 		func(context.Context, hooks.ToolCall) (hooks.JSON, error) {
@@ -132,5 +132,5 @@ func (p *Pipeline) call(ctx context.Context, id, tool string, args hooks.JSON, r
 	fmt.Fprintf(p.out, "%s %s: %s\n", p.engine.Meta(ctx).Agent, tool, told)
 }
 
-// Close waits for hooks that have outlived their time.
+// Close waits for hooks that have exceeded their time.
 func (p *Pipeline) Close(ctx context.Context) error { return p.engine.Registry().Close(ctx) }

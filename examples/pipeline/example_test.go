@@ -1,5 +1,5 @@
-// Package pipeline shows the hooks of the agent hook policy: a runner around a
-// pipeline that has steps of its own already.
+// Package pipeline shows the hooks of the agent hook policy. A runner calls
+// them from a pipeline that has its own steps.
 package pipeline_test
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// notify is a hook of one's own, for runs of customers only.
+// notify is a hook that skips the tenant "test".
 type notify struct{}
 
 func (notify) Name() string { return "notify" }
@@ -24,7 +24,7 @@ func (notify) AfterStep(_ context.Context, meta hooks.Meta, data events.StepFini
 	return nil
 }
 
-// trail takes the place of a publish.Publisher.
+// trail is a stand-in for a publish.Publisher.
 type trail struct{}
 
 func (trail) Append(_ context.Context, e events.Event) (events.Event, error) {

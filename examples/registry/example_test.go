@@ -1,5 +1,6 @@
-// Package registry shows the hooks of the agent hooks story: registered for an
-// agent or for all with "*", before and after it acts, listed, and unregistered.
+// Package registry shows the hooks of the agent hooks story. It registers hooks
+// for one agent or for all with "*", before and after the agent runs. It also
+// lists and unregisters them.
 package registry_test
 
 import (
@@ -43,7 +44,7 @@ func Example() {
 	}
 	if _, err := c.after("*", func(agent string, state, output hooks.JSON) *hooks.JSON {
 		fmt.Println(agent, "started from", state, "and made", output)
-		return nil // as it is
+		return nil // unchanged
 	}); err != nil {
 		fmt.Println(err)
 		return

@@ -1,5 +1,5 @@
-// Package squad shows a provider in the style of the HooksProvider document: a
-// type with the methods of the hooks it needs, beside the default policies.
+// Package squad shows a provider in the style of the HooksProvider document. It
+// combines a type with two hook methods and the default policies.
 package squad_test
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
 )
 
-// telemetry is a provider of one's own. The hooks that it does not have stay as
-// they are.
+// telemetry is a provider with hooks for sub-agents only.
 type telemetry struct{}
 
 func (telemetry) Name() string { return "telemetry" }
@@ -56,7 +55,7 @@ func Example() {
 		err := engine.Subagent(ctx, hooks.Subagent{ID: agent, Name: agent, Model: "opus"},
 			func(ctx context.Context, start hooks.SubagentOutcome) error {
 				hooks.Report(ctx, hooks.Notes{Tokens: events.Tokens{Output: 100_000}})
-				// What the main agent uses meanwhile counts too.
+				// Count the tokens of the main agent too.
 				return budget.Spend(ctx, "opus", events.Tokens{Input: 70_000})
 			})
 		if denied, ok := errors.AsType[*hooks.DeniedError](err); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A dispatch that no hook is for costs no allocation, whatever is registered.
+// A dispatch without matching hooks allocates nothing, whatever is registered.
 func TestAllocations_NothingToDo(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	write, err := ForTool("Wri*te")
@@ -40,15 +40,15 @@ func TestAllocations_NothingToDo(t *testing.T) {
 	}
 }
 
-// What is allocated belongs to the dispatch: hooks without an opinion cost none.
+// Allocations belong to the dispatch. Hooks without an opinion add none.
 func TestAllocations_DoNotGrowWithTheHooks(t *testing.T) {
 	for _, isolate := range []Option{Isolate(Pooled), Isolate(Inline)} {
 		r := tidy(t, NewRegistry(Options{}))
 		for range 20 {
 			ToolBefore.On(r, noHook, isolate)
 		}
-		// The dispatch, its executions, their contexts, the segment. A worker or
-		// timer that the collector took may be made anew in between.
+		// The dispatch, its executions, their contexts, the segment and its
+		// goroutine.
 		if n := testing.AllocsPerRun(200, func() { ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{}) }); n > 5 {
 			t.Errorf("%v allocations", n)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const rounds = 9 // odd: the median is one of them
+const rounds = 9 // odd, so that the median is one of them
 
 func median(list []float64) float64 {
 	list = slices.Clone(list)
@@ -19,14 +19,14 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// reportRatios reports the median of per-round ratios, and their spread.
+// reportRatios reports the median and the spread of the ratios of all rounds.
 func reportRatios(b *testing.B, name string, ratios []float64) {
 	b.Helper()
 	b.ReportMetric(median(ratios), name)
 	b.Logf("%-28s median %.3f, from %.3f to %.3f", name, median(ratios), slices.Min(ratios), slices.Max(ratios))
 }
 
-// perCall returns how long a call of do takes, over n of them.
+// perCall returns the mean duration of n calls of do.
 func perCall(n int, do func()) time.Duration {
 	start := time.Now()
 	for range n {
@@ -35,7 +35,7 @@ func perCall(n int, do func()) time.Duration {
 	return time.Since(start) / time.Duration(n)
 }
 
-// five returns hooks with globs, and what each of them counts.
+// five returns hooks that count their calls.
 func five(counts *[5]int) []func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 	list := make([]func(context.Context, Meta, ToolCall) (*ToolDecision, error), len(counts))
 	for i := range list {
@@ -47,8 +47,7 @@ func five(counts *[5]int) []func(context.Context, Meta, ToolCall) (*ToolDecision
 	return list
 }
 
-// limit does what a dispatch does the way that first comes to mind: a goroutine
-// and a WithTimeout per hook.
+// limit is the obvious dispatch, with a goroutine and a WithTimeout per hook.
 type limit struct {
 	fns      []func(context.Context, Meta, ToolCall) (*ToolDecision, error)
 	matchers []Matcher
@@ -133,11 +132,11 @@ func BenchmarkDispatch(b *testing.B) {
 	}
 }
 
-// sink keeps what the compiler could leave out.
+// sink keeps the compiler from removing the calls.
 var sink []Execution
 
-// encoder is an Appender that does what an outbox does before it writes: bring
-// the event into its form and encode it.
+// encoder is an Appender that normalizes and encodes events like an outbox, but
+// does not write them.
 type encoder struct {
 	buffer   []byte
 	sequence uint64
@@ -153,9 +152,8 @@ func (a *encoder) Append(_ context.Context, e events.Event) (events.Event, error
 	return e, err
 }
 
-// BenchmarkPreTool measures the way to a tool call of 1 KB through five hooks
-// with globs, of which one patches and one allows, to the encoded event. To
-// reach: 50 µs.
+// BenchmarkPreTool measures a tool call of 1 KB from five hooks with globs to
+// the encoded event. One hook patches and one allows. The limit is 50 µs.
 func BenchmarkPreTool(b *testing.B) {
 	args, err := Marshal(map[string]string{"command": "go test ./...", "description": strings.Repeat("some words of text ", 50)})
 	if err != nil {

@@ -21,7 +21,7 @@ func TestCopier_IsNilWhereAnAssignmentCopies(t *testing.T) {
 	}
 }
 
-// odd has what payloads have, and what they might.
+// odd has the types that payloads have or might have.
 type odd struct {
 	Any    any
 	Map    map[string][]int

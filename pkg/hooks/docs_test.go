@@ -44,8 +44,8 @@ func cells(doc string) [][]string {
 	return rows
 }
 
-// TestDocs_Begins holds that the document begins with code that works: the first
-// example of the package.
+// TestDocs_Begins checks that the document begins with the first example of the
+// package.
 func TestDocs_Begins(t *testing.T) {
 	doc := readDoc(t, "docs/hooks.md")
 	code, rest, ok := strings.Cut(strings.TrimPrefix(doc, "# Hooks\n\n```go\n"), "\n```\n")
@@ -67,7 +67,7 @@ func TestDocs_Begins(t *testing.T) {
 	}
 }
 
-// TestDocs_Points holds the table of points.
+// TestDocs_Points checks the table of points.
 func TestDocs_Points(t *testing.T) {
 	_, doc, _ := strings.Cut(readDoc(t, "docs/hooks.md"), "<!-- points -->")
 	doc, _, _ = strings.Cut(doc, "\n\n")
@@ -91,8 +91,8 @@ func TestDocs_Points(t *testing.T) {
 
 var held = regexp.MustCompile("`((?:internal|pkg)/[a-z0-9/]+)\\.(Test[A-Za-z0-9_]+)(?:/([^`]+))?`")
 
-// TestDocs_Seeds holds the tables of criteria: each names tests that exist, and
-// none of the seeds' tests is missing.
+// TestDocs_Seeds checks that the tables of criteria name all tests of the seeds
+// and no others.
 func TestDocs_Seeds(t *testing.T) {
 	_, doc, _ := strings.Cut(readDoc(t, "docs/hooks.md"), "\n## Seeds\n")
 	doc, _, _ = strings.Cut(doc, "\n## ")
@@ -135,8 +135,8 @@ func TestDocs_Seeds(t *testing.T) {
 	}
 }
 
-// testsIn returns the tests of the package in dir, and the titles of their
-// subtests as far as they stand in the code.
+// testsIn returns the tests of a package and the constant titles of their
+// subtests.
 func testsIn(t *testing.T, dir string) map[string][]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))

@@ -14,7 +14,7 @@ func TestDocument_EachPoint(t *testing.T) {
 	call := Document{Tool: "Bash", Args: `{"command":"ls"}`}
 	tests := []struct {
 		point events.Kind
-		in    Document // what is dispatched, and what hooks see
+		in    Document // input of the dispatch and of the hooks
 		patch JSON
 		want  DocumentOutcome // without executions
 	}{
@@ -156,8 +156,8 @@ func TestDocument_OutcomeAsJSON(t *testing.T) {
 	}
 }
 
-// Whatever another process replies, the run goes on with what is valid: a known
-// verdict, and documents that are JSON and fit their point.
+// Invalid replies of another process do not stop a run. Only a known verdict
+// and fitting JSON documents count.
 func FuzzDocument_Reply(f *testing.F) {
 	for _, p := range Points() {
 		f.Add(string(p.Kind), "allow", `{"a":1}`, "context")

@@ -152,7 +152,7 @@ func TestEngine_StepInNoRun(t *testing.T) {
 	if _, err := e.Step(t.Context(), hooks.StepInfo{}, func(context.Context, hooks.Attempt) (hooks.JSON, error) { return `{}`, nil }); err != nil {
 		t.Fatal(err)
 	}
-	find[events.StepFinishedData](t, j, events.StepFinished, 0) // which checks that it can be published
+	find[events.StepFinishedData](t, j, events.StepFinished, 0) // checks that events can be published
 }
 
 func TestEngine_Cancelled(t *testing.T) {

@@ -271,7 +271,7 @@ func TestEngine_StoreResult(t *testing.T) {
 	}
 }
 
-// refusing is an Appender that is full.
+// refusing is an Appender that always fails.
 type refusing struct{}
 
 func (refusing) Append(context.Context, events.Event) (events.Event, error) {

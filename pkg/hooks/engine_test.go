@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// journal is an Appender that keeps what it gets.
+// journal is an Appender that stores events in memory.
 type journal struct {
 	mu  sync.Mutex // guards all
 	all []events.Event
@@ -36,7 +36,7 @@ func (j *journal) events() []events.Event {
 	return slices.Clone(j.all)
 }
 
-// kinds returns the kinds of the events, in their order.
+// kinds returns the kinds of the events in order.
 func (j *journal) kinds() []string {
 	var list []string
 	for _, e := range j.events() {
@@ -45,7 +45,7 @@ func (j *journal) kinds() []string {
 	return list
 }
 
-// find returns the n-th event of kind, from 0, with its payload.
+// find returns the n-th event of kind, from 0, and its payload.
 func find[T any](t *testing.T, j *journal, kind events.Kind, n int) (e events.Event, data T) {
 	t.Helper()
 	for _, e = range j.events() {
@@ -186,7 +186,7 @@ func TestEngine_Ask(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer *hooks.ApprovalDecision
-		reason string // of the denial; empty: none
+		reason string // reason of the denial; empty for none
 	}{
 		{"Unresolved", nil, "not approved: sure?"},
 		{"Allowed", &hooks.ApprovalDecision{Verdict: hooks.Allow, Patch: &hooks.ApprovalPatch{Selected: "allow"}}, ""},
@@ -247,7 +247,7 @@ func TestEngine_PanicsBecomeResults(t *testing.T) {
 	}
 }
 
-func TestEngine_EndsAreToldOfWhatEndsItsGoroutine(t *testing.T) {
+func TestEngine_ReportsFunctionsThatEndTheirGoroutine(t *testing.T) {
 	e, j := engine(t, hooks.Meta{})
 	var wg sync.WaitGroup
 	wg.Go(func() {

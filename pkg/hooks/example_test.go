@@ -73,7 +73,7 @@ func Example_order() {
 	// decided by third
 }
 
-// The hooks of a transform hand a value on; nil keeps it.
+// Each transform hook passes its value to the next. Unchanged keeps the value.
 func ExampleTransformPoint() {
 	ctx := context.Background()
 	r := hooks.NewRegistry(hooks.Options{})
@@ -83,7 +83,7 @@ func ExampleTransformPoint() {
 		return &last, nil
 	})
 	hooks.MessagesFilter.On(r, func(_ context.Context, _ hooks.Meta, _ hooks.NoSubject, all []hooks.Message) (*[]hooks.Message, error) {
-		all[0].Role = "nobody" // its own copy, and not returned
+		all[0].Role = "nobody" // a copy, which is not returned
 		return hooks.Unchanged[[]hooks.Message](), nil
 	})
 
@@ -96,7 +96,7 @@ func ExampleTransformPoint() {
 	// 3 user
 }
 
-// A hook that fails when it is told of something disturbs nobody.
+// A failing notification hook does not affect the others.
 func ExampleNotificationPoint() {
 	ctx := context.Background()
 	r := hooks.NewRegistry(hooks.Options{})
@@ -203,7 +203,7 @@ func ExampleFromRaw() {
 	// Output: {"n":1}
 }
 
-// greeter is a provider: it has some of the methods that Use looks for.
+// greeter is a provider with two hook methods.
 type greeter struct{}
 
 func (greeter) Name() string { return "greeter" }
@@ -232,7 +232,7 @@ func ExampleRegistry_Use() {
 	// You work in /src.
 }
 
-// A hook without types is for other processes and languages.
+// Untyped hooks serve other processes and languages.
 func ExampleRegistry_OnDocument() {
 	ctx := context.Background()
 	r := hooks.NewRegistry(hooks.Options{})

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failingHooks returns the ways in which a hook can fail, and the fault of each.
+// failingHooks returns a hook for each way to fail, with its fault.
 func failingHooks(t *testing.T) map[Fault]toolHook {
 	t.Helper()
 	block, _ := forever(t)
@@ -57,7 +57,7 @@ func TestFailure_EachWayTimesEachMode(t *testing.T) {
 	}
 }
 
-// failInChain runs hook between two that work, and checks what comes of it.
+// failInChain runs hook between two working hooks and checks the outcome.
 func failInChain(t *testing.T, mode FailureMode, kind Fault, hook toolHook) {
 	t.Helper()
 	fault, _, _ := strings.Cut(string(kind), " (")

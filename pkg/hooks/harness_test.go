@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// keeper keeps what it is told to append, if it can be published.
+// keeper is an Appender that checks and stores events.
 type keeper struct {
 	t   reporter
-	err error // what Append returns, if anything
+	err error // returned by Append unless nil
 
 	mu  sync.Mutex
 	all []events.Event
@@ -47,15 +47,15 @@ func (k *keeper) Append(ctx context.Context, e events.Event) (events.Event, erro
 	return stored, nil
 }
 
-// events returns what was appended so far.
+// events returns the stored events.
 func (k *keeper) events() []events.Event {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.all)
 }
 
-// only returns the payload of the only event of a dispatch so far, of kind.
-// Executions that have ended after it do not count.
+// only returns the single event of a dispatch, which must be of kind, and its
+// payload. It ignores late executions.
 func only[T any](t *testing.T, k *keeper, kind events.Kind) (events.Event, T) {
 	t.Helper()
 	all := slices.DeleteFunc(k.events(), func(e events.Event) bool { return e.Kind() == events.HookExecuted })
@@ -65,7 +65,7 @@ func only[T any](t *testing.T, k *keeper, kind events.Kind) (events.Event, T) {
 	return all[0], payloadOf[T](t, all[0])
 }
 
-// reporter is what tests and properties report to.
+// reporter is implemented by tests and properties.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -81,11 +81,11 @@ func payloadOf[T any](t reporter, e events.Event) T {
 	return p
 }
 
-// somewhere is where the dispatches of tests happen.
+// somewhere is the Meta of most dispatches in tests.
 var somewhere = Meta{Tenant: "acme", Run: "run-1", Agent: "coder", Session: "s-1"}
 
-// recorded returns a registry and who keeps its events. It is closed, and its
-// registrations have been accepted, when the test ends.
+// recorded returns a registry and the Appender that it records to. When the
+// test ends, the registry is closed and must have no refused registrations.
 func recorded(t *testing.T) (*Registry, *keeper) {
 	t.Helper()
 	k := &keeper{t: t}
@@ -107,7 +107,7 @@ func tidy(t *testing.T, r *Registry) *Registry {
 
 type toolHook = func(context.Context, Meta, ToolCall) (*ToolDecision, error)
 
-// says returns a hook that always answers d, and notes its name in called.
+// says returns a hook that always answers d and appends its name to called.
 func says(called *[]string, name string, d *ToolDecision) toolHook {
 	return func(context.Context, Meta, ToolCall) (*ToolDecision, error) {
 		*called = append(*called, name)
@@ -122,7 +122,7 @@ func fails(err error) toolHook {
 
 func patch(args JSON) *ToolPatch { return &ToolPatch{Args: args} }
 
-// isolations are the levels that behave alike but for hooks that do not return.
+// isolations are the levels. They differ only for hooks that do not return.
 var isolations = map[string]Option{"Pooled": Isolate(Pooled), "Inline": Isolate(Inline), "External": Isolate(External)}
 
 var errTest = errors.New("the secret is hunter2")
@@ -143,7 +143,8 @@ func names(executions []Execution) string {
 	return strings.Join(list, " ")
 }
 
-// forever blocks until the test ends, whatever its context says.
+// forever returns a function that blocks until the test ends and ignores
+// contexts.
 func forever(t *testing.T) (block func(), release func()) {
 	t.Helper()
 	c := make(chan struct{})

@@ -213,7 +213,7 @@ func TestHostile_RegistersAndRemovesInside(t *testing.T) {
 			if out.Context != "none1 1" && out.Context != "none 1 1" {
 				t.Errorf("inside: %q", out.Context)
 			}
-			if diff := cmp.Diff([]string{"new", "other"}, called); diff != "" { // the dispatch goes on with what it began with
+			if diff := cmp.Diff([]string{"new", "other"}, called); diff != "" { // the dispatch keeps the hooks it started with
 				t.Errorf("called (-want +got):\n%s", diff)
 			}
 			if out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{}); len(out.Executions) != 1 || len(called) != 3 {
@@ -272,7 +272,7 @@ func TestHostile_ThousandGoroutines(t *testing.T) {
 	}
 }
 
-// Nothing has to be closed for the goroutines to go.
+// Goroutines end even if the registry is not closed.
 func TestHostile_LeavesNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	r := NewRegistry(Options{})

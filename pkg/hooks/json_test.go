@@ -55,7 +55,7 @@ func FuzzJSON_Text(f *testing.F) {
 		var m map[string]json.RawMessage
 		var value any
 		if json.Unmarshal([]byte(doc), &m) == nil && m[key] != nil {
-			_ = json.Unmarshal(m[key], &value) // a number can be too large for it
+			_ = json.Unmarshal(m[key], &value) // a number can be too large for float64
 		}
 		want, wanted := value.(string)
 		if got != want || found != wanted {

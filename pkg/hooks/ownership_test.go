@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What a hook has returned it may keep and change.
+// A hook may keep and change the value that it returned.
 func TestOwnership_OfWhatAHookReturns(t *testing.T) {
 	r := tidy(t, NewRegistry(Options{}))
 	directives, words := []string{"always test"}, "please"
@@ -27,8 +27,8 @@ func TestOwnership_OfWhatAHookReturns(t *testing.T) {
 	}
 }
 
-// What a dispatch was given and has returned the caller may change, while
-// asynchronous hooks still look at it.
+// The caller may change the input and the result of a dispatch while
+// asynchronous hooks still read them.
 func TestOwnership_OfTheCaller(t *testing.T) {
 	r := NewRegistry(Options{})
 	changed := make(chan struct{})
@@ -63,7 +63,7 @@ func TestOwnership_OfTheCaller(t *testing.T) {
 	}
 }
 
-// Asynchronous hooks are not told of a value that is not used.
+// Asynchronous hooks do not run for a value that is not used.
 func TestOwnership_PreventedValueGoesNowhere(t *testing.T) {
 	r := NewRegistry(Options{})
 	var mu sync.Mutex

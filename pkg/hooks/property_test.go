@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// opinion is a hook as the properties see it.
+// opinion models a hook in the properties.
 type opinion struct {
 	Name     string
 	Verdict  Verdict
@@ -40,7 +40,7 @@ func (o opinion) register(r *Registry) {
 
 var levels = rapid.SampledFrom([]Isolation{Pooled, Inline, External})
 
-// opinions generates hooks, in the order of their registration.
+// opinions generates hooks in the order of registration.
 var opinions = rapid.Custom(func(t *rapid.T) []opinion {
 	n := rapid.IntRange(0, 6).Draw(t, "hooks")
 	list := make([]opinion, n)
@@ -59,7 +59,7 @@ var opinions = rapid.Custom(func(t *rapid.T) []opinion {
 	return list
 })
 
-// fold is the rulings on a chain, as plainly as they can be said.
+// fold is a direct implementation of the rules for chains.
 func fold(list []opinion, call ToolCall) (out Outcome[ToolCall, ToolPatch], by string) {
 	out = Outcome[ToolCall, ToolPatch]{Verdict: None, Input: call}
 	list = slices.Clone(list)
@@ -86,8 +86,8 @@ func fold(list []opinion, call ToolCall) (out Outcome[ToolCall, ToolPatch], by s
 	return out, by
 }
 
-// decide dispatches a call to the hooks, and returns the outcome without what
-// differs from registry to registry, and who decided.
+// decide dispatches a call to the hooks. It returns the outcome without the
+// values that differ between registries, and the deciding hook.
 func decide(t *rapid.T, r *Registry, call ToolCall) (Outcome[ToolCall, ToolPatch], string) {
 	out := ToolBefore.Dispatch(context.Background(), r, Meta{}, call)
 	by := ""

@@ -125,7 +125,7 @@ func TestOption_Enabled(t *testing.T) {
 	}
 }
 
-// argsAre is a matcher of our users.
+// argsAre is a custom matcher.
 type argsAre JSON
 
 func (a argsAre) Match(_ Meta, s Subject) bool {

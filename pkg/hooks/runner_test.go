@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// tape is an Appender that keeps what it gets.
+// tape is an Appender that stores events in memory.
 type tape struct {
 	mu  sync.Mutex // guards all
 	all []events.Event
@@ -32,7 +32,7 @@ func TestRunnerFromEnv(t *testing.T) {
 	tests := []struct {
 		name  string
 		env   map[string]string
-		hooks string // attribute of the events; empty: nothing is recorded
+		hooks string // attribute of the events; empty if nothing is recorded
 		warns int
 	}{
 		{"OffByDefault", nil, "", 0},
@@ -110,7 +110,7 @@ func TestRunnerFromEnv_Timeout(t *testing.T) {
 	}
 }
 
-// slow is a hook that ends with its context.
+// slow is a hook that returns when its context ends.
 type slow struct{ name string }
 
 func (s slow) Name() string { return s.name }

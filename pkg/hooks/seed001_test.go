@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// The criteria about files, commands, patterns and models are tested where those
-// are: pkg/hooks/hookfile.
+// The criteria about files, commands, patterns and models are tested in
+// pkg/hooks/hookfile.
 func TestSeed001(t *testing.T) {
 	names := []string{
 		"PreToolUse", "PostToolUse", "SessionStart", "SessionStop", "PromptSubmit",
@@ -57,7 +57,7 @@ func TestSeed001(t *testing.T) {
 		tests := []struct {
 			name  string
 			reply hooks.Reply
-			want  hooks.JSON // what the tool gets; empty: it is not called
+			want  hooks.JSON // arguments of the executed tool; empty if it is not called
 		}{
 			{"block", hooks.Reply{Verdict: hooks.Deny, Reason: "no"}, ""},
 			{"allow", hooks.Reply{Verdict: hooks.Allow}, `{"command":"ls"}`},

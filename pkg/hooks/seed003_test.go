@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// keep keeps a value as it is.
+// keep keeps a value unchanged.
 func keep[S, V any](do func(hooks.Meta, S, V)) func(context.Context, hooks.Meta, S, V) (*V, error) {
 	return func(_ context.Context, m hooks.Meta, s S, v V) (*V, error) {
 		do(m, s, v)
@@ -36,12 +36,13 @@ func change[S, V any](to func(V) V) func(context.Context, hooks.Meta, S, V) (*V,
 	}
 }
 
-// failing fails with an error that quotes what it was given.
+// failing returns an error that quotes its input.
 func failing[S, V any](_ context.Context, _ hooks.Meta, _ S, v V) (*V, error) {
 	return nil, fmt.Errorf("cannot handle %v", v)
 }
 
-// seedPoints are the hooks of the specification and the points that serve them.
+// seedPoints maps the hooks of the specification to the points that implement
+// them.
 var seedPoints = map[string]events.Kind{
 	"filter_messages": hooks.MessagesFilter.Kind(), "prefilter_llm_history": hooks.LLMRequest.Kind(),
 	"before_create_message": hooks.MessageCreate.Kind(), "after_create_message": hooks.MessageCreated.Kind(),
@@ -50,7 +51,7 @@ var seedPoints = map[string]events.Kind{
 	"after_tool_call_success":  hooks.ToolResult.Kind(), "after_tool_call_failure": hooks.ToolResult.Kind(),
 }
 
-// signatures checks what functions On methods take: others do not compile.
+// signatures checks the function types of On. Others do not compile.
 func signatures(t *testing.T, want map[string]any) {
 	t.Helper()
 	for signature, on := range want {

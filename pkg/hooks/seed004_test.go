@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// forAgent returns the option for agents by name.
+// forAgent returns an option that matches agents by name.
 func forAgent(t *testing.T, agent string) hooks.Option {
 	t.Helper()
 	m, err := hooks.ForAgent(agent)
@@ -48,7 +48,7 @@ func post(calls *[]string, name string, to hooks.JSON) func(context.Context, hoo
 	}
 }
 
-// execute runs an agent, which returns the state that it got.
+// execute runs an agent that returns its state.
 func execute(t *testing.T, e *hooks.Engine, agent string) hooks.JSON {
 	t.Helper()
 	out, err := e.Step(t.Context(), hooks.StepInfo{Agent: agent, State: `{"seed":1}`}, func(_ context.Context, a hooks.Attempt) (hooks.JSON, error) { return a.State, nil })

@@ -23,7 +23,7 @@ func TestTransform_ValuesFlowThroughTheChain(t *testing.T) {
 	}
 	LLMRequest.On(r, appending("1"), Name("1"))
 	LLMRequest.On(r, func(_ context.Context, _ Meta, _ NoSubject, v []LLMMessage) (*[]LLMMessage, error) {
-		*v[0].Content = "mutated" // counts for nothing, because it is not returned
+		*v[0].Content = "mutated" // not returned, so it has no effect
 		v[1].Role = "mutated"
 		return nil, nil
 	}, Name("keep"))

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// everything is a provider with every method, and counts their calls.
+// everything is a provider with every method. It counts their calls.
 type everything struct{ calls *map[string]int }
 
 func (p everything) call(name string) { (*p.calls)[name]++ }
@@ -203,7 +203,7 @@ func TestUse_FindsEveryMethod(t *testing.T) {
 	}
 }
 
-// onlyEnd is a provider of one method.
+// onlyEnd is a provider with one method.
 type onlyEnd struct{ ended *bool }
 
 func (p onlyEnd) SessionEnd(context.Context, Meta, events.SessionEndedData) error {

@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A result that a hook fails to clean is neither shown, whoever asks, nor
-// recorded.
+// A result that a hook fails to clean is neither returned nor recorded.
 func TestWithheld_Result(t *testing.T) {
 	r, k := recorded(t)
 	ToolResult.On(r, func(context.Context, Meta, ToolDone, ToolOutcome) (*ToolOutcome, error) { return nil, errTest },
@@ -31,7 +30,7 @@ func TestWithheld_Result(t *testing.T) {
 	}
 }
 
-// slowKeeper keeps events; the first append waits until it is released.
+// slowKeeper stores events. Its first append waits until it is released.
 type slowKeeper struct {
 	keeper
 
@@ -46,8 +45,8 @@ func (k *slowKeeper) Append(ctx context.Context, e events.Event) (events.Event, 
 	return k.keeper.Append(ctx, e)
 }
 
-// Close waits until the last execution is recorded, also where a hook returns
-// while it is being recorded that its time was over.
+// Close waits until the last execution is recorded, even if a hook returns
+// while its timeout is being recorded.
 func TestClose_WaitsForRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &slowKeeper{keeper: keeper{t: t}, release: make(chan struct{})}
@@ -55,7 +54,7 @@ func TestClose_WaitsForRecords(t *testing.T) {
 		block, unblock := forever(t)
 		RunStarted.On(r, func(context.Context, Meta, events.RunStartedData) error { block(); return nil }, Async())
 		RunStarted.Dispatch(t.Context(), r, somewhere, events.RunStartedData{})
-		time.Sleep(DefaultTimeout) // now the timeout is being recorded
+		time.Sleep(DefaultTimeout) // the timeout is now being recorded
 		unblock()
 		var closed atomic.Bool
 		go func() {
@@ -76,7 +75,7 @@ func TestClose_WaitsForRecords(t *testing.T) {
 	})
 }
 
-// circularError is an error that is its own cause; panickyError panics when it is compared.
+// circularError is its own cause. panickyError panics when it is compared.
 type circularError struct{}
 
 func (circularError) Error() string   { return "hunter2" }
@@ -89,8 +88,8 @@ func (panickyError) Is(error) bool   { panic("hunter2") }
 func (panickyError) As(any) bool     { panic("hunter2") }
 func (e panickyError) Unwrap() error { panic("hunter2") }
 
-// What a hook returns as an error is code of the hook too: it stalls nobody and
-// brings nobody down.
+// The error of a hook is code of the hook. It neither blocks nor crashes a
+// dispatch.
 func TestFailure_ErrorsWithCode(t *testing.T) {
 	for name, err := range map[string]error{"Circular": circularError{}, "Panics": panickyError{}} {
 		t.Run(name, func(t *testing.T) {

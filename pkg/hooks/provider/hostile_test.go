@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
 )
 
-// One tenant whose rules do not come keeps no other from its own.
+// A tenant whose rules never arrive does not block other tenants.
 func TestTenants_OneThatHangs(t *testing.T) {
 	r := hooks.NewRegistry(hooks.Options{})
 	asked, hang := make(chan struct{}), make(chan struct{})
@@ -39,7 +39,7 @@ func TestTenants_OneThatHangs(t *testing.T) {
 	if got := <-slow; got != hooks.Deny {
 		t.Errorf("without rules: %s", got)
 	}
-	if got := verdict("slow"); got != hooks.Deny { // waits for the first, and gives up
+	if got := verdict("slow"); got != hooks.Deny { // waits for the first caller, and gives up
 		t.Errorf("still without rules: %s", got)
 	}
 	close(hang)
@@ -51,7 +51,7 @@ func TestTenants_OneThatHangs(t *testing.T) {
 	}
 }
 
-// A tenant whose rules panic is asked about again.
+// After a panic in a tenant's rules they are requested again.
 func TestTenants_RulesPanic(t *testing.T) {
 	r := hooks.NewRegistry(hooks.Options{})
 	calls := 0
@@ -73,7 +73,7 @@ func TestTenants_RulesPanic(t *testing.T) {
 	}
 }
 
-// elsewhere registers a hook at a point that no provider has a method for.
+// elsewhere registers a hook at a point that routers do not serve.
 type elsewhere struct{}
 
 func (elsewhere) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
@@ -82,7 +82,7 @@ func (elsewhere) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, 
 	}, opts...)}, r.Err()
 }
 
-// A hook that would never be asked is an error, not a silence.
+// A hook that would never be called is an error.
 func TestNested_PointsOutOfReach(t *testing.T) {
 	r := hooks.NewRegistry(hooks.Options{})
 	if _, err := r.Use(provider.Composite(provider.FirstNonNil, elsewhere{})); err == nil || !strings.Contains(err.Error(), "message.create") {
@@ -99,7 +99,7 @@ func TestNested_PointsOutOfReach(t *testing.T) {
 	}
 }
 
-// A pipe in the place of a file, which nobody writes to or reads, holds nobody up.
+// A pipe in place of a file blocks no hook.
 func TestContext_Pipes(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, ".squad", "agents", "coder"), 0o755); err != nil {

@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// holdLock takes a lock as another process would, and returns what gives it back.
+// holdLock takes a lock like another process and returns the function that
+// unlocks it.
 func holdLock(t *testing.T, path string) func() {
 	t.Helper()
 	f, err := os.Create(path)
@@ -122,7 +123,7 @@ func TestResilience_RowsAndRuns(t *testing.T) {
 	}
 	fail("a")
 	fail("a")
-	for range 10 { // what tools return opens no breaker
+	for range 10 { // errors of tools open no breaker
 		hooks.Error.Dispatch(t.Context(), e.Registry(), hooks.Meta{Run: "b"}, hooks.Failure{Type: hooks.ToolError})
 	}
 	if got := fail("b"); !got.Retry || got.Backoff != hooks.MaxBackoff {

@@ -23,9 +23,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
 )
 
-// meter is a Meter and a Tracer that keep what they get.
+// meter is a Meter and a Tracer that store their input.
 type meter struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	counts map[string]int64
 	lines  []string
 	spans  []provider.Span
@@ -55,7 +55,7 @@ func (m *meter) Span(_ context.Context, s provider.Span) {
 
 var table = map[string]provider.Price{"claude-opus-*": {Input: 15, Output: 75}, "claude-haiku-4.5": {Input: 1, Output: 5}}
 
-// budget returns a budget of 100 of which some is spent.
+// budget returns a budget of 100 that is partly spent.
 func budget(t *testing.T, spent float64, opts provider.BudgetOptions) *provider.Budget {
 	t.Helper()
 	opts.Limit, opts.Prices, opts.Cheap = 100, table, "claude-haiku-4.5"
@@ -169,7 +169,7 @@ func TestSeed000_Needs(t *testing.T) {
 	t.Run("Need 4, context: directives in prompts are captured and stick", func(t *testing.T) {
 		root := team(t)
 		e := use(t, hooks.Meta{TeamRoot: root, User: "ana"}, provider.NewContext(provider.ContextOptions{}))
-		for range 2 { // the second time nothing is added
+		for range 2 { // the second time adds nothing
 			out := hooks.PromptSubmit.Dispatch(t.Context(), e.Registry(), e.Meta(t.Context()), hooks.Prompt{Text: "Fix the build. Always run the linter first!\nThanks"})
 			if !slices.Equal(out.Patch.Directives, []string{"Always run the linter first"}) {
 				t.Errorf("got %+v", out)
@@ -232,7 +232,7 @@ func TestSeed000_Needs(t *testing.T) {
 	})
 }
 
-// team makes a team's directory.
+// team creates a team's directory.
 func team(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

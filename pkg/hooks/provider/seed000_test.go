@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
 )
 
-// journal is an Appender that keeps what it gets.
+// journal is an Appender that stores events in memory.
 type journal struct {
 	mu   sync.Mutex // guards all
 	all  []events.Event
@@ -254,7 +254,8 @@ func (onlySessions) SessionStart(context.Context, hooks.Meta, hooks.Session) (*h
 	return nil, nil //nolint:nilnil // no opinion
 }
 
-// verdicts is a provider that always says the same, and counts how often it was asked.
+// verdicts is a provider that always gives the same answer and counts its
+// calls.
 type verdicts struct {
 	verdict hooks.Verdict
 	reason  string
@@ -368,7 +369,7 @@ func TestSeed000_Composition(t *testing.T) {
 	})
 }
 
-// everything does what fires every hook of a provider.
+// everything dispatches at every point of the document.
 func everything(t *testing.T, e *hooks.Engine) {
 	t.Helper()
 	err := e.Session(t.Context(), "s", hooks.Session{Model: "opus"}, func(ctx context.Context, _ hooks.SessionOutcome) error {

@@ -41,7 +41,7 @@ func TestAsync_DispatchDoesNotWait(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start := time.Now()
 		out := StepFinished.Dispatch(ctx, r, somewhere, events.StepFinishedData{StepStatus: events.StepFailed, OutputSummary: "done"})
-		cancel() // ends no asynchronous hook
+		cancel() // does not end an asynchronous hook
 		if took := time.Since(start); took != 0 || names(out.Executions) != "waited" {
 			t.Errorf("took %v, executions %+v", took, out.Executions)
 		}
@@ -130,7 +130,7 @@ func TestAsync_Limits(t *testing.T) {
 	})
 }
 
-func TestClose_TellsHowManyAreLeft(t *testing.T) {
+func TestClose_ReportsUnfinishedExecutions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRegistry(Options{})
 		block, release := forever(t)

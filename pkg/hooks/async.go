@@ -36,11 +36,11 @@ func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 	if c.hook.isolation == External {
 		patience += Grace
 	}
-	var told atomic.Bool
+	var finished atomic.Bool
 	recorded := make(chan struct{})
 	timer := time.AfterFunc(patience, func() {
 		defer close(recorded)
-		if told.CompareAndSwap(false, true) {
+		if finished.CompareAndSwap(false, true) {
 			f.finishAsync(c, ErrTimedOut, false)
 		}
 	})
@@ -49,7 +49,7 @@ func (f *dispatch) runAsync(c *call, invoke func(*call) (bool, error)) {
 		if !timer.Stop() {
 			<-recorded // the timeout is recorded before the late end
 		}
-		late := !told.CompareAndSwap(false, true)
+		late := !finished.CompareAndSwap(false, true)
 		if f.clock() >= c.deadline {
 			err = ErrTimedOut
 		}

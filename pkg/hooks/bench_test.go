@@ -135,7 +135,7 @@ func BenchmarkDispatch(b *testing.B) {
 // sink keeps the compiler from removing the calls.
 var sink []Execution
 
-// encoder is an Appender that normalizes and encodes events like an outbox, but
+// encoder is an Appender that completes and encodes events like an outbox, but
 // does not write them.
 type encoder struct {
 	buffer   []byte

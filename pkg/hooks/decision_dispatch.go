@@ -22,25 +22,25 @@ func (d *decision[In, P]) invoke(c *call) chainState {
 		return d.finish(d, c, contribution{}, err)
 	}
 	answer, ran, err := d.ask(c, in)
-	var what contribution
+	var given contribution
 	if answer != nil && err == nil {
-		what.verdict = answer.Verdict
+		given.verdict = answer.Verdict
 	}
 	if !d.claim(c, &err) {
-		d.late(c, what, err)
+		d.late(c, given, err)
 		return abandoned
 	}
 	switch {
 	case err != nil:
-		what = contribution{}
+		given = contribution{}
 	case !ran:
 		return proceed
 	case answer == nil:
-		what.verdict = None
+		given.verdict = None
 	default:
-		what, err = d.count(c.hook, *answer)
+		given, err = d.count(c.hook, *answer)
 	}
-	if next := d.finish(d, c, what, err); next == endChain || what.verdict == Deny {
+	if next := d.finish(d, c, given, err); next == endChain || given.verdict == Deny {
 		return endChain
 	}
 	return proceed

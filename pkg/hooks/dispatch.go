@@ -36,6 +36,7 @@ type dispatch struct {
 	executions []Execution
 	failures   []*HookExecutionError
 	calls      []call  // preallocated for the executions to come
+	first      segment // the segment that begins with the first hook; saves an allocation
 	waiter     *waiter // nil until a worker is needed
 
 	call      atomic.Pointer[call] // the execution that the worker is inside; nil while the worker owns the dispatch
@@ -202,16 +203,16 @@ func (f *dispatch) abandon(c *call, now time.Duration) error {
 }
 
 // report returns the execution report of c, which has just ended.
-func (c *call) report(now time.Duration, what contribution, err error) (x Execution) {
-	c.reportInto(&x, now, what, err)
+func (c *call) report(now time.Duration, given contribution, err error) (x Execution) {
+	c.reportInto(&x, now, given, err)
 	return x
 }
 
 // reportInto writes the execution report of c to x.
-func (c *call) reportInto(x *Execution, now time.Duration, what contribution, err error) {
+func (c *call) reportInto(x *Execution, now time.Duration, given contribution, err error) {
 	x.Hook, x.Name, x.Point = string(c.hook.id), c.hook.name, c.hook.info.kind
 	x.DurationMS = float64((now - c.start).Microseconds()) / 1000
-	x.Verdict, x.Modified = what.verdict, what.modified
+	x.Verdict, x.Modified = given.verdict, given.modified
 	x.Success = err == nil
 	if err != nil {
 		x.Error, x.TimedOut = faultOf(err), inspected(err).timedOut

@@ -61,7 +61,7 @@ type frame struct {
 	run  *runProgress // nil outside a run
 	sums *sums        // of the innermost step, run or session; nil outside
 
-	loose bool // meta.Run is the session id because no run has begun
+	noRun bool // meta.Run is the session id because no run has begun
 }
 
 type frameKey struct{}

@@ -170,9 +170,9 @@ func (e *Engine) failed(ctx context.Context, err error, f Failure) *Recovery {
 	}
 	meta := e.Meta(ctx)
 	ctx = afterwards(ctx)
-	said := Error.Dispatch(ctx, e.registry, meta, f)
-	e.recorded(ctx, Error.Kind(), said.RecordErr)
-	return said.Recovery
+	answer := Error.Dispatch(ctx, e.registry, meta, f)
+	e.recorded(ctx, Error.Kind(), answer.RecordErr)
+	return answer.Recovery
 }
 
 // pause waits for d. It returns false if ctx has ended.

@@ -39,10 +39,10 @@ func (f frame) enter(info RunInfo) frame {
 	switch {
 	case info.ID != "":
 		f.meta.Run = info.ID
-	case f.meta.Run == "", f.loose:
+	case f.meta.Run == "", f.noRun:
 		f.meta.Run = events.NewID()
 	}
-	f.loose = false
+	f.noRun = false
 	f.meta.Step, f.meta.ToolCall = "", ""
 	if info.Type != "" {
 		f.meta.RunType = info.Type
@@ -116,7 +116,7 @@ func (e *Engine) Session(
 		at.meta.Session = events.NewID()
 	}
 	if at.meta.Run == "" {
-		at.meta.Run, at.loose = at.meta.Session, true
+		at.meta.Run, at.noRun = at.meta.Session, true
 	}
 	at.sums = newSums(at.sums, nil)
 	at.run = nil

@@ -28,7 +28,7 @@ func (e *Engine) Tool(ctx context.Context, call ToolCall, fn func(context.Contex
 	at.sums.each(func(s *sums) { s.calls++ })
 	call = before.Input
 	if err = e.resolve(ctx, verdictOf(ToolBefore, before), call); err != nil {
-		return ToolOutcome{Status: events.ToolError, Error: told(err), Context: before.Context}, err
+		return ToolOutcome{Status: events.ToolError, Error: messageFor(err), Context: before.Context}, err
 	}
 
 	at.sums.each(func(s *sums) { s.open++ })
@@ -149,8 +149,8 @@ func (e *Engine) resolve(ctx context.Context, r ruling, call ToolCall) error {
 	return denied
 }
 
-// told returns the message for an agent whose action failed with err.
-func told(err error) string {
+// messageFor returns the message for an agent whose action failed with err.
+func messageFor(err error) string {
 	if denied, ok := errors.AsType[*DeniedError](err); ok {
 		return denied.Reason
 	}

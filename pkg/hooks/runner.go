@@ -127,14 +127,14 @@ func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint
 	meta := r.meta
 	meta.Tenant, meta.Run, meta.RunType, meta.Step = at.Tenant, at.Run, at.RunType, at.Step
 	meta.AgentRole, meta.Time = at.AgentRole, at.Time
-	told := point.Dispatch(ctx, r.registry, meta, data)
+	notified := point.Dispatch(ctx, r.registry, meta, data)
 	log := r.registry.opts.Logger
-	if told.RecordErr != nil {
-		log.ErrorContext(ctx, "dispatch not recorded", "point", point.Kind(), "run", at.Run, "step", at.Step, "error", faultOf(told.RecordErr))
+	if notified.RecordErr != nil {
+		log.ErrorContext(ctx, "dispatch not recorded", "point", point.Kind(), "run", at.Run, "step", at.Step, "error", faultOf(notified.RecordErr))
 	}
 	log.DebugContext(ctx, "hooks ran", "point", point.Kind(), "run", at.Run, "step", at.Step,
-		"hooks", len(told.Executions), "failed", len(told.Errors), "event", told.Event)
-	return told
+		"hooks", len(notified.Executions), "failed", len(notified.Errors), "event", notified.Event)
+	return notified
 }
 
 // The environment variables of [RunnerFromEnv].

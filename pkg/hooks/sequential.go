@@ -32,7 +32,11 @@ func (f *dispatch) run(s sequence) {
 			i++
 			continue
 		}
-		g := &segment{dispatch: f, sequence: s, next: i}
+		g := &f.first
+		if i > 0 {
+			g = &segment{} // an abandoned worker may still use the first one
+		}
+		*g = segment{dispatch: f, sequence: s, next: i}
 		if h.isolation == Inline {
 			g.run()
 			i = g.next
@@ -159,10 +163,10 @@ func (g *segment) exited() {
 }
 
 // finish reports how an execution ended and returns how the chain continues.
-func (f *dispatch) finish(s sequence, c *call, what contribution, err error) chainState {
+func (f *dispatch) finish(s sequence, c *call, given contribution, err error) chainState {
 	n := len(f.executions)
 	f.executions = f.executions[:n+1] // never grows: it has room for every hook
-	c.reportInto(&f.executions[n], f.now, what, err)
+	c.reportInto(&f.executions[n], f.now, given, err)
 	if err == nil {
 		return proceed
 	}

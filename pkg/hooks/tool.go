@@ -114,11 +114,11 @@ var toolResultRules = transformRules[ToolDone, ToolOutcome]{
 const RedactionFailed JSON = `{"redaction_failed":true}`
 
 var toolResultStoreRules = transformRules[ToolCall, JSON]{
-	call:    func(c ToolCall) ToolCall { return c },
-	check:   checkJSON,
-	same:    sameJSON,
-	instead: func(JSON) JSON { return RedactionFailed },
-	goesOn:  true,
+	call:     func(c ToolCall) ToolCall { return c },
+	check:    checkJSON,
+	same:     sameJSON,
+	instead:  func(JSON) JSON { return RedactionFailed },
+	proceeds: true,
 	payload: func(c ToolCall, _ JSON, out *Transformed[JSON]) any {
 		return events.ToolResultStoreData{Tool: c.Tool, Result: rawOf(out.Value), Outcome: transformedOf(out)}
 	},

@@ -17,13 +17,13 @@ type TransformPoint[S, V any] struct {
 
 // transformRules describe how one transform point differs from the others.
 type transformRules[S, V any] struct {
-	call    func(S) ToolCall                        // the tool call in the subject; nil if there is none
-	ending  func(V) ending                          // reports success or failure; nil if the point does not know
-	check   func(V) error                           // rejects invalid values; nil accepts all
-	same    func(a, b V) bool                       // reports whether two values are equal
-	instead func(V) V                               // replaces a value whose hook blocks; nil keeps it
-	goesOn  bool                                    // uses the replacement instead of preventing the action
-	payload func(s S, v V, out *Transformed[V]) any // payload of the event; v is the original value
+	call     func(S) ToolCall                        // the tool call in the subject; nil if there is none
+	ending   func(V) ending                          // reports success or failure; nil if the point does not know
+	check    func(V) error                           // rejects invalid values; nil accepts all
+	same     func(a, b V) bool                       // reports whether two values are equal
+	instead  func(V) V                               // replaces a value whose hook blocks; nil keeps it
+	proceeds bool                                    // uses the replacement instead of preventing the action
+	payload  func(s S, v V, out *Transformed[V]) any // payload of the event; v is the original value
 
 	// The conversions to and from documents.
 	read  func(Document) (S, V, error)
@@ -127,11 +127,11 @@ func (t *transform[S, V]) invoke(c *call) chainState {
 	if !ran && err == nil {
 		return proceed
 	}
-	var what contribution
+	var given contribution
 	if err == nil && answer != nil {
-		what.modified, err = t.count(copied(t.point.copyValue, *answer))
+		given.modified, err = t.count(copied(t.point.copyValue, *answer))
 	}
-	return t.finish(t, c, what, err)
+	return t.finish(t, c, given, err)
 }
 
 // ask calls the hook without owning the dispatch. It returns false if a matcher
@@ -174,6 +174,6 @@ func (t *transform[S, V]) block(*hook, error) chainState {
 	if instead := t.point.rules.instead; instead != nil {
 		t.out.Value, t.out.Modified = instead(t.out.Value), true
 	}
-	t.out.Prevented = !t.point.rules.goesOn
+	t.out.Prevented = !t.point.rules.proceeds
 	return endChain
 }

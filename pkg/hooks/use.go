@@ -199,8 +199,8 @@ func withoutReceiver(method reflect.Type) reflect.Type {
 	for i := 1; i < method.NumIn(); i++ {
 		in = append(in, method.In(i))
 	}
-	for i := range method.NumOut() {
-		out = append(out, method.Out(i))
+	for t := range method.Outs() {
+		out = append(out, t)
 	}
 	return reflect.FuncOf(in, out, method.IsVariadic())
 }

@@ -140,5 +140,13 @@ func newChain(hooks []*hook, info *pointInfo) *chain {
 	return c
 }
 
+// list returns the hooks that the dispatch waits for.
+func (c *chain) list() []*hook {
+	if c == nil {
+		return nil
+	}
+	return c.hooks
+}
+
 // hasAsync reports whether there are asynchronous hooks.
 func (c *chain) hasAsync() bool { return c != nil && len(c.async) > 0 }

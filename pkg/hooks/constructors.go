@@ -81,7 +81,7 @@ func ModifySubagent(model string) *SubagentDecision {
 	return &SubagentDecision{Patch: &SubagentPatch{Model: model}}
 }
 
-// ModifyCompaction says what a compaction preserves or exports.
+// ModifyCompaction adds to the preserved and exported data of a compaction.
 func ModifyCompaction(patch CompactionPatch) *CompactionDecision {
 	return &CompactionDecision{Patch: &patch}
 }

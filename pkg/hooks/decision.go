@@ -130,6 +130,6 @@ type Outcome[In, P any] struct {
 	Modified   bool        // whether a patch changed or added something
 	By         ID          // the hook that decided; empty if none did
 	Executions []Execution // of the hooks that ran, in order
-	Event      string      // id of the recorded event; empty without an Appender
+	Event      string      // id of the recorded event, if there is an Appender
 	RecordErr  error       // why the event was not recorded
 }

@@ -57,7 +57,7 @@ func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *point
 	if r.opts.Appender != nil {
 		f.event = events.NewID()
 	}
-	if n := len(f.hooks()); n > 0 {
+	if n := len(f.chain.list()); n > 0 {
 		f.executions = make([]Execution, 0, n)
 		f.calls = make([]call, n)
 	}
@@ -65,14 +65,6 @@ func (f *dispatch) prepareDispatch(ctx context.Context, r *Registry, info *point
 
 // clock returns the time since the dispatch began.
 func (f *dispatch) clock() time.Duration { return time.Since(f.began) }
-
-// hooks returns the synchronous hooks of the chain.
-func (f *dispatch) hooks() []*hook {
-	if f.chain == nil {
-		return nil
-	}
-	return f.chain.hooks
-}
 
 // hasWork reports whether a dispatch has hooks to call or an event to record.
 func (r *Registry) hasWork(info *pointInfo, meta *Meta, tool string, end ending) bool {

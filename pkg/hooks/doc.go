@@ -1,5 +1,5 @@
 // Package hooks lets an orchestrator call hooks at 26 points of a run. Hooks
-// decide on actions, transform values and observe events. Engine wraps the
+// decide on actions, transform values and observe events. [Engine] wraps the
 // functions of an orchestrator and dispatches at the right points.
 //
 // Each point is a variable with its input types, so a hook with the wrong
@@ -18,7 +18,7 @@
 //
 // Hooks run by [Priority], then in the order of registration. At a decision
 // point a deny ends the chain. Otherwise the strongest verdict counts, ask
-// before allow. Patches are chained: each hook sees the input as patched by the
+// before allow. Patches are chained. Each hook sees the input as patched by the
 // hooks before it, and the caller gets the final input with every verdict.
 //
 // [SessionStart], [CompactBefore] and [StepBefore] are gathered points. Each of

@@ -21,7 +21,7 @@ type NotificationPoint[E any] struct {
 type Notified struct {
 	Executions []Execution           // of the hooks that ran, by priority
 	Errors     []*HookExecutionError // of the hooks that failed, in the same order
-	Event      string                // id of the recorded event; empty without an Appender
+	Event      string                // id of the recorded event, if there is an Appender
 	RecordErr  error                 // why the event was not recorded
 }
 
@@ -118,7 +118,7 @@ func (n *notification[E]) runAll(p *NotificationPoint[E], e E) {
 
 // enter creates a call and a slot for each hook.
 func (n *notification[E]) enter() []*call {
-	hooks := n.hooks()
+	hooks := n.chain.list()
 	calls := make([]*call, 0, len(hooks))
 	n.slots = make([]slot, 0, len(hooks))
 	for _, h := range hooks {

@@ -150,12 +150,12 @@ const (
 
 var (
 	errAsyncLost  = errors.New("async: the decision would be lost")
-	errAsync      = errors.New("async: what it returns is needed before the point can go on")
-	errWhen       = errors.New("when: the point does not tell success from failure")
+	errAsync      = errors.New("async: the point needs the hook's answer")
+	errWhen       = errors.New("when: the point does not distinguish success from failure")
 	errTool       = errors.New("match: the point is not about a tool call")
 	errNoRegistry = errors.New("no registry")
-	errNoHook     = errors.New("no function")
-	errOption     = errors.New("option without a value that exists")
+	errNoHook     = errors.New("nil function")
+	errOption     = errors.New("nil option or invalid option value")
 )
 
 // check returns an error if an option does not fit the point.

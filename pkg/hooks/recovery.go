@@ -18,7 +18,7 @@ type Recovered struct {
 	Recovery   *Recovery   // nil if no hook has an answer
 	By         ID          // the hook that gave it
 	Executions []Execution // of the hooks that ran, in order
-	Event      string      // id of the recorded event; empty without an Appender
+	Event      string      // id of the recorded event, if there is an Appender
 	RecordErr  error       // why the event was not recorded
 }
 

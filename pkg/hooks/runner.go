@@ -139,11 +139,11 @@ func dispatchFor[E any](ctx context.Context, r *Runner, point *NotificationPoint
 
 // The environment variables of [RunnerFromEnv].
 const (
-	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true" records for AgentFS; off by default
+	EnvAgentFSEnabled = "GWI_AGENTFS_ENABLED" // "true" records for AgentFS
 	EnvAgentFSID      = "GWI_AGENTFS_ID"      // the AgentFS file; without it AgentFS stays off
-	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true" records for the issue tracker; off by default
-	EnvHookDebug      = "GWI_HOOK_DEBUG"      // "true" enables debug logs; off by default
-	EnvHookTimeout    = "GWI_HOOK_TIMEOUT_MS" // timeout of each hook in milliseconds; 5000 by default
+	EnvBeadsEnabled   = "GWI_BEADS_ENABLED"   // "true" records for the issue tracker
+	EnvHookDebug      = "GWI_HOOK_DEBUG"      // "true" enables debug logs
+	EnvHookTimeout    = "GWI_HOOK_TIMEOUT_MS" // timeout of each hook in milliseconds, 5000 by default
 )
 
 // RunnerFromEnv returns a runner that the environment configures. By default it

@@ -1,8 +1,6 @@
 package hooks
 
-import (
-	"time"
-)
+import "time"
 
 // sequence is the typed half of a dispatch that runs its hooks one after the
 // other.
@@ -25,7 +23,7 @@ const (
 // run calls the hooks in order. Consecutive isolated hooks share one worker
 // goroutine. Inline hooks run on the goroutine of the caller.
 func (f *dispatch) run(s sequence) {
-	hooks := f.hooks()
+	hooks := f.chain.list()
 	for i := 0; i < len(hooks); {
 		h := hooks[i]
 		if !h.applies(&f.meta, f.tool, f.ending) {

@@ -39,7 +39,7 @@ type Transformed[V any] struct {
 	Prevented  bool        // a failing hook blocks the action: do not write, send or use the value
 	Err        error       // the joined failures, each a *HookExecutionError
 	Executions []Execution // of the hooks that ran, in order
-	Event      string      // id of the recorded event; empty without an Appender
+	Event      string      // id of the recorded event, if there is an Appender
 	RecordErr  error       // why the event was not recorded
 }
 

@@ -122,14 +122,14 @@ func (p *Pipeline) call(ctx context.Context, id, tool string, args hooks.JSON, r
 			}
 			return hooks.Marshal(result)
 		})
-	told := string(out.Result)
+	shown := string(out.Result)
 	switch {
 	case errors.Is(err, hooks.ErrDenied):
-		told = "denied: " + out.Error
+		shown = "denied: " + out.Error
 	case out.Status == events.ToolError:
-		told = "error: " + out.Error
+		shown = "error: " + out.Error
 	}
-	fmt.Fprintf(p.out, "%s %s: %s\n", p.engine.Meta(ctx).Agent, tool, told)
+	fmt.Fprintf(p.out, "%s %s: %s\n", p.engine.Meta(ctx).Agent, tool, shown)
 }
 
 // Close waits for hooks that have exceeded their time.

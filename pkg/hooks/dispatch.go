@@ -13,8 +13,8 @@ import (
 // at once. A hook that always blocks therefore costs neither a deadline in
 // every dispatch nor unbounded memory.
 const (
-	maxStray = 64   // abandoned by their dispatch
-	maxAsync = 1024 // asynchronous
+	maxAbandoned = 64   // abandoned by their dispatch
+	maxAsync     = 1024 // asynchronous
 )
 
 // dispatch is the state of one dispatch while its hooks run. Hooks that are not
@@ -103,7 +103,7 @@ func (f *dispatch) admit(c *call) error {
 	switch {
 	case c.start >= f.registry.opts.ChainTimeout:
 		return ErrChainTimedOut
-	case c.hook.abandoned.Load() >= maxStray:
+	case c.hook.abandoned.Load() >= maxAbandoned:
 		return ErrBusy
 	case f.ctx.Err() != nil:
 		return ErrCancelled

@@ -174,18 +174,18 @@ func TestHostile_StuckHookIsNotCalledForEver(t *testing.T) {
 			block()
 			return nil, nil
 		}, Timeout(time.Millisecond), OnFailure(Block))
-		for range maxStray {
+		for range maxAbandoned {
 			ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
 		}
 		start := time.Now()
 		out := ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
-		if time.Since(start) != 0 || calls.Load() != maxStray || out.Verdict != Deny || out.Executions[0].Error != string(ErrBusy) {
+		if time.Since(start) != 0 || calls.Load() != maxAbandoned || out.Verdict != Deny || out.Executions[0].Error != string(ErrBusy) {
 			t.Errorf("after %d calls: %+v", calls.Load(), out)
 		}
 		release()
 		synctest.Wait()
 		out = ToolBefore.Dispatch(t.Context(), r, somewhere, ToolCall{})
-		if calls.Load() != maxStray+1 || !out.Executions[0].Success {
+		if calls.Load() != maxAbandoned+1 || !out.Executions[0].Success {
 			t.Errorf("after they have ended: %d calls, %+v", calls.Load(), out)
 		}
 	})

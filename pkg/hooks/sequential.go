@@ -93,8 +93,8 @@ type waiter struct {
 
 // newWaiter returns a waiter, a reused one if possible.
 func (r *Registry) newWaiter() *waiter {
-	if b, ok := r.waiters.Get().(*waiter); ok {
-		return b
+	if w, ok := r.waiters.Get().(*waiter); ok {
+		return w
 	}
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,21 +33,54 @@ func TestUnified(t *testing.T) {
 	if diff := cmp.Diff(want, unified("a", "b", []byte(before), []byte(after))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if got := unified("a", "b", []byte("1\r\n2\r\n"), []byte("1\n2\n")); got != "" {
+		t.Errorf("line ends differ:\n%s", got)
+	}
 }
 
 // Applying a diff to the old text gives the new one.
 func TestUnified_Applies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.SampledFrom([]string{"a", "b", "c", "d", ""})
-		old, now := rapid.SliceOfN(line, 0, 40).Draw(t, "old"), rapid.SliceOfN(line, 0, 40).Draw(t, "now")
-		var got []string
-		for _, e := range compare(old, now) {
-			if e.sign != '-' {
-				got = append(got, e.line)
-			}
-		}
-		if diff := cmp.Diff(strings.Join(now, "\n"), strings.Join(got, "\n")); diff != "" {
+		line := rapid.SampledFrom([]string{"a\n", "b\n", "c\n", "d\n", "\n"})
+		before, after := rapid.SliceOfN(line, 0, 40).Draw(t, "before"), rapid.SliceOfN(line, 0, 40).Draw(t, "after")
+		diff := unified("a", "b", []byte(strings.Join(before, "")), []byte(strings.Join(after, "")))
+		if diff := cmp.Diff(strings.Join(after, ""), patched(t, before, diff)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// patched applies a unified diff to lines.
+func patched(t *rapid.T, before []string, diff string) string {
+	var b strings.Builder
+	at := 0
+	for line := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+		case strings.HasPrefix(line, "@@"):
+			start, count := 0, 1
+			from := strings.Fields(line)[1]
+			if _, err := fmt.Sscanf(from, "-%d,%d", &start, &count); err != nil && start == 0 && from != "-0,0" {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if start > 0 && count > 0 {
+				start--
+			}
+			for ; at < start; at++ {
+				b.WriteString(before[at])
+			}
+		case line[0] == '+':
+			b.WriteString(line[1:])
+		default:
+			if before[at] != line[1:] {
+				t.Fatalf("line %d is %q, the diff has %q", at+1, before[at], line)
+			}
+			if line[0] == ' ' {
+				b.WriteString(before[at])
+			}
+			at++
+		}
+	}
+	b.WriteString(strings.Join(before[at:], ""))
+	return b.String()
 }

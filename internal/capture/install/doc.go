@@ -1,13 +1,11 @@
-// Package install writes the hook configuration of agents, so that they call
-// `publisher hook`.
+// Package install adds `publisher hook` to the hook configuration of agents.
 //
-// [Plan] reads what is there and says what would become of it, [Change.Diff]
-// shows it and [Change.Apply] writes it. A configuration that others write too
-// is changed as text: what is not ours keeps its order, its comments and its
-// indentation, byte for byte. Planning again changes nothing. A file that cannot
-// be understood is refused with its line and column, and left alone.
+// [Plan] reads the configuration and computes the change, [Change.Diff] shows it
+// and [Change.Apply] writes it. Edits insert and delete text, so that foreign
+// settings keep their order, comments and indentation byte for byte. A second
+// Plan changes nothing. Plan refuses a file that it cannot parse and reports the
+// line and column.
 //
-// Taking the hooks out again leaves the file as it was before; only lists and
-// objects that have become empty by that go too, and a file of which nothing but
-// an empty object is left.
+// Uninstalling restores the file. Lists and objects that become empty are
+// removed, and so is a file that holds only an empty object.
 package install

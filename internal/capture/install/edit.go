@@ -5,19 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
-// splice is a change of a text: what is between two offsets becomes something
-// else.
+// splice replaces the text between two offsets.
 type splice struct {
 	from, to int
 	text     string
 }
 
-// with returns the document after changes, which are in the order of their
-// places.
+// with returns the document after changes, which are sorted by their offsets.
 func (d *document) with(changes ...splice) (*document, error) {
 	var b bytes.Buffer
+	b.Write(d.mark)
 	at := 0
 	for _, c := range changes {
 		b.Write(d.data[at:c.from])
@@ -28,7 +29,7 @@ func (d *document) with(changes ...splice) (*document, error) {
 	return parse(d.file, b.Bytes())
 }
 
-// newline returns how the lines of the document end.
+// newline returns the line end of the document.
 func (d *document) newline() string {
 	if bytes.Contains(d.data, []byte("\r\n")) {
 		return "\r\n"
@@ -36,77 +37,78 @@ func (d *document) newline() string {
 	return "\n"
 }
 
-// indent returns what lines of the document are indented by: the first that is,
-// two spaces if none is.
+// indent returns the indentation of the first indented member of the root. The
+// default is two spaces.
 func (d *document) indent() string {
-	for _, it := range d.root.items {
-		if lead, own := d.lead(it.start); own && lead != "" {
+	for _, it := range items(d.root) {
+		if lead, blank := d.lead(it.start); blank && lead != "" {
 			return lead
 		}
 	}
 	return "  "
 }
 
-// lead returns what is before an offset on its line, and whether that is nothing
-// but white space.
+// lead returns the text before an offset on its line, and whether it is only
+// white space.
 func (d *document) lead(at int) (string, bool) {
 	line := string(d.data[bytes.LastIndexByte(d.data[:at], '\n')+1 : at])
 	return line, strings.Trim(line, " \t") == ""
 }
 
-// leadOf returns the white space that the line of an offset begins with.
+// leadOf returns the indentation of the line of an offset.
 func (d *document) leadOf(at int) string {
 	line, _ := d.lead(at)
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// added returns the document with v as the last item of a list or, with a key,
-// of an object.
-func (d *document) added(to *value, key string, v any) (*document, error) {
-	if len(to.items) == 0 {
+// added returns the document with v as the last element of a list or, with a
+// key, as the last member of an object. It copies the layout of the item before.
+func (d *document) added(to *hujson.Value, key string, v any) (*document, error) {
+	all := items(to)
+	if len(all) == 0 {
 		return d.addedFirst(to, key, v)
 	}
-	last := to.items[len(to.items)-1]
-	lead, own := d.lead(last.start)
-	at := d.afterComment(max(last.value.end, last.comma+1))
+	last := all[len(all)-1]
+	lead, ownLine := d.lead(last.start)
+	at := d.afterComment(max(last.value.EndOffset, last.comma+1))
 	before := " "
 	switch {
-	case own:
+	case ownLine:
 		before = d.newline() + lead
 	case d.data[at] == '\r', d.data[at] == '\n': // perhaps after a comment
 		before = d.newline() + d.leadOf(last.start)
 	}
-	written, err := d.written(key, v, lead, own)
+	written, err := d.encoded(key, v, lead, ownLine)
 	switch {
 	case err != nil:
 		return nil, err
 	case last.comma >= 0:
 		return d.with(splice{at, at, before + written + ","})
 	}
-	return d.with(splice{last.value.end, last.value.end, ","}, splice{at, at, before + written})
+	return d.with(splice{last.value.EndOffset, last.value.EndOffset, ","}, splice{at, at, before + written})
 }
 
-// addedFirst is added for what is empty.
-func (d *document) addedFirst(to *value, key string, v any) (*document, error) {
-	outer := d.leadOf(to.start)
+// addedFirst is added for an empty list or object.
+func (d *document) addedFirst(to *hujson.Value, key string, v any) (*document, error) {
+	outer := d.leadOf(to.StartOffset)
 	inner := outer + d.indent()
-	written, err := d.written(key, v, inner, true)
+	written, err := d.encoded(key, v, inner, true)
 	if err != nil {
 		return nil, err
 	}
+	start, end := to.StartOffset+1, to.EndOffset-1
 	after := ""
-	if rest := d.data[to.start+1 : to.end-1]; bytes.IndexByte(rest, '\n') < 0 {
+	if bytes.IndexByte(d.data[start:end], '\n') < 0 {
 		after = d.newline() + outer
 	}
-	end := to.end - 1
-	if strings.TrimSpace(string(d.data[to.start+1:end])) != "" {
-		return d.with(splice{to.start + 1, to.start + 1, d.newline() + inner + written}, splice{end, end, after})
+	if !d.bare(to) { // it has a comment
+		return d.with(splice{start, start, d.newline() + inner + written}, splice{end, end, after})
 	}
-	return d.with(splice{to.start + 1, end, d.newline() + inner + written + d.newline() + outer})
+	return d.with(splice{start, end, d.newline() + inner + written + d.newline() + outer})
 }
 
-// afterComment returns the end of a comment that follows on the same line as
-// what ends at an offset; the offset itself if there is none.
+// afterComment returns the end of the comment that follows an offset on the same
+// line. Without a comment it returns the offset.
 func (d *document) afterComment(at int) int {
 	rest := d.data[at:]
 	blank := len(rest) - len(bytes.TrimLeft(rest, " \t"))
@@ -123,8 +125,9 @@ func (d *document) afterComment(at int) int {
 	return at
 }
 
-// written returns a value, or a member, as it is written into the document.
-func (d *document) written(key string, v any, lead string, lines bool) (string, error) {
+// encoded returns the text of a value or, with a key, of a member. It spans lines
+// that are indented by lead if lines is true.
+func (d *document) encoded(key string, v any, lead string, lines bool) (string, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -143,21 +146,22 @@ func (d *document) written(key string, v any, lead string, lines bool) (string, 
 }
 
 // removed returns the document without the item at an index.
-func (d *document) removed(from *value, index int) (*document, error) {
-	it := from.items[index]
+func (d *document) removed(from *hujson.Value, index int) (*document, error) {
+	all := items(from)
+	it := all[index]
 	start := d.before(it.start)
 	switch {
 	case it.comma >= 0:
 		return d.with(splice{start, it.comma + 1, ""})
 	case index == 0:
-		return d.with(splice{start, it.value.end, ""})
+		return d.with(splice{start, it.value.EndOffset, ""})
 	}
-	comma := from.items[index-1].comma
-	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.end, ""})
+	comma := all[index-1].comma
+	return d.with(splice{comma, comma + 1, ""}, splice{max(start, comma+1), it.value.EndOffset, ""})
 }
 
-// before returns where the white space begins that stands before an offset: on
-// its line and, if nothing else is there, with the end of the line before.
+// before returns the start of the white space in front of an offset. If nothing
+// else is on the line, the end of the previous line belongs to it.
 func (d *document) before(at int) int {
 	for at > 0 && (d.data[at-1] == ' ' || d.data[at-1] == '\t') {
 		at--
@@ -171,7 +175,16 @@ func (d *document) before(at int) int {
 	return at
 }
 
-// bare tells whether a list or an object has neither items nor comments.
-func (d *document) bare(v *value) bool {
-	return len(v.items) == 0 && strings.TrimSpace(string(d.data[v.start+1:v.end-1])) == ""
+// bare reports whether a list or an object has neither items nor comments.
+func (d *document) bare(v *hujson.Value) bool {
+	k := kind(v)
+	return (k == kindObject || k == kindList) && len(bytes.TrimSpace(d.data[v.StartOffset+1:v.EndOffset-1])) == 0
+}
+
+// lineLength returns the length of the first line, without its end.
+func lineLength(b []byte) int {
+	if i := bytes.IndexAny(b, "\r\n"); i >= 0 {
+		return i
+	}
+	return len(b)
 }

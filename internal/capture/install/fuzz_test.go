@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// FuzzPlan installs into whatever is there: it is refused with a place, or each
-// event has the hook once, installing again changes nothing, every line that was
-// there is there still, and uninstalling gives back the text, but for what had
-// nothing in it.
+// FuzzPlan installs into any file. Either the file is refused with line and
+// column, or each event has the hook once, installing again changes nothing, and
+// uninstalling restores the text except for empty lists and objects.
 func FuzzPlan(f *testing.F) {
 	for _, s := range settings {
 		f.Add([]byte(s))
@@ -60,10 +59,10 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// oursIn tells whether a text may have had a hook of ours before.
+// oursIn reports whether a text may have a hook of ours.
 func oursIn(text []byte) bool { return bytes.Contains(text, []byte("hook claude-code")) }
 
-// empties tells whether a text has something in it that holds nothing.
+// empties reports whether a text has an empty list or object.
 func empties(text []byte) bool {
 	for _, pair := range []string{"{}", "[]"} {
 		squeezed := bytes.Map(func(r rune) rune {
@@ -79,7 +78,7 @@ func empties(text []byte) bool {
 	return false
 }
 
-// blank tells whether a document says nothing.
+// blank reports whether a document has no settings.
 func blank(text []byte) bool {
 	return strings.Trim(string(bytes.TrimPrefix(text, byteOrderMark)), " \t\r\n{}") == ""
 }

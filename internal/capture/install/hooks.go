@@ -6,19 +6,20 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // hooksKey is the member of a configuration that has the hooks.
 const hooksKey = "hooks"
 
-// ours tells the hooks of a tool that this package wrote.
+// ours recognizes the hooks that this package wrote for a tool. Their commands
+// start one of the programs.
 type ours struct {
 	tool     string
-	programs []string // their names, without folders
+	programs []string // names without folders
 }
 
-// oursOf returns what tells the hooks of a tool: commands that begin with a
-// program of one of these names.
 func oursOf(tool string, programs ...string) ours {
 	o := ours{tool: tool}
 	for _, p := range programs {
@@ -27,77 +28,87 @@ func oursOf(tool string, programs ...string) ours {
 	return o
 }
 
-// wrote tells whether a command is ours.
+// wrote reports whether a command is ours.
 func (o ours) wrote(command string) bool {
-	program, rest := firstWord(command)
-	rest, ok := strings.CutPrefix(rest, " hook "+o.tool)
-	return ok && (rest == "" || strings.ContainsAny(rest[:1], " \t")) && slices.Contains(o.programs, baseName(program))
+	program, args := firstWord(command)
+	args, ok := strings.CutPrefix(args, " hook "+o.tool)
+	return ok && (args == "" || strings.ContainsAny(args[:1], " \t")) && slices.Contains(o.programs, baseName(program))
 }
 
-// commandKeys are where a handler has its command.
+// commandKeys are the members of a handler that can hold its command.
 var commandKeys = []string{"command", "bash", "powershell"}
 
-// is tells whether a handler is ours.
-func (o ours) is(v *value) bool {
+// is reports whether a handler is ours.
+func (o ours) is(v *hujson.Value) bool {
 	return slices.ContainsFunc(commandKeys, func(key string) bool {
-		c := v.member(key)
-		return c != nil && c.shape == text && o.wrote(c.text)
+		c := member(v, key)
+		return kind(c) == kindText && o.wrote(literal(c))
 	})
 }
 
-// find returns our hooks in the list of an event: for each the index of its
-// entry and, where the entry is a group that others are in too, its index there.
-func (o ours) find(entries *value) (found [][2]int) {
-	for i, entry := range entries.items {
-		group := entry.value.member(hooksKey)
-		switch {
-		case o.is(entry.value):
-			found = append(found, [2]int{i, -1})
-		case group != nil && group.shape == list:
-			for j, h := range group.items {
-				if o.is(h.value) && len(group.items) > 1 {
-					found = append(found, [2]int{i, j})
-				} else if o.is(h.value) {
-					found = append(found, [2]int{i, -1})
-				}
+// position locates a hook in the list of an event.
+type position struct {
+	entry   int
+	handler int // the index in a group that has other hooks too; -1 for the whole entry
+}
+
+// find returns the positions of our hooks in the list of an event.
+func (o ours) find(entries *hujson.Value) (found []position) {
+	for i, entry := range items(entries) {
+		if o.is(entry.value) {
+			found = append(found, position{i, -1})
+			continue
+		}
+		group := member(entry.value, hooksKey)
+		if kind(group) != kindList {
+			continue
+		}
+		handlers := items(group)
+		for j, h := range handlers {
+			switch {
+			case !o.is(h.value):
+			case len(handlers) > 1:
+				found = append(found, position{i, j})
+			default:
+				found = append(found, position{i, -1})
 			}
 		}
 	}
 	return found
 }
 
-// editor changes the hooks of a document, one place after the other.
+// editor changes the hooks of a document. Each edit parses the document again.
 type editor struct {
 	doc  *document
 	ours ours
 }
 
-// hooks returns the object of hooks; nil if there is none.
-func (e *editor) hooks() (*value, error) {
-	if e.doc.root.shape != object {
-		return nil, e.doc.wrong(e.doc.root.start, "an object is expected here")
+// hooks returns the object of hooks, or nil if the document has none.
+func (e *editor) hooks() (*hujson.Value, error) {
+	if kind(e.doc.root) != kindObject {
+		return nil, e.doc.wrong(e.doc.root.StartOffset, "an object is expected here")
 	}
-	h := e.doc.root.member(hooksKey)
-	if h != nil && h.shape != object {
-		return nil, e.doc.wrong(h.start, `"hooks" is no object`)
+	h := member(e.doc.root, hooksKey)
+	if h != nil && kind(h) != kindObject {
+		return nil, e.doc.wrong(h.StartOffset, `"hooks" is not an object`)
 	}
 	return h, nil
 }
 
-// event returns the list of an event; nil if there is none.
-func (e *editor) event(name string) (*value, error) {
+// event returns the list of an event, or nil if the document has none.
+func (e *editor) event(name string) (*hujson.Value, error) {
 	h, err := e.hooks()
 	if err != nil {
 		return nil, err
 	}
-	v := h.member(name)
-	if v != nil && v.shape != list {
-		return nil, e.doc.wrong(v.start, fmt.Sprintf("hooks of %q are no list", name))
+	v := member(h, name)
+	if v != nil && kind(v) != kindList {
+		return nil, e.doc.wrong(v.StartOffset, fmt.Sprintf("the hooks of %q are not a list", name))
 	}
 	return v, nil
 }
 
-// put has entry in the list of an event, once: what is ours and otherwise goes.
+// put makes entry our only hook in the list of an event.
 func (e *editor) put(name string, entry any) error {
 	v, err := e.event(name)
 	if err != nil {
@@ -105,10 +116,10 @@ func (e *editor) put(name string, entry any) error {
 	}
 	if v != nil {
 		found := e.ours.find(v)
-		if len(found) == 1 && found[0][1] < 0 && e.doc.same(v.items[found[0][0]].value, entry) {
+		if len(found) == 1 && found[0].handler < 0 && e.doc.equal(items(v)[found[0].entry].value, entry) {
 			return nil
 		}
-		if err := e.take(name, found); err != nil {
+		if err := e.remove(name, found); err != nil {
 			return err
 		}
 	}
@@ -135,16 +146,16 @@ func (e *editor) add(name string, entry any) (err error) {
 	return err
 }
 
-// take removes our hooks of an event.
-func (e *editor) take(name string, found [][2]int) error {
-	for _, f := range slices.Backward(found) {
-		v, err := e.event(name)
+// remove removes our hooks of an event, the last one first.
+func (e *editor) remove(name string, found []position) error {
+	for _, at := range slices.Backward(found) {
+		from, err := e.event(name)
 		if err != nil {
 			return err
 		}
-		from, i := v, f[0]
-		if f[1] >= 0 {
-			from, i = v.items[i].value.member(hooksKey), f[1]
+		i := at.entry
+		if at.handler >= 0 {
+			from, i = member(items(from)[i].value, hooksKey), at.handler
 		}
 		if e.doc, err = e.doc.removed(from, i); err != nil {
 			return err
@@ -153,36 +164,26 @@ func (e *editor) take(name string, found [][2]int) error {
 	return nil
 }
 
-// clear removes our hooks of all events but those that are kept, and what has
-// become empty by that.
-func (e *editor) clear(kept []string) error {
+// clear removes our hooks of all events except those in wanted. It also removes
+// the lists and the object that become empty.
+func (e *editor) clear(wanted []string) error {
 	h, err := e.hooks()
 	if err != nil || h == nil {
 		return err
 	}
-	var names []string
-	for _, it := range h.items {
-		if it.value.shape == list && !slices.Contains(kept, it.key) {
-			names = append(names, it.key)
-		}
-	}
 	emptied := false
-	for _, name := range names {
-		v, err := e.event(name)
-		if err != nil {
-			return err
+	for _, it := range items(h) {
+		if kind(it.value) != kindList || slices.Contains(wanted, it.key) {
+			continue
 		}
-		found := e.ours.find(v)
+		found := e.ours.find(it.value)
 		if len(found) == 0 {
 			continue
 		}
-		if err := e.take(name, found); err != nil {
+		if err := e.remove(it.key, found); err != nil {
 			return err
 		}
-		if err := e.prune(func(root *value) (*value, int) {
-			h := root.member(hooksKey)
-			return h, h.index(name)
-		}); err != nil {
+		if err := e.prune(member(e.doc.root, hooksKey), it.key); err != nil {
 			return err
 		}
 		emptied = true
@@ -190,21 +191,21 @@ func (e *editor) clear(kept []string) error {
 	if !emptied {
 		return nil
 	}
-	return e.prune(func(root *value) (*value, int) { return root, root.index(hooksKey) })
+	return e.prune(e.doc.root, hooksKey)
 }
 
-// prune removes an item whose value holds nothing.
-func (e *editor) prune(place func(root *value) (*value, int)) (err error) {
-	of, i := place(e.doc.root)
-	if e.doc.bare(of.items[i].value) {
+// prune removes a member whose list or object is empty.
+func (e *editor) prune(of *hujson.Value, key string) (err error) {
+	if i := index(of, key); e.doc.bare(items(of)[i].value) {
 		e.doc, err = e.doc.removed(of, i)
 	}
 	return err
 }
 
-// same tells whether a value of the document says what v does.
-func (d *document) same(is *value, v any) bool {
+// equal reports whether a value of the document equals v. A value with comments
+// equals nothing.
+func (d *document) equal(is *hujson.Value, v any) bool {
 	want, err := json.Marshal(v)
 	var got bytes.Buffer
-	return err == nil && json.Compact(&got, d.data[is.start:is.end]) == nil && bytes.Equal(got.Bytes(), want)
+	return err == nil && json.Compact(&got, d.data[is.StartOffset:is.EndOffset]) == nil && bytes.Equal(got.Bytes(), want)
 }

@@ -7,34 +7,35 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Options say what to install where.
+// Options configure a plan.
 type Options struct {
-	Project string // the folder whose agents report; empty: all of the user's
-	Home    string // the user's home folder
-	// Program is what the agent starts, as a shell reads it: "publisher", or a
-	// quoted path. Flags follow the name of the tool.
+	Project string // the project folder; empty selects the configuration of the user
+	Home    string // the home folder of the user
+	// Program is the program that the agent starts, as a shell reads it:
+	// "publisher" or a quoted path. Flags follow the name of the tool.
 	Program   string
 	Flags     string
-	Timeout   time.Duration // after which the agent gives up the hook; at least a second
+	Timeout   time.Duration // the agent's limit for a hook; at least one second
 	Uninstall bool
-	Getenv    func(string) string // for the variables that move a tool's folder; nil: none is set
+	Getenv    func(string) string // reads variables that move a tool's folder; nil reads none
 }
 
-// Change is what becomes of a tool's configuration.
+// Change is a planned change of a tool's configuration.
 type Change struct {
 	Tool string
 	File string
-	Note string // what is to be done besides; may be empty
+	Note string // tells the user about another necessary step; may be empty
 
-	before, after   []byte // nil: no file
+	before, after   []byte // nil without a file
 	removed, exists bool
 }
 
-// Action is what a change does to its file.
+// Action is the effect of a change on its file.
 type Action string
 
 // The actions.
@@ -45,7 +46,7 @@ const (
 	Removed   Action = "removed"
 )
 
-// Action returns what applying c does.
+// Action returns the effect of applying c.
 func (c *Change) Action() Action {
 	switch {
 	case c.removed && c.exists:
@@ -58,7 +59,7 @@ func (c *Change) Action() Action {
 	return Updated
 }
 
-// Diff returns c as a unified diff, empty if nothing changes.
+// Diff returns c as a unified diff. It is empty if nothing changes.
 func (c *Change) Diff() string {
 	from, to := c.File, c.File
 	if !c.exists {
@@ -70,7 +71,8 @@ func (c *Change) Diff() string {
 	return unified(from, to, c.before, c.after)
 }
 
-// Plan returns what installing, or uninstalling, changes. It writes nothing.
+// Plan returns the change that installs or uninstalls the hooks of a tool. It
+// writes nothing.
 func Plan(name string, opts Options) (*Change, error) {
 	t, err := named(name)
 	if err != nil {
@@ -103,7 +105,7 @@ func Plan(name string, opts Options) (*Change, error) {
 	return c, c.planHooks(t, opts)
 }
 
-// planHooks changes a document of hooks.
+// planHooks plans the change of a JSON configuration.
 func (c *Change) planHooks(t *tool, opts Options) error {
 	start := c.before
 	blank := len(bytes.TrimSpace(bytes.TrimPrefix(start, byteOrderMark))) == 0
@@ -118,9 +120,6 @@ func (c *Change) planHooks(t *tool, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if doc.root == nil {
-		return doc.wrong(len(start), "there is no object, only comments")
-	}
 	program, _ := firstWord(opts.Program)
 	e := &editor{doc: doc, ours: oursOf(t.name, "publisher", program)}
 	if opts.Uninstall {
@@ -129,17 +128,17 @@ func (c *Change) planHooks(t *tool, opts Options) error {
 	if err := e.fill(t, opts); err != nil {
 		return err
 	}
-	c.after = e.doc.data
+	c.after = e.doc.bytes()
 	return nil
 }
 
-// fill has the hooks of a tool in the document, and those alone.
+// fill adds the hooks of a tool to the document and removes outdated hooks.
 func (e *editor) fill(t *tool, opts Options) (err error) {
 	if err := e.clear(t.events); err != nil {
 		return err
 	}
 	for _, m := range t.top {
-		if e.doc.root.member(m.key) != nil {
+		if member(e.doc.root, m.key) != nil {
 			continue
 		}
 		if e.doc, err = e.doc.added(e.doc.root, m.key, m.value); err != nil {
@@ -161,28 +160,28 @@ func (e *editor) fill(t *tool, opts Options) (err error) {
 	return nil
 }
 
-// planRemoval takes our hooks out, and the file away if nothing is left in it.
+// holdsOnly reports whether the document is an object with nothing else than one
+// of these members, and without comments.
+func (d *document) holdsOnly(members []setting) bool {
+	if len(bytes.TrimSpace(d.data)) != d.root.EndOffset-d.root.StartOffset { // a comment around the object
+		return false
+	}
+	all := items(d.root)
+	return d.bare(d.root) || len(all) == 1 && slices.ContainsFunc(members, func(m setting) bool {
+		return all[0].key == m.key && d.equal(all[0].value, m.value)
+	})
+}
+
+// planRemoval removes our hooks. It removes the file if nothing else is in it.
 func (c *Change) planRemoval(t *tool, e *editor) error {
-	whole := e.doc.data
+	installed := e.doc.bytes()
 	if err := e.clear(nil); err != nil {
 		return err
 	}
-	if bytes.Equal(whole, e.doc.data) {
-		c.after = whole
-		return nil
+	c.after = e.doc.bytes()
+	c.removed = !bytes.Equal(installed, c.after) && e.doc.holdsOnly(t.top)
+	if c.removed {
+		c.after = nil
 	}
-	rest := e.doc.root.items
-	for _, m := range t.top {
-		if len(rest) == 1 && rest[0].key == m.key && e.doc.same(rest[0].value, m.value) {
-			rest = nil
-		}
-	}
-	text := bytes.TrimSpace(bytes.TrimPrefix(e.doc.data, byteOrderMark))
-	alone := len(text) == e.doc.root.end-e.doc.root.start // no comment around it
-	if len(rest) == 0 && alone && (len(e.doc.root.items) > 0 || e.doc.bare(e.doc.root)) {
-		c.removed = true
-		return nil
-	}
-	c.after = e.doc.data
 	return nil
 }

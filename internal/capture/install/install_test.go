@@ -12,13 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// options returns how the tests install into a project.
+// options returns options for a new project.
 func options(tb testing.TB) Options {
 	tb.Helper()
 	return Options{Project: tb.TempDir(), Home: tb.TempDir(), Program: "publisher", Timeout: 10 * time.Second}
 }
 
-// fileOf returns where the configuration of a tool is.
+// fileOf returns the path of a tool's configuration.
 func fileOf(tb testing.TB, tool string, opts Options) string {
 	tb.Helper()
 	t, err := named(tool)
@@ -47,7 +47,7 @@ func read(tb testing.TB, file string) string {
 	return string(data)
 }
 
-// apply plans and applies, and returns what it was.
+// apply plans a change, applies it and returns it.
 func apply(tb testing.TB, tool string, opts Options) *Change {
 	tb.Helper()
 	c, err := Plan(tool, opts)
@@ -60,8 +60,8 @@ func apply(tb testing.TB, tool string, opts Options) *Change {
 	return c
 }
 
-// settings are configurations as people have them: their own hooks, comments,
-// tabs, one line, Windows's line ends, ours from an older version.
+// settings are realistic configurations. They have foreign hooks, comments, tabs,
+// a single line, Windows line ends or hooks of an older version.
 var settings = map[string]string{
 	"Hooks": `{
   "model": "opus",
@@ -85,8 +85,8 @@ var settings = map[string]string{
 	"Others":   "{\n  \"a\": \"publisher hook\",\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"my-publisher hook claude-code\"}]}\n    ]\n  }\n}\n",
 }
 
-// Installing keeps what is there, again changes nothing, and uninstalling gives
-// back what was, byte for byte.
+// Installing keeps other settings. Installing again changes nothing, and
+// uninstalling restores the file byte for byte.
 func TestPlan_RoundTrip(t *testing.T) {
 	for _, tool := range []string{"claude-code", "codex", "copilot-cli", "gemini-cli"} {
 		for name, before := range settings {
@@ -120,19 +120,19 @@ func TestPlan_RoundTrip(t *testing.T) {
 	}
 }
 
-// checkInstalled checks that each event of the tool has our hook once.
+// checkInstalled checks that each event of the tool has our hook exactly once.
 func checkInstalled(t *testing.T, tool, file, text string) {
 	t.Helper()
 	doc, err := parse(file, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, err := named(tool)
+	of, err := named(tool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, event := range known.events {
-		v := doc.root.member(hooksKey).member(event)
+	for _, event := range of.events {
+		v := member(member(doc.root, hooksKey), event)
 		if v == nil || len(oursOf(tool, "publisher").find(v)) != 1 {
 			t.Errorf("%s: not there once in\n%s", event, text)
 		}
@@ -167,7 +167,7 @@ func TestPlan_NewFile(t *testing.T) {
 	}
 }
 
-// What each tool is told, to the letter.
+// TestPlan_Entries checks the exact entry for each tool.
 func TestPlan_Entries(t *testing.T) {
 	tests := []struct{ tool, flags, event, want string }{
 		{"claude-code", "", "PreToolUse", `{"hooks":[{"type":"command","command":"publisher hook claude-code","timeout":10}]}`},
@@ -203,8 +203,8 @@ func TestPlan_Entries(t *testing.T) {
 	}
 }
 
-// Other flags, another path of the program, events that are no longer reported:
-// what is ours is replaced, and others' hooks in the same group stay.
+// Our hooks are replaced when flags, the path of the program or the events change.
+// Foreign hooks in the same group stay.
 func TestPlan_Replaces(t *testing.T) {
 	opts := options(t)
 	file := fileOf(t, "claude-code", opts)
@@ -246,20 +246,24 @@ func TestPlan_Replaces(t *testing.T) {
 
 func TestPlan_Refuses(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"NoComma", "{\n  \"a\": 1\n  \"b\": 2\n}", "3:3: a comma is missing before this"},
-		{"NoEnd", "{\n  \"a\": [1,\n", "2:8: this has no end"},
-		{"NoValue", `{"a": nope}`, "1:7: a value is expected here"},
-		{"NoColon", `{"a" 1}`, "1:6: a colon is missing before this"},
-		{"NoKey", `{a: 1}`, "1:2: a key in quotes is expected here"},
-		{"NoQuote", "{\"a\": \"b\n\"}", "1:7: this text has no end"},
-		{"Comment", "{} /* a", "1:4: this comment has no end"},
-		{"Behind", `{} {}`, "1:4: text after the end of the document"},
-		{"Twice", `{"hooks": {}, "hooks": {}}`, "1:15: this key is there twice"},
+		{"NoComma", "{\n  \"a\": 1\n  \"b\": 2\n}", "3:3: invalid character '\"' after object value (expecting ',' or '}')"},
+		{"NoEnd", "{\n  \"a\": [1,\n", "3:1: parsing value: unexpected EOF"},
+		{"NoValue", `{"a": nope}`, "1:7: invalid literal"},
+		{"NoColon", `{"a" 1}`, "1:6: invalid character '1' after object name"},
+		{"NoKey", `{a: 1}`, "1:2: invalid literal"},
+		{"NoQuote", "{\"a\": \"b\n\"}", "1:7: invalid literal"},
+		{"Comment", "{} /* a", "1:4: parsing comment: unexpected EOF"},
+		{"Behind", `{} {}`, "1:4: invalid character '{' after top-level value"},
+		{"Twice", `{"hooks": {}, "hooks": {}}`, "1:15: duplicate key"},
 		{"List", `[]`, "1:1: an object is expected here"},
-		{"Hooks", `{"hooks": []}`, `1:11: "hooks" is no object`},
-		{"Event", `{"hooks": {"PreToolUse": {}}}`, `1:26: hooks of "PreToolUse" are no list`},
-		{"Comments", "// nothing\n", "2:1: there is no object, only comments"},
-		{"Escape", `{"\x": 1}`, "1:2: not a text as JSON has it"},
+		{"Hooks", `{"hooks": []}`, `1:11: "hooks" is not an object`},
+		{"Event", `{"hooks": {"PreToolUse": {}}}`, `1:26: the hooks of "PreToolUse" are not a list`},
+		{"Comments", "// nothing\n", "2:1: parsing value: unexpected EOF"},
+		{"Escape", `{"\x": 1}`, "1:2: invalid literal"},
+		{"Secret", "{\n  \"key\": sk123\n}", "2:10: invalid literal"},
+		{"Encoding", "{\"a\": \"\xff\"}", "1:8: not UTF-8"},
+		{"TooDeep", strings.Repeat("[", maxNested+1), "1:1: more than 100000 lists and objects"},
+		{"Deep", strings.Repeat("[", maxNested), "2:1: parsing value: unexpected EOF"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -316,7 +320,7 @@ func TestPlan_User(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Plan("codex", Options{Project: "/does/not/exist"}); err == nil {
-		t.Error("a project that is not there was taken")
+		t.Error("a missing project was accepted")
 	}
 }
 

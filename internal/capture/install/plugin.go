@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// openCodePlugin is the plugin of OpenCode, which has no hook commands.
+// openCodePlugin is our plugin for OpenCode, which has no hook commands.
 //
 //go:embed opencode.js
 var openCodePlugin string
 
-// planPlugin writes or removes the plugin, whose file is all ours.
+// planPlugin plans to write or remove the plugin.
 func (c *Change) planPlugin(opts Options) error {
 	marker, _, _ := strings.Cut(openCodePlugin, "\n")
 	if c.exists && !bytes.HasPrefix(c.before, []byte(marker)) {
-		return fmt.Errorf("%s: not written by this program; move it away first", c.File)
+		return fmt.Errorf("%s: not written by this program; move the file away first", c.File)
 	}
 	if opts.Uninstall {
 		c.removed = true
@@ -28,7 +28,7 @@ func (c *Change) planPlugin(opts Options) error {
 	quoted := func(s string) string {
 		text, err := json.Marshal(s)
 		if err != nil {
-			return "null" // not reached: a text can be written
+			return "null" // unreachable: every string can be encoded
 		}
 		return string(text)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// driver loads the plugin as OpenCode does, and calls its hooks.
+// driver loads the plugin as OpenCode does and calls its hooks.
 const driver = `
 import { Hooktrail } from "./.opencode/plugins/hooktrail.js"
 const hooks = await Hooktrail({ directory: process.cwd() })
@@ -46,8 +46,8 @@ await hooks.event({ event: { id: "e3", type: "session.idle", properties: { sessi
 console.log(JSON.stringify(said))
 `
 
-// program stands for the hook command: it notes what it is called with and
-// answers by what it reads.
+// hookProgram stands in for the hook command. It logs its calls and chooses the
+// answer by the payload.
 const hookProgram = `#!/bin/sh
 payload=$(cat)
 echo "$* $payload" >> calls
@@ -60,8 +60,8 @@ case "$payload" in
 esac
 `
 
-// The plugin does what the answers say, tells the bus's events apart, and fails
-// open or closed as it was installed.
+// TestPlugin checks that the plugin applies the answers, forwards the right bus
+// events, and fails open or closed as installed.
 func TestPlugin(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

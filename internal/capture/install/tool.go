@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// tool is what is known of an agent's configuration.
+// tool describes the configuration of an agent.
 type tool struct {
 	name    string
-	project string                                            // the file below a project
-	user    func(home string, env func(string) string) string // the file of the user
-	events  []string                                          // that are reported
-	entry   func(c caller) any                                // what is added to the list of an event
-	top     []member                                          // what the file has to say besides
-	note    string                                            // what is to be done besides; may be empty
+	project string                                            // path of the file in a project
+	user    func(home string, env func(string) string) string // path of the user's file
+	events  []string                                          // the hook events that agents report
+	entry   func(c caller) any                                // the entry in the list of an event
+	top     []setting                                         // other members that the file requires
+	note    string                                            // tells the user about another necessary step; may be empty
 
-	eventArgument bool // payloads do not say which event they are of
-	plugin        bool // the file is a program of ours
+	eventArgument bool // payloads do not name their event, so the command does
+	plugin        bool // the whole file is ours
 }
 
-// member is a member of an object.
-type member struct {
+// setting is a required member of a configuration.
+type setting struct {
 	key   string
 	value any
 }
 
-// tools are in the order of their names.
+// tools are sorted by name.
 var tools = []tool{
 	{
 		name: "claude-code", project: ".claude/settings.json",
@@ -57,15 +57,15 @@ var tools = []tool{
 			"subagentStart", "subagentStop", "errorOccurred", "preCompact", "agentStop", "sessionEnd",
 		},
 		entry: flat, eventArgument: true,
-		top: []member{{"version", 1}},
+		top: []setting{{"version", 1}},
 	},
 	{
 		name: "gemini-cli", project: ".gemini/settings.json",
 		user: func(home string, _ func(string) string) string {
 			return filepath.Join(home, ".gemini", "settings.json")
 		},
-		// The events of the model are left out: they come with each piece of an
-		// answer, and hold the whole conversation each time.
+		// Model events are left out. Gemini CLI sends one for each piece of an
+		// answer, and each holds the whole conversation.
 		events: []string{
 			"SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "Notification", "PreCompress", "AfterAgent", "SessionEnd",
 		},
@@ -94,13 +94,13 @@ func Names() []string {
 func named(name string) (*tool, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("tool %q: not known; there are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown tool %q; there are %s", name, strings.Join(Names(), ", "))
 	}
 	return &tools[i], nil
 }
 
-// below returns where a file of the user is: in the folder that a variable
-// names, else in one of the home folder.
+// below returns a function that locates a file of the user. The file is in the
+// folder that a variable names, or else in a folder of the home folder.
 func below(variable, folder, file string) func(string, func(string) string) string {
 	return func(home string, env func(string) string) string {
 		if dir := env(variable); dir != "" {
@@ -110,25 +110,25 @@ func below(variable, folder, file string) func(string, func(string) string) stri
 	}
 }
 
-// caller is how a tool calls us.
+// caller is the command that a tool runs, and its time limit.
 type caller struct {
 	command string
 	timeout time.Duration
 }
 
-// The units that tools have timeouts in.
+// Tools measure timeouts in one of these units.
 func seconds(d time.Duration) int64      { return int64((d + time.Second - 1) / time.Second) }
 func milliseconds(d time.Duration) int64 { return d.Milliseconds() }
 
-// handler is a command of a group. Claude Code, Codex and Gemini CLI share it.
+// handler is a hook of a group in Claude Code, Codex and Gemini CLI.
 type handler struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
 	Timeout int64  `json:"timeout"`
 }
 
-// group returns the entry of tools that group their hooks by what they match:
-// ours match everything.
+// group returns the entry for tools that group their hooks by a matcher. Our
+// group has no matcher and so receives every event.
 func group(unit func(time.Duration) int64) func(caller) any {
 	return func(c caller) any {
 		return struct {
@@ -137,7 +137,7 @@ func group(unit func(time.Duration) int64) func(caller) any {
 	}
 }
 
-// flat is the entry of Copilot CLI.
+// flat returns the entry for Copilot CLI.
 func flat(c caller) any {
 	return struct {
 		Type    string `json:"type"`

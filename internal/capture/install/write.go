@@ -10,14 +10,13 @@ import (
 	"syscall"
 )
 
-// ErrChanged is returned by [Change.Apply] when the file is not what it was when
-// the change was planned.
-var ErrChanged = errors.New("changed meanwhile by somebody else; try again")
+// ErrChanged reports that another program changed the file after [Plan] read it.
+var ErrChanged = errors.New("another program changed the file; try again")
 
-// Apply writes the change: the file is either the old one or the new one,
-// whatever happens. A link stays one and its target is written, also one that is
-// not there yet; permissions and the owner stay. A file that may not be written
-// to is refused.
+// Apply writes the change atomically. After a crash the file has either its old
+// or its new content. Apply writes through symbolic links, also to a target that
+// does not exist yet. It keeps permissions and the owner, and refuses read-only
+// files.
 func (c *Change) Apply() error {
 	action := c.Action()
 	if action == Unchanged {
@@ -49,11 +48,11 @@ func (c *Change) Apply() error {
 	return nil
 }
 
-// maxLinks bounds how many links lead to a file.
+// maxLinks bounds a chain of symbolic links.
 const maxLinks = 40
 
-// target returns the file that links lead to, and what it is: nil if it is not
-// there. It fails if nobody may write to it.
+// target resolves links and returns the file with its info, which is nil if the
+// file does not exist. It fails for a read-only file.
 func target(file string) (string, fs.FileInfo, error) {
 	file, err := follow(file)
 	if err != nil {
@@ -64,12 +63,12 @@ func target(file string) (string, fs.FileInfo, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return file, nil, nil
 	case err == nil && info.Mode().Perm()&0o222 == 0:
-		err = fmt.Errorf("it is read-only: %w", fs.ErrPermission)
+		err = fmt.Errorf("file is read-only: %w", fs.ErrPermission)
 	}
 	return file, info, err
 }
 
-// follow returns the file that links lead to, whether or not it is there.
+// follow resolves links. The target need not exist.
 func follow(file string) (string, error) {
 	for range maxLinks {
 		to, err := os.Readlink(file)
@@ -80,7 +79,7 @@ func follow(file string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(to) {
-			// As the system reads it: the folder of the link may be one itself.
+			// The link is relative to its real folder, which links can lead to too.
 			dir, err := filepath.EvalSymlinks(filepath.Dir(file))
 			if err != nil {
 				return "", err
@@ -92,7 +91,7 @@ func follow(file string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// replace gives a file new content at once. old is what it was, nil if it was not.
+// replace replaces the content of a file atomically. old is nil for a new file.
 func replace(file string, data []byte, old fs.FileInfo) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
@@ -116,8 +115,8 @@ func replace(file string, data []byte, old fs.FileInfo) (err error) {
 	return os.Rename(f.Name(), file)
 }
 
-// keepOwner gives f the owner that a file had: one that root writes stays the
-// user's.
+// keepOwner gives f the owner of the old file, so that root can edit a file of
+// the user.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

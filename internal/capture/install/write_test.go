@@ -48,7 +48,7 @@ func TestChange_ApplyChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// linked puts a link where the configuration of a tool is, and returns both.
+// linked makes the configuration of a tool a symbolic link.
 func linked(t *testing.T, tool string, opts Options) (file, target string) {
 	t.Helper()
 	file, target = fileOf(t, tool, opts), filepath.Join(t.TempDir(), "dotfiles.json")
@@ -61,8 +61,7 @@ func linked(t *testing.T, tool string, opts Options) (file, target string) {
 	return file, target
 }
 
-// A link to a file that is not there yet is written through, and stays when that
-// file is removed.
+// A dangling link is written through, and stays when its target is removed.
 func TestChange_ApplyDanglingLink(t *testing.T) {
 	opts := options(t)
 	file, target := linked(t, "claude-code", opts)
@@ -94,7 +93,7 @@ func TestChange_ApplyReadOnly(t *testing.T) {
 	}
 }
 
-// What a shell quotes is known again, whatever is in the path.
+// Hooks with a quoted path of the program are recognized.
 func TestPlan_QuotedProgram(t *testing.T) {
 	for _, program := range []string{
 		`'/home/o'\''brien/my "bin"/publisher'`, `"/a b/publisher"`, `/a\ b/publisher`, `'/opt/it'\''s ours'`, `C:\bin\publisher.exe`,

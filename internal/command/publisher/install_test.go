@@ -99,8 +99,8 @@ func TestInstall_Refuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ args, want string }{
-		{"gemini-cli --project " + project, broken + ":2:3: a key in quotes is expected here"},
-		{"emacs", `tool "emacs": not known; there are claude-code, codex, copilot-cli, gemini-cli, opencode`},
+		{"gemini-cli --project " + project, broken + ":2:3: invalid literal"},
+		{"emacs", `unknown tool "emacs"; there are claude-code, codex, copilot-cli, gemini-cli, opencode`},
 		{"codex --project /does/not/exist", "project /does/not/exist: not a folder"},
 		{"codex --hooks /does/not/exist.yaml", "/does/not/exist.yaml does not exist"},
 		{"codex --hooks " + broken, broken + ":"},

@@ -3,7 +3,7 @@ package install
 import "strings"
 
 // firstWord returns the first word of a command line as a shell reads it, without
-// its quotes, and what follows it.
+// its quotes, and the rest of the line.
 func firstWord(line string) (word, rest string) {
 	var b strings.Builder
 	var quote byte
@@ -26,13 +26,13 @@ func firstWord(line string) (word, rest string) {
 	return b.String(), ""
 }
 
-// escapes tells whether a text begins with a backslash that quotes what follows.
-// One before anything else is part of a path on Windows.
+// escapes reports whether a text begins with a backslash that quotes the next
+// character. Other backslashes belong to Windows paths.
 func escapes(s string) bool {
 	return len(s) > 1 && s[0] == '\\' && strings.IndexByte(" \\\"'$`", s[1]) >= 0
 }
 
-// baseName returns the name of a program without its folder and ending.
+// baseName returns the name of a program without its folder and extension.
 func baseName(path string) string {
 	return strings.TrimSuffix(path[strings.LastIndexAny(path, `/\`)+1:], ".exe")
 }

@@ -8,20 +8,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Tool is a coding agent: how its hook payloads read and what its hooks answer.
-// It is safe for concurrent use.
+// Tool is a coding agent with its dialect of hook payloads and answers. It is safe
+// for concurrent use.
 type Tool struct {
 	name  string
-	read  func(b *build)                                 // makes events of a payload
-	reply func(p Payload, o hooks.DocumentOutcome) Reply // of an outcome that the tool can be told
-	can   map[events.Kind]power                          // what can be said where
+	read  func(in object, b *builder)                    // adds the events of a payload
+	reply func(p Payload, o hooks.DocumentOutcome) Reply // encodes an outcome that the tool supports
+	can   map[events.Kind]power                          // the verdicts that each point supports
 }
 
-// power is what a tool lets its hooks do.
+// power is a set of verdicts.
 type power uint8
 
 const (
@@ -29,10 +30,10 @@ const (
 	mayAsk
 )
 
-// tools are in the order of their names.
+// tools are sorted by name.
 var tools = []*Tool{claudeCode, codex, copilotCLI, geminiCLI, openCode}
 
-// Names returns the names of the tools, in order.
+// Names returns the sorted names of the tools.
 func Names() []string {
 	names := make([]string, len(tools))
 	for i, t := range tools {
@@ -41,141 +42,140 @@ func Names() []string {
 	return names
 }
 
-// Named returns the tool of a name that [Names] lists.
+// Named returns the tool with a name from [Names].
 func Named(name string) (*Tool, error) {
 	for _, t := range tools {
 		if t.name == name {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("agent %q: there are %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown agent %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// Name returns the name of t, which is the source of its events.
+// Name returns the name of t. It is the source of its events.
 func (t *Tool) Name() string { return t.name }
 
-// Context is what a payload does not say.
+// Context completes a payload.
 type Context struct {
-	Tenant string
-	Now    time.Time // when it was received: the time of what has none
-	Event  string    // the name of the hook event, where the payload may not say; else empty
-	Pairs  Pairs     // pairs calls and results that have no id; nil: they stay unpaired
+	Tenant  string
+	Now     time.Time // the time of receipt, for payloads without a time
+	Event   string    // the name of the hook event, for payloads without one; may be empty
+	CallIDs CallIDs   // assigns ids to calls without one; nil leaves their results unpaired
 }
 
-// Payload is a hook payload, read.
+// Payload is a parsed hook payload.
 type Payload struct {
-	// Events are what it reports, at least one. Where hooks are to decide, they
-	// are what to record should nobody do so.
+	// Events has at least one event. If hooks decide, these are the events to
+	// record without a decision.
 	Events []events.Event
-	// Decides tells whether the tool waits for an answer that changes anything.
+	// Decides reports whether the tool waits for an answer.
 	Decides bool
-	// Document is what hooks are asked, or told where nothing can be decided.
-	// Its Point is empty where there is no hook point.
+	// Document is the document for hooks. Its Point is empty if the payload has no
+	// hook point.
 	Document hooks.Document
-	// Cwd is the folder that the agent works in, empty where it does not say.
+	// Cwd is the working folder of the agent; empty if unknown.
 	Cwd string
-	// Event is the tool's own name of the hook event, empty where unknown.
+	// Event is the tool's name of the hook event; empty if unknown.
 	Event string
 
-	tool   *Tool
-	raw    json.RawMessage // as it is in the data of the main event
-	main   int             // the index of that event
-	again  func(o events.Outcome, out hooks.DocumentOutcome) any
-	shape  string // which of several shapes of one dialect the payload has
-	known  bool   // its events have the same ids whenever it comes
-	denied func() // tells Pairs that the call waits for no result; may be nil
+	tool      *Tool
+	raw       json.RawMessage // data.raw of the main event
+	main      int             // the index of the main event
+	encode    encoder         // encodes the main event after a decision; may be nil
+	shape     string          // selects one of several shapes of a dialect
+	stableIDs bool            // parsing the payload again gives the same event ids
+	denied    func()          // records in CallIDs that the call gets no result; may be nil
 }
 
-// Reply is the answer to a hook: what the hook command prints and how it exits.
+// Reply is the output and the exit status of the hook command.
 type Reply struct {
-	Stdout []byte // empty, or one JSON document and a line feed, exactly as the tool expects it
+	Stdout []byte // empty, or one JSON document and a line feed
 	Stderr string
 	Exit   int
 }
 
-// Parse reads a payload. It fails only for what is no JSON object; then
-// [Tool.Unreadable] tells what to record.
+// Parse reads a payload. It fails only if the payload is not a JSON object. Then
+// [Tool.Unreadable] returns the event to record.
 func (t *Tool) Parse(payload []byte, c Context) (Payload, error) {
-	return t.parse(payload, c, func(*build) {})
+	return t.parse(payload, c, nil)
 }
 
-// parse reads a payload. It calls known once it is known where the payload comes
-// from and what tells it from others, before any event is made.
-func (t *Tool) parse(payload []byte, c Context, known func(b *build)) (Payload, error) {
+// parse reads a payload. It calls identified, which may be nil, after it has read
+// the identity and before it adds an event.
+func (t *Tool) parse(payload []byte, c Context, identified func(b *builder)) (Payload, error) {
 	if objectOf(payload) == nil {
 		return Payload{}, fmt.Errorf("parse %s payload of %d bytes: not a JSON object", t.name, len(payload))
 	}
-	b := t.build(c)
+	b := t.builder(c)
 	raw, ok := storable(payload)
-	if !ok { // what is nested too deep for an event is cut off, so that the rest can be judged
+	if !ok { // hooks judge the payload without the values that are nested too deep for an event
 		if raw, _ = storable(pruned(payload)); raw == nil {
 			return t.Unreadable(payload, c), nil
 		}
 	}
-	b.raw, b.p.raw, b.in, b.known = raw, raw, objectOf(raw), known
-	t.read(b)
+	b.raw, b.p.raw, b.identified = raw, raw, identified
+	t.read(objectOf(raw), b)
 	valid := !slices.ContainsFunc(b.p.Events, func(e events.Event) bool { return e.Validate() != nil })
-	if !valid { // no reason not to judge it
-		b.p.Events, b.p.again, b.here = nil, nil, place{agent: t.name}
+	if !valid { // hooks still judge the payload
+		b.p.Events, b.p.encode, b.scope = nil, nil, scope{agent: t.name}
 	}
 	if !ok || !valid {
-		b.whole(payload)
+		b.unstorable(payload)
 	}
 	return b.p, nil
 }
 
-func (t *Tool) build(c Context) *build {
+func (t *Tool) builder(c Context) *builder {
 	if c.Now.IsZero() {
 		c.Now = time.Now()
 	}
-	b := &build{tool: t, c: c, at: c.Now.UTC(), here: place{agent: t.name}}
+	b := &builder{tool: t, context: c, at: c.Now.UTC(), scope: scope{agent: t.name}}
 	b.p.tool = t
 	return b
 }
 
-// Unreadable returns the custom event that keeps a payload which cannot be
-// read: its text, or its bytes in base64, or the first part of them where they
-// are too many. There is nothing to decide about it.
+// Unreadable returns a custom event with an unreadable payload as text, or else in
+// base64. A payload longer than 16 MiB is cut. Hooks do not decide about it.
 func (t *Tool) Unreadable(payload []byte, c Context) Payload {
-	b := t.build(c)
-	b.p.Event = clip(c.Event, maxID)
-	b.event(b.here, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(textKept(payload)).Raw()})
+	b := t.builder(c)
+	b.p.Event = ingest.Clip(c.Event, ingest.MaxID)
+	b.unstorable(payload)
 	return b.p
 }
 
-// Decided returns what to record after hooks have decided o: the Events of p,
-// the one of the decision with the verdict, the reason, the patched arguments
-// and the executions. A question that the tool cannot ask is recorded as the
-// denial that it is answered with, a denial that it does not heed as none, with
-// the reason. A denied call waits for no result any more. The event of a
-// decision that says something has an id of its own: where the payload also came
-// to hooks that said something else, neither event hides the other.
+// Decided returns the events to record after hooks decided o. The main event has
+// the verdict, the reason, the patched arguments and the executions. An ask that
+// the tool does not support is recorded as a deny. A deny that the tool ignores is
+// recorded as no verdict, with the reason. A denied call gets no result. The id of
+// the main event covers the decision, so that two different decisions about one
+// payload are two events.
 func (p Payload) Decided(o hooks.DocumentOutcome) []events.Event {
-	if p.again == nil {
+	if p.encode == nil {
 		return p.Events
 	}
-	o = p.tellable(o)
+	o = p.supported(o)
 	if o.Verdict == hooks.Deny && p.denied != nil {
 		p.denied()
 	}
 	list := slices.Clone(p.Events)
 	e := &list[p.main]
 	data := events.Outcome{Verdict: o.Verdict, Reason: o.Reason, Context: o.Context, Executions: o.Executions}
-	if e.SetData(p.again(data, o)) != nil || e.Validate() != nil { // a patch that no event can hold
+	if e.SetData(p.encode(data, o)) != nil || e.Validate() != nil { // no event can store the patch
 		o.Args, o.Value = "", ""
-		if e.SetData(p.again(data, o)) != nil {
+		if e.SetData(p.encode(data, o)) != nil {
 			return p.Events
 		}
 	}
 	e.Data = withRaw(e.Data, p.rawAfter(o))
-	if said := p.said(o); said != "" && p.known {
-		e.ID = events.DeriveID(e.ID, said)
+	if answer := p.answerKey(o); answer != "" && p.stableIDs {
+		e.ID = events.DeriveID(e.ID, answer)
 	}
 	return list
 }
 
-// said returns what the tool is told of a decision, empty without an opinion.
-func (p Payload) said(o hooks.DocumentOutcome) string {
+// answerKey returns a text that distinguishes answers to the tool. It is empty for
+// an answer that changes nothing.
+func (p Payload) answerKey(o hooks.DocumentOutcome) string {
 	var args hooks.JSON
 	if o.Verdict == hooks.None {
 		o.Verdict, o.Reason = "", ""
@@ -189,21 +189,21 @@ func (p Payload) said(o hooks.DocumentOutcome) string {
 	return strings.Join([]string{string(o.Verdict), o.Reason, o.Context, string(args)}, "\x00")
 }
 
-// rawAfter returns the payload as it is to be recorded: where a hook has
-// changed the result of a call, the one that it has changed is not kept.
+// rawAfter returns the payload to record. It leaves out the original result of a
+// call if a hook changed it.
 func (p Payload) rawAfter(o hooks.DocumentOutcome) json.RawMessage {
-	if !p.changesEnd(o) {
+	if !p.changesResult(o) {
 		return p.raw
 	}
-	rest := objectOf(p.raw)
+	members := objectOf(p.raw)
 	for _, name := range resultMembers {
-		delete(rest, name)
+		delete(members, name)
 	}
-	return document(rest).Raw()
+	return document(members).Raw()
 }
 
-// tellable returns o as it can be told the tool at p.
-func (p Payload) tellable(o hooks.DocumentOutcome) hooks.DocumentOutcome {
+// supported replaces a verdict that the tool does not support at this point.
+func (p Payload) supported(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	can := p.tool.can[p.Document.Point]
 	if o.Verdict == hooks.Ask && can&mayAsk == 0 {
 		o.Verdict = hooks.Deny
@@ -219,18 +219,18 @@ func (p Payload) tellable(o hooks.DocumentOutcome) hooks.DocumentOutcome {
 	return o
 }
 
-// Reply returns the answer to p in the dialect of t. Without an opinion it is
-// what the tool takes for none: nothing.
+// Reply returns the answer to p in the dialect of t. It is empty if hooks changed
+// nothing.
 func (t *Tool) Reply(p Payload, o hooks.DocumentOutcome) Reply {
 	if !p.Decides {
 		return Reply{}
 	}
-	return t.reply(p, p.tellable(o))
+	return t.reply(p, p.supported(o))
 }
 
-// FailClosed returns the answer that denies p because nobody could decide.
-// What cannot be read is denied by the exit status, which all tools know. Where
-// the tool lets nothing be denied there is no answer.
+// FailClosed returns the answer that denies p because no decision was possible. It
+// denies an unreadable payload by the exit status, which all tools support. The
+// answer is empty if the tool does not support a deny at this point.
 func (t *Tool) FailClosed(p Payload, reason string) Reply {
 	if len(p.raw) == 0 {
 		return Reply{Stderr: reason, Exit: 2}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -12,103 +11,78 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// build is a payload on its way into events.
-type build struct {
-	tool *Tool
-	c    Context
-	raw  json.RawMessage
-	in   object
-	name string    // of the hook event, as the tables of the tools have it
-	at   time.Time // when it happened
-	mark string    // what no other payload has; empty if there is nothing
-	here place
-	p    Payload
+// builder builds the events and the hook document of one payload. It owns the
+// Payload, the scope and the time of its events, and the identity from which
+// their ids are derived. The reader of each tool fills it.
+type builder struct {
+	tool     *Tool
+	context  Context
+	raw      json.RawMessage
+	at       time.Time // when the event happened
+	identity string    // distinguishes the payload from all others; may be empty
+	scope    scope
+	p        Payload
 
-	known func(b *build)             // called before the first event is made
-	ended func(b *build, c call) end // how a call ended that Claude Code or Codex reports
+	identified func(b *builder) // called once, before the first event; may be nil
 }
 
-// place is where in which run something happens.
-type place struct {
+// scope is the run, the step and the agent of an event.
+type scope struct {
 	run, session, step            string
 	agent, parentAgent, parentRun string
 }
 
-// subRun is the run of a sub-agent that has no session of its own.
-func (w place) subRun(agent string) place {
-	w.run, w.parentRun = w.session+"/"+agent, w.session
-	w.parentAgent, w.agent = w.agent, agent
-	return w
+// subagent returns the scope of a sub-agent that shares the session of its parent.
+func (s scope) subagent(agent string) scope {
+	s.run, s.parentRun = s.session+"/"+agent, s.session
+	s.parentAgent, s.agent = s.agent, agent
+	return s
 }
 
-// event adds an event of the payload.
-func (b *build) event(w place, kind events.Kind, call string, payload any) {
+// unknownRun is the run of events whose payload names no session.
+const unknownRun = "unknown"
+
+// event adds an event.
+func (b *builder) event(s scope, kind events.Kind, call string, payload any) {
 	b.settle()
-	if w.run == "" && kind != events.Custom {
-		w.run = unknownRun
+	if s.run == "" && kind != events.Custom {
+		s.run = unknownRun
 	}
 	e := events.Event{
-		Source: b.tool.name, Type: kind.Type(), Subject: w.run, Time: b.at, Tenant: b.c.Tenant,
-		Run: w.run, Step: w.step, Session: w.session, Agent: w.agent,
-		ParentAgent: w.parentAgent, ParentRun: w.parentRun, ToolCall: call,
+		Source: b.tool.name, Type: kind.Type(), Subject: s.run, Time: b.at, Tenant: b.context.Tenant,
+		Run: s.run, Step: s.step, Session: s.session, Agent: s.agent,
+		ParentAgent: s.parentAgent, ParentRun: s.parentRun, ToolCall: call,
 	}
 	e.ID = events.NewID()
-	if b.mark != "" {
-		e.ID, b.p.known = events.DeriveID(b.c.Tenant, "hook", b.tool.name, b.mark, string(kind), w.run), true
+	if b.identity != "" {
+		e.ID, b.p.stableIDs = events.DeriveID(b.context.Tenant, "hook", b.tool.name, b.identity, string(kind), s.run), true
 	}
-	if e.SetData(payload) != nil { // not reached: payloads are plain data
+	if e.SetData(payload) != nil { // unreachable: payloads are plain data
 		e.Data = nil
 	}
 	b.p.Events = append(b.p.Events, e)
 }
 
-// unknownRun is the run of what does not say of which session it is.
-const unknownRun = "unknown"
+// enter sets the session, which is also the run.
+func (b *builder) enter(session string) {
+	b.scope.run, b.scope.session = ident(session), ident(session)
+}
 
-// whole adds the event that keeps the text of a payload which no event can hold
-// as it is.
-func (b *build) whole(payload []byte) {
-	b.event(b.here, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(textKept(payload)).Raw()})
-	if e := &b.p.Events[len(b.p.Events)-1]; b.mark != "" {
-		e.ID = events.DeriveID(b.c.Tenant, "hook", b.tool.name, b.mark, "whole")
+// settle fixes the identity. It gives the owner of the builder a last chance to
+// set one.
+func (b *builder) settle() {
+	if b.identified != nil {
+		identified := b.identified
+		b.identified = nil
+		identified(b)
 	}
 }
 
-// kept is what is kept of a payload that is not kept as JSON.
-type kept struct {
-	Bytes  int    `json:"bytes"`
-	Text   string `json:"text,omitempty"`
-	Base64 []byte `json:"base64,omitempty"`
-}
-
-// maxKeptText bounds what is kept of a payload that cannot be read.
-const maxKeptText = 16 << 20
-
-func textKept(payload []byte) kept {
-	k := kept{Bytes: len(payload)}
-	if payload = payload[:min(len(payload), maxKeptText)]; utf8.Valid(payload) {
-		k.Text = string(payload)
-	} else {
-		k.Base64 = payload
-	}
-	return k
-}
-
-// settle ends the time in which it may still be said what the payload is known
-// by.
-func (b *build) settle() {
-	if b.known != nil {
-		known := b.known
-		b.known = nil
-		known(b)
-	}
-}
-
-// main adds the event that has the payload in its data, and says of what hooks
-// are told at its point.
-func (b *build) main(w place, kind events.Kind, call string, payload any) {
+// main adds the event that stores the payload in data.raw, and prepares the hook
+// document of its point.
+func (b *builder) main(s scope, kind events.Kind, call string, payload any) {
 	b.p.main = len(b.p.Events)
-	b.event(w, kind, call, payload)
+	b.event(s, kind, call, payload)
 	e := &b.p.Events[b.p.main]
 	b.p.Document = hooks.Document{
 		Point: kind, Payload: hooks.FromRaw(e.Data),
@@ -120,65 +94,73 @@ func (b *build) main(w place, kind events.Kind, call string, payload any) {
 	e.Data = withRaw(e.Data, b.raw)
 }
 
-// decides says that hooks decide on d, and how the payload of the main event
-// reads once they have.
-func (b *build) decides(d hooks.Document, again func(o events.Outcome, out hooks.DocumentOutcome) any) {
+// encoder returns the data of the main event after a decision.
+type encoder func(o events.Outcome, out hooks.DocumentOutcome) any
+
+// decides makes hooks decide on d.
+func (b *builder) decides(d hooks.Document, encode encoder) {
 	d.Point, d.Meta = b.p.Document.Point, b.p.Document.Meta
-	b.p.Decides, b.p.Document, b.p.again = true, d, again
+	b.p.Decides, b.p.Document, b.p.encode = true, d, encode
 }
 
-// custom adds the event of a payload that stands for nothing else.
-func (b *build) custom() {
-	b.main(b.here, events.Custom, "", events.CustomData{Name: b.p.Event})
-	b.p.Document = hooks.Document{}
+// withoutHooks removes the hook document: hooks do not see this payload.
+func (b *builder) withoutHooks() { b.p.Document = hooks.Document{} }
+
+// custom adds a custom event for a payload without a kind.
+func (b *builder) custom() {
+	b.main(b.scope, events.Custom, "", events.CustomData{Name: b.p.Event})
+	b.withoutHooks()
 }
 
-// identify says that parts are what no other payload has.
-func (b *build) identify(parts ...string) {
+// identify derives the identity from values that no other payload has.
+func (b *builder) identify(values ...string) {
 	sum := sha256.New()
-	for _, part := range parts {
-		sum.Write([]byte(part))
+	for _, v := range values {
+		sum.Write([]byte(v))
 		sum.Write([]byte{0})
 	}
-	b.mark = hex.EncodeToString(sum.Sum(nil)[:16])
+	b.identity = hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// identifyRaw says that the payload as a whole is what no other payload has.
-func (b *build) identifyRaw() { b.identify(b.name, string(b.raw)) }
+// identifyRaw derives the identity from the name of the hook event and the whole
+// payload.
+func (b *builder) identifyRaw(event string) { b.identify(event, string(b.raw)) }
 
-// maxID leaves room for two ids in one attribute.
-const maxID = 120
-
-// ident returns an id as an attribute can hold it: one that is too long or has
-// control characters is replaced by its hash.
-func ident(s string) string {
-	ok := len(s) <= maxID && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return r < 0x20 || r >= 0x7f && r <= 0x9f || r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
-	})
-	if ok {
-		return s
-	}
-	sum := sha256.Sum256([]byte(s))
-	return "sha256-" + hex.EncodeToString(sum[:16])
-}
-
-// clip returns the first n bytes of s at most, cut between characters and
-// marked where something was cut off.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
-// document encodes what hooks get to see.
-func document(v any) hooks.JSON {
-	text, err := hooks.Marshal(v)
-	if err != nil { // not reached: payloads are plain data
+// stepID returns the id of the step that a prompt begins, for tools that have no
+// id for it. Later events of the step do not have the id. The package runtree
+// assigns them by time.
+func (b *builder) stepID() string {
+	if b.identity == "" {
 		return ""
 	}
-	return text
+	return "step-" + b.identity[:16]
+}
+
+// unstorable adds a custom event with the text of a payload that no event can
+// store as JSON.
+func (b *builder) unstorable(payload []byte) {
+	b.event(b.scope, events.Custom, "", events.CustomData{Name: b.p.Event, Data: document(storedText(payload)).Raw()})
+	if e := &b.p.Events[len(b.p.Events)-1]; b.identity != "" {
+		e.ID = events.DeriveID(b.context.Tenant, "hook", b.tool.name, b.identity, "whole")
+	}
+}
+
+// payloadText is a payload that is stored as text or as base64.
+type payloadText struct {
+	Bytes  int    `json:"bytes"`
+	Text   string `json:"text,omitempty"`
+	Base64 []byte `json:"base64,omitempty"`
+}
+
+// maxStoredText bounds the stored text of a payload.
+const maxStoredText = 16 << 20
+
+func storedText(payload []byte) payloadText {
+	t := payloadText{Bytes: len(payload)}
+	if payload = payload[:min(len(payload), maxStoredText)]; utf8.Valid(payload) {
+		t.Text = string(payload)
+	} else {
+		t.Base64 = payload
+	}
+	return t
 }

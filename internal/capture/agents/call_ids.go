@@ -6,31 +6,31 @@ import (
 	"strconv"
 )
 
-// Pairs gives calls that have no id one that their result has too: the first
-// call of a key waits for the first result of that key. It does not matter
-// which of them comes first, nor how often each comes. All methods may be called
-// concurrently, and none fails: what cannot be kept counts as the first call of
-// its key.
-type Pairs interface {
-	// Call returns the id of the call that a payload announces. Payloads of one
-	// session with the same mark are the same payload; one without a mark is none
-	// that came before.
-	Call(k Key, mark string) string
-	// Result returns the id of the call that a payload has the result of.
-	Result(k Key, mark string) string
-	// Denied tells that a call waits for no result.
+// CallIDs assigns an id to each tool call without one, and the same id to its
+// result. The first call of a key gets the first result of that key. Calls and
+// results may arrive in any order, and more than once. The methods may be called
+// concurrently and do not fail. If an implementation cannot store a call, the call
+// counts as the first of its key.
+type CallIDs interface {
+	// Call returns the id for the payload that announces a call. Two payloads with
+	// the same identity are the same payload. A payload without an identity is
+	// always new.
+	Call(k Key, identity string) string
+	// Result returns the id of the call whose result the payload has.
+	Result(k Key, identity string) string
+	// Denied records that a call gets no result.
 	Denied(k Key, id string)
-	// IsDenied tells whether a call of the key is denied.
+	// IsDenied reports whether a call of the key is denied.
 	IsDenied(k Key) bool
 }
 
-// Key is what a call and its result have in common.
+// Key is shared by a call and its result.
 type Key struct {
-	Session string // with the tenant and the tool
+	Session string // includes the tenant and the tool
 	Call    string // the name of the called tool and the arguments
 }
 
-// hash returns what a key is kept under.
+// hash returns the key under which calls are stored.
 func (k Key) hash() [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.Session + "\x00" + k.Call))
 }
@@ -41,17 +41,17 @@ func callID(k Key, n int) string {
 	return "call-" + hex.EncodeToString(sum[:12])
 }
 
-// firstCall returns the id of a call that nobody pairs.
+// firstCall returns the id of a call without CallIDs.
 func firstCall(k Key) string { return callID(k, 0) }
 
-// calls are the calls of one key, in the order in which they came.
+// calls are the calls of one key, in the order of arrival.
 type calls []slot
 
-// slot is a call, or a result whose call has not come yet.
+// slot is a call, or a result that arrived before its call.
 type slot struct {
-	Call   string `json:"c,omitempty"` // the mark of its payload
-	Result string `json:"r,omitempty"`
-	Has    uint8  `json:"h"` // which of the two have come
+	Call   string `json:"c,omitempty"` // the identity of the payload
+	Result string `json:"r,omitempty"` // the identity of the payload
+	Has    uint8  `json:"h"`           // the set of those that have arrived
 	Denied bool   `json:"d,omitempty"`
 }
 
@@ -60,42 +60,42 @@ const (
 	hasResult
 )
 
-// call returns which call a payload announces.
-func (c *calls) call(mark string) int {
+// call returns the index of the call that a payload announces.
+func (c *calls) call(identity string) int {
 	for i, s := range *c {
-		if mark != "" && s.Has&hasCall != 0 && s.Call == mark {
+		if identity != "" && s.Has&hasCall != 0 && s.Call == identity {
 			return i
 		}
 	}
 	for i, s := range *c {
 		if s.Has&hasCall == 0 {
-			(*c)[i].Call, (*c)[i].Has = mark, s.Has|hasCall
+			(*c)[i].Call, (*c)[i].Has = identity, s.Has|hasCall
 			return i
 		}
 	}
-	*c = append(*c, slot{Call: mark, Has: hasCall})
+	*c = append(*c, slot{Call: identity, Has: hasCall})
 	return len(*c) - 1
 }
 
-// result returns which call a payload has the result of.
-func (c *calls) result(mark string) int {
+// result returns the index of the call whose result a payload has.
+func (c *calls) result(identity string) int {
 	for i, s := range *c {
-		if mark != "" && s.Has&hasResult != 0 && s.Result == mark {
+		if identity != "" && s.Has&hasResult != 0 && s.Result == identity {
 			return i
 		}
 	}
 	for i, s := range *c {
 		if s.Has&hasResult == 0 && !s.Denied {
-			(*c)[i].Result, (*c)[i].Has = mark, s.Has|hasResult
+			(*c)[i].Result, (*c)[i].Has = identity, s.Has|hasResult
 			return i
 		}
 	}
-	*c = append(*c, slot{Result: mark, Has: hasResult})
+	*c = append(*c, slot{Result: identity, Has: hasResult})
 	return len(*c) - 1
 }
 
-// denied notes that a call is denied. One whose id comes from the tool is noted
-// although it never was announced here.
+// denied marks a call as denied. It adds a call whose id comes from the tool,
+// because Call never saw it.
 func (c *calls) denied(k Key, id string) {
 	for i := range *c {
 		if callID(k, i) == id {

@@ -6,22 +6,23 @@ import (
 	"sync"
 )
 
-// maxKept is how many keys [Memory] keeps; the ones that were used longest ago
-// are forgotten. A key takes about 300 bytes.
-const maxKept = 100_000
+// maxKeys bounds the keys in memory. The least recently used key is evicted. A key
+// takes about 300 bytes.
+const maxKeys = 100_000
 
-// Memory returns Pairs for one process: an import, a server.
-func Memory() Pairs {
-	return &memory{kept: map[[sha256.Size]byte]*remembered{}, used: list.New()}
+// NewCallIDs returns CallIDs in memory, for an import or a server.
+func NewCallIDs() CallIDs {
+	return &memory{keys: map[[sha256.Size]byte]*cached{}, used: list.New()}
 }
 
 type memory struct {
-	mu   sync.Mutex // guards all
-	kept map[[sha256.Size]byte]*remembered
-	used *list.List // of the keys in kept, the latest used in front
+	mu   sync.Mutex // guards keys and used; no other lock is taken while it is held
+	keys map[[sha256.Size]byte]*cached
+	used *list.List // the keys, the most recently used first
 }
 
-type remembered struct {
+// cached has the calls of one key.
+type cached struct {
 	at    *list.Element
 	calls calls
 }
@@ -29,43 +30,43 @@ type remembered struct {
 // of returns the calls of k. The caller holds mu.
 func (m *memory) of(k Key) *calls {
 	hash := k.hash()
-	if r, ok := m.kept[hash]; ok {
+	if r, ok := m.keys[hash]; ok {
 		m.used.MoveToFront(r.at)
 		return &r.calls
 	}
-	r := &remembered{}
+	r := &cached{}
 	r.at = m.used.PushFront(hash)
-	m.kept[hash] = r
-	if m.used.Len() > maxKept {
+	m.keys[hash] = r
+	if m.used.Len() > maxKeys {
 		if oldest, ok := m.used.Remove(m.used.Back()).([sha256.Size]byte); ok {
-			delete(m.kept, oldest)
+			delete(m.keys, oldest)
 		}
 	}
 	return &r.calls
 }
 
-// Call implements [Pairs].
-func (m *memory) Call(k Key, mark string) string {
+// Call implements [CallIDs].
+func (m *memory) Call(k Key, identity string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return callID(k, m.of(k).call(mark))
+	return callID(k, m.of(k).call(identity))
 }
 
-// Result implements [Pairs].
-func (m *memory) Result(k Key, mark string) string {
+// Result implements [CallIDs].
+func (m *memory) Result(k Key, identity string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return callID(k, m.of(k).result(mark))
+	return callID(k, m.of(k).result(identity))
 }
 
-// Denied implements [Pairs].
+// Denied implements [CallIDs].
 func (m *memory) Denied(k Key, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(k).denied(k, id)
 }
 
-// IsDenied implements [Pairs].
+// IsDenied implements [CallIDs].
 func (m *memory) IsDenied(k Key) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

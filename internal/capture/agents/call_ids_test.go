@@ -14,16 +14,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 )
 
-// everyPairs runs a test with both.
-func everyPairs(t *testing.T, test func(t *testing.T, pairs agents.Pairs)) {
+// everyCallIDs runs a test with both.
+func everyCallIDs(t *testing.T, test func(t *testing.T, pairs agents.CallIDs)) {
 	t.Helper()
-	t.Run("Memory", func(t *testing.T) { test(t, agents.Memory()) })
-	t.Run("Dir", func(t *testing.T) { test(t, agents.Dir(filepath.Join(t.TempDir(), "calls"))) })
+	t.Run("Memory", func(t *testing.T) { test(t, agents.NewCallIDs()) })
+	t.Run("Dir", func(t *testing.T) { test(t, agents.SharedCallIDs(filepath.Join(t.TempDir(), "calls"))) })
 }
 
-func TestPairs(t *testing.T) {
+func TestCallIDs(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
-	everyPairs(t, func(t *testing.T, pairs agents.Pairs) {
+	everyCallIDs(t, func(t *testing.T, pairs agents.CallIDs) {
 		t.Helper()
 		first, second := pairs.Call(k, "b1"), pairs.Call(k, "b2")
 		if first == second || first == "" || pairs.Call(k, "b1") != first {
@@ -60,12 +60,12 @@ func TestPairs(t *testing.T) {
 	})
 }
 
-// TestPairs_AnyOrder: calls and results that all come, in whatever order and
+// TestCallIDs_AnyOrder: calls and results that all come, in whatever order and
 // however often, leave none over.
-func TestPairs_AnyOrder(t *testing.T) {
+func TestCallIDs_AnyOrder(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	rapid.Check(t, func(rt *rapid.T) {
-		pairs := agents.Memory()
+		pairs := agents.NewCallIDs()
 		n := rapid.IntRange(1, 6).Draw(rt, "calls")
 		var all []int
 		for i := range n {
@@ -87,11 +87,11 @@ func TestPairs_AnyOrder(t *testing.T) {
 	})
 }
 
-// TestPairs_Together: many at once never give one id to two calls.
-func TestPairs_Together(t *testing.T) {
+// TestCallIDs_Together: many at once never give one id to two calls.
+func TestCallIDs_Together(t *testing.T) {
 	const calls = 16
 	k := agents.Key{Session: "s", Call: "Bash ls"}
-	everyPairs(t, func(t *testing.T, pairs agents.Pairs) {
+	everyCallIDs(t, func(t *testing.T, pairs agents.CallIDs) {
 		t.Helper()
 		ids := make([]string, calls)
 		var wg sync.WaitGroup
@@ -106,25 +106,25 @@ func TestPairs_Together(t *testing.T) {
 	})
 }
 
-// TestDir_Processes: who opens the folder next knows what was there.
-func TestDir_Processes(t *testing.T) {
+// TestSharedCallIDs_Processes: who opens the folder next knows what was there.
+func TestSharedCallIDs_Processes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	k := agents.Key{Session: "s", Call: "Bash ls"}
-	agents.Dir(dir).Call(k, "b1")
-	second := agents.Dir(dir).Call(k, "b2")
-	agents.Dir(dir).Result(k, "a1")
-	if got := agents.Dir(dir).Result(k, "a2"); got != second {
+	agents.SharedCallIDs(dir).Call(k, "b1")
+	second := agents.SharedCallIDs(dir).Call(k, "b2")
+	agents.SharedCallIDs(dir).Result(k, "a1")
+	if got := agents.SharedCallIDs(dir).Result(k, "a2"); got != second {
 		t.Errorf("the second result is of %q, want %q", got, second)
 	}
 }
 
-// TestDir_Broken: files that are torn, or folders that nobody may write to, leave
+// TestSharedCallIDs_Broken: files that are torn, or folders that nobody may write to, leave
 // the first call of a key and its result paired.
-func TestDir_Broken(t *testing.T) {
+func TestSharedCallIDs_Broken(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	t.Run("Torn", func(t *testing.T) {
 		dir := t.TempDir()
-		call := agents.Dir(dir).Call(k, "b1")
+		call := agents.SharedCallIDs(dir).Call(k, "b1")
 		files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("%v, %v", files, err)
@@ -132,7 +132,7 @@ func TestDir_Broken(t *testing.T) {
 		if err := os.WriteFile(files[0], []byte(`[{"c":`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := agents.Dir(dir).Result(k, "a1"); got != call {
+		if got := agents.SharedCallIDs(dir).Result(k, "a1"); got != call {
 			t.Errorf("got %q, want %q", got, call)
 		}
 	})
@@ -141,17 +141,17 @@ func TestDir_Broken(t *testing.T) {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		pairs := agents.Dir(file)
+		pairs := agents.SharedCallIDs(file)
 		if call, result := pairs.Call(k, "b1"), pairs.Result(k, "a1"); call != result || call == "" || pairs.IsDenied(k) {
 			t.Errorf("call %q, result of %q", call, result)
 		}
 	})
 }
 
-// TestDir_Sweeps: what is left of old sessions goes when a new one begins.
-func TestDir_Sweeps(t *testing.T) {
+// TestSharedCallIDs_Sweeps: what is left of old sessions goes when a new one begins.
+func TestSharedCallIDs_Sweeps(t *testing.T) {
 	dir := t.TempDir()
-	pairs := agents.Dir(dir)
+	pairs := agents.SharedCallIDs(dir)
 	pairs.Call(agents.Key{Session: "old"}, "b")
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 1 {
@@ -168,8 +168,8 @@ func TestDir_Sweeps(t *testing.T) {
 	}
 }
 
-func BenchmarkDir(b *testing.B) {
-	pairs := agents.Dir(b.TempDir())
+func BenchmarkSharedCallIDs(b *testing.B) {
+	pairs := agents.SharedCallIDs(b.TempDir())
 	for i := 0; b.Loop(); i++ {
 		pairs.Call(agents.Key{Session: "s", Call: fmt.Sprint(i)}, "b")
 	}

@@ -4,149 +4,127 @@ import (
 	"cmp"
 	"encoding/json"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// call is a tool call as a payload tells of it.
-type call struct {
-	id   string // empty where the tool gives none
-	tool string
+// toolCall is a tool call in a payload.
+type toolCall struct {
+	id   string // empty if the tool sends none
+	name string // of the called tool
 	args json.RawMessage
 }
 
-// end is how a tool call ended.
-type end struct {
-	result     json.RawMessage
-	failure    *events.Failure // nil: it succeeded
+// result is the result of a tool call.
+type result struct {
+	output     json.RawMessage
+	failure    *events.Failure // nil for success
 	exit       *int
 	durationMS int64
 }
 
-func (e end) status() events.ToolStatus {
-	if e.failure != nil {
+func (r result) status() events.ToolStatus {
+	if r.failure != nil {
 		return events.ToolError
 	}
 	return events.ToolSuccess
 }
 
-// key returns what pairs a call without an id.
-func (b *build) key(c call) Key {
-	return Key{
-		Session: b.session(),
-		Call:    policy.CanonicalTool(c.tool) + " " + canonicalJSON(c.args),
-	}
+// callEvents adds the events of one tool call to a builder. It owns the call.
+type callEvents struct {
+	b    *builder
+	call toolCall
 }
 
-// session returns what no session of anyone else has.
-func (b *build) session() string { return b.c.Tenant + "\x00" + b.tool.name + "\x00" + b.here.run }
+func (b *builder) call(c toolCall) callEvents { return callEvents{b, c} }
 
-// toolBefore is a call that is about to run.
-func (b *build) toolBefore(c call) {
-	b.settle()
-	id := ident(c.id)
-	switch k := b.key(c); {
-	case id == "" && b.c.Pairs != nil:
-		id = b.c.Pairs.Call(k, b.mark)
-		b.p.denied = func() { b.c.Pairs.Denied(k, id) }
+// session returns a key of the run that no other tenant or tool has.
+func (b *builder) session() string {
+	return b.context.Tenant + "\x00" + b.tool.name + "\x00" + b.scope.run
+}
+
+// key returns the key by which a call without an id finds its result.
+func (e callEvents) key() Key {
+	return Key{Session: e.b.session(), Call: policy.CanonicalTool(e.call.name) + " " + canonicalJSON(e.call.args)}
+}
+
+// before adds a call that is about to run.
+func (e callEvents) before() {
+	e.b.settle()
+	id, ids := ident(e.call.id), e.b.context.CallIDs
+	switch k := e.key(); {
+	case id == "" && ids != nil:
+		id = ids.Call(k, e.b.identity)
+		e.b.p.denied = func() { ids.Denied(k, id) }
 	case id == "":
 		id = firstCall(k)
 	}
-	data := events.ToolBeforeData{Tool: c.tool, Args: c.args}
-	b.main(b.here, events.ToolBefore, id, data)
-	asked := hooks.FromRaw(c.args)
-	b.decides(hooks.Document{Tool: c.tool, Args: asked}, func(o events.Outcome, out hooks.DocumentOutcome) any {
+	data := events.ToolBeforeData{Tool: e.call.name, Args: e.call.args}
+	e.b.main(e.b.scope, events.ToolBefore, id, data)
+	args := hooks.FromRaw(e.call.args)
+	e.b.decides(hooks.Document{Tool: e.call.name, Args: args}, func(o events.Outcome, out hooks.DocumentOutcome) any {
 		data.Outcome = o
-		if args, changed := patched(asked, out.Args); changed {
-			data.PatchedArgs = args.Raw()
+		if now, changed := patched(args, out.Args); changed {
+			data.PatchedArgs = now.Raw()
 		}
 		return data
 	})
 }
 
-// patched returns the arguments that a call goes on with, and whether they are
-// others than those that it came with.
-func patched(asked, now hooks.JSON) (hooks.JSON, bool) {
-	if now == "" || now == asked || canonicalJSON(now.Raw()) == canonicalJSON(asked.Raw()) {
-		return asked, false
+// patched returns the patched JSON, and whether it differs from the original.
+func patched(before, after hooks.JSON) (hooks.JSON, bool) {
+	if after == "" || after == before || canonicalJSON(after.Raw()) == canonicalJSON(before.Raw()) {
+		return before, false
 	}
-	return now, true
+	return after, true
 }
 
-// toolAfter is a call that has ended.
-func (b *build) toolAfter(c call, e end) {
-	b.settle()
-	id := ident(c.id)
-	switch k := b.key(c); {
-	case id == "" && b.c.Pairs != nil:
-		id = b.c.Pairs.Result(k, b.mark)
+// after adds the result of the call.
+func (e callEvents) after(r result) {
+	e.b.settle()
+	id := ident(e.call.id)
+	switch k := e.key(); {
+	case id == "" && e.b.context.CallIDs != nil:
+		id = e.b.context.CallIDs.Result(k, e.b.identity)
 	case id == "":
 		id = firstCall(k)
 	}
 	data := events.ToolResultData{
-		Tool: c.tool, Status: e.status(), Result: e.result, Error: e.failure, ExitCode: e.exit, DurationMS: e.durationMS,
+		Tool: e.call.name, Status: r.status(), Result: r.output, Error: r.failure, ExitCode: r.exit, DurationMS: r.durationMS,
 	}
-	b.main(b.here, events.ToolResult, id, data)
-	told := hooks.ToolOutcome{Status: data.Status, ExitCode: e.exit}
-	d := hooks.Document{Tool: c.tool, Args: hooks.FromRaw(c.args), Result: hooks.FromRaw(e.result), Payload: document(told)}
-	if e.failure != nil {
-		d.Error = e.failure.Message
+	e.b.main(e.b.scope, events.ToolResult, id, data)
+	d := hooks.Document{
+		Tool: e.call.name, Args: hooks.FromRaw(e.call.args), Result: hooks.FromRaw(r.output),
+		Payload: document(hooks.ToolOutcome{Status: data.Status, ExitCode: r.exit}),
 	}
-	b.decides(d, func(o events.Outcome, out hooks.DocumentOutcome) any {
+	if r.failure != nil {
+		d.Error = r.failure.Message
+	}
+	e.b.decides(d, func(o events.Outcome, out hooks.DocumentOutcome) any {
 		data.Outcome = o
-		if now, ok := ended(out); ok {
+		if now, ok := outcomeOf(out); ok {
 			data.Suppress, data.Status = now.Suppress, now.Status
 			if now.Error != d.Error {
-				data.Error = &events.Failure{Message: clip(now.Error, maxSummary)}
+				data.Error = &events.Failure{Message: ingest.Clip(now.Error, maxSummary)}
 			}
 			if now.Status == events.ToolSuccess {
 				data.Error = nil
 			}
 		}
-		if now, changed := b.p.newResult(out); changed {
+		if now, changed := e.b.p.newResult(out); changed {
 			data.Result = now.Raw()
 		}
 		return data
 	})
 }
 
-// resultMembers are the members of payloads that hold the result of a call.
-var resultMembers = []string{"tool_response", "tool_result", "toolResult", "output", "error"}
-
-// ended returns how a call ended after hooks have looked at it.
-func ended(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
-	var now hooks.ToolOutcome
-	err := o.Value.Decode(&now)
-	return now, err == nil && now.Status != ""
-}
-
-// newResult returns the result that hooks have put in the place of the call's,
-// and whether they have. One that they withhold is the text that says so.
-func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
-	now, ok := ended(o)
-	if p.Document.Point != events.ToolResult || !ok {
-		return "", false
-	}
-	if now.Result == "" && p.Document.Result != "" {
-		return document(cmp.Or(now.Error, "result withheld")), true
-	}
-	return patched(p.Document.Result, now.Result)
-}
-
-// changesEnd tells whether hooks have put anything in the place of how a call
-// ended.
-func (p Payload) changesEnd(o hooks.DocumentOutcome) bool {
-	now, ok := ended(o)
-	_, changed := p.newResult(o)
-	return changed || ok && p.Document.Point == events.ToolResult && now.Error != p.Document.Error
-}
-
-// approvalAsked is a question to a person about a call.
-func (b *build) approvalAsked(c call, prompt string) {
-	data := events.ApprovalData{Tool: c.tool, Args: c.args, Prompt: prompt}
-	b.main(b.here, events.Approval, ident(c.id), data)
-	b.decides(hooks.Document{Tool: c.tool, Args: hooks.FromRaw(c.args), Payload: document(struct {
+// approval adds a question to a person about the call.
+func (e callEvents) approval(prompt string) {
+	data := events.ApprovalData{Tool: e.call.name, Args: e.call.args, Prompt: prompt}
+	e.b.main(e.b.scope, events.Approval, ident(e.call.id), data)
+	e.b.decides(hooks.Document{Tool: e.call.name, Args: hooks.FromRaw(e.call.args), Payload: document(struct {
 		Prompt string `json:"prompt,omitempty"`
 	}{prompt})}, func(o events.Outcome, out hooks.DocumentOutcome) any {
 		var patch hooks.ApprovalPatch
@@ -158,9 +136,39 @@ func (b *build) approvalAsked(c call, prompt string) {
 	})
 }
 
-// toolDenied is a call that the tool itself has denied.
-func (b *build) toolDenied(c call, reason string) {
-	b.main(b.here, events.Approval, ident(c.id), events.ApprovalData{
-		Tool: c.tool, Args: c.args, Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: reason},
+// denied adds a call that the tool itself denied.
+func (e callEvents) denied(reason string) {
+	e.b.main(e.b.scope, events.Approval, ident(e.call.id), events.ApprovalData{
+		Tool: e.call.name, Args: e.call.args, Outcome: events.Outcome{Verdict: events.VerdictDeny, Reason: reason},
 	})
+}
+
+// resultMembers are the members of payloads that hold the result of a call.
+var resultMembers = []string{"tool_response", "tool_result", "toolResult", "output", "error"}
+
+// outcomeOf returns the outcome of a call after hooks may have changed it.
+func outcomeOf(o hooks.DocumentOutcome) (hooks.ToolOutcome, bool) {
+	var now hooks.ToolOutcome
+	err := o.Value.Decode(&now)
+	return now, err == nil && now.Status != ""
+}
+
+// newResult returns the result of a call after hooks changed it, and whether they
+// did. A withheld result becomes a text that says so.
+func (p Payload) newResult(o hooks.DocumentOutcome) (hooks.JSON, bool) {
+	now, ok := outcomeOf(o)
+	if p.Document.Point != events.ToolResult || !ok {
+		return "", false
+	}
+	if now.Result == "" && p.Document.Result != "" {
+		return document(cmp.Or(now.Error, "result withheld")), true
+	}
+	return patched(p.Document.Result, now.Result)
+}
+
+// changesResult reports whether hooks changed the result or the error of a call.
+func (p Payload) changesResult(o hooks.DocumentOutcome) bool {
+	now, ok := outcomeOf(o)
+	_, changed := p.newResult(o)
+	return changed || ok && p.Document.Point == events.ToolResult && now.Error != p.Document.Error
 }

@@ -47,7 +47,7 @@ func TestCaptured_Skeleton(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.name, func(t *testing.T) {
 			list := captured(t, c.dirs...)
-			pairs := map[string]agents.Pairs{"Memory": agents.Memory(), "Dir": agents.Dir(t.TempDir())}
+			pairs := map[string]agents.CallIDs{"Memory": agents.NewCallIDs(), "Dir": agents.SharedCallIDs(t.TempDir())}
 			for name, pairs := range pairs {
 				fold := replay(t, named(t, c.tool), list, pairs)
 				if diff := cmp.Diff(skeletons[c.name], skeleton(fold)); diff != "" {
@@ -83,10 +83,10 @@ func TestCaptured_AnyOrder(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.name, func(t *testing.T) {
 			list := captured(t, c.dirs...)
-			want := tree(replay(t, named(t, c.tool), list, agents.Memory()))
+			want := tree(replay(t, named(t, c.tool), list, agents.NewCallIDs()))
 			rapid.Check(t, func(rt *rapid.T) {
 				shuffled := displaced(rt, list)
-				got := tree(replay(t, named(t, c.tool), shuffled, agents.Memory()))
+				got := tree(replay(t, named(t, c.tool), shuffled, agents.NewCallIDs()))
 				if diff := cmp.Diff(want, got); diff != "" {
 					rt.Errorf("(-in order +shuffled):\n%s", diff)
 				}
@@ -147,7 +147,7 @@ func TestCaptured_Lossless(t *testing.T) {
 	known := map[events.Kind]int{}
 	for _, c := range captures {
 		for _, p := range captured(t, c.dirs...) {
-			read, err := named(t, c.tool).Parse(p.data, agents.Context{Tenant: "acme", Event: p.event, Pairs: agents.Memory()})
+			read, err := named(t, c.tool).Parse(p.data, agents.Context{Tenant: "acme", Event: p.event, CallIDs: agents.NewCallIDs()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,13 +4,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// claudeCode sends snake_case members, a session, an id per call and, in newer
-// versions, one per prompt. It sends no time. A sub-agent has the session of its
-// parent and an agent_id.
+// claudeCode is Claude Code. Its payloads have snake_case members, a session, an
+// id for each call and, in newer versions, an id for each prompt. They have no
+// time. A sub-agent has the session of its parent and an agent_id.
 var claudeCode = &Tool{
 	name: "claude-code", read: readClaude, reply: replyClaude,
 	can: map[events.Kind]power{
@@ -19,94 +20,106 @@ var claudeCode = &Tool{
 	},
 }
 
-func readClaude(b *build) {
-	b.claudePlace("prompt_id")
-	b.claudeEvent(claudeEnd)
+func readClaude(in object, b *builder) {
+	r := &claudeReader{b: b, in: in, result: claudeResult}
+	r.read("prompt_id")
 }
 
-// claudeEvents are the events that stand for something, by their names.
-var claudeEvents = map[string]func(b *build){
-	"SessionStart":       (*build).sessionStarted,
-	"SessionEnd":         (*build).sessionEnded,
-	"UserPromptSubmit":   func(b *build) { b.prompted(b.in.text("prompt")) },
-	"PreToolUse":         func(b *build) { b.toolBefore(b.claudeCall()) },
-	"PostToolUse":        func(b *build) { b.toolAfter(b.claudeCall(), b.ended(b, b.claudeCall())) },
-	"PostToolUseFailure": func(b *build) { b.toolAfter(b.claudeCall(), claudeFailure(b)) },
-	"PermissionRequest":  func(b *build) { b.approvalAsked(b.claudeCall(), "") },
-	"PermissionDenied":   func(b *build) { b.toolDenied(b.claudeCall(), b.in.text("reason")) },
-	"Stop":               func(b *build) { b.stopped(b.in.text("last_assistant_message")) },
-	"StopFailure":        (*build).claudeStopFailure,
-	"PreCompact":         (*build).compacts,
-	"SubagentStart":      (*build).claudeSubagent,
-	"SubagentStop":       (*build).claudeSubagent,
+// claudeReader reads one payload of Claude Code or of Codex, which sends the same
+// members. It owns the members and the name of the hook event.
+type claudeReader struct {
+	b      *builder
+	in     object
+	name   string
+	result func(in object, c toolCall) result // reads the result of a successful call
 }
 
-// claudePlace reads what all payloads of Claude Code and Codex have.
-func (b *build) claudePlace(step string) {
-	b.name = clip(b.in.text("hook_event_name"), maxID)
-	if b.name == "" {
-		b.name = clip(b.c.Event, maxID)
+// claudeEvents maps the names of hook events.
+var claudeEvents = map[string]func(r *claudeReader){
+	"SessionStart":       func(r *claudeReader) { r.b.sessionStarted(r.in) },
+	"SessionEnd":         func(r *claudeReader) { r.b.sessionEnded(r.in) },
+	"UserPromptSubmit":   func(r *claudeReader) { r.b.prompted(r.in.text("prompt")) },
+	"PreToolUse":         func(r *claudeReader) { r.call().before() },
+	"PostToolUse":        func(r *claudeReader) { r.call().after(r.result(r.in, r.toolCall())) },
+	"PostToolUseFailure": func(r *claudeReader) { r.call().after(claudeFailure(r.in)) },
+	"PermissionRequest":  func(r *claudeReader) { r.call().approval("") },
+	"PermissionDenied":   func(r *claudeReader) { r.call().denied(r.in.text("reason")) },
+	"Stop":               func(r *claudeReader) { r.b.stopped(r.in, r.in.text("last_assistant_message")) },
+	"StopFailure":        (*claudeReader).stopFailure,
+	"PreCompact":         func(r *claudeReader) { r.b.compacts(r.in) },
+	"SubagentStart":      (*claudeReader).subagent,
+	"SubagentStop":       (*claudeReader).subagent,
+}
+
+// read maps the payload. The member named step has the id of the step.
+func (r *claudeReader) read(step string) {
+	r.locate(step)
+	if agent := ident(r.in.text("agent_id")); agent != "" {
+		r.b.scope = r.b.scope.subagent(agent)
 	}
-	b.p.Event, b.p.Cwd = b.name, b.in.text("cwd")
-	b.here.session = ident(b.in.text("session_id"))
-	b.here.run, b.here.step = b.here.session, ident(b.in.text(step))
-	if t, ok := b.in.moment("logged_at", "timestamp"); ok {
-		b.at = t
-		b.identifyRaw()
-	}
-	if b.in.raw("tool_use_id", "message_id", "tool_calls") != nil {
-		b.identifyRaw()
-	}
-	if onceAStep[b.name] && b.here.step != "" {
-		b.identifyRaw()
+	if add, ok := claudeEvents[r.name]; ok {
+		add(r)
+	} else {
+		r.b.custom()
 	}
 }
 
-// onceAStep are the events of which a step has no two that are equal.
-var onceAStep = map[string]bool{
+// locate reads the members that all payloads have.
+func (r *claudeReader) locate(step string) {
+	r.name = ingest.Clip(r.in.text("hook_event_name"), ingest.MaxID)
+	if r.name == "" {
+		r.name = ingest.Clip(r.b.context.Event, ingest.MaxID)
+	}
+	r.b.p.Event, r.b.p.Cwd = r.name, r.in.text("cwd")
+	r.b.enter(r.in.text("session_id"))
+	r.b.scope.step = ident(r.in.text(step))
+	if t, ok := r.in.moment("logged_at", "timestamp"); ok {
+		r.b.at = t
+		r.b.identifyRaw(r.name)
+	}
+	if r.in.raw("tool_use_id", "message_id", "tool_calls") != nil {
+		r.b.identifyRaw(r.name)
+	}
+	if oncePerStep[r.name] && r.b.scope.step != "" {
+		r.b.identifyRaw(r.name)
+	}
+}
+
+// oncePerStep are the events of which a step never has two equal ones.
+var oncePerStep = map[string]bool{
 	"UserPromptSubmit": true, "Stop": true, "SubagentStart": true, "SubagentStop": true, "SessionEnd": true, "StopFailure": true,
 }
 
-// claudeCall returns the call that a payload is about.
-func (b *build) claudeCall() call {
-	return call{id: b.in.text("tool_use_id"), tool: b.in.text("tool_name"), args: b.in.raw("tool_input")}
+func (r *claudeReader) toolCall() toolCall {
+	return toolCall{id: r.in.text("tool_use_id"), name: r.in.text("tool_name"), args: r.in.raw("tool_input")}
 }
 
-// claudeEvent maps an event. ended tells how a call ended that did not fail.
-func (b *build) claudeEvent(ended func(b *build, c call) end) {
-	b.ended = ended
-	if agent := ident(b.in.text("agent_id")); agent != "" {
-		b.here = b.here.subRun(agent)
-	}
-	if do, ok := claudeEvents[b.name]; ok {
-		do(b)
-	} else {
-		b.custom()
-	}
+func (r *claudeReader) call() callEvents { return r.b.call(r.toolCall()) }
+
+func (r *claudeReader) stopFailure() {
+	failure := r.in.text("error")
+	message := firstText(r.in.text("error_details"), r.in.text("last_assistant_message"), failure)
+	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
-func (b *build) claudeStopFailure() {
-	failure := b.in.text("error")
-	b.failed(firstText(b.in.text("error_details"), b.in.text("last_assistant_message"), failure), failure, "model")
-}
-
-// claudeSubagent is the start or the end of a sub-agent, told in its own name.
-func (b *build) claudeSubagent() {
-	sub := b.here
+// subagent adds the start or the end of a sub-agent. The payload comes from the
+// sub-agent itself.
+func (r *claudeReader) subagent() {
+	sub := r.b.scope
 	if sub.parentRun == "" {
-		b.custom()
+		r.b.custom()
 		return
 	}
-	b.here = place{run: sub.session, session: sub.session, step: sub.step, agent: sub.parentAgent}
-	kind := b.in.text("agent_type")
-	if b.name == "SubagentStart" {
-		b.subagentStarted(sub, events.SubagentStartData{Subagent: sub.agent, Name: kind, TaskType: kind, Model: b.in.text("model")})
+	r.b.scope = scope{run: sub.session, session: sub.session, step: sub.step, agent: sub.parentAgent}
+	kind := r.in.text("agent_type")
+	if r.name == "SubagentStart" {
+		r.b.subagentStarted(sub, events.SubagentStartData{Subagent: sub.agent, Name: kind, TaskType: kind, Model: r.in.text("model")})
 		return
 	}
-	said := b.in.text("last_assistant_message")
-	b.subagentStopped(sub, events.SubagentStoppedData{Subagent: sub.agent, Name: kind, Status: string(events.ToolSuccess)}, said)
-	b.event(sub, events.StepFinished, "", events.StepFinishedData{
-		StepStatus: events.StepCompleted, OutputSummary: clip(said, maxSummary),
+	said := r.in.text("last_assistant_message")
+	r.b.subagentStopped(sub, events.SubagentStoppedData{Subagent: sub.agent, Name: kind, Status: string(events.ToolSuccess)}, said)
+	r.b.event(sub, events.StepFinished, "", events.StepFinishedData{
+		StepStatus: events.StepCompleted, OutputSummary: ingest.Clip(said, maxSummary),
 	})
 }
 
@@ -120,35 +133,35 @@ func firstText(texts ...string) string {
 	return ""
 }
 
-// claudeEnd reads the result of a call that did not fail: one that did comes as
-// another event. A command that was interrupted did not succeed either.
-func claudeEnd(b *build, _ call) end {
-	e := end{result: b.in.raw("tool_response"), durationMS: b.in.number("duration_ms")}
-	if response := b.in.object("tool_response"); response.yes("interrupted") {
-		e.failure = &events.Failure{Message: "interrupted", Class: "interrupted"}
+// claudeResult reads the result of a call. Failed calls come as another event, but
+// interrupted commands come here.
+func claudeResult(in object, _ toolCall) result {
+	r := result{output: in.raw("tool_response"), durationMS: in.number("duration_ms")}
+	if response := in.object("tool_response"); response.yes("interrupted") {
+		r.failure = &events.Failure{Message: "interrupted", Class: "interrupted"}
 	}
-	return e
+	return r
 }
 
-// exitLine begins the error of a command that failed.
+// exitLine matches the first line of the error of a failed command.
 var exitLine = pattern(`^Exit code (\d{1,9})(?:\n|$)`)
 
-func claudeFailure(b *build) end {
-	text := b.in.text("error")
-	e := end{
-		result: b.in.raw("tool_response"), durationMS: b.in.number("duration_ms"),
-		failure: &events.Failure{Message: clip(text, maxSummary)},
+func claudeFailure(in object) result {
+	text := in.text("error")
+	r := result{
+		output: in.raw("tool_response"), durationMS: in.number("duration_ms"),
+		failure: &events.Failure{Message: ingest.Clip(text, maxSummary)},
 	}
-	if b.in.yes("is_interrupt") {
-		e.failure.Class = "interrupted"
+	if in.yes("is_interrupt") {
+		r.failure.Class = "interrupted"
 	}
 	if m := exitLine().FindStringSubmatch(text); m != nil {
-		e.exit = exitCode(m[1])
+		r.exit = exitCode(m[1])
 	}
-	return e
+	return r
 }
 
-// exitCode returns the number that digits are.
+// exitCode parses an exit status, and returns nil for other text.
 func exitCode(digits string) *int {
 	n, err := strconv.Atoi(strings.TrimSpace(digits))
 	if err != nil {
@@ -157,11 +170,11 @@ func exitCode(digits string) *int {
 	return &n
 }
 
-// replyClaude answers as Claude Code reads it: what is special to an event
-// stands in hookSpecificOutput, and updatedInput is the whole input.
+// replyClaude encodes the answer for Claude Code. Members for one event are in
+// hookSpecificOutput, and updatedInput replaces the whole input.
 func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
-	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
+	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
 	case events.ToolBefore:
 		special.decide(o)
 		if args, changed := p.newArgs(o); changed {
@@ -186,7 +199,7 @@ func replyClaude(p Payload, o hooks.DocumentOutcome) Reply {
 	return top.reply()
 }
 
-// claudeContext are the points at which Claude Code and Codex take a context.
+// claudeContext are the points at which Claude Code and Codex read a context.
 var claudeContext = map[events.Kind]bool{
 	events.ToolBefore: true, events.ToolResult: true, events.PromptSubmit: true, events.SessionStart: true, events.SubagentStart: true,
 }

@@ -3,14 +3,15 @@ package agents
 import (
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// codex sends what Claude Code sends, with a turn_id in the place of the
-// prompt_id. The result of a command is its output and nothing else; so much
-// the program in it has to tell itself whether it failed.
+// codex is Codex. Its payloads have the members of Claude Code, with a turn_id
+// instead of the prompt_id. The result of a command is often only its output, so
+// its failure must be read from the text.
 var codex = &Tool{
 	name: "codex", read: readCodex, reply: replyCodex,
 	can: map[events.Kind]power{
@@ -18,33 +19,32 @@ var codex = &Tool{
 	},
 }
 
-func readCodex(b *build) {
-	if b.in.text("hook_event_name") == "" && b.in.text("type") != "" { // of the notify program
-		b.here.session = ident(b.in.text("thread-id"))
-		b.here.run, b.here.step = b.here.session, ident(b.in.text("turn-id"))
-		b.p.Event, b.p.Cwd = clip(b.in.text("type"), maxID), b.in.text("cwd")
-		b.name = b.p.Event
-		if b.here.step != "" {
-			b.identifyRaw()
+func readCodex(in object, b *builder) {
+	if in.text("hook_event_name") == "" && in.text("type") != "" { // from the notify program
+		b.enter(in.text("thread-id"))
+		b.scope.step = ident(in.text("turn-id"))
+		b.p.Event, b.p.Cwd = ingest.Clip(in.text("type"), ingest.MaxID), in.text("cwd")
+		if b.scope.step != "" {
+			b.identifyRaw(b.p.Event)
 		}
 		b.custom()
 		return
 	}
-	b.claudePlace("turn_id")
-	b.claudeEvent(codexEnd)
+	r := &claudeReader{b: b, in: in, result: codexResult}
+	r.read("turn_id")
 }
 
-// codexExits are the lines in which versions of Codex say how a command ended.
+// codexExits matches the line with the exit status, in all versions of Codex.
 var codexExits = pattern(`^(?:Exit code: |Process exited with code )(-?\d{1,9})$`)
 
-// codexHeader are how many lines stand before the output of a command at most.
+// codexHeader bounds the lines before the output of a command.
 const codexHeader = 6
 
-// codexEnd reads the result of a call: the exit status where the text has one,
-// else what the failing program complained of.
-func codexEnd(b *build, c call) end {
-	raw := b.in.raw("tool_response")
-	e := end{result: raw, durationMS: b.in.number("duration_ms")}
+// codexResult reads the result of a call. Without an exit status in the text it
+// looks for the complaint of a failing program.
+func codexResult(in object, c toolCall) result {
+	raw := in.raw("tool_response")
+	e := result{output: raw, durationMS: in.number("duration_ms")}
 	text, isText := textOf(raw)
 	response := objectOf(raw)
 	if meta := response.object("metadata"); meta.raw("exit_code") != nil {
@@ -57,21 +57,21 @@ func codexEnd(b *build, c call) end {
 		e.exit, text = codexExit(text)
 	}
 	switch {
-	case response.yes("isError"): // of an MCP server's tool
-		e.failure = &events.Failure{Message: clip(contentText(response.raw("content")), maxSummary)}
+	case response.yes("isError"): // from the tool of an MCP server
+		e.failure = &events.Failure{Message: ingest.Clip(contentText(response.raw("content")), maxSummary)}
 	case e.exit != nil && *e.exit != 0:
-		e.failure = &events.Failure{Message: clip(strings.TrimSpace(text), maxSummary)}
-	case e.exit == nil && isText && policy.CanonicalTool(c.tool) == policy.ToolShell:
+		e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
+	case e.exit == nil && isText && policy.CanonicalTool(c.name) == policy.ToolShell:
 		command, _ := hooks.FromRaw(c.args).Text("command")
 		if complaint, exit := complaintOf(command, text); complaint != "" {
-			e.failure, e.exit = &events.Failure{Message: clip(complaint, maxSummary)}, exit
+			e.failure, e.exit = &events.Failure{Message: ingest.Clip(complaint, maxSummary)}, exit
 		}
 	}
 	return e
 }
 
-// codexExit returns the exit status in the lines before the output of a
-// command, and the output.
+// codexExit splits a text into the exit status in its header and the output of the
+// command.
 func codexExit(text string) (*int, string) {
 	head, output, ok := strings.Cut(text, "\nOutput:\n")
 	if !ok || strings.Count(head, "\n") > codexHeader {
@@ -85,12 +85,11 @@ func codexExit(text string) (*int, string) {
 	return nil, text
 }
 
-// replyCodex answers as Codex reads it, which takes an answer with a member that
-// it does not know, an ask, or an allow that changes nothing for a failure of
-// the hook.
+// replyCodex encodes the answer for Codex. Codex treats an unknown member, an ask,
+// or an allow without a change as a failure of the hook.
 func replyCodex(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
-	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
+	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
 	case events.ToolBefore:
 		if args, changed := p.newArgs(o); changed {
 			special.set("permissionDecision", hooks.Allow)

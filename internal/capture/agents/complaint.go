@@ -10,29 +10,27 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxJudged bounds commands and outputs in which complaints are looked for.
+// Complaints are searched for in commands and outputs up to these limits.
 const (
 	maxJudgedCommand = 16 << 10
 	maxJudgedLines   = 2000
 )
 
-// systemError is what the operating system says of an argument, as programs
-// repeat it at the end of their complaint.
+// systemError matches an error of the operating system at the end of a complaint.
 var systemError = pattern(`: (?:\[Errno \d+\] )?(?:No such file or directory|Permission denied|Is a directory|Not a directory|` +
 	`File exists|Directory not empty|Operation not permitted|No space left on device|Read-only file system|Device or resource busy|` +
 	`Invalid argument|Too many levels of symbolic links|File name too long|Text file busy|No such device or address|Input/output error)$`)
 
-// Exit statuses that shells give commands which they cannot run.
+// Exit statuses of a shell that cannot run a command, and of git.
 const (
 	exitNotFound   = 127
 	exitGitRefuses = 128
 )
 
-// complaintOf returns the line of output in which a program that decides the
-// exit status of a shell command complains about one of its own arguments, and
-// the status where the line tells that too. Output without such a line is no
-// evidence that the command failed, whatever words it has: "error" in a log that
-// is printed is not an error.
+// complaintOf returns the line of output in which a program complains about one of
+// its arguments, and the exit status if the line implies it. It considers only
+// programs that decide the exit status of the command. Other output proves no
+// failure. For example, a printed log can contain the word "error".
 func complaintOf(command, output string) (line string, exit *int) {
 	programs := decidingPrograms(command)
 	if len(programs) == 0 {
@@ -53,17 +51,17 @@ func complaintOf(command, output string) (line string, exit *int) {
 	return "", nil
 }
 
-// program is a program that a command runs, with the arguments that are known.
+// program is a program that a command runs, with its literal arguments.
 type program struct {
-	name string // as it is written
+	name string // as written in the command
 	args []string
 }
 
-// shellPrefix stands before what a shell says itself.
+// shellPrefix matches the start of a message from the shell.
 var shellPrefix = pattern(`^(?:\(eval\)|(?:\S*/)?(?:ba|da|k|z)?sh): ?(?:line )?(?:\d+: ?)?`)
 
-// complains tells whether line is a complaint of p, and the exit status if the
-// line settles it.
+// complains reports whether line is a complaint of p, and the exit status if the
+// line implies it.
 func (p program) complains(line string) (*int, bool) {
 	said := shellPrefix().ReplaceAllString(line, "")
 	if said != line && slices.Contains([]string{p.name + ": command not found", p.name + ": not found", "command not found: " + p.name}, said) {
@@ -85,11 +83,11 @@ func (p program) complains(line string) (*int, bool) {
 	return nil, false
 }
 
-// mentions tells whether arg stands in text, and not only as a part of another
-// word. A file may be named with the folder that it is in, or a part of it.
+// mentions reports whether text contains arg as a whole word. A folder in front of
+// a file name does not belong to the word.
 func mentions(text, arg string) bool {
-	for rest, at := text, 0; ; {
-		i := strings.Index(rest, arg)
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], arg)
 		if i < 0 {
 			return false
 		}
@@ -99,8 +97,6 @@ func mentions(text, arg string) bool {
 		if !partOfWord(before) && !partOfWord(after) {
 			return true
 		}
-		at++
-		rest = text[at:]
 	}
 }
 
@@ -108,8 +104,8 @@ func partOfWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// decidingPrograms returns the programs whose failure is that of the command:
-// the last one of a list and of a pipe, both of "a && b", b of "a || b".
+// decidingPrograms returns the programs whose failure makes the command fail. These
+// are the last program of a list or a pipe, both of "a && b", and b of "a || b".
 func decidingPrograms(command string) []program {
 	if len(command) > maxJudgedCommand {
 		return nil
@@ -121,7 +117,7 @@ func decidingPrograms(command string) []program {
 	return lastOf(file.Stmts, 0)
 }
 
-// maxShells is how deep one shell is followed into the next.
+// maxShells bounds the nesting of shells in a command.
 const maxShells = 3
 
 func lastOf(list []*syntax.Stmt, depth int) []program {
@@ -156,7 +152,7 @@ func deciding(s *syntax.Stmt, depth int) []program {
 	return nil
 }
 
-// wrappers run another program and end as it does.
+// wrappers run another program and return its exit status.
 var wrappers = []string{"sudo", "env", "command", "exec", "nice", "nohup", "time"}
 
 // called returns the program that a simple command runs.
@@ -174,11 +170,11 @@ func called(c *syntax.CallExpr, depth int) []program {
 			return inner(code, depth)
 		}
 	}
-	isNone := func(w string) bool { return w == "" || strings.HasPrefix(w, "-") }
-	return []program{{name: words[0], args: slices.DeleteFunc(words[1:], isNone)}}
+	ignored := func(w string) bool { return w == "" || strings.HasPrefix(w, "-") }
+	return []program{{name: words[0], args: slices.DeleteFunc(words[1:], ignored)}}
 }
 
-// unwrapped returns the words of the program that wrappers run.
+// unwrapped removes wrappers and their options.
 func unwrapped(words []string) []string {
 	for len(words) > 0 && slices.Contains(wrappers, path.Base(words[0])) {
 		words = words[1:]
@@ -189,7 +185,7 @@ func unwrapped(words []string) []string {
 	return words
 }
 
-// codeOf returns the command among the arguments of a shell.
+// codeOf returns the script in the arguments of a shell.
 func codeOf(args []string) string {
 	for i, w := range args {
 		if strings.HasPrefix(w, "-") && strings.HasSuffix(w, "c") && i+1 < len(args) {
@@ -203,7 +199,7 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, path.Base(name))
 }
 
-// inner returns the deciding programs of a command that a shell is given.
+// inner returns the deciding programs of a script for a shell.
 func inner(command string, depth int) []program {
 	if depth >= maxShells {
 		return nil
@@ -215,20 +211,20 @@ func inner(command string, depth int) []program {
 	return lastOf(file.Stmts, depth+1)
 }
 
-// literal returns the text of a word, empty if only the shell knows it.
+// literal returns the text of a word. It is empty if the shell expands the word.
 func literal(w *syntax.Word) string {
 	var b strings.Builder
-	parts := w.Parts
-	for len(parts) > 0 {
-		part := parts[0]
-		parts = parts[1:]
-		switch part := part.(type) {
+	queue := w.Parts
+	for len(queue) > 0 {
+		next := queue[0]
+		queue = queue[1:]
+		switch part := next.(type) {
 		case *syntax.Lit:
 			b.WriteString(unescaped(part.Value))
 		case *syntax.SglQuoted:
 			b.WriteString(part.Value)
 		case *syntax.DblQuoted:
-			parts = append(slices.Clone(part.Parts), parts...)
+			queue = append(slices.Clone(part.Parts), queue...)
 		default:
 			return ""
 		}
@@ -236,7 +232,7 @@ func literal(w *syntax.Word) string {
 	return b.String()
 }
 
-// unescaped returns s without the backslashes that quote a character.
+// unescaped removes backslashes that quote a character.
 func unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

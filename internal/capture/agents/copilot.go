@@ -5,107 +5,118 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// copilotCLI sends one of two shapes, depending on how the event is written in
-// its configuration: camelCase members without the name of the event, or
-// snake_case members with it, and then other names of the tools. Both have the
-// time, by which payloads of the two shapes are known to be one. It gives calls
-// no id. A sub-agent has a session of its own, and names the one of its parent.
+// copilotCLI is Copilot CLI. The spelling of an event in its configuration selects
+// one of two shapes. One has camelCase members without the name of the event. The
+// other has snake_case members with the name, and other names of tools. Both have
+// a time, by which equal payloads of the two shapes are recognized. Calls have no
+// id. A sub-agent has a separate session and names the session of its parent.
 var copilotCLI = &Tool{
 	name: "copilot-cli", read: readCopilot, reply: replyCopilot,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny | mayAsk, events.Approval: mayDeny},
 }
 
-// copilotNames are the names of events, without case, that the two shapes spell
-// differently.
+// copilotNames maps the lower-case names that only the camelCase shape uses.
 var copilotNames = map[string]string{"userpromptsubmitted": "userpromptsubmit", "agentstop": "stop"}
 
-// shapeSnake is the shape that other tools of the maker read as well.
+// shapeSnake is the snake_case shape, which another tool of the vendor shares.
 const shapeSnake = "snake"
 
-func readCopilot(b *build) {
-	b.p.Event = clip(firstText(b.in.text("hook_event_name", "hookName"), b.c.Event), maxID)
-	b.name = strings.ToLower(firstText(b.p.Event, copilotGuess(b.in)))
-	if name, ok := copilotNames[b.name]; ok {
-		b.name = name
+func readCopilot(in object, b *builder) {
+	r := &copilotReader{b: b, in: in}
+	r.read()
+}
+
+// copilotReader reads one payload of Copilot CLI. It owns the members and the
+// lower-case name of the hook event.
+type copilotReader struct {
+	b    *builder
+	in   object
+	name string
+}
+
+func (r *copilotReader) read() {
+	r.b.p.Event = ingest.Clip(firstText(r.in.text("hook_event_name", "hookName"), r.b.context.Event), ingest.MaxID)
+	r.name = strings.ToLower(firstText(r.b.p.Event, copilotGuess(r.in)))
+	if name, ok := copilotNames[r.name]; ok {
+		r.name = name
 	}
-	if b.in.raw("hook_event_name") != nil {
-		b.p.shape = shapeSnake
+	if r.in.raw("hook_event_name") != nil {
+		r.b.p.shape = shapeSnake
 	}
-	b.p.Cwd = b.in.text("cwd")
-	b.copilotPlace()
-	if do, ok := copilotEvents[b.name]; ok {
-		do(b)
+	r.b.p.Cwd = r.in.text("cwd")
+	r.locate()
+	if add, ok := copilotEvents[r.name]; ok {
+		add(r)
 	} else {
-		b.custom()
+		r.b.custom()
 	}
 }
 
-// copilotEvents are the events that stand for something, by their names without
-// case.
-var copilotEvents = map[string]func(b *build){
-	"sessionstart":       (*build).sessionStarted,
-	"sessionend":         (*build).sessionEnded,
-	"userpromptsubmit":   (*build).copilotPrompt,
-	"pretooluse":         func(b *build) { b.toolBefore(b.copilotCall()) },
-	"posttooluse":        func(b *build) { b.toolAfter(b.copilotCall(), copilotEnd(b, b.copilotCall())) },
-	"posttoolusefailure": (*build).copilotFailure,
-	"permissionrequest":  func(b *build) { b.approvalAsked(b.copilotCall(), "") },
-	"stop":               func(b *build) { b.stopped("") },
-	"precompact":         (*build).compacts,
-	"erroroccurred":      (*build).copilotErrorOccurred,
-	"subagentstart":      (*build).copilotSubagent,
-	"subagentstop":       (*build).copilotSubagent,
+// copilotEvents maps the lower-case names of hook events.
+var copilotEvents = map[string]func(r *copilotReader){
+	"sessionstart":       func(r *copilotReader) { r.b.sessionStarted(r.in) },
+	"sessionend":         func(r *copilotReader) { r.b.sessionEnded(r.in) },
+	"userpromptsubmit":   (*copilotReader).prompt,
+	"pretooluse":         func(r *copilotReader) { r.call().before() },
+	"posttooluse":        func(r *copilotReader) { r.call().after(r.result()) },
+	"posttoolusefailure": (*copilotReader).failure,
+	"permissionrequest":  func(r *copilotReader) { r.call().approval("") },
+	"stop":               func(r *copilotReader) { r.b.stopped(r.in, "") },
+	"precompact":         func(r *copilotReader) { r.b.compacts(r.in) },
+	"erroroccurred":      (*copilotReader).errorOccurred,
+	"subagentstart":      (*copilotReader).subagent,
+	"subagentstop":       (*copilotReader).subagent,
 }
 
-func (b *build) copilotCall() call {
-	return call{tool: b.in.text("toolName", "tool_name"), args: copilotArgs(b.in)}
+func (r *copilotReader) toolCall() toolCall {
+	return toolCall{name: r.in.text("toolName", "tool_name"), args: copilotArgs(r.in)}
 }
 
-func (b *build) copilotPrompt() {
-	b.here.step = b.stepOf()
-	b.prompted(b.in.text("prompt"))
+func (r *copilotReader) call() callEvents { return r.b.call(r.toolCall()) }
+
+func (r *copilotReader) prompt() {
+	r.b.scope.step = r.b.stepID()
+	r.b.prompted(r.in.text("prompt"))
 }
 
-func (b *build) copilotFailure() {
-	b.toolAfter(b.copilotCall(), end{failure: &events.Failure{Message: clip(copilotError(b.in), maxSummary)}})
+func (r *copilotReader) failure() {
+	r.call().after(result{failure: &events.Failure{Message: ingest.Clip(copilotError(r.in), maxSummary)}})
 }
 
-func (b *build) copilotErrorOccurred() {
-	where := copilotErrors[b.in.text("errorContext", "error_context")]
-	b.failed(copilotError(b.in), b.in.object("error").text("name"), where)
+func (r *copilotReader) errorOccurred() {
+	where := copilotErrors[r.in.text("errorContext", "error_context")]
+	r.b.failed(copilotError(r.in), r.in.object("error").text("name"), where, r.in.text("model"))
 }
 
-// copilotErrors are where errors come from.
+// copilotErrors maps the origins of errors.
 var copilotErrors = map[string]string{"model_call": "model", "tool_execution": "tool"}
 
-// copilotPlace reads where a payload comes from, and what it is known by: what
-// both shapes of it have.
-func (b *build) copilotPlace() {
-	b.here.session = ident(b.in.text("sessionId", "session_id"))
-	b.here.run = b.here.session
-	agent, parent := ident(b.in.text("agentId", "agent_id")), ident(b.in.text("parentAgentId", "parent_agent_id"))
-	if agent != "" && parent != "" { // some events name the session of the parent as theirs
-		b.here = place{run: agent, session: agent, agent: agent, parentAgent: b.tool.name, parentRun: parent}
+// locate reads the scope and the identity. It uses members that both shapes have.
+func (r *copilotReader) locate() {
+	r.b.enter(r.in.text("sessionId", "session_id"))
+	agent, parent := ident(r.in.text("agentId", "agent_id")), ident(r.in.text("parentAgentId", "parent_agent_id"))
+	if agent != "" && parent != "" { // some events name the session of the parent
+		r.b.scope = scope{run: agent, session: agent, agent: agent, parentAgent: r.b.tool.name, parentRun: parent}
 	}
-	t, ok := b.in.moment("timestamp")
+	t, ok := r.in.moment("timestamp")
 	if !ok {
 		return
 	}
-	b.at = t
-	b.identify(
-		b.name, b.here.run, agent, t.Format("2006-01-02T15:04:05.000"),
-		policy.CanonicalTool(b.copilotCall().tool), canonicalJSON(copilotArgs(b.in)),
-		b.in.text("prompt"), b.in.text("transformedPrompt", "transformed_prompt"), copilotError(b.in), b.in.text("message"),
+	r.b.at = t
+	r.b.identify(
+		r.name, r.b.scope.run, agent, t.Format("2006-01-02T15:04:05.000"),
+		policy.CanonicalTool(r.toolCall().name), canonicalJSON(copilotArgs(r.in)),
+		r.in.text("prompt"), r.in.text("transformedPrompt", "transformed_prompt"), copilotError(r.in), r.in.text("message"),
 	)
 }
 
-// copilotArgs returns the arguments of a call, which older versions send as
-// text.
+// copilotArgs returns the arguments of a call. Older versions send them as text.
 func copilotArgs(in object) json.RawMessage {
 	args := in.raw("toolArgs", "tool_input", "toolInput")
 	if text, ok := textOf(args); ok && objectOf(json.RawMessage(text)) != nil {
@@ -121,8 +132,8 @@ func copilotError(in object) string {
 	return firstText(in.text("error"), in.object("error").text("message"))
 }
 
-// copilotGuess returns the name of the event of a payload that has none, as of
-// one whose configuration does not hand it on.
+// copilotGuess guesses the event of a payload without a name. The payload has none
+// if the configuration does not pass it on.
 func copilotGuess(in object) string {
 	for _, guess := range copilotGuesses {
 		if !slices.ContainsFunc(guess.members, func(name string) bool { return in.raw(name) == nil }) {
@@ -132,8 +143,8 @@ func copilotGuess(in object) string {
 	return ""
 }
 
-// copilotGuesses are the members that only payloads of one event have. The first
-// that fits counts.
+// copilotGuesses are members that only payloads of one event have. The first match
+// counts.
 var copilotGuesses = []struct {
 	event   string
 	members []string
@@ -152,54 +163,55 @@ var copilotGuesses = []struct {
 	{"sessionEnd", []string{"reason"}},
 }
 
-// copilotSubagent is the start or the end of a sub-agent, as its parent tells.
-func (b *build) copilotSubagent() {
-	if b.here.parentRun == "" {
-		b.custom()
+// subagent adds the start or the end of a sub-agent. The payload comes from the
+// parent.
+func (r *copilotReader) subagent() {
+	if r.b.scope.parentRun == "" {
+		r.b.custom()
 		return
 	}
-	sub := b.here
+	sub := r.b.scope
 	agent := sub.agent
-	kind := b.in.text("agentType", "agent_type")
-	name := firstText(b.in.text("agentDisplayName", "agent_display_name"), b.in.text("agentName", "agent_name"))
-	b.here = place{run: sub.parentRun, session: sub.parentRun, agent: b.tool.name}
-	if b.name == "subagentstart" {
-		b.subagentStarted(sub, events.SubagentStartData{Subagent: agent, Name: name, TaskType: kind})
+	kind := r.in.text("agentType", "agent_type")
+	name := firstText(r.in.text("agentDisplayName", "agent_display_name"), r.in.text("agentName", "agent_name"))
+	r.b.scope = scope{run: sub.parentRun, session: sub.parentRun, agent: r.b.tool.name}
+	if r.name == "subagentstart" {
+		r.b.subagentStarted(sub, events.SubagentStartData{Subagent: agent, Name: name, TaskType: kind})
 		return
 	}
-	b.subagentStopped(sub, events.SubagentStoppedData{Subagent: agent, Name: name, Status: string(events.ToolSuccess)},
-		b.in.text("response", "last_assistant_message"))
+	r.b.subagentStopped(sub, events.SubagentStoppedData{Subagent: agent, Name: name, Status: string(events.ToolSuccess)},
+		r.in.text("response", "last_assistant_message"))
 }
 
-// copilotExit ends the result of a command that ran to its end.
+// copilotExit matches the last line of the result of a finished command.
 var copilotExit = pattern(`<shellId: [^\n>]* completed with exit code (-?\d{1,9})>$`)
 
-// copilotEnd reads the result of a call. A command that failed is a success of
-// the tool, whose last line tells the exit status.
-func copilotEnd(b *build, c call) end {
-	result := b.in.object("toolResult", "tool_result")
-	e := end{result: b.in.raw("toolResult", "tool_result")}
-	text := strings.TrimRight(result.text("textResultForLlm", "text_result_for_llm"), " \r\n")
-	typ := result.text("resultType", "result_type")
-	if policy.CanonicalTool(c.tool) == policy.ToolShell {
+// result reads the result of a call. A failed command is a success of the tool,
+// and the last line has the exit status.
+func (r *copilotReader) result() result {
+	in := r.in.object("toolResult", "tool_result")
+	e := result{output: r.in.raw("toolResult", "tool_result")}
+	text := strings.TrimRight(in.text("textResultForLlm", "text_result_for_llm"), " \r\n")
+	typ := in.text("resultType", "result_type")
+	if policy.CanonicalTool(r.toolCall().name) == policy.ToolShell {
 		if m := copilotExit().FindStringSubmatch(text); m != nil {
 			e.exit = exitCode(m[1])
 			text = strings.TrimSuffix(text, m[0])
 		}
 	}
 	if typ != "success" && typ != "" {
-		e.failure = &events.Failure{Message: clip(firstText(copilotError(result), text), maxSummary), Class: clip(typ, maxID)}
+		e.failure = &events.Failure{Message: ingest.Clip(firstText(copilotError(in), text), maxSummary), Class: ingest.Clip(typ, ingest.MaxID)}
 	} else if e.exit != nil && *e.exit != 0 {
-		e.failure = &events.Failure{Message: clip(strings.TrimSpace(text), maxSummary)}
+		e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
 	}
 	return e
 }
 
-// replyCopilot answers as Copilot CLI reads it. The snake_case shape is that of
-// another tool of the maker, whose form of an answer goes along.
+// replyCopilot encodes the answer for Copilot CLI. The snake_case shape also gets
+// the members that another tool of the vendor reads.
 func replyCopilot(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
-	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
+	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
 	case events.ToolBefore:
 		top.decide(o)
 		special.decide(o)

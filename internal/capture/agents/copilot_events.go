@@ -13,14 +13,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CopilotEvents yields the events of a session as Copilot CLI keeps it in
-// events.jsonl, one JSON object per line.
+// CopilotEvents yields the events of a session that Copilot CLI stores in
+// events.jsonl with one JSON object per line.
 //
-// The session is a run, and so is each sub-agent, under its own id, whose parent
-// is the session's. A run has
+// The session is a run. Each sub-agent is a run whose parent is the run of the
+// session. The events of a run are
 //
 //	run.started, session.start       at session.start, or its first line
-//	prompt.submit                    user.message; begins a step named by the message
+//	prompt.submit                    user.message; begins a step with the id of the message
 //	tool.before, tool.result         tool.execution_start and _complete, paired by toolCallId
 //	response.completed               session.usage_record: one API call
 //	message.created                  assistant.message
@@ -30,7 +30,7 @@ import (
 //	custom                           every other line
 //	step.finished, run.finished      at the next prompt, and the end of the input
 //
-// Each line stands in raw of its event.
+// The raw member of an event has its line.
 func CopilotEvents(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		c := &copilotLog{m: ingest.NewEmitter(copilotCLI.name, opts, yield), opts: opts, runs: map[string]*ingest.Run{}}
@@ -44,8 +44,8 @@ func CopilotEvents(ctx context.Context, r io.Reader, opts ingest.Options) iter.S
 	}
 }
 
-// DetectCopilotEvents tells from the first bytes of an input whether
-// [CopilotEvents] reads it.
+// DetectCopilotEvents reports whether [CopilotEvents] reads an input with these
+// first bytes.
 func DetectCopilotEvents(head []byte, _ string) bool {
 	for in := range ingest.HeadObjects(head) {
 		o := object(in)
@@ -55,7 +55,7 @@ func DetectCopilotEvents(head []byte, _ string) bool {
 	return false
 }
 
-// copilotLog is the state of one session.
+// copilotLog reads the log of one session and owns its runs.
 type copilotLog struct {
 	m       *ingest.Emitter
 	opts    ingest.Options
@@ -65,7 +65,7 @@ type copilotLog struct {
 	last    time.Time
 }
 
-// copilotLine is one line.
+// copilotLine is one line of the log.
 type copilotLine struct {
 	typ   string
 	agent string
@@ -108,8 +108,8 @@ func (c *copilotLog) read(in ingest.Line) {
 	c.translate(r, l)
 }
 
-// sessionOf returns the id of the session: that of its first line, or of the
-// folder that the file lies in.
+// sessionOf returns the id of the session from the first line. Without an id it
+// uses the name of the folder or of the file.
 func (c *copilotLog) sessionOf(l copilotLine) string {
 	if id := ident(l.data.text("sessionId")); id != "" {
 		return id
@@ -120,7 +120,7 @@ func (c *copilotLog) sessionOf(l copilotLine) string {
 	return ingest.SessionOf(c.opts.File)
 }
 
-// run returns the run that a line is of.
+// run returns the run of a line.
 func (c *copilotLog) run(l copilotLine) *ingest.Run {
 	id := ingest.Identity{Run: c.session, Session: c.session, Agent: copilotCLI.name}
 	if l.agent != "" {
@@ -129,9 +129,9 @@ func (c *copilotLog) run(l copilotLine) *ingest.Run {
 	if r := c.runs[id.Run]; r != nil {
 		return r
 	}
-	where := l.data.object("context")
+	context := l.data.object("context")
 	r := c.m.Run(id, l.at, events.RunStartedData{
-		Version: l.data.text("copilotVersion"), Model: l.data.text("selectedModel", "model"), Cwd: where.text("cwd"),
+		Version: l.data.text("copilotVersion"), Model: l.data.text("selectedModel", "model"), Cwd: context.text("cwd"),
 		Title: l.data.text("agentDisplayName"),
 	})
 	c.runs[id.Run] = r
@@ -139,21 +139,21 @@ func (c *copilotLog) run(l copilotLine) *ingest.Run {
 	return r
 }
 
-// parent returns the run of the session, in which sub-agents are started.
+// parent returns the run of the session, which starts sub-agents.
 func (c *copilotLog) parent(l copilotLine) *ingest.Run {
 	l.agent = ""
 	return c.run(l)
 }
 
 func (c *copilotLog) translate(r *ingest.Run, l copilotLine) {
-	if do, ok := copilotLines[l.typ]; ok {
-		do(c, r, l)
+	if add, ok := copilotLines[l.typ]; ok {
+		add(c, r, l)
 	} else {
 		c.custom(r, l)
 	}
 }
 
-// copilotLines are the types of lines that stand for something.
+// copilotLines maps the types of lines.
 var copilotLines = map[string]func(c *copilotLog, r *ingest.Run, l copilotLine){
 	"session.start":           (*copilotLog).start,
 	"session.resume":          (*copilotLog).start,
@@ -195,14 +195,14 @@ func (c *copilotLog) switched(r *ingest.Run, l copilotLine) {
 func (c *copilotLog) failed(r *ingest.Run, l copilotLine) {
 	message := firstText(l.data.text("message"), copilotError(l.data))
 	r.Emit(l.at, events.Error, "", events.ErrorData{
-		Error: events.Failure{Message: clip(message, maxSummary)}, ErrorType: l.data.text("errorType"), Common: l.common(),
+		Error: events.Failure{Message: ingest.Clip(message, maxSummary)}, ErrorType: l.data.text("errorType"), Common: l.common(),
 	})
 }
 
 func (l copilotLine) common() events.Common { return events.Common{Raw: l.raw} }
 
 func (c *copilotLog) custom(r *ingest.Run, l copilotLine) {
-	r.Emit(l.at, events.Custom, "", events.CustomData{Name: clip(l.typ, maxID), Common: l.common()})
+	r.Emit(l.at, events.Custom, "", events.CustomData{Name: ingest.Clip(l.typ, ingest.MaxID), Common: l.common()})
 }
 
 func (c *copilotLog) answer(r *ingest.Run, l copilotLine) {
@@ -240,19 +240,19 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 		failure := l.data.object("error")
 		data.Status = events.ToolError
 		data.Error = &events.Failure{
-			Message: clip(firstText(failure.text("message"), l.data.text("error"), content), maxSummary), Class: clip(failure.text("code"), maxID),
+			Message: ingest.Clip(firstText(failure.text("message"), l.data.text("error"), content), maxSummary), Class: ingest.Clip(failure.text("code"), ingest.MaxID),
 		}
 	case data.ExitCode != nil && *data.ExitCode != 0:
 		data.Status = events.ToolError
 		text := copilotExit().ReplaceAllString(strings.TrimRight(content, " \r\n"), "")
-		data.Error = &events.Failure{Message: clip(strings.TrimSpace(text), maxSummary)}
+		data.Error = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
 	}
 	if id := ident(l.data.text("toolCallId")); id == "" || !r.Result(l.at, id, data) {
 		c.custom(r, l)
 	}
 }
 
-// subagent is the start or the end of a sub-agent, whose run is r.
+// subagent adds the start or the end of the sub-agent with run r.
 func (c *copilotLog) subagent(r *ingest.Run, l copilotLine) {
 	call := ident(l.data.text("toolCallId"))
 	name := firstText(l.data.text("agentDisplayName"), l.data.text("agentName"))
@@ -269,7 +269,7 @@ func (c *copilotLog) subagent(r *ingest.Run, l copilotLine) {
 	status := string(events.ToolSuccess)
 	if l.typ == "subagent.failed" {
 		status = string(events.ToolError)
-		r.Failure = &events.Failure{Message: clip(l.data.text("error"), maxSummary)}
+		r.Failure = &events.Failure{Message: ingest.Clip(l.data.text("error"), maxSummary)}
 	}
 	c.parent(l).Emit(l.at, events.SubagentStopped, call, events.SubagentStoppedData{
 		Subagent: l.agent, Name: name, Model: l.data.text("model"), Status: status, DurationMS: l.data.number("durationMs"),

@@ -131,7 +131,7 @@ func TestReply(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.tool+"/"+tt.name, func(t *testing.T) {
 			tool := named(t, tt.tool)
-			p, err := tool.Parse([]byte(tt.payload), agents.Context{Tenant: "acme", Event: tt.event, Pairs: agents.Memory()})
+			p, err := tool.Parse([]byte(tt.payload), agents.Context{Tenant: "acme", Event: tt.event, CallIDs: agents.NewCallIDs()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +184,7 @@ hooks:
 		"copilot-cli": {copilotPre, copilotSnakePre}, "opencode": {openCodePre},
 	} {
 		for _, payload := range payloads {
-			p, err := named(t, tool).Parse([]byte(payload), agents.Context{Pairs: agents.Memory()})
+			p, err := named(t, tool).Parse([]byte(payload), agents.Context{CallIDs: agents.NewCallIDs()})
 			if err != nil || !p.Decides {
 				t.Fatalf("%s: %v, decides %v", tool, err, p.Decides)
 			}

@@ -1,22 +1,20 @@
-// Package agents reads what coding agents send to their hooks, and answers in
-// the dialect of each: Claude Code, Codex, Gemini CLI, Copilot CLI, OpenCode.
+// Package agents reads the hook payloads of coding agents and encodes the answers:
+// Claude Code, Codex, Gemini CLI, Copilot CLI and OpenCode.
 //
-// A hook payload becomes events of one neutral view: a run per session, the run
-// of a sub-agent below it, steps, tool calls with their results. What a tool
-// does not tell is derived: the status of a call from its output, the pair of a
-// call and its result from order, the time from the clock of who received it.
-// The payload itself stays in data.raw of its first event, and what this
-// package does not know becomes a custom event, so that nothing is lost.
+// A payload becomes events that do not depend on the tool. A session is a run, and
+// so is a sub-agent. Runs have steps, tool calls and results. The package derives
+// facts that a tool does not send: the status of a call from its output, the call
+// of a result from their order, and the time from the clock of the receiver. The
+// whole payload stays in data.raw of its first event. An unknown payload becomes a
+// custom event, so nothing is lost.
 //
-// One payload is handled in four steps: [Tool.Parse] it; if it decides, ask
-// hooks with its Document; record what [Payload.Decided] returns, or its Events
-// where nobody was asked; print [Tool.Reply]. None of them fails for a payload
-// that is a JSON object, whatever is in it.
+// Handling a payload takes four steps. [Tool.Parse] it. If it decides, ask hooks
+// with its Document. Record the events of [Payload.Decided], or Events if no hook
+// was asked. Print [Tool.Reply]. None of these steps fails for a JSON object.
 //
-// Events of the same payload have the same ids, so that a payload that comes
-// twice is recorded once; hooks that judge it differently are recorded each, as
-// events of the same call. Where a payload has nothing that tells it from a
-// later, equal one (neither a call nor a turn nor a time), its events have fresh
-// ids: two equal payloads are then two events, and the run tree that
-// internal/evidence/runtree makes of them is that of one.
+// Parsing a payload again gives the same event ids, so a repeated payload is
+// recorded once. Different decisions about one payload are recorded as separate
+// events of the same call. A payload without a call, a turn and a time cannot be
+// told from a later equal one. Its events get new ids, and the package runtree
+// merges them.
 package agents

@@ -24,7 +24,7 @@ func fuzzParse(f *testing.F, name string, seeds ...string) {
 	tool := named(f, name)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, payload []byte, event string) {
-		c := agents.Context{Tenant: "acme", Now: now, Event: event, Pairs: agents.Memory()}
+		c := agents.Context{Tenant: "acme", Now: now, Event: event, CallIDs: agents.NewCallIDs()}
 		p, err := tool.Parse(payload, c)
 		var object map[string]json.RawMessage
 		if isObject := json.Unmarshal(payload, &object) == nil && object != nil; isObject != (err == nil) {
@@ -34,7 +34,7 @@ func fuzzParse(f *testing.F, name string, seeds ...string) {
 			p = tool.Unreadable(payload, c)
 		}
 		checkPayload(t, p)
-		again, _ := tool.Parse(payload, agents.Context{Tenant: "acme", Now: now.Add(time.Hour), Event: event, Pairs: c.Pairs})
+		again, _ := tool.Parse(payload, agents.Context{Tenant: "acme", Now: now.Add(time.Hour), Event: event, CallIDs: c.CallIDs})
 		for i := range again.Events {
 			if again.Events[i].ToolCall != p.Events[i].ToolCall && again.Events[i].ID == p.Events[i].ID {
 				t.Error("one event is of two calls")

@@ -4,88 +4,91 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// geminiCLI sends snake_case members, a session and the time, and neither an id
-// of a call nor one of a turn. It cannot ask a person: it takes the answer "ask"
-// for consent.
+// geminiCLI is Gemini CLI. Its payloads have snake_case members, a session and a
+// time, but no id of a call or a turn. It cannot ask a person. It treats the answer
+// "ask" as an allow.
 var geminiCLI = &Tool{
 	name: "gemini-cli", read: readGemini, reply: replyGemini,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.PromptSubmit: mayDeny},
 }
 
-func readGemini(b *build) {
-	b.name = clip(firstText(b.in.text("hook_event_name"), b.c.Event), maxID)
-	b.p.Event, b.p.Cwd = b.name, b.in.text("cwd")
-	b.here.session = ident(b.in.text("session_id"))
-	b.here.run = b.here.session
-	if t, ok := b.in.moment("timestamp"); ok {
-		b.at = t
-		b.identifyRaw()
+func readGemini(in object, b *builder) {
+	r := &geminiReader{b: b, in: in}
+	r.read()
+}
+
+// geminiReader reads one payload of Gemini CLI. It owns the members and the name
+// of the hook event.
+type geminiReader struct {
+	b    *builder
+	in   object
+	name string
+}
+
+func (r *geminiReader) read() {
+	r.name = ingest.Clip(firstText(r.in.text("hook_event_name"), r.b.context.Event), ingest.MaxID)
+	r.b.p.Event, r.b.p.Cwd = r.name, r.in.text("cwd")
+	r.b.enter(r.in.text("session_id"))
+	if t, ok := r.in.moment("timestamp"); ok {
+		r.b.at = t
+		r.b.identifyRaw(r.name)
 	}
-	c := call{tool: b.in.text("tool_name"), args: b.in.raw("tool_input")}
-	switch b.name {
+	c := toolCall{name: r.in.text("tool_name"), args: r.in.raw("tool_input")}
+	switch r.name {
 	case "SessionStart":
-		b.sessionStarted()
+		r.b.sessionStarted(r.in)
 	case "SessionEnd":
-		b.sessionEnded()
+		r.b.sessionEnded(r.in)
 	case "BeforeAgent":
-		b.here.step = b.stepOf()
-		b.prompted(b.in.text("prompt"))
+		r.b.scope.step = r.b.stepID()
+		r.b.prompted(r.in.text("prompt"))
 	case "AfterAgent":
-		b.stopped(b.in.text("prompt_response"))
+		r.b.stopped(r.in, r.in.text("prompt_response"))
 	case "BeforeTool":
-		b.toolBefore(c)
+		r.b.call(c).before()
 	case "AfterTool":
-		b.toolAfter(c, geminiEnd(b, c))
+		r.b.call(c).after(geminiResult(r.in, c))
 	case "BeforeModel":
-		b.geminiRequest()
+		r.request()
 	case "AfterModel":
-		b.geminiResponse()
+		r.response()
 	case "PreCompress":
-		b.compacts()
+		r.b.compacts(r.in)
 	default:
-		b.custom()
+		r.b.custom()
 	}
 }
 
-// stepOf returns the id of the step that a prompt begins, where the tool has
-// none. Other events of the step do not know it; internal/evidence/runtree places them by
-// their time.
-func (b *build) stepOf() string {
-	if b.mark == "" {
-		return ""
-	}
-	return "step-" + b.mark[:16]
-}
-
-// geminiRequest is a request to the model, with the history as far as it is text.
-func (b *build) geminiRequest() {
-	request := b.in.object("llm_request")
+// request adds a request to the model.
+func (r *geminiReader) request() {
+	request := r.in.object("llm_request")
 	n := len(listOf(request.raw("messages")))
-	b.main(b.here, events.LLMRequest, "", events.HistoryData{Before: n, After: n, Model: request.text("model")})
-	b.p.Document = hooks.Document{} // the point is about messages, of which hooks here see the text alone
+	r.b.main(r.b.scope, events.LLMRequest, "", events.HistoryData{Before: n, After: n, Model: request.text("model")})
+	r.b.withoutHooks() // the hook point needs messages, and the payload has only their text
 }
 
-// geminiResponse is a piece of what the model answers. The last one, which has
-// the reason for its end, counts the tokens of all.
-func (b *build) geminiResponse() {
-	response := b.in.object("llm_response")
+// response adds a piece of the model's answer. The last piece has the finish
+// reason and the tokens of the whole answer.
+func (r *geminiReader) response() {
+	response := r.in.object("llm_response")
 	var why string
 	for _, candidate := range listOf(response.raw("candidates")) {
 		why = firstText(why, objectOf(candidate).text("finishReason"))
 	}
-	if why == "" || b.mark == "" {
-		b.custom()
+	if why == "" || r.b.identity == "" {
+		r.b.custom()
 		return
 	}
 	usage := response.object("usageMetadata")
 	data := events.ResponseCompletedData{
-		Message: "answer-" + b.mark[:16], Model: b.in.object("llm_request").text("model"), StopReason: why,
-		Text: clip(response.text("text"), maxSummary),
+		Message: "answer-" + r.b.identity[:16], Model: r.in.object("llm_request").text("model"), StopReason: why,
+		Text: ingest.Clip(response.text("text"), maxSummary),
 	}
 	if usage != nil {
 		cached := usage.number("cachedContentTokenCount")
@@ -95,42 +98,41 @@ func (b *build) geminiResponse() {
 			CacheRead: cached,
 		}
 	}
-	b.main(b.here, events.ResponseCompleted, "", data)
+	r.b.main(r.b.scope, events.ResponseCompleted, "", data)
 }
 
-// geminiTrailer are the lines behind the output of a command: the last of them
-// first. The exit status is left out where it is zero.
+// The lines around the output of a command. Gemini CLI omits an exit status of 0.
 var (
 	geminiTrailer = pattern(`^(?:</untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: .*)$`)
 	geminiExit    = pattern(`^Exit Code: (\d{1,9})$`)
 	geminiOutput  = pattern(`(?s)^(?:<untrusted_context>\n)?(?:Command: .*\nDirectory: [^\n]*\n)?Output: (.*)$`)
 )
 
-// geminiEnd reads the result of a call: whatever went wrong stands in
-// llmContent, and in error for tools that could not run at all.
-func geminiEnd(b *build, c call) end {
-	response := b.in.object("tool_response")
-	e := end{result: b.in.raw("tool_response")}
+// geminiResult reads the result of a call. llmContent has all failures, and error
+// has those of tools that could not run.
+func geminiResult(in object, c toolCall) result {
+	response := in.object("tool_response")
+	e := result{output: in.raw("tool_response")}
 	text := contentText(response.raw("llmContent"))
 	if failure := response.raw("error"); failure != nil {
-		told := objectOf(failure)
+		details := objectOf(failure)
 		message, _ := textOf(failure)
 		e.failure = &events.Failure{
-			Message: clip(firstText(told.text("message"), message, text), maxSummary), Class: clip(told.text("type"), maxID),
+			Message: ingest.Clip(firstText(details.text("message"), message, text), maxSummary), Class: ingest.Clip(details.text("type"), ingest.MaxID),
 		}
 	}
-	if policy.CanonicalTool(c.tool) != policy.ToolShell {
+	if policy.CanonicalTool(c.name) != policy.ToolShell {
 		return e
 	}
 	exit, output := geminiShell(text)
 	e.exit = exit
 	if exit != nil && *exit != 0 && e.failure == nil {
-		e.failure = &events.Failure{Message: clip(output, maxSummary)}
+		e.failure = &events.Failure{Message: ingest.Clip(output, maxSummary)}
 	}
 	return e
 }
 
-// geminiShell returns the exit status of a command and its output.
+// geminiShell splits a text into the exit status of a command and its output.
 func geminiShell(text string) (*int, string) {
 	m := geminiOutput().FindStringSubmatch(text)
 	if m == nil {
@@ -150,11 +152,11 @@ func geminiShell(text string) (*int, string) {
 	}
 }
 
-// replyGemini answers as Gemini CLI reads it. What is denied of a result is its
-// text, in the place of which the reason goes to the model.
+// replyGemini encodes the answer for Gemini CLI. Denying a result replaces its text
+// by the reason.
 func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	top, special := answer{}, answer{}
-	switch p.Document.Point { //nolint:exhaustive // the points at which this tool heeds an answer
+	switch p.Document.Point { //nolint:exhaustive // the points at which this tool reads an answer
 	case events.ToolBefore:
 		if args, changed := p.newArgs(o); changed {
 			special.set("tool_input", args)
@@ -178,7 +180,7 @@ func replyGemini(p Payload, o hooks.DocumentOutcome) Reply {
 	return top.reply()
 }
 
-// deny sets what Gemini CLI knows a denial by.
+// deny sets the members of a denial for Gemini CLI.
 func (a answer) deny(o hooks.DocumentOutcome) {
 	if o.Verdict == hooks.Deny {
 		a.set("decision", hooks.Deny)
@@ -194,7 +196,7 @@ func geminiPlain(result hooks.JSON) string {
 	return plain(result)
 }
 
-// contentText returns the text of content: a string, or parts.
+// contentText returns the text of content, which is a string or a list of parts.
 func contentText(content json.RawMessage) string {
 	if text, ok := textOf(content); ok {
 		return text

@@ -14,36 +14,36 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Log yields the events of hook payloads that somebody has kept: a JSON array of
-// them, or one behind the other. Each is read as of the tool that it looks like.
+// Log yields the events of stored hook payloads. The input is a JSON array of
+// payloads, or payloads one after the other. Log guesses the tool of each.
 //
-// A payload that nothing tells from an equal one is known by how often it came
-// before, others as they are where a hook sends them: importing again adds
-// nothing, and what was recorded live stays one thing in the run. Where a payload tells no time, that is the
-// input's; where a call has no id, calls and results with equal arguments pair
-// in their order, from one file to the other too. What cannot be read is
-// reported as an [ingest.LineError], and the rest goes on.
+// Event ids equal those of the live hook, so importing adds nothing to a recorded
+// run. A payload without an identity is identified by its content and the number
+// of equal payloads before it, so importing twice adds nothing either. A payload
+// without a time gets the time of the input. Calls and results without an id are
+// paired in their order. Log reports an unreadable payload as an
+// [ingest.LineError] and continues.
 func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, pairs: Memory(), seen: map[string]int{}}
-		var whole []byte // the members of a payload that stands alone
+		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}
+		var single []byte // the members of a payload outside of an array
 		l.m.Documents(ctx, r, func(p ingest.Part) {
 			switch {
-			case p.End && whole != nil:
-				l.read(append(whole, '}'))
-				whole = nil
+			case p.End && single != nil:
+				l.read(append(single, '}'))
+				single = nil
 			case p.End:
 			case p.Member == "" && p.Element >= 0:
 				l.read(p.Text)
 			default:
-				whole = member(whole, p)
+				single = appendMember(single, p)
 			}
 		})
 	}
 }
 
-// member adds a member to the text of an object.
-func member(object []byte, p ingest.Part) []byte {
+// appendMember adds a member to the text of an object.
+func appendMember(object []byte, p ingest.Part) []byte {
 	separator := byte(',')
 	if object == nil {
 		separator = '{'
@@ -56,10 +56,10 @@ func member(object []byte, p ingest.Part) []byte {
 
 // payloadLog is the state of one input.
 type payloadLog struct {
-	m     *ingest.Emitter
-	opts  ingest.Options
-	pairs Pairs
-	seen  map[string]int // how often an equal payload came
+	m    *ingest.Emitter
+	opts ingest.Options
+	ids  CallIDs
+	seen map[string]int // counts equal payloads
 }
 
 func (l *payloadLog) read(payload json.RawMessage) {
@@ -68,11 +68,11 @@ func (l *payloadLog) read(payload json.RawMessage) {
 		l.m.Fault("not a JSON object", false)
 		return
 	}
-	tool := likely(in)
-	c := Context{Tenant: l.opts.Tenant, Pairs: l.pairs}
+	tool := guessTool(in)
+	c := Context{Tenant: l.opts.Tenant, CallIDs: l.ids}
 	c.Now = l.m.Now()
-	p, err := tool.parse(payload, c, func(b *build) {
-		if b.mark == "" {
+	p, err := tool.parse(payload, c, func(b *builder) {
+		if b.identity == "" {
 			l.seen[string(b.raw)]++
 			b.identify("log", string(b.raw), strconv.Itoa(l.seen[string(b.raw)]))
 		}
@@ -86,8 +86,8 @@ func (l *payloadLog) read(payload json.RawMessage) {
 	}
 }
 
-// likely returns the tool that sends payloads like in.
-func likely(in object) *Tool {
+// guessTool returns the tool that sends payloads like in.
+func guessTool(in object) *Tool {
 	name := in.text("hook_event_name")
 	_, timed := in.moment("timestamp")
 	switch {
@@ -106,8 +106,8 @@ func likely(in object) *Tool {
 	return claudeCode
 }
 
-// geminiSession tells whether an event that two tools call the same is Gemini
-// CLI's, which names a transcript in all of them.
+// geminiSession reports whether an event whose name two tools share comes from
+// Gemini CLI. Only Gemini CLI names a transcript in these events.
 func geminiSession(name string, in object) bool {
 	switch name {
 	case "SessionStart", "SessionEnd", "Notification":
@@ -116,12 +116,10 @@ func geminiSession(name string, in object) bool {
 	return false
 }
 
-// DetectLog tells from the first bytes of an input whether [Log] reads it.
+// DetectLog reports whether [Log] reads an input with these first bytes.
 func DetectLog(head []byte, _ string) bool {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
-	if rest, ok := bytes.CutPrefix(head, []byte("[")); ok {
-		head = rest
-	}
+	head = bytes.TrimPrefix(head, []byte("["))
 	in := object(ingest.Members(head))
 	if in.raw("hook_event_name", "hookName") != nil {
 		return in.raw("session_id", "sessionId") != nil

@@ -3,59 +3,73 @@ package agents
 import (
 	"strings"
 
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// openCode has no hook commands but plugins, and ours sends what its hooks get:
-// {"input":…,"output":…}, or the event itself for those of its bus. Calls have
-// an id, messages too, and a sub-agent is a session whose parent is told when it
-// is created. What runs of a tool throws has no tool.execute.after; the bus
-// tells of it.
+// openCode is OpenCode. It has plugins instead of hook commands. Our plugin sends
+// the arguments of plugin hooks as {"input":…,"output":…}, and bus events
+// unchanged. Calls and messages have ids. A sub-agent is a session, and the event
+// of its creation names the parent. A tool that throws has no tool.execute.after.
+// A bus event reports the error instead.
 //
-// The answers are ours as well: {"deny":"why"}, upon which the plugin throws, and
-// {"output":{…}}, the members of which it puts into the output of the hook.
+// The answers are for our plugin. {"deny":"why"} makes it throw, and {"output":{…}}
+// gives it members for the output of the hook.
 var openCode = &Tool{
 	name: "opencode", read: readOpenCode, reply: replyOpenCode,
 	can: map[events.Kind]power{events.ToolBefore: mayDeny, events.Approval: mayDeny | mayAsk},
 }
 
-func readOpenCode(b *build) {
-	b.name = strings.TrimPrefix(firstText(b.c.Event, openCodeGuess(b.in)), "event.")
-	if b.name == "event" || b.name == "" {
-		b.name = b.in.text("type")
+func readOpenCode(in object, b *builder) {
+	r := &openCodeReader{b: b, in: in}
+	r.read()
+}
+
+// openCodeReader reads one payload of OpenCode. It owns the members and the name
+// of the hook or of the bus event.
+type openCodeReader struct {
+	b    *builder
+	in   object
+	name string
+}
+
+func (r *openCodeReader) read() {
+	r.name = strings.TrimPrefix(firstText(r.b.context.Event, openCodeGuess(r.in)), "event.")
+	if r.name == "event" || r.name == "" {
+		r.name = r.in.text("type")
 	}
-	b.name = clip(b.name, maxID)
-	b.p.Event = b.name
-	if b.in.raw("properties") != nil {
-		b.openCodeBus(b.in.object("properties"))
+	r.name = ingest.Clip(r.name, ingest.MaxID)
+	r.b.p.Event = r.name
+	if r.in.raw("properties") != nil {
+		r.bus(r.in.object("properties"))
 		return
 	}
-	in, out := b.in.object("input"), b.in.object("output")
-	b.openCodeSession(in.text("sessionID"))
-	b.p.Cwd = in.text("cwd")
-	c := call{id: in.text("callID"), tool: in.text("tool"), args: in.raw("args")}
+	in, out := r.in.object("input"), r.in.object("output")
+	r.b.enter(in.text("sessionID"))
+	r.b.p.Cwd = in.text("cwd")
+	c := toolCall{id: in.text("callID"), name: in.text("tool"), args: in.raw("args")}
 	if c.id != "" {
-		b.identifyRaw()
+		r.b.identifyRaw(r.name)
 	}
-	switch b.name {
+	switch r.name {
 	case "chat.message":
-		b.openCodePrompt(out)
+		r.prompt(out)
 	case "tool.execute.before":
 		c.args = out.raw("args")
-		b.toolBefore(c)
-		b.openCodeDenial(c)
+		r.b.call(c).before()
+		r.denial(c)
 	case "tool.execute.after":
-		b.openCodeAfter(c, out)
+		r.after(c, out)
 	case "permission.ask":
-		b.approvalAsked(call{id: c.id, tool: firstText(in.text("type"), c.tool), args: in.raw("metadata")}, in.text("title"))
+		r.b.call(toolCall{id: c.id, name: firstText(in.text("type"), c.name), args: in.raw("metadata")}).approval(in.text("title"))
 	default:
-		b.custom()
+		r.b.custom()
 	}
 }
 
-// openCodeGuess returns the name of a payload that comes without one.
+// openCodeGuess guesses the hook of a payload without a name.
 func openCodeGuess(in object) string {
 	input, output := in.object("input"), in.object("output")
 	switch {
@@ -73,21 +87,15 @@ func openCodeGuess(in object) string {
 	return ""
 }
 
-// openCodeSession says whose run the payload is of.
-func (b *build) openCodeSession(id string) {
-	b.here.session = ident(id)
-	b.here.run = b.here.session
-}
-
-// openCodePrompt is a message of the user, or of the parent.
-func (b *build) openCodePrompt(out object) {
+// prompt adds a message of the user, or of the parent to a sub-agent.
+func (r *openCodeReader) prompt(out object) {
 	message := out.object("message")
-	b.here.step = ident(message.text("id"))
-	if b.here.step != "" {
-		b.identifyRaw()
+	r.b.scope.step = ident(message.text("id"))
+	if r.b.scope.step != "" {
+		r.b.identifyRaw(r.name)
 	}
 	if t, ok := message.object("time").moment("created"); ok {
-		b.at = t
+		r.b.at = t
 	}
 	var texts []string
 	for _, part := range listOf(out.raw("parts")) {
@@ -95,111 +103,111 @@ func (b *build) openCodePrompt(out object) {
 			texts = append(texts, p.text("text"))
 		}
 	}
-	b.prompted(strings.Join(texts, "\n"))
+	r.b.prompted(strings.Join(texts, "\n"))
 }
 
-// openCodeDenial has Pairs told of a denial, so that the error which the bus
-// reports then is known for what it is.
-func (b *build) openCodeDenial(c call) {
-	if pairs, k := b.c.Pairs, b.openCodeKey(c); pairs != nil {
-		b.p.denied = func() { pairs.Denied(k, ident(c.id)) }
+// denial records a later denial in CallIDs. The bus reports an error for the
+// denied call, which must not become its result.
+func (r *openCodeReader) denial(c toolCall) {
+	if ids, k := r.b.context.CallIDs, r.key(c); ids != nil {
+		r.b.p.denied = func() { ids.Denied(k, ident(c.id)) }
 	}
 }
 
-func (b *build) openCodeKey(c call) Key { return Key{Session: b.session(), Call: "id " + c.id} }
+func (r *openCodeReader) key(c toolCall) Key { return Key{Session: r.b.session(), Call: "id " + c.id} }
 
-// openCodeAfter is the result of a call. One of a sub-agent names its session.
-func (b *build) openCodeAfter(c call, out object) {
+// after adds the result of a call. The result of a sub-agent names its session.
+func (r *openCodeReader) after(c toolCall, out object) {
 	meta := out.object("metadata")
-	e := end{result: b.in.raw("output")}
-	if exit, told := meta["exit"]; told && policy.CanonicalTool(c.tool) == policy.ToolShell {
+	e := result{output: r.in.raw("output")}
+	if exit, ok := meta["exit"]; ok && policy.CanonicalTool(c.name) == policy.ToolShell {
 		e.exit = exitCode(string(exit))
 		if e.exit == nil || *e.exit != 0 {
-			e.failure = &events.Failure{Message: clip(strings.TrimSpace(out.text("output")), maxSummary)}
+			e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(out.text("output")), maxSummary)}
 		}
-		if e.exit == nil { // null: it was killed, at the latest when its time was up
+		if e.exit == nil { // null: the command was killed
 			e.failure.Class = "interrupted"
 		}
 	}
-	b.toolAfter(c, e)
+	r.b.call(c).after(e)
 	if sub := ident(meta.text("sessionId")); sub != "" {
-		b.event(b.here, events.SubagentStopped, ident(c.id), events.SubagentStoppedData{
-			Subagent: sub, Name: clip(out.text("title"), maxSummary), Model: meta.object("model").text("modelID"),
+		r.b.event(r.b.scope, events.SubagentStopped, ident(c.id), events.SubagentStoppedData{
+			Subagent: sub, Name: ingest.Clip(out.text("title"), maxSummary), Model: meta.object("model").text("modelID"),
 			Status: string(events.ToolSuccess),
 		})
-		b.event(place{run: sub, session: sub, agent: b.tool.name, parentRun: b.here.run}, events.RunFinished, "",
+		r.b.event(scope{run: sub, session: sub, agent: r.b.tool.name, parentRun: r.b.scope.run}, events.RunFinished, "",
 			events.RunFinishedData{Success: true})
 	}
 }
 
-// openCodeBus is an event of the bus, which has an id.
-func (b *build) openCodeBus(in object) {
-	if b.in.text("id") != "" {
-		b.identifyRaw()
+// bus adds an event of the bus.
+func (r *openCodeReader) bus(in object) {
+	if r.in.text("id") != "" {
+		r.b.identifyRaw(r.name)
 	}
 	info, part := in.object("info"), in.object("part")
-	b.openCodeSession(firstText(in.text("sessionID"), info.text("sessionID"), info.text("id"), part.text("sessionID")))
+	r.b.enter(firstText(in.text("sessionID"), info.text("sessionID"), info.text("id"), part.text("sessionID")))
 	if t, ok := in.moment("time"); ok {
-		b.at = t
+		r.b.at = t
 	}
-	switch b.name {
+	switch r.name {
 	case "session.created":
-		b.openCodeCreated(info)
+		r.created(info)
 	case "session.idle":
-		b.stopped("")
+		r.b.stopped(r.in, "")
 	case "session.deleted":
-		b.sessionEnded()
+		r.b.sessionEnded(r.in)
 	case "session.error":
-		b.openCodeError(in.object("error"))
+		r.error(in.object("error"))
 	case "message.updated":
-		b.openCodeMessage(info)
+		r.message(info)
 	case "message.part.updated":
-		b.openCodePart(part)
+		r.part(part)
 	default:
-		b.custom()
+		r.b.custom()
 	}
 }
 
-// openCodeCreated is a new session: a run, or that of a sub-agent.
-func (b *build) openCodeCreated(info object) {
-	b.p.Cwd = info.text("directory")
+// created adds a new session, which may be a sub-agent.
+func (r *openCodeReader) created(info object) {
+	r.b.p.Cwd = info.text("directory")
 	if t, ok := info.object("time").moment("created"); ok {
-		b.at = t
+		r.b.at = t
 	}
 	parent := ident(info.text("parentID"))
 	if parent == "" {
-		b.sessionStarted()
+		r.b.sessionStarted(r.in)
 		return
 	}
-	sub := b.here
+	sub := r.b.scope
 	sub.parentRun = parent
-	b.here = place{run: parent, session: parent, agent: b.tool.name}
-	b.subagentStarted(sub, events.SubagentStartData{
-		Subagent: sub.run, Name: clip(info.text("title"), maxSummary), TaskType: info.text("agent"),
+	r.b.scope = scope{run: parent, session: parent, agent: r.b.tool.name}
+	r.b.subagentStarted(sub, events.SubagentStartData{
+		Subagent: sub.run, Name: ingest.Clip(info.text("title"), maxSummary), TaskType: info.text("agent"),
 		Model: info.object("model").text("id"),
 	})
 }
 
-func (b *build) openCodeError(failure object) {
+func (r *openCodeReader) error(failure object) {
 	name := failure.text("name")
-	b.failed(firstText(failure.object("data").text("message"), failure.text("message"), name), name, "")
+	r.b.failed(firstText(failure.object("data").text("message"), failure.text("message"), name), name, "", r.in.text("model"))
 }
 
-// openCodeMessage is a message as it stands now. One of the assistant that is
-// complete is one API call.
-func (b *build) openCodeMessage(info object) {
+// message adds the current state of a message. A complete message of the assistant
+// is one API call.
+func (r *openCodeReader) message(info object) {
 	if info.text("role") != "assistant" || info.raw("finish") == nil && info.object("time").raw("completed") == nil {
-		b.main(b.here, events.MessageUpdated, "", events.MessageData{Message: info.text("id"), Role: info.text("role")})
-		b.p.Document = hooks.Document{} // the point is about what messages say
+		r.b.main(r.b.scope, events.MessageUpdated, "", events.MessageData{Message: info.text("id"), Role: info.text("role")})
+		r.b.withoutHooks() // the hook point needs the text of the message
 		return
 	}
-	b.here.step = ident(info.text("parentID"))
+	r.b.scope.step = ident(info.text("parentID"))
 	if t, ok := info.object("time").moment("completed", "created"); ok {
-		b.at = t
+		r.b.at = t
 	}
 	tokens := info.object("tokens")
 	cache := tokens.object("cache")
-	b.main(b.here, events.ResponseCompleted, "", events.ResponseCompletedData{
+	r.b.main(r.b.scope, events.ResponseCompleted, "", events.ResponseCompletedData{
 		Message: info.text("id"), Model: info.text("modelID"), StopReason: info.text("finish"),
 		TokensUsed: &events.Tokens{
 			Input: tokens.number("input"), Output: tokens.number("output") + tokens.number("reasoning"),
@@ -208,28 +216,28 @@ func (b *build) openCodeMessage(info object) {
 	})
 }
 
-// openCodePart is a piece of a message. One of a call that threw is its result,
-// unless it threw because we denied it.
-func (b *build) openCodePart(part object) {
+// part adds a piece of a message. The piece of a call that threw is its result,
+// unless our denial made it throw.
+func (r *openCodeReader) part(part object) {
 	state := part.object("state")
-	c := call{id: part.text("callID"), tool: part.text("tool"), args: state.raw("input")}
+	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}
 	if part.text("type") != "tool" || state.text("status") != "error" || c.id == "" ||
-		b.c.Pairs != nil && b.c.Pairs.IsDenied(b.openCodeKey(c)) {
-		b.custom()
+		r.b.context.CallIDs != nil && r.b.context.CallIDs.IsDenied(r.key(c)) {
+		r.b.custom()
 		return
 	}
-	e := end{failure: &events.Failure{Message: clip(state.text("error"), maxSummary)}}
-	from, known := state.object("time").moment("start")
-	if to, ok := state.object("time").moment("end"); ok && known {
+	e := result{failure: &events.Failure{Message: ingest.Clip(state.text("error"), maxSummary)}}
+	from, timed := state.object("time").moment("start")
+	if to, ok := state.object("time").moment("end"); ok && timed {
 		e.durationMS = max(0, to.Sub(from).Milliseconds())
 	}
-	b.toolAfter(c, e)
-	b.p.Decides = false // the bus takes no answer
+	r.b.call(c).after(e)
+	r.b.p.Decides = false // the bus reads no answer
 }
 
 func replyOpenCode(p Payload, o hooks.DocumentOutcome) Reply {
 	top, output := answer{}, answer{}
-	switch p.Document.Point { //nolint:exhaustive // the points at which the plugin heeds an answer
+	switch p.Document.Point { //nolint:exhaustive // the points at which the plugin reads an answer
 	case events.ToolBefore:
 		if o.Verdict == hooks.Deny {
 			top.set("deny", o.Reason)

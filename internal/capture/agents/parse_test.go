@@ -16,7 +16,7 @@ import (
 
 func parse(tb testing.TB, tool, event, payload string) agents.Payload {
 	tb.Helper()
-	p, err := named(tb, tool).Parse([]byte(payload), agents.Context{Tenant: "acme", Event: event, Pairs: agents.Memory()})
+	p, err := named(tb, tool).Parse([]byte(payload), agents.Context{Tenant: "acme", Event: event, CallIDs: agents.NewCallIDs()})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -138,9 +138,9 @@ func TestDecided_Registry(t *testing.T) {
 // TestDecided_DeniedCallWaitsForNothing: the result of an equal call that comes
 // later is not that of the denied one.
 func TestDecided_DeniedCallWaitsForNothing(t *testing.T) {
-	for name, pairs := range map[string]agents.Pairs{"Memory": agents.Memory(), "Dir": agents.Dir(t.TempDir())} {
+	for name, pairs := range map[string]agents.CallIDs{"Memory": agents.NewCallIDs(), "Dir": agents.SharedCallIDs(t.TempDir())} {
 		read := func(payload string) agents.Payload {
-			p, err := named(t, "gemini-cli").Parse([]byte(payload), agents.Context{Tenant: "acme", Pairs: pairs})
+			p, err := named(t, "gemini-cli").Parse([]byte(payload), agents.Context{Tenant: "acme", CallIDs: pairs})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,13 +167,13 @@ func TestParse_OpenCodeErrors(t *testing.T) {
 	if err != nil || e.ToolCall != "t" || got.Status != events.ToolError || got.Error.Message != "File not found" || got.DurationMS != 5 {
 		t.Errorf("got %s of %q: %+v, %v", e.Type, e.ToolCall, got, err)
 	}
-	pairs := agents.Dir(t.TempDir())
-	pre, err := named(t, "opencode").Parse([]byte(openCodePre), agents.Context{Pairs: pairs})
+	pairs := agents.SharedCallIDs(t.TempDir())
+	pre, err := named(t, "opencode").Parse([]byte(openCodePre), agents.Context{CallIDs: pairs})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pre.Decided(denied)
-	after, err := named(t, "opencode").Parse([]byte(part), agents.Context{Pairs: pairs})
+	after, err := named(t, "opencode").Parse([]byte(part), agents.Context{CallIDs: pairs})
 	if err != nil || after.Events[0].Kind() != events.Custom || after.Decides {
 		t.Errorf("a denied call: got %s, %v", after.Events[0].Type, err)
 	}

@@ -145,13 +145,13 @@ func handle(tb testing.TB, tool *agents.Tool, r *hooks.Registry, p payload, c ag
 }
 
 // replay returns the fold of payloads that came in this order, a second apart.
-func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.Pairs) *runtree.Fold {
+func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.CallIDs) *runtree.Fold {
 	tb.Helper()
 	fold := &runtree.Fold{Tenant: "acme"}
 	r := denyme(tb)
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i, p := range list {
-		for _, e := range handle(tb, tool, r, p, agents.Context{Now: start.Add(time.Duration(i) * time.Second), Pairs: pairs}) {
+		for _, e := range handle(tb, tool, r, p, agents.Context{Now: start.Add(time.Duration(i) * time.Second), CallIDs: pairs}) {
 			fold.Add(e)
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// answer is an object of an answer. Its members stand in the order of their
-// names, so that equal answers are equal bytes.
+// answer is a JSON object of an answer. Its members are encoded in the order of
+// their names, so equal answers are equal bytes.
 type answer map[string]any
 
 func (a answer) set(name string, value any) { a[name] = value }
 
-// text sets a member, unless it is empty.
+// text sets a member that is not empty.
 func (a answer) text(name, value string) {
 	if value != "" {
 		a[name] = value
 	}
 }
 
-// block sets what several tools know a denial by.
+// block sets the members of a denial that several tools share.
 func (a answer) block(o hooks.DocumentOutcome) {
 	if o.Verdict == hooks.Deny {
 		a.set("decision", "block")
@@ -29,7 +29,7 @@ func (a answer) block(o hooks.DocumentOutcome) {
 	}
 }
 
-// reply returns the answer as it is printed: nothing if nothing is set.
+// reply encodes the answer. An empty answer prints nothing.
 func (a answer) reply() Reply {
 	if len(a) == 0 {
 		return Reply{}
@@ -37,7 +37,7 @@ func (a answer) reply() Reply {
 	return Reply{Stdout: append(document(a).Raw(), '\n')}
 }
 
-// decide sets the decision about a call, if there is one.
+// decide sets the decision about a call, if hooks made one.
 func (a answer) decide(o hooks.DocumentOutcome) {
 	if o.Verdict != hooks.None && o.Verdict != "" {
 		a.set("permissionDecision", o.Verdict)
@@ -45,15 +45,15 @@ func (a answer) decide(o hooks.DocumentOutcome) {
 	}
 }
 
-// decideFor sets the decision in the place of a person, unless that is to be
-// asked.
+// decideFor sets the decision on behalf of a person. It sets nothing if the person
+// is to be asked.
 func (a answer) decideFor(o hooks.DocumentOutcome) {
 	if d := decisionOf(o); d != nil {
 		a.set("decision", d)
 	}
 }
 
-// special sets what is special to an event, if anything is.
+// special sets the members for one event, if there are any.
 func (a answer) special(event string, special answer) {
 	if len(special) > 0 {
 		special.set("hookEventName", event)
@@ -61,8 +61,8 @@ func (a answer) special(event string, special answer) {
 	}
 }
 
-// decisionOf returns the decision about a question to a person, nil if that is
-// to be asked.
+// decisionOf returns the decision on behalf of a person, or nil if the person is to
+// be asked.
 func decisionOf(o hooks.DocumentOutcome) answer {
 	switch o.Verdict {
 	case hooks.Allow:
@@ -74,8 +74,8 @@ func decisionOf(o hooks.DocumentOutcome) answer {
 	return nil
 }
 
-// newArgs returns the arguments that hooks have put in the place of the call's,
-// and whether they have. Those of a denied call do not change what it is told.
+// newArgs returns the arguments after hooks changed them, and whether they did. A
+// denied call has none.
 func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	if o.Verdict == hooks.Deny {
 		return "", false
@@ -83,15 +83,15 @@ func (p Payload) newArgs(o hooks.DocumentOutcome) (hooks.JSON, bool) {
 	return patched(p.Document.Args, o.Args)
 }
 
-// suppresses tells whether hooks said that a result is not to be shown.
+// suppresses reports whether hooks hide a result from the user.
 func (p Payload) suppresses(o hooks.DocumentOutcome) bool {
-	now, ok := ended(o)
+	now, ok := outcomeOf(o)
 	return ok && now.Suppress
 }
 
-// shaped returns now in the shape of like, for a tool that takes a result of
-// another shape for none: where now is text and like is not, the longest text in
-// like becomes now, and the others empty.
+// shaped returns now in the shape of like, because a tool ignores a result of
+// another shape. If now is a text and like is not, now replaces the longest text of
+// like, and the other texts become empty.
 func shaped(like, now hooks.JSON) hooks.JSON {
 	text, isText := textOf(now.Raw())
 	if _, same := textOf(like.Raw()); !isText || same {
@@ -112,8 +112,7 @@ func shaped(like, now hooks.JSON) hooks.JSON {
 	}))
 }
 
-// longestText returns the longest text in v, less what says of which type
-// something is.
+// longestText returns the longest text in v. It skips members named "type".
 func longestText(v any) string {
 	var longest string
 	replaceTexts(v, func(s string) string {
@@ -125,7 +124,8 @@ func longestText(v any) string {
 	return longest
 }
 
-// replaceTexts replaces the texts in v, in the order of their members.
+// replaceTexts replaces the texts in v, in the order of the member names. It skips
+// members named "type".
 func replaceTexts(v any, by func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -144,7 +144,7 @@ func replaceTexts(v any, by func(string) string) any {
 	return v
 }
 
-// plain returns a result as text: a string as it is, anything else as JSON.
+// plain returns the text of a string, and other results as JSON.
 func plain(j hooks.JSON) string {
 	if text, ok := textOf(j.Raw()); ok {
 		return text
@@ -152,7 +152,7 @@ func plain(j hooks.JSON) string {
 	return string(j)
 }
 
-// textOf returns the text that raw is.
+// textOf returns the text of a JSON string, and false for other values.
 func textOf(raw json.RawMessage) (string, bool) {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {

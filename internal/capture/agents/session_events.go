@@ -1,17 +1,18 @@
 package agents
 
 import (
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// sessionStarted is the beginning of a run, or its resumption.
-func (b *build) sessionStarted() {
-	data := events.SessionStartData{From: b.in.text("source"), Model: b.in.text("model")}
-	b.event(b.here, events.RunStarted, "", events.RunStartedData{
-		Model: data.Model, Cwd: b.p.Cwd, InputSummary: clip(b.in.text("initialPrompt", "initial_prompt"), maxSummary),
+// sessionStarted adds the start of a run, or its resumption.
+func (b *builder) sessionStarted(in object) {
+	data := events.SessionStartData{From: in.text("source"), Model: in.text("model")}
+	b.event(b.scope, events.RunStarted, "", events.RunStartedData{
+		Model: data.Model, Cwd: b.p.Cwd, InputSummary: ingest.Clip(in.text("initialPrompt", "initial_prompt"), maxSummary),
 	})
-	b.main(b.here, events.SessionStart, "", data)
+	b.main(b.scope, events.SessionStart, "", data)
 	b.decides(hooks.Document{Payload: document(hooks.Session{From: data.From, Model: data.Model})},
 		func(o events.Outcome, _ hooks.DocumentOutcome) any {
 			data.Outcome = o
@@ -19,23 +20,23 @@ func (b *build) sessionStarted() {
 		})
 }
 
-// maxSummary bounds what is copied of texts that raw has in full.
+// maxSummary bounds summaries. The whole text is in raw.
 const maxSummary = 2000
 
-// failedEnds are the reasons with which a session ends that did not succeed.
+// failedEnds are the reasons of sessions that end without success.
 var failedEnds = map[string]bool{"error": true, "abort": true, "timeout": true}
 
-// sessionEnded is the end of a run, which may be resumed.
-func (b *build) sessionEnded() {
-	reason := b.in.text("reason")
-	b.main(b.here, events.SessionEnded, "", events.SessionEndedData{Reason: reason})
-	b.event(b.here, events.RunFinished, "", events.RunFinishedData{Success: !failedEnds[reason], Reason: reason})
+// sessionEnded adds the end of a run. A run can resume later.
+func (b *builder) sessionEnded(in object) {
+	reason := in.text("reason")
+	b.main(b.scope, events.SessionEnded, "", events.SessionEndedData{Reason: reason})
+	b.event(b.scope, events.RunFinished, "", events.RunFinishedData{Success: !failedEnds[reason], Reason: reason})
 }
 
-// prompted is a prompt, which begins a step.
-func (b *build) prompted(text string) {
+// prompted adds a prompt, which begins a step.
+func (b *builder) prompted(text string) {
 	data := events.PromptSubmitData{Prompt: text}
-	b.main(b.here, events.PromptSubmit, "", data)
+	b.main(b.scope, events.PromptSubmit, "", data)
 	b.decides(hooks.Document{Payload: document(hooks.Prompt{Text: text})},
 		func(o events.Outcome, out hooks.DocumentOutcome) any {
 			var patch hooks.PromptPatch
@@ -47,25 +48,25 @@ func (b *build) prompted(text string) {
 		})
 }
 
-// stopped is the end of a step.
-func (b *build) stopped(output string) {
-	b.main(b.here, events.StepFinished, "", events.StepFinishedData{
-		StepStatus: events.StepCompleted, OutputSummary: clip(output, maxSummary),
-		InputSummary: clip(b.in.text("prompt"), maxSummary),
+// stopped adds the end of a step.
+func (b *builder) stopped(in object, output string) {
+	b.main(b.scope, events.StepFinished, "", events.StepFinishedData{
+		StepStatus: events.StepCompleted, OutputSummary: ingest.Clip(output, maxSummary),
+		InputSummary: ingest.Clip(in.text("prompt"), maxSummary),
 	})
 }
 
-// failed is an error that is not one of a tool call.
-func (b *build) failed(message, class, typ string) {
-	b.main(b.here, events.Error, "", events.ErrorData{
-		Error: events.Failure{Message: clip(message, maxSummary), Class: class}, ErrorType: typ, Model: b.in.text("model"),
+// failed adds an error outside of tool calls.
+func (b *builder) failed(message, class, typ, model string) {
+	b.main(b.scope, events.Error, "", events.ErrorData{
+		Error: events.Failure{Message: ingest.Clip(message, maxSummary), Class: class}, ErrorType: typ, Model: model,
 	})
 }
 
-// compacts is the beginning of a compaction.
-func (b *build) compacts() {
-	data := events.CompactBeforeData{Trigger: b.in.text("trigger")}
-	b.main(b.here, events.CompactBefore, "", data)
+// compacts adds the start of a compaction.
+func (b *builder) compacts(in object) {
+	data := events.CompactBeforeData{Trigger: in.text("trigger")}
+	b.main(b.scope, events.CompactBefore, "", data)
 	b.decides(hooks.Document{Payload: document(hooks.Compaction{Trigger: data.Trigger})},
 		func(o events.Outcome, out hooks.DocumentOutcome) any {
 			var patch hooks.CompactionPatch
@@ -77,10 +78,10 @@ func (b *build) compacts() {
 		})
 }
 
-// subagentStarted is the start of a sub-agent, whose run is sub, by the one
-// whose run is here.
-func (b *build) subagentStarted(sub place, data events.SubagentStartData) {
-	b.main(b.here, events.SubagentStart, "", data)
+// subagentStarted adds the start of a sub-agent to the run of its parent, and the
+// start of the run of the sub-agent.
+func (b *builder) subagentStarted(sub scope, data events.SubagentStartData) {
+	b.main(b.scope, events.SubagentStart, "", data)
 	b.event(sub, events.RunStarted, "", events.RunStartedData{
 		Cwd: b.p.Cwd, Title: data.Name, Model: data.Model, AgentRole: data.TaskType,
 	})
@@ -91,10 +92,10 @@ func (b *build) subagentStarted(sub place, data events.SubagentStartData) {
 	})
 }
 
-// subagentStopped is the end of a sub-agent.
-func (b *build) subagentStopped(sub place, data events.SubagentStoppedData, output string) {
-	b.main(b.here, events.SubagentStopped, "", data)
+// subagentStopped adds the end of a sub-agent and of its run.
+func (b *builder) subagentStopped(sub scope, data events.SubagentStoppedData, output string) {
+	b.main(b.scope, events.SubagentStopped, "", data)
 	b.event(sub, events.RunFinished, "", events.RunFinishedData{
-		Success: data.Status != string(events.ToolError), OutputSummary: clip(output, maxSummary),
+		Success: data.Status != string(events.ToolError), OutputSummary: ingest.Clip(output, maxSummary),
 	})
 }

@@ -61,9 +61,9 @@ func (r Result) Close(ctx context.Context) {
 	_ = r.hooks.Close(ctx)
 }
 
-// CallPairs returns the store that pairs calls without an id. All processes that
+// CallIDs returns the store that pairs calls without an id. All processes that
 // use a data directory share it.
-func CallPairs(dataDir string) agents.Pairs { return agents.Dir(filepath.Join(dataDir, "hook-calls")) }
+func CallIDs(dataDir string) agents.CallIDs { return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls")) }
 
 // call is the state of one call. One goroutine owns it, except for fallback.
 type call struct {
@@ -121,7 +121,7 @@ func (c *call) run(ctx context.Context, stdin io.Reader) agents.Reply {
 
 // parse parses a payload of any form. The error says why it is unreadable.
 func (c *call) parse(raw []byte) (agents.Payload, error) {
-	opts := agents.Context{Tenant: orDefault(c.Tenant), Now: time.Now().UTC(), Event: c.Event, Pairs: CallPairs(c.DataDir)}
+	opts := agents.Context{Tenant: orDefault(c.Tenant), Now: time.Now().UTC(), Event: c.Event, CallIDs: CallIDs(c.DataDir)}
 	p, err := c.Tool.Parse(raw, opts)
 	if err != nil {
 		c.note(err)

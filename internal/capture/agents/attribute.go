@@ -1,0 +1,28 @@
+package agents
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/hooktrail/hooktrail/internal/capture/ingest"
+	"github.com/hooktrail/hooktrail/pkg/hooks"
+)
+
+// ident returns an id that fits into an attribute. An unusable id is replaced by
+// its hash.
+func ident(s string) string {
+	if ingest.Usable(s) {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return "sha256-" + hex.EncodeToString(sum[:16])
+}
+
+// document encodes a value for hooks.
+func document(v any) hooks.JSON {
+	text, err := hooks.Marshal(v)
+	if err != nil { // unreachable: payloads are plain data
+		return ""
+	}
+	return text
+}

@@ -1,5 +1,5 @@
-// Package codex reads what Codex writes: the rollout files of its sessions, and
-// the stream of codex exec --json.
+// Package codex reads the rollout files of Codex sessions and the output of codex
+// exec --json.
 package codex
 
 import (
@@ -15,59 +15,56 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events of Codex sessions, and the name of the
-// agent of a session.
+// Source is the source of the events and the name of the agent.
 const Source = "codex"
 
 // Events yields the events of one rollout file, or of the output of codex exec
 // --json.
 //
-// A session is a run, a turn of it a step: what a user asked, and all that
-// followed. The session of a sub-agent is a run "<parent>/<session>" below that
-// of its parent. A run has
+// A session is a run, and a turn is a step. The session of a sub-agent is a run
+// "<parent>/<session>" below the run of its parent. The events of a run are
 //
-//	run.started, session.start   at its first line, with what the session's head says
-//	prompt.submit                what the user asked
+//	run.started, session.start   at its first line, with the head of the session
+//	prompt.submit                the prompt of the user
 //	tool.before, tool.result     a tool call and its result, web searches included
-//	response.completed           one API call, or a turn of exec: the tokens that it added
+//	response.completed           the tokens of one API call, or of a turn of exec
 //	message.created              messages and thoughts
 //	model.switched               a turn with another model than the one before
 //	compact.before, error        compactions; failures, retries included
-//	subagent.start               of a call that spawned one, as soon as its id is known
+//	subagent.start               the start of a sub-agent, once its id is known
 //	custom                       every other line
 //	step.finished, run.finished  at the end of a turn, and of the input
 //
-// What an event does not tell of its line is in raw. The status of a tool call is
-// that of the exit code, where the result tells one, or of Codex's own words for
-// a call that it could not make; ordinary output is never searched for errors.
-// Input tokens are those that were not read from a cache.
+// The raw member of an event has the remaining members of the line. The status of
+// a tool call follows from the exit code, or from the messages of Codex for a call
+// that it could not make. Other output is never searched for errors. Input tokens
+// do not include tokens read from a cache.
 //
-// The lines of codex exec have no times: theirs are those of opts.Now.
+// The lines of codex exec have no time and get the time of opts.Now.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		s := &session{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
+		s.calls.session, s.exec.session = s, s
 		if s.Lines(ctx, r, s.read) {
 			s.Finish()
 		}
 	}
 }
 
-// session is the state of one input.
+// session reads one input. It owns the run, its open turn and the current model.
 type session struct {
 	*ingest.Emitter
 	opts ingest.Options
 
 	run    *ingest.Run
-	last   time.Time // of the latest line that has one
+	last   time.Time // of the latest line with a time
 	model  string    // of the latest turn
-	inTurn bool      // the open step was told by Codex itself, and so its end will be
+	inTurn bool      // Codex reported the start of the open step, and will report its end
 	asked  bool      // the open step has its prompt
 
-	total events.Tokens         // of the session, as the latest count says
-	ends  map[string]ending     // of calls whose result is still to come
-	spawn map[string]spawn      // calls that start a sub-agent, until their result
-	items map[string]streamItem // of codex exec: those that were started
-	chain string                // of codex exec: names the latest line
+	usage tokenCount
+	calls calls
+	exec  execStream
 }
 
 func (s *session) read(in ingest.Line) {
@@ -85,13 +82,13 @@ func (s *session) read(in ingest.Line) {
 	}
 }
 
-// translate maps the line by its type.
+// translate maps a line by its type.
 func (s *session) translate(l *line) {
 	switch l.Type {
 	case "session_meta":
 		s.meta(l)
 	case "thread.started", "turn.started", "turn.completed", "turn.failed", "item.started", "item.completed":
-		s.stream(l)
+		s.exec.read(l)
 	case "response_item":
 		s.item(l)
 	case "event_msg":
@@ -107,7 +104,7 @@ func (s *session) translate(l *line) {
 	}
 }
 
-// when gives l its time: its own, or that of the line before.
+// when sets the time of l. A line without a time gets the time of the line before.
 func (s *session) when(l *line) {
 	if at, ok := ingest.Time(l.Timestamp); ok {
 		s.last = at
@@ -121,7 +118,7 @@ func (s *session) when(l *line) {
 	l.place.Time = s.last
 }
 
-// head is what the first line of a rollout says of its session.
+// head is the first line of a rollout.
 type head struct {
 	ID         string    `json:"id"`
 	Cwd        string    `json:"cwd"`
@@ -133,7 +130,7 @@ type head struct {
 	} `json:"git"`
 }
 
-// parent returns the session that spawned this one, and as what.
+// parent returns the session that spawned this one, and the name of the sub-agent.
 func (h head) parent() (session, role string) {
 	var spawned struct {
 		Subagent struct {
@@ -157,8 +154,8 @@ func (h head) parent() (session, role string) {
 	return by.Parent, Source
 }
 
-// meta reads the head of a session. A fork begins with the heads of those that
-// it continues: the first one counts.
+// meta reads the head of a session. A fork also has the heads of the sessions that
+// it continues. Only the first head counts.
 func (s *session) meta(l *line) {
 	var h head
 	l.decode(&h)
@@ -169,7 +166,7 @@ func (s *session) meta(l *line) {
 	s.begin(l, h)
 }
 
-// begin starts the run. Without a head the name of the file tells the session.
+// begin starts the run. Without a head, the file name has the session.
 func (s *session) begin(l *line, h head) {
 	if h.ID == "" || !ingest.Usable(h.ID) {
 		h.ID = sessionOf(s.opts.File)
@@ -187,10 +184,11 @@ func (s *session) begin(l *line, h head) {
 	if l.Type == "session_meta" {
 		started.Raw = l.Payload
 	}
-	s.ends, s.spawn, s.items = map[string]ending{}, map[string]spawn{}, map[string]streamItem{}
-	again := s.Started(id.Run)
+	s.calls.reset()
+	s.exec.reset()
+	resumed := s.Started(id.Run)
 	s.run = s.Run(id, l.place, started)
-	if again {
+	if resumed {
 		s.custom(l, l.Type)
 		return
 	}
@@ -199,7 +197,7 @@ func (s *session) begin(l *line, h head) {
 
 var rollout = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-// sessionOf returns the session that a file is named after.
+// sessionOf returns the session in the name of a file.
 func sessionOf(file string) string {
 	if m := rollout.FindStringSubmatch(base(file)); m != nil {
 		return m[1]
@@ -207,7 +205,7 @@ func sessionOf(file string) string {
 	return ingest.SessionOf(file)
 }
 
-// base returns the name of a file without its extension.
+// base returns the name of a file without its extensions.
 func base(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))

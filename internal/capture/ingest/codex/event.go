@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is what Codex tells its user interface.
+// message is a message of Codex to its user interface.
 type message struct {
 	Type    string          `json:"type"`
 	Turn    string          `json:"turn_id"`
@@ -41,14 +41,14 @@ func (s *session) event(l *line) {
 		retry := true
 		s.fault(l, m.Message, &retry)
 	case "exec_command_end", "mcp_tool_call_end", "patch_apply_end":
-		s.ended(l, m.Call)
+		s.calls.ended(l, m.Call)
 		s.custom(l, "event_msg."+m.Type)
 	default:
 		s.custom(l, "event_msg."+m.Type)
 	}
 }
 
-// turn opens the step of a turn that Codex tells the beginning of.
+// turn opens the step of a turn whose start Codex reports.
 func (s *session) turn(l *line, id string) {
 	p := l.place
 	if id != "" && ingest.Usable(id) {
@@ -74,8 +74,8 @@ func (s *session) endTurn(l *line, m message) {
 	s.inTurn = false
 }
 
-// prompt is what the user asked: it begins a step, or belongs to one that Codex
-// told the beginning of. What a user says while a turn runs belongs to it too.
+// prompt emits a prompt. It begins a step unless a turn is open, in which case it
+// belongs to the step of that turn.
 func (s *session) prompt(l *line, m message) {
 	text := ingest.Flatten(json.RawMessage(m.Message))
 	data := events.PromptSubmitData{Prompt: text, Common: raw(ingest.Rest(l.Payload, "type", "message"))}
@@ -111,16 +111,17 @@ func (s *session) turnContext(l *line) {
 	s.custom(l, l.Type)
 }
 
-// failed is a failure of the turn.
-func (s *session) failed(l *line, told rawObject) {
-	f := s.fault(l, told, nil)
+// failed emits a failure of the turn.
+func (s *session) failed(l *line, message rawObject) {
+	f := s.fault(l, message, nil)
 	s.run.Within(l.place).Failure = f
 }
 
-// fault emits a failure, which retry says is tried again.
-func (s *session) fault(l *line, told rawObject, retry *bool) *events.Failure {
-	text := ingest.Flatten(json.RawMessage(told))
-	f := events.Failure{Message: ingest.Clip(text, ingest.MaxMessage), Class: ingest.FailureClass(text + " " + ingest.Flatten(json.RawMessage(l.Error)))}
+// fault emits an error. retry reports whether Codex retries.
+func (s *session) fault(l *line, message rawObject, retry *bool) *events.Failure {
+	text := ingest.Flatten(json.RawMessage(message))
+	details := ingest.Flatten(json.RawMessage(l.Error))
+	f := events.Failure{Message: ingest.Clip(text, ingest.MaxMessage), Class: ingest.FailureClass(text + " " + details)}
 	if f.Message == "" {
 		f.Message = "failed, and does not say why"
 	}
@@ -131,33 +132,4 @@ func (s *session) fault(l *line, told rawObject, retry *bool) *events.Failure {
 	s.run.Within(l.place)
 	s.run.Emit(l.place, events.Error, "", data)
 	return &f
-}
-
-// ended remembers how a call ended, until its result comes.
-func (s *session) ended(l *line, call string) {
-	var told struct {
-		Exit     *int      `json:"exit_code"`
-		Success  *bool     `json:"success"`
-		Duration rawObject `json:"duration"`
-		Result   struct {
-			Err json.RawMessage `json:"Err"`
-			Ok  struct {
-				IsError bool `json:"isError"`
-			} `json:"Ok"`
-		} `json:"result"`
-	}
-	l.decode(&told)
-	if call == "" {
-		return
-	}
-	var duration struct {
-		Seconds float64 `json:"secs"`
-		Nanos   float64 `json:"nanos"`
-	}
-	told.Duration.decode(&duration)
-	end := ending{exit: told.Exit}
-	end.failed = told.Success != nil && !*told.Success || told.Result.Err != nil || told.Result.Ok.IsError
-	end.message = ingest.Text(told.Result.Err)
-	end.took(duration.Seconds + duration.Nanos/1e9)
-	s.ends[call] = end
 }

@@ -10,47 +10,47 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// line is one line of a rollout file, or of codex exec --json.
+// line is one line of a rollout file or of codex exec --json.
 type line struct {
 	Type      string          `json:"type"`
 	Timestamp string          `json:"timestamp"`
 	Payload   json.RawMessage `json:"payload"`
 
-	Thread  string          `json:"thread_id"` // from here on those of codex exec
+	Thread  string          `json:"thread_id"` // this and the following members are of codex exec
 	Item    json.RawMessage `json:"item"`
 	Usage   json.RawMessage `json:"usage"`
 	Error   rawObject       `json:"error"`
 	Message rawObject       `json:"message"`
 
-	text  json.RawMessage // all of it
+	text  json.RawMessage // the whole line
 	place ingest.Place
 }
 
-// rawObject is JSON of any shape, read as far as it has the expected one.
+// rawObject is JSON of any shape. Reading it ignores members of an unexpected type.
 type rawObject json.RawMessage
 
-// UnmarshalJSON keeps a copy of data.
+// UnmarshalJSON stores a copy of data.
 func (r *rawObject) UnmarshalJSON(data []byte) error {
 	*r = append((*r)[:0], data...)
 	return nil
 }
 
-// decode reads into v what fits: what does not stays as it is.
+// decode reads the members with the expected type into v.
 func (r rawObject) decode(v any) { lenient(json.RawMessage(r), v) }
 
-// lenient reads data into v as far as it fits. What does not fit is in the raw
-// JSON of the event all the same.
+// lenient reads the members with the expected type into v. The raw member of the
+// event has all members.
 func lenient(data json.RawMessage, v any) { _ = json.Unmarshal(data, v) }
 
 func (l *line) decode(v any) { lenient(l.Payload, v) }
 
-// bareItems are the types of lines of old rollouts, which have no envelope.
+// bareItems are the types of lines in old rollouts without an envelope.
 var bareItems = []string{
 	"message", "reasoning", "function_call", "function_call_output", "local_shell_call",
 	"custom_tool_call", "custom_tool_call_output", "web_search_call",
 }
 
-// parse reads a line, and reports one that is no object.
+// parse reads a line. It reports a line that is not an object.
 func (s *session) parse(in ingest.Line) (*line, bool) {
 	l := &line{text: bytes.Clone(bytes.TrimLeft(in.Text, " \t"))}
 	err := json.Unmarshal(l.text, l)
@@ -64,7 +64,11 @@ func (s *session) parse(in ingest.Line) (*line, bool) {
 	case err != nil:
 		s.NotJSON(in, err, true)
 	}
-	l.place.ID = s.lineID(l)
+	if l.Timestamp == "" && l.streamed() {
+		l.place.ID = s.exec.lineID(l)
+	} else {
+		l.place.ID = s.LineID(l.text)
+	}
 	switch {
 	case l.Payload == nil && slices.Contains(bareItems, l.Type):
 		l.Type, l.Payload = "response_item", l.text
@@ -74,27 +78,16 @@ func (s *session) parse(in ingest.Line) (*line, bool) {
 	return l, true
 }
 
-// lineID names the line: in a rollout by what it says, which has its time in it.
-// The lines of codex exec have none, and those of two turns of one session can be
-// the same: there, what came before is part of the name.
-func (s *session) lineID(l *line) string {
-	if l.Timestamp != "" || !l.streamed() {
-		return s.LineID(l.text)
-	}
-	s.chain = s.LineID(append([]byte(s.chain), l.text...))
-	return s.chain
-}
-
-// streamed reports whether the line is one of codex exec.
+// streamed reports whether the line comes from codex exec.
 func (l *line) streamed() bool {
 	kind, _, dotted := strings.Cut(l.Type, ".")
 	return dotted && (kind == "thread" || kind == "turn" || kind == "item") || l.Type == "error"
 }
 
-// begins reports whether the line begins a session and says which.
+// begins reports whether the line begins a session and names it.
 func (l *line) begins() bool { return l.Type == "session_meta" || l.Type == "thread.started" }
 
-// custom keeps a line that has no kind of its own.
+// custom emits a custom event for a line without a kind.
 func (s *session) custom(l *line, name string) {
 	if name == "" {
 		name = "untyped"
@@ -108,7 +101,7 @@ func (s *session) custom(l *line, name string) {
 
 func raw(data json.RawMessage) events.Common { return events.Common{Raw: data} }
 
-// callID returns the id of a call, or one that the line gives it.
+// callID returns id, or the id of the line if id is not usable.
 func (l *line) callID(id string) string {
 	if id == "" || !ingest.Usable(id) {
 		return l.place.ID

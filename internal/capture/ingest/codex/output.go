@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// ending is what is known of how a call ended.
+// ending describes the end of a call.
 type ending struct {
 	failed     bool
 	message    string
@@ -18,8 +18,8 @@ type ending struct {
 	durationMS int64
 }
 
-// complaints are the beginnings of what Codex itself answers for a call that it
-// could not make, and what class of failure each is.
+// complaints are the prefixes of Codex's messages for calls that it could not make,
+// with the class of the failure.
 var complaints = []struct{ text, class string }{
 	{"exec_command failed", ""},
 	{"write_stdin failed", ""},
@@ -38,10 +38,10 @@ var complaints = []struct{ text, class string }{
 	{"command timed out after", "timeout"},
 }
 
-// read adds to e what the output of the call says.
+// read completes e from the output of the call.
 func (e *ending) read(output json.RawMessage) {
 	var old struct {
-		Success *bool           `json:"success"` // of outputs that are objects
+		Success *bool           `json:"success"` // for outputs that are objects
 		Content json.RawMessage `json:"content"`
 	}
 	text := ingest.Flatten(output)
@@ -68,10 +68,10 @@ func (e *ending) read(output json.RawMessage) {
 	}
 }
 
-// readJSON reads an output that is itself the text of an object: of a shell of
-// older versions, or of a server's tool. It reports whether it is one.
+// readJSON reads an output whose text is a JSON object, and reports whether it is
+// one. Older shells and the tools of MCP servers have such outputs.
 func (e *ending) readJSON(text string) bool {
-	var told struct {
+	var out struct {
 		Output   *string `json:"output"`
 		Metadata struct {
 			Exit    *int    `json:"exit_code"`
@@ -80,24 +80,23 @@ func (e *ending) readJSON(text string) bool {
 		IsError bool            `json:"isError"`
 		Content json.RawMessage `json:"content"`
 	}
-	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &told) != nil {
+	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &out) != nil {
 		return false
 	}
-	if told.Output != nil && told.Metadata.Exit != nil {
-		e.exit, e.message = told.Metadata.Exit, *told.Output
-		e.took(told.Metadata.Seconds)
+	if out.Output != nil && out.Metadata.Exit != nil {
+		e.exit, e.message = out.Metadata.Exit, *out.Output
+		e.took(out.Metadata.Seconds)
 	}
-	if told.IsError && told.Content != nil {
+	if out.IsError && out.Content != nil {
 		e.failed = true
 	}
 	return true
 }
 
-// headerKeys begin the first line of a header.
+// headerKeys are the prefixes of the first line of a header.
 var headerKeys = []string{"Exit code: ", "Chunk ID: ", "Wall time: ", "Process "}
 
-// readHeader reads the lines that Codex puts in front of the output of a
-// command, up to "Output:".
+// readHeader reads the header of a command's output, which ends with "Output:".
 func (e *ending) readHeader(text string) {
 	begins := func(key string) bool { return strings.HasPrefix(text, key) }
 	header, _, found := strings.Cut(text+"\n", "\nOutput:\n")
@@ -120,7 +119,7 @@ func (e *ending) readHeader(text string) {
 			seconds, timed = n, err == nil
 		}
 	}
-	if !timed { // no header of Codex
+	if !timed { // not a header of Codex
 		return
 	}
 	e.took(seconds)

@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// streamItem is a part of a turn, as codex exec tells it.
+// streamItem is a part of a turn in the output of codex exec.
 type streamItem struct {
 	ID     string    `json:"id"`
 	Type   string    `json:"type"`
@@ -28,82 +28,99 @@ type streamItem struct {
 	Error     rawObject       `json:"error"`
 	Message   rawObject       `json:"message"`
 
-	call string // its id as a call, once it was started
+	call string // the id of the call, once it started
 }
 
-// stream maps a line of codex exec --json.
-func (s *session) stream(l *line) {
+// execStream reads the lines of codex exec --json into a session. It owns the items
+// that have not completed, and the name of the latest line.
+type execStream struct {
+	session *session
+	items   map[string]streamItem
+	latest  string
+}
+
+// reset forgets the items of an earlier session.
+func (x *execStream) reset() { x.items = map[string]streamItem{} }
+
+// lineID names a line by all lines up to it. The lines have no time, and lines of
+// two turns can be equal.
+func (x *execStream) lineID(l *line) string {
+	x.latest = x.session.LineID(append([]byte(x.latest), l.text...))
+	return x.latest
+}
+
+// read maps one line.
+func (x *execStream) read(l *line) {
 	switch l.Type {
 	case "thread.started":
-		s.thread(l)
+		x.thread(l)
 	case "turn.started":
-		s.turn(l, "")
+		x.session.turn(l, "")
 	case "turn.completed":
-		s.turnCompleted(l)
+		x.turnCompleted(l)
 	case "turn.failed":
-		var told struct {
+		var failure struct {
 			Message rawObject `json:"message"`
 		}
-		l.Error.decode(&told)
-		s.failed(l, told.Message)
-		s.run.CloseStep()
-		s.inTurn = false
+		l.Error.decode(&failure)
+		x.session.failed(l, failure.Message)
+		x.session.run.CloseStep()
+		x.session.inTurn = false
 	default:
-		s.streamItem(l)
+		x.item(l)
 	}
 }
 
-// thread begins a session, or goes on with one that the stream was in before.
-func (s *session) thread(l *line) {
-	if s.run != nil {
-		s.run.CloseStep()
+// thread begins a session, or continues the current one.
+func (x *execStream) thread(l *line) {
+	if x.session.run != nil {
+		x.session.run.CloseStep()
 	}
-	s.inTurn = false
-	if s.run == nil || s.run.Session != l.Thread {
-		s.total, s.model = events.Tokens{}, ""
-		s.begin(l, head{ID: l.Thread})
+	x.session.inTurn = false
+	if x.session.run == nil || x.session.run.Session != l.Thread {
+		x.session.usage, x.session.model = tokenCount{}, ""
+		x.session.begin(l, head{ID: l.Thread})
 		return
 	}
-	s.custom(l, l.Type)
+	x.session.custom(l, l.Type)
 }
 
-// turnCompleted ends a turn with its tokens, which are those of the session so
-// far.
-func (s *session) turnCompleted(l *line) {
+// turnCompleted ends a turn. Its line has the tokens of the whole session.
+func (x *execStream) turnCompleted(l *line) {
 	var total usage
 	lenient(l.Usage, &total)
-	s.run.Within(l.place).Failure = nil // errors before it were overcome
-	if added, ok := s.added(total, total); ok {
-		s.run.Spend(added)
-		s.run.Emit(l.place, events.ResponseCompleted, "", events.ResponseCompletedData{
+	x.session.run.Within(l.place).Failure = nil // the turn recovered from earlier errors
+	if added, ok := x.session.usage.added(total, total); ok {
+		x.session.run.Spend(added)
+		x.session.run.Emit(l.place, events.ResponseCompleted, "", events.ResponseCompletedData{
 			Message: l.place.ID, TokensUsed: &added, Common: raw(l.Usage),
 		})
 	}
-	s.run.CloseStep()
-	s.inTurn = false
+	x.session.run.CloseStep()
+	x.session.inTurn = false
 }
 
-func (s *session) streamItem(l *line) {
+func (x *execStream) item(l *line) {
 	var it streamItem
 	lenient(l.Item, &it)
 	tool, args := it.asCall()
 	switch {
 	case tool != "":
-		s.streamCall(l, it, tool, args)
+		x.call(l, it, tool, args)
 	case l.Type == "item.completed" && (it.Type == "agent_message" || it.Type == "reasoning"):
-		step := s.run.Within(l.place)
+		step := x.session.run.Within(l.place)
 		if it.Type == "agent_message" {
 			step.Answer(ingest.Flatten(json.RawMessage(it.Text)))
 		}
-		s.said(l, it.ID, "assistant", l.Item, nil)
+		x.session.said(l, it.ID, "assistant", l.Item, nil)
 	case l.Type == "item.completed" && it.Type == "error":
-		s.fault(l, it.Message, nil)
+		x.session.fault(l, it.Message, nil)
 	default:
-		s.custom(l, l.Type+"."+it.Type)
+		x.session.custom(l, l.Type+"."+it.Type)
 	}
 }
 
-// asCall returns the tool and the arguments of an item that is a call.
+// asCall returns the tool and the arguments of a call, and nothing for other items.
 func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	switch it.Type {
 	case "command_execution":
@@ -120,20 +137,20 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	return "", nil
 }
 
-// streamCall emits the call of an item where it starts, and its result where it
-// is completed. Ids of items begin anew with each turn: the line that started
-// one makes them the call's own.
-func (s *session) streamCall(l *line, it streamItem, tool string, args json.RawMessage) {
-	started, ok := s.items[it.ID]
+// call emits a call when its item starts, and the result when the item completes.
+// Each turn reuses the ids of items, so the id of the call also has the id of the
+// line.
+func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
+	started, ok := x.items[it.ID]
 	if !ok {
 		started.call = l.callID(it.ID + "@" + l.place.ID)
-		s.run.Call(l.place, started.call, events.ToolBeforeData{Tool: tool, Args: args, Common: raw(it.unresolved(l.Item))})
-		s.items[it.ID] = started
+		x.session.run.Call(l.place, started.call, events.ToolBeforeData{Tool: tool, Args: args, Common: raw(it.unresolved(l.Item))})
+		x.items[it.ID] = started
 	}
 	if l.Type != "item.completed" {
 		return
 	}
-	delete(s.items, it.ID)
+	delete(x.items, it.ID)
 	data := events.ToolResultData{
 		Status: events.ToolSuccess, Result: it.result(), ExitCode: it.Exit,
 		Common: raw(ingest.Rest(l.Item, "aggregated_output", "result")),
@@ -145,11 +162,11 @@ func (s *session) streamCall(l *line, it streamItem, tool string, args json.RawM
 			data.Error.Class = "rejected"
 		}
 	}
-	s.run.Result(l.place, started.call, data)
+	x.session.run.Result(l.place, started.call, data)
 }
 
-// unresolved returns what a call keeps of the item: of one that comes with its
-// result, the result has it.
+// unresolved returns the item for the raw member of a call. It is nil if the item
+// is complete, because then the result has it.
 func (it *streamItem) unresolved(item json.RawMessage) json.RawMessage {
 	if it.Status != "in_progress" {
 		return nil
@@ -157,7 +174,7 @@ func (it *streamItem) unresolved(item json.RawMessage) json.RawMessage {
 	return item
 }
 
-// result returns what the call gave.
+// result returns the output of the call.
 func (it *streamItem) result() json.RawMessage {
 	if it.Output != nil {
 		return it.Output
@@ -165,15 +182,15 @@ func (it *streamItem) result() json.RawMessage {
 	return it.Result
 }
 
-// complaint returns what the item says of its failure.
+// complaint returns the message of a failed item.
 func (it *streamItem) complaint() string {
-	var told struct {
+	var failure struct {
 		Message string `json:"message"`
 	}
-	it.Error.decode(&told)
+	it.Error.decode(&failure)
 	switch {
-	case told.Message != "":
-		return told.Message
+	case failure.Message != "":
+		return failure.Message
 	case it.Output != nil:
 		return ingest.Flatten(it.Output)
 	}

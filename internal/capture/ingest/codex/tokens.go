@@ -5,8 +5,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// usage are token counts as Codex has them: those read from a cache are among
-// the input, those of thoughts among the output.
+// usage has token counts of Codex. Input includes cached tokens, and output includes
+// tokens of thoughts.
 type usage struct {
 	Input  float64 `json:"input_tokens"`
 	Cached float64 `json:"cached_input_tokens"`
@@ -24,10 +24,10 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// tokens counts what an API call added to the tokens of the session. Codex
-// repeats its counts whenever its rate limits change: those add nothing.
+// tokens emits the tokens of an API call. Codex also repeats the latest count when
+// its rate limits change. A repeated count adds nothing.
 func (s *session) tokens(l *line, m message) {
-	added, ok := s.added(m.Info.Total, m.Info.Last)
+	added, ok := s.usage.added(m.Info.Total, m.Info.Last)
 	if !ok || added == (events.Tokens{}) {
 		s.custom(l, "event_msg."+m.Type)
 		return
@@ -38,16 +38,19 @@ func (s *session) tokens(l *line, m message) {
 	})
 }
 
-// added returns what total has more than the total before. Totals that became
-// smaller began anew: then it is last, what the call itself used.
-func (s *session) added(total, last usage) (events.Tokens, bool) {
+// tokenCount owns the latest total of a session.
+type tokenCount struct{ total events.Tokens }
+
+// added returns the difference to the previous total. If the total became smaller,
+// Codex restarted its count, and added returns the tokens of the last call.
+func (c *tokenCount) added(total, last usage) (events.Tokens, bool) {
 	now, ok := total.tokens()
 	call, okCall := last.tokens()
 	if !ok || !okCall {
 		return events.Tokens{}, false
 	}
-	before := s.total
-	s.total = now
+	before := c.total
+	c.total = now
 	added := events.Tokens{Input: now.Input - before.Input, Output: now.Output - before.Output, CacheRead: now.CacheRead - before.CacheRead}
 	if added.Input+added.CacheRead < 0 || added.Output < 0 || added.Input < 0 || added.CacheRead < 0 {
 		return call, true

@@ -71,7 +71,7 @@ type copilotLine struct {
 	agent string
 	data  object
 	raw   json.RawMessage
-	at    ingest.Place
+	at    ingest.Origin
 }
 
 func (c *copilotLog) read(in ingest.Line) {
@@ -96,7 +96,7 @@ func (c *copilotLog) read(in ingest.Line) {
 	case c.last.IsZero():
 		c.last = c.m.Now()
 	}
-	l.at = ingest.Place{ID: ident(o.text("id")), Block: -1, Time: c.last}
+	l.at = ingest.Origin{ID: ident(o.text("id")), Block: -1, Time: c.last}
 	if l.at.ID == "" {
 		l.at.ID = c.m.LineID(in.Text)
 	}

@@ -27,7 +27,7 @@ func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events
 	return func(yield func(events.Event, error) bool) {
 		l := &payloadLog{m: ingest.NewEmitter("hook-log", opts, yield), opts: opts, ids: NewCallIDs(), seen: map[string]int{}}
 		var single []byte // the members of a payload outside of an array
-		l.m.Documents(ctx, r, func(p ingest.Part) {
+		l.m.Documents(ctx, r, func(p ingest.Fragment) {
 			switch {
 			case p.End && single != nil:
 				l.read(append(single, '}'))
@@ -43,7 +43,7 @@ func Log(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events
 }
 
 // appendMember adds a member to the text of an object.
-func appendMember(object []byte, p ingest.Part) []byte {
+func appendMember(object []byte, p ingest.Fragment) []byte {
 	separator := byte(',')
 	if object == nil {
 		separator = '{'

@@ -13,15 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CloudEvents yields the events of JSON lines, each a CloudEvent in JSON
-// structured mode: what auditor replay prints, or a foreign tool.
+// CloudEvents yields the events of JSON lines. Each line is a CloudEvent in JSON
+// structured mode, for example from auditor replay.
 //
-// What belongs to the outbox that numbered an event before (producer, sequence
-// and salt) is taken off; everything else stays as it is, unknown attributes
-// and fields included. An event without a tenant gets that of opts, and under
-// opts.Only others are reported. Records of
-// another outbox's numbering (run.sealed, gap.recorded) say nothing here and are
-// yielded with [ErrRecord], wrapped in a LineError, but under opts.Records.
+// CloudEvents removes the producer, the sequence and the salt, which belong to the
+// outbox that sent the event before. All other attributes and fields stay, also
+// unknown ones. An event without a tenant gets the tenant of opts. With opts.Only,
+// events of other tenants are reported instead. The seals and gaps of another
+// outbox (run.sealed, gap.recorded) are meaningless here. They are reported as a
+// LineError that wraps [ErrRecord], unless opts.Records is set.
 func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		for in, err := range Lines(ctx, r, opts) {
@@ -36,7 +36,7 @@ func CloudEvents(ctx context.Context, r io.Reader, opts Options) iter.Seq2[event
 	}
 }
 
-// event returns the CloudEvent that text is, if it is taken.
+// event decodes a CloudEvent and applies the options.
 func (o Options) event(text []byte, line int) (events.Event, error) {
 	e, err := decodeEvent(text, o.Records)
 	switch {
@@ -50,25 +50,25 @@ func (o Options) event(text []byte, line int) (events.Event, error) {
 	return e, nil
 }
 
-// ErrRecord is wrapped by the report on a record that only an outbox writes
-// about its own events.
+// ErrRecord reports a seal or a gap, which only an outbox may write about its
+// events.
 var ErrRecord = errors.New("a record of another outbox's numbering")
 
-// decodeEvent reads one CloudEvent and makes it one that no outbox has taken yet.
-// Records of another outbox's numbering are refused, unless records says not.
+// decodeEvent reads one CloudEvent and removes the attributes of its outbox. It
+// refuses the records of another outbox, unless records is true.
 func decodeEvent(data []byte, records bool) (events.Event, error) {
 	e, err := events.Decode(data)
 	if err != nil {
 		return events.Event{}, err
 	}
 	if err := adopt(&e, records); err != nil {
-		return events.Event{}, placeInPayload(data, e, err)
+		return events.Event{}, offsetInInput(data, e, err)
 	}
 	return e, nil
 }
 
-// numberBytes is more than the producer id and the salt that an outbox gives to
-// an event: the limit for attributes must hold with them.
+// numberBytes exceeds the length of the producer id and the salt that an outbox
+// adds to an event. The attributes must stay within their limit with these.
 const numberBytes = 64
 
 func adopt(e *events.Event, records bool) error {
@@ -85,9 +85,9 @@ func adopt(e *events.Event, records bool) error {
 	if err != nil {
 		return err
 	}
-	for _, part := range [...]struct{ name, id string }{{"tenant", e.Tenant}, {"runid", e.Run}, {"type", string(e.Kind())}} {
-		if _, err := subjects.Token(part.id); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
+	for _, attribute := range [...]struct{ name, id string }{{"tenant", e.Tenant}, {"runid", e.Run}, {"type", string(e.Kind())}} {
+		if _, err := subjects.Token(attribute.id); err != nil {
+			return fmt.Errorf("%s: %w", attribute.name, err)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func asLineError(file string, number int, err error) *LineError {
 	return report
 }
 
-// reason returns what is wrong without the offset, which is told as the column.
+// reason returns the reason without the offset, because the report has the column.
 func reason(e *events.InvalidError) string {
 	if e.Attribute == "" {
 		return e.Reason

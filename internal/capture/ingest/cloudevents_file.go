@@ -11,13 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// CloudEventsFormat is the name of files of CloudEvents.
+// CloudEventsFormat is the name of the format.
 const CloudEventsFormat = "cloudevents"
 
-// CloudEventFile yields the events of a file of CloudEvents in JSON: one per line
-// as [CloudEvents] reads them, a list as batches have it, or one or several over
-// more than one line each. Events of another tenant than that of opts are
-// reported.
+// CloudEventFile yields the events of a file of CloudEvents in JSON. The file has
+// one event in each line, as for [CloudEvents], or a list of events, or events that
+// span lines. Events of other tenants are reported.
 func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[events.Event, error] {
 	opts.Only = true
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -25,12 +24,12 @@ func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[ev
 		return CloudEvents(ctx, in, opts)
 	}
 	return func(yield func(events.Event, error) bool) {
-		for p, err := range wholes(Documents(ctx, in, opts)) {
+		for p, err := range joined(Documents(ctx, in, opts)) {
 			var e events.Event
 			if err == nil {
 				e, err = opts.event(p.Text, p.Line)
 				if report, ok := errors.AsType[*LineError](err); ok {
-					report.Column = 0 // it is one in the event
+					report.Column = 0 // it counts from the start of the event
 				}
 			}
 			if !yield(e, err) {
@@ -40,12 +39,11 @@ func CloudEventFile(ctx context.Context, r io.Reader, opts Options) iter.Seq2[ev
 	}
 }
 
-// wholes puts the members of each document together again, and leaves the
-// elements of lists as they are.
-func wholes(parts iter.Seq2[Part, error]) iter.Seq2[Part, error] {
-	return func(yield func(Part, error) bool) {
+// joined joins the members of each document, and passes the elements of lists on.
+func joined(fragments iter.Seq2[Fragment, error]) iter.Seq2[Fragment, error] {
+	return func(yield func(Fragment, error) bool) {
 		var whole Object
-		for p, err := range parts {
+		for p, err := range fragments {
 			switch {
 			case err != nil:
 			case p.End && whole.Empty():
@@ -63,16 +61,15 @@ func wholes(parts iter.Seq2[Part, error]) iter.Seq2[Part, error] {
 	}
 }
 
-// hasLines reports whether an input that begins with head has one event per
-// line: it begins no list, and its first line does not end within an object.
+// hasLines reports whether an input with this head has one event in each line. The
+// head must not begin a list, and its first line must not end inside an object.
 func hasLines(head []byte) bool {
 	line, _, _ := bytes.Cut(Opening(head), []byte("\n"))
 	line = bytes.TrimRight(line, " \t\r")
 	return len(line) == 0 || line[0] != '[' && !bytes.HasSuffix(line, []byte("{")) && !bytes.HasSuffix(line, []byte(","))
 }
 
-// DetectCloudEvents reports whether an input that begins with head is one of
-// CloudEvents.
+// DetectCloudEvents reports whether an input with this head has CloudEvents.
 func DetectCloudEvents(head []byte, _ string) bool {
 	if first, list := FirstElement(head); list {
 		head = first

@@ -13,48 +13,48 @@ import (
 	"unicode/utf8"
 )
 
-// Part is one piece of a JSON document: a member of the object that it is, or
-// one element of a list that is read element by element.
-type Part struct {
-	Document int             // which one of the input, from 0
-	Member   string          // its name; empty for the elements of a document that is a list
-	Element  int             // which one of the list; -1 for a whole member
-	Line     int             // where it begins, from 1
-	Text     json.RawMessage // valid JSON; the receiver's own
-	End      bool            // the document ended: nothing else is set but Document and Line
+// Fragment is a piece of a JSON document. It is a member of an object, or an element
+// of a list.
+type Fragment struct {
+	Document int             // index of the document in the input
+	Member   string          // name of the member; empty for the elements of a document that is a list
+	Element  int             // index in the list; -1 for a whole member
+	Line     int             // the line in which it begins, from 1
+	Text     json.RawMessage // valid JSON; the receiver may keep it
+	End      bool            // the document ended; only Document and Line are set
 }
 
-// Documents yields the parts of the JSON documents in r, which stand one behind
-// the other. In an object the members of the given names, where they are lists,
-// come element by element, and so does a document that is a list: of a large
-// document one part is in memory at a time. A part is at most [MaxLine] long.
+// Documents yields the fragments of the consecutive JSON documents in r. It yields
+// the elements of a document that is a list, and of members with the given names,
+// one by one. Other members are one fragment each. Documents holds one fragment in
+// memory, of at most [MaxLine] bytes.
 //
-// A document that is neither object nor list is reported and skipped. What is no
-// JSON is reported as a [*LineError] and ends the input, because nothing tells
-// where the next value would begin; the document so far is ended all the same.
-// While opts.Open, one that is not complete is no fault and is not ended.
-func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Part, error] {
-	return func(yield func(Part, error) bool) {
+// A document that is neither an object nor a list is reported and skipped. A syntax
+// error is reported as a [*LineError]. It ends the document and the input, because
+// the start of the next value is unknown. With opts.Open, an incomplete document is
+// neither a fault nor ended.
+func Documents(ctx context.Context, r io.Reader, opts Options, lists ...string) iter.Seq2[Fragment, error] {
+	return func(yield func(Fragment, error) bool) {
 		in := &documents{ctx: ctx, opts: opts, lists: lists, yield: yield}
 		in.read(r, MaxLine)
 	}
 }
 
-// documents is the state of one input.
+// documents reads one input. It owns the decoder and the number of the document.
 type documents struct {
-	ctx    context.Context //nolint:containedctx // that of one loop, which the state does not outlive
+	ctx    context.Context //nolint:containedctx // the state does not outlive the loop of this context
 	opts   Options
 	lists  []string
-	yield  func(Part, error) bool
+	yield  func(Fragment, error) bool
 	dec    *json.Decoder
-	source *located
-	number int  // of the present document
-	inside bool // a value is being read
+	source *positionReader
+	number int  // of the current document
+	inside bool // the decoder is inside a value
 }
 
-// read reads all documents, whose values are no longer than limit.
+// read reads all documents. limit bounds each value.
 func (in *documents) read(r io.Reader, limit int64) {
-	in.source = newLocated(r, limit)
+	in.source = newPositionReader(r, limit)
 	in.dec = json.NewDecoder(in.source)
 	in.dec.UseNumber()
 	in.source.taken = in.dec.InputOffset
@@ -63,10 +63,10 @@ func (in *documents) read(r io.Reader, limit int64) {
 	}
 }
 
-// errStopped says that whoever takes the parts wants no more.
+// errStopped reports that the receiver of the fragments stopped.
 var errStopped = errors.New("stopped")
 
-// document reads one document, and reports whether another one may follow.
+// document reads one document and reports whether to continue.
 func (in *documents) document() bool {
 	token, err := in.dec.Token()
 	switch {
@@ -82,17 +82,17 @@ func (in *documents) document() bool {
 	case json.Delim('['):
 		err = in.list("")
 	default:
-		line, _ := in.source.place(in.dec.InputOffset())
-		return in.yield(Part{}, &LineError{File: in.opts.File, Line: line, Reason: "neither a JSON object nor a list"})
+		line, _ := in.source.position(in.dec.InputOffset())
+		return in.yield(Fragment{}, &LineError{File: in.opts.File, Line: line, Reason: "neither a JSON object nor a list"})
 	}
 	if err != nil && (errors.Is(err, errStopped) || !in.fail(err)) {
 		return false
 	}
-	line, _ := in.source.place(in.dec.InputOffset())
-	return in.yield(Part{Document: in.number, Element: -1, Line: line, End: true}, nil) && err == nil
+	line, _ := in.source.position(in.dec.InputOffset())
+	return in.yield(Fragment{Document: in.number, Element: -1, Line: line, End: true}, nil) && err == nil
 }
 
-// object reads the members of an object up to its end.
+// object reads an object to its end.
 func (in *documents) object() error {
 	for in.dec.More() {
 		token, err := in.dec.Token()
@@ -113,7 +113,7 @@ func (in *documents) object() error {
 	return err
 }
 
-// listed reads a member that should be a list. One that is none is a part.
+// listed reads a member that should be a list. Other values are one fragment.
 func (in *documents) listed(name string) error {
 	token, err := in.dec.Token()
 	if err != nil {
@@ -123,13 +123,13 @@ func (in *documents) listed(name string) error {
 	case json.Delim('['):
 		return in.list(name)
 	case json.Delim('{'):
-		return in.rest(name)
+		return in.opened(name)
 	}
 	return in.give(name, -1, JSON(token))
 }
 
-// rest reads an object that has begun already, and yields it as a whole.
-func (in *documents) rest(name string) error {
+// opened reads the rest of an object after its brace, and yields the whole object.
+func (in *documents) opened(name string) error {
 	var whole Object
 	for in.dec.More() {
 		token, err := in.dec.Token()
@@ -153,7 +153,7 @@ func (in *documents) rest(name string) error {
 	return in.give(name, -1, text)
 }
 
-// list reads the elements of a list up to its end.
+// list reads a list to its end.
 func (in *documents) list(name string) error {
 	for i := 0; in.dec.More(); i++ {
 		if err := in.value(name, i); err != nil {
@@ -179,23 +179,22 @@ func (in *documents) give(name string, element int, text json.RawMessage) error 
 	if err := in.ctx.Err(); err != nil {
 		return err
 	}
-	line, column := in.source.place(in.dec.InputOffset() - int64(len(text)))
+	line, column := in.source.position(in.dec.InputOffset() - int64(len(text)))
 	if !utf8.Valid(text) {
 		report := &LineError{File: in.opts.File, Line: line, Column: column, Reason: "not UTF-8, repaired", Kept: true}
-		if !in.yield(Part{}, report) {
+		if !in.yield(Fragment{}, report) {
 			return errStopped
 		}
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	if !in.yield(Part{Document: in.number, Member: name, Element: element, Line: line, Text: text}, nil) {
+	if !in.yield(Fragment{Document: in.number, Member: name, Element: element, Line: line, Text: text}, nil) {
 		return errStopped
 	}
 	return nil
 }
 
-// fail reports what ended the input, and returns whether the document is over
-// with it: it is not where it is still being written, or whoever takes the parts
-// wants no more.
+// fail reports the error that ended the input, and returns whether the document
+// ended too. It did not if the input is still open or the receiver stopped.
 func (in *documents) fail(err error) bool {
 	at := in.dec.InputOffset()
 	report := &LineError{File: in.opts.File}
@@ -203,7 +202,7 @@ func (in *documents) fail(err error) bool {
 	early := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	switch {
 	case in.ctx.Err() != nil:
-		in.yield(Part{}, in.ctx.Err())
+		in.yield(Fragment{}, in.ctx.Err())
 		return false
 	case early && in.opts.Open:
 		return false
@@ -215,40 +214,40 @@ func (in *documents) fail(err error) bool {
 		at += in.broken(syntax)
 		report.Reason = JSONError("", Line{}, syntax).Reason + "; what follows is not read"
 	default:
-		in.yield(Part{}, fmt.Errorf("read %s: %w", in.opts.File, err))
+		in.yield(Fragment{}, fmt.Errorf("read %s: %w", in.opts.File, err))
 		return false
 	}
-	report.Line, report.Column = in.source.place(at)
-	return in.yield(Part{}, report)
+	report.Line, report.Column = in.source.position(at)
+	return in.yield(Fragment{}, report)
 }
 
-// broken returns how far behind the last good token the input is no JSON. The
-// decoder itself counts from different places.
+// broken returns the distance from the last good token to the syntax error. The
+// offset of the decoder's error has different origins.
 func (in *documents) broken(err error) int64 {
-	rest, readErr := io.ReadAll(in.dec.Buffered())
-	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a comma or a colon
+	buffered, readErr := io.ReadAll(in.dec.Buffered())
+	if !in.inside || readErr != nil || strings.HasPrefix(err.Error(), "expected ") { // a missing comma or colon
 		return 0
 	}
 	var value json.RawMessage
-	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(rest, &value)); ok {
+	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(buffered, &value)); ok {
 		return max(0, syntax.Offset-1)
 	}
 	return 0
 }
 
-// Documents calls read with each part of r, as [Documents] yields it, until the
-// reader of the events stops. It reports whether the input came to its end.
-func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Part), lists ...string) bool {
-	return each(m, Documents(ctx, r, m.opts, lists...), func(p Part) {
+// Documents calls read with each fragment of [Documents], until the receiver of the
+// events stops. It reports whether it reached the end of the input.
+func (m *Emitter) Documents(ctx context.Context, r io.Reader, read func(Fragment), lists ...string) bool {
+	return each(m, Documents(ctx, r, m.opts, lists...), func(p Fragment) {
 		m.line = p.Line
 		read(p)
 	})
 }
 
-// Misfit reports that the present part is not of the expected shape, as err of
-// encoding/json says.
-func (m *Emitter) Misfit(err error, kept bool) {
+// WrongShape reports that the current fragment has the wrong shape. err is an error
+// of encoding/json.
+func (m *Emitter) WrongShape(err error, kept bool) {
 	report := JSONError(m.opts.File, Line{Number: m.line}, err)
-	report.Column, report.Kept = 0, kept // the column is one in the part
+	report.Column, report.Kept = 0, kept // the column counts from the start of the fragment
 	m.Report(report)
 }

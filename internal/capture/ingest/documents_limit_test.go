@@ -27,7 +27,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestDocuments_Limit(t *testing.T) {
 	const limit = 1 << 20
 	var got []string
-	in := &documents{ctx: t.Context(), opts: Options{File: "f"}, yield: func(p Part, err error) bool {
+	in := &documents{ctx: t.Context(), opts: Options{File: "f"}, yield: func(p Fragment, err error) bool {
 		if err != nil {
 			got = append(got, err.Error())
 		}
@@ -41,7 +41,7 @@ func TestDocuments_Limit(t *testing.T) {
 	element := `"` + strings.Repeat("x", limit/4) + `",`
 	n := 0
 	var most uint64
-	in = &documents{ctx: t.Context(), yield: func(_ Part, err error) bool {
+	in = &documents{ctx: t.Context(), yield: func(_ Fragment, err error) bool {
 		if err != nil {
 			t.Error(err)
 			return false

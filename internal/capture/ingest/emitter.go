@@ -13,28 +13,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Emitter hands on what an adapter makes of one input: events, and reports on
-// what it cannot read. After the reader of the events stopped, it hands on
-// nothing any more.
+// Emitter yields the events and the fault reports of one input. It owns the runs of
+// the input. After the receiver of the events stopped, it yields nothing.
 type Emitter struct {
 	opts    Options
 	source  string
 	yield   func(events.Event, error) bool
 	stopped bool
 	line    int
-	untimed bool // times that the input does not tell were asked for
+	untimed bool // Now was called: some times are not from the input
 	seen    map[[16]byte]int
 	runs    map[string]*Run
-	order   []*Run // as they were started
+	order   []*Run // by their start
 }
 
-// NewEmitter returns the emitter of one input of a tool, which yields to yield.
+// NewEmitter returns an emitter for one input of a tool. It passes events to yield.
 func NewEmitter(tool string, opts Options, yield func(events.Event, error) bool) *Emitter {
 	return &Emitter{opts: opts, source: tool, yield: yield, seen: map[[16]byte]int{}, runs: map[string]*Run{}}
 }
 
-// Lines calls read with each line of r, until the reader of the events stops.
-// It reports whether the input came to its end.
+// Lines calls read with each line of r, until the receiver of the events stops. It
+// reports whether it reached the end of the input.
 func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool {
 	return each(m, Lines(ctx, r, m.opts), func(in Line) {
 		m.line = in.Number
@@ -42,13 +41,12 @@ func (m *Emitter) Lines(ctx context.Context, r io.Reader, read func(Line)) bool 
 	})
 }
 
-// each calls read with each part of an input, and reports what cannot be read,
-// until the reader of the events stops. It reports whether the input came to its
-// end.
+// each calls read with each value of an input and reports the errors, until the
+// receiver of the events stops. It reports whether it reached the end of the input.
 func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
-	for part, err := range input {
+	for value, err := range input {
 		if err == nil {
-			read(part)
+			read(value)
 		} else {
 			m.Report(err)
 			if _, isLine := errors.AsType[*LineError](err); !isLine {
@@ -62,37 +60,36 @@ func each[P any](m *Emitter, input iter.Seq2[P, error], read func(P)) bool {
 	return true
 }
 
-// At says which line the events that follow are of. [Emitter.Lines] does so
-// with each line; an adapter that holds lines back does it for them.
+// At sets the line of the following events. [Emitter.Lines] sets it for each line.
+// An adapter that delays lines calls At.
 func (m *Emitter) At(line int) { m.line = line }
 
-// Stopped reports whether the reader of the events stopped.
+// Stopped reports whether the receiver of the events stopped.
 func (m *Emitter) Stopped() bool { return m.stopped }
 
-// Report hands on what is wrong with the input: a [*LineError], after which the
-// input goes on, or another error, which ends it.
+// Report yields a fault of the input. The input continues after a [*LineError] and
+// ends after any other error.
 func (m *Emitter) Report(err error) {
 	if !m.stopped {
 		m.stopped = !m.yield(events.Event{}, err)
 	}
 }
 
-// Fault reports what is wrong with the present line. It is kept when events of
-// the line follow all the same.
+// Fault reports a fault of the current line. kept is true if the line still becomes
+// events.
 func (m *Emitter) Fault(reason string, kept bool) {
 	m.Report(&LineError{File: m.opts.File, Line: m.line, Reason: reason, Kept: kept})
 }
 
-// NotJSON reports that l is not the JSON that was expected of it, which err
-// says.
+// NotJSON reports an error of decoding l.
 func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
 	m.Report(report)
 }
 
-// LineID names a line that has no id: by its content, and where that came
-// before by how often, so that a longer version of the input names it the same.
+// LineID derives an id for a line without one. The id covers the content and the
+// number of equal lines before, so it does not depend on later lines.
 func (m *Emitter) LineID(text []byte) string {
 	sum := sha256.Sum256(text)
 	key := [16]byte(sum[:16])
@@ -104,30 +101,30 @@ func (m *Emitter) LineID(text []byte) string {
 	return id
 }
 
-// Send hands e on. An event that cannot be published, such as one whose data is
-// nested too deep, is reported instead.
+// Send yields e. It reports an invalid event instead, for example one whose data is
+// nested too deep.
 func (m *Emitter) Send(e events.Event) {
 	if m.stopped {
 		return
 	}
 	if err := e.Validate(); err != nil {
 		bad := asLineError(m.opts.File, m.line, err)
-		bad.Reason, bad.Column = string(e.Kind())+": "+bad.Reason, 0 // the place is one in e
+		bad.Reason, bad.Column = string(e.Kind())+": "+bad.Reason, 0 // the column counts from the start of e
 		m.Report(bad)
 		return
 	}
 	m.stopped = !m.yield(e, nil)
 }
 
-// Place is where in the input an event comes from.
-type Place struct {
+// Origin is the position in the input from which an event comes.
+type Origin struct {
 	ID    string    // of the line, message or step, unique in its run
-	Block int       // which part of it
+	Block int       // index of the block in the message; -1 for all
 	Time  time.Time // when it happened
 }
 
-// Now returns the time of what the input tells no time of. From then on the
-// times of the input are none that an id could depend on.
+// Now returns the time for events whose input has no time. From then on, no id
+// depends on times.
 func (m *Emitter) Now() time.Time {
 	m.untimed = true
 	if m.opts.Now == nil {
@@ -136,7 +133,7 @@ func (m *Emitter) Now() time.Time {
 	return m.opts.Now().UTC()
 }
 
-// stamp is the part of an aggregate's id that its time is.
+// stamp returns the time for the id of an aggregate.
 func (m *Emitter) stamp(at time.Time) string {
 	if m.untimed {
 		return ""

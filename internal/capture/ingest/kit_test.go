@@ -36,8 +36,8 @@ func kinds(list []events.Event) (names []string) {
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func place(id string, seconds int) ingest.Place {
-	return ingest.Place{ID: id, Time: start.Add(time.Duration(seconds) * time.Second)}
+func place(id string, seconds int) ingest.Origin {
+	return ingest.Origin{ID: id, Time: start.Add(time.Duration(seconds) * time.Second)}
 }
 
 // story is a run with a prompt, a call that is made and answered twice, and a
@@ -111,7 +111,7 @@ func TestEmitter_Untimed(t *testing.T) {
 	ids := func(year int) (ids []string) {
 		list, _ := collect(ingest.Options{Tenant: "t", Now: func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }},
 			func(m *ingest.Emitter) {
-				p := ingest.Place{ID: "0", Time: m.Now()}
+				p := ingest.Origin{ID: "0", Time: m.Now()}
 				m.Run(ingest.Identity{Run: "r", Agent: "tool"}, p, events.RunStartedData{}).Open(p, "")
 				m.Finish()
 			})
@@ -172,8 +172,8 @@ func TestRest(t *testing.T) {
 		{`{"a":`, "b", `{"a":`},
 	}
 	for _, tt := range tests {
-		if got := string(ingest.Rest([]byte(tt.object), tt.told)); got != tt.want {
-			t.Errorf("Rest(%s, %s): got %s, want %s", tt.object, tt.told, got, tt.want)
+		if got := string(ingest.Without([]byte(tt.object), tt.told)); got != tt.want {
+			t.Errorf("Without(%s, %s): got %s, want %s", tt.object, tt.told, got, tt.want)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func FuzzRest(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":{"c":[1,2]}}`), "a")
 	f.Add([]byte(`{"<":1,"\ud800":"x"}`), "<")
 	f.Fuzz(func(t *testing.T, object []byte, told string) {
-		rest := ingest.Rest(object, told)
+		rest := ingest.Without(object, told)
 		var all, left map[string]json.RawMessage
 		if json.Unmarshal(object, &all) != nil {
 			return

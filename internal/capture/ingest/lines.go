@@ -12,25 +12,24 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLine is the length of the longest line that is read. Longer ones are
-// reported and skipped.
+// MaxLine bounds a line. Longer lines are reported and skipped.
 const MaxLine = 64 << 20
 
-// LineError says what is wrong with one line of the input.
+// LineError reports a fault of one line of the input.
 type LineError struct {
 	File   string
 	Line   int // from 1
-	Column int // in bytes, from 1; 0 when the whole line is meant
+	Column int // in bytes, from 1; 0 for the whole line
 	Reason string
-	Kept   bool // events of the line follow all the same: repaired, or as a custom event
+	Kept   bool // the line still becomes events, repaired or as a custom event
 
 	cause error
 }
 
-// Unwrap returns what was wrong with the line, if an error says so.
+// Unwrap returns the cause, if there is one.
 func (e *LineError) Unwrap() error { return e.cause }
 
-// Error returns "file:line:column: reason". It holds no text of the line.
+// Error returns "file:line:column: reason". It quotes no text of the line.
 func (e *LineError) Error() string {
 	if e.Column == 0 {
 		return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason)
@@ -41,12 +40,12 @@ func (e *LineError) Error() string {
 // Line is one line of input.
 type Line struct {
 	Number int    // from 1
-	Text   []byte // without white space at its end; valid until the next line is read
+	Text   []byte // without trailing white space; valid until the next line is read
 }
 
-// Lines yields the lines of r that are not blank. Its errors are [*LineError]
-// about lines that are too long or not UTF-8, which are repaired and yielded
-// after the report; any other error ends the input.
+// Lines yields the lines of r that are not blank. It reports a line that is too long
+// as a [*LineError]. A line that is not UTF-8 is reported, repaired and yielded. Any
+// other error ends the input.
 func Lines(ctx context.Context, r io.Reader, opts Options) iter.Seq2[Line, error] {
 	file := opts.File
 	return func(yield func(Line, error) bool) {
@@ -79,7 +78,7 @@ func Lines(ctx context.Context, r io.Reader, opts Options) iter.Seq2[Line, error
 	}
 }
 
-// notUTF8 returns where text stops to be UTF-8.
+// notUTF8 returns the offset of the first byte that is not UTF-8.
 func notUTF8(text []byte) int {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRune(text[i:])
@@ -98,11 +97,11 @@ type lineReader struct {
 	buf    []byte
 	number int
 	limit  int
-	torn   bool // the line has no end: the input ended in it
+	torn   bool // the input ended inside the line
 }
 
-// next returns the next line that is not blank, errTooLong behind one that is
-// longer than the limit, or io.EOF.
+// next returns the next line that is not blank. It returns errTooLong for a line
+// beyond the limit, and io.EOF at the end.
 func (in *lineReader) next() (Line, error) {
 	for {
 		text, err := in.read()
@@ -124,9 +123,9 @@ func (in *lineReader) read() ([]byte, error) {
 	in.buf = in.buf[:0]
 	tooLong := false
 	for {
-		part, err := in.r.ReadSlice('\n')
-		if tooLong = tooLong || len(in.buf)+len(part) > in.limit; !tooLong {
-			in.buf = append(in.buf, part...)
+		chunk, err := in.r.ReadSlice('\n')
+		if tooLong = tooLong || len(in.buf)+len(chunk) > in.limit; !tooLong {
+			in.buf = append(in.buf, chunk...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):

@@ -2,22 +2,20 @@ package ingest
 
 import "time"
 
-// Options are what an adapter needs to know about its input.
+// Options describe the input of an adapter.
 type Options struct {
-	File   string // its name, for reports; names the session of a transcript that does not say
-	Tenant string // whose events they are
-	Only   bool   // [CloudEvents]: report events of other tenants, do not yield them
+	File   string // the name for reports, and for the session of a transcript without one
+	Tenant string // the tenant of the events
+	Only   bool   // [CloudEvents] reports events of other tenants instead of yielding them
 
-	// Records has [CloudEvents] yield the records of other outboxes about their own
-	// numbering too, for who looks at a history and publishes nothing of it.
+	// Records makes [CloudEvents] yield the seals and gaps of other outboxes. It is
+	// for readers of a history that publish nothing.
 	Records bool
 
-	// Now is the time of what the input tells no time of: when the file was last
-	// changed, or the clock where the input comes as it happens. No id depends on
-	// it. Without it that is the beginning of 1970.
+	// Now returns the time for events whose input has no time. For a file this is the
+	// time of its last change. No id depends on it. The default is the start of 1970.
 	Now func() time.Time
-	// Open says that the input is still being written: a last line that is not
-	// complete is no fault, and what only the end of the input would finish (a
-	// step, a run) is not told as finished.
+	// Open is set while the input is still being written. An incomplete last line is
+	// not a fault, and the end of the input does not finish steps and runs.
 	Open bool
 }

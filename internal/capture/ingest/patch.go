@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxFiles bounds how many files of a patch are named.
+// maxFiles bounds the files of a patch.
 const maxFiles = 1000
 
-// PatchedFiles returns the files that a patch, as git writes it, changes: each
-// once, in its order, the first thousand.
+// PatchedFiles returns the files that a git patch changes, each once and in order.
+// It returns at most a thousand files.
 func PatchedFiles(patch string) []string {
 	var files []string
 	seen := map[string]bool{}
@@ -20,8 +20,7 @@ func PatchedFiles(patch string) []string {
 		if !ok {
 			continue
 		}
-		// Of an unchanged name both halves are the same; of a moved file the
-		// second one counts.
+		// The second name is the new name of a moved file.
 		name := names
 		if i := strings.LastIndex(names, " b/"); i >= 0 {
 			name = names[i+len(" b/"):]

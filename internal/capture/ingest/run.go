@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Identity is whose run it is: what all events of a run have in common.
+// Identity is shared by all events of a run.
 type Identity struct {
 	Run     string
 	Session string
@@ -17,37 +17,36 @@ type Identity struct {
 	ParentRun, ParentAgent string // of a sub-agent's run
 }
 
-// Run makes the events of one run of an input, and keeps the counters that its
-// steps and the run itself are told to have at their end. It remembers the ids
-// of tool calls, and no content.
+// Run emits the events of one run of an input. It owns the counters of the run, the
+// open step and the ids of tool calls. It holds no content.
 type Run struct {
 	Identity
-	Failure *events.Failure // how the latest step failed; nil when it did not
-	Output  string          // what the latest step answered, clipped
-	About   json.RawMessage // what the tool itself says of the run, for raw of its end
+	Failure *events.Failure // the failure of the latest step; nil for success
+	Output  string          // the clipped answer of the latest step
+	About   json.RawMessage // the raw member of run.finished
 
 	m           *Emitter
-	step        *Step // nil before the first and after the last
+	step        *Step // the open step, or nil
 	calls       map[string]*call
 	first, last time.Time
 	finished    bool
 
-	stepIDs map[string]int // how often each was asked for
+	stepIDs map[string]int // counts the uses of each id
 
 	steps, toolCalls, toolErrors, answered int
 	tokens                                 events.Tokens
 }
 
-// call is a tool call. It is kept after its result came, to know a second one.
+// call is a tool call. It stays after its result, to detect a second result.
 type call struct {
 	tool     string
 	at       time.Time
 	answered bool
 }
 
-// Run starts the run of id at p, and emits run.started. A run that was started
-// before is returned as it is: the input goes on with it.
-func (m *Emitter) Run(id Identity, p Place, started events.RunStartedData) *Run {
+// Run starts a run and emits run.started. If the run was started before, Run returns
+// it, and the input continues it.
+func (m *Emitter) Run(id Identity, p Origin, started events.RunStartedData) *Run {
 	if r := m.runs[id.Run]; r != nil {
 		return r
 	}
@@ -58,20 +57,20 @@ func (m *Emitter) Run(id Identity, p Place, started events.RunStartedData) *Run 
 	return r
 }
 
-// Started reports whether the run of that id was started.
+// Started reports whether the run was started.
 func (m *Emitter) Started(run string) bool { return m.runs[run] != nil }
 
-// Emit emits an event of the run and of its present step. Its id is derived from
-// the place and the kind: an adapter emits one event of a kind from one block.
-func (r *Run) Emit(p Place, kind events.Kind, toolCall string, payload any) {
+// Emit emits an event of the run and of its open step. The id is derived from the
+// origin and the kind, so a block can emit only one event of a kind.
+func (r *Run) Emit(p Origin, kind events.Kind, toolCall string, payload any) {
 	e := r.event(p.Time, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, p.ID, strconv.Itoa(p.Block), string(kind))
 	e.Step, e.ToolCall = r.StepID(), toolCall
 	r.m.Send(e)
 }
 
-// Aggregate emits an event whose content grows with the input. Its id covers
-// the content; name tells it from other aggregates of the kind in this run.
+// Aggregate emits an event whose content grows with the input. The id covers the
+// content. name distinguishes the aggregates of one kind in a run.
 func (r *Run) Aggregate(name, step string, at time.Time, kind events.Kind, payload any) {
 	e := r.event(at, kind, payload)
 	e.ID = events.DeriveID(r.m.opts.Tenant, r.m.source, r.Run, name, string(kind), r.m.stamp(at), string(e.Data))
@@ -90,18 +89,16 @@ func (r *Run) event(at time.Time, kind events.Kind, payload any) events.Event {
 	return e
 }
 
-// Touch says that something of the run happened at that time. A run lasts from
-// its start to the latest of them.
+// Touch extends the duration of the run to at.
 func (r *Run) Touch(at time.Time) {
 	if at.After(r.last) {
 		r.last = at
 	}
 }
 
-// Call emits the tool.before of call id, and opens a step where none is open. A
-// second call with the id of an earlier one is not emitted and not counted, and
-// Call returns false: the adapter says so with an event of its own.
-func (r *Run) Call(p Place, id string, data events.ToolBeforeData) bool {
+// Call emits tool.before. It opens a step if none is open. Call returns false for a
+// repeated id, and emits and counts nothing. The adapter then emits another event.
+func (r *Run) Call(p Origin, id string, data events.ToolBeforeData) bool {
 	s := r.Within(p)
 	if r.calls[id] != nil {
 		return false
@@ -113,17 +110,16 @@ func (r *Run) Call(p Place, id string, data events.ToolBeforeData) bool {
 	return true
 }
 
-// Called reports whether call id was made.
+// Called reports whether the call was emitted.
 func (r *Run) Called(id string) bool { return r.calls[id] != nil }
 
-// Answered reports whether the result of call id came.
+// Answered reports whether the result of the call was emitted.
 func (r *Run) Answered(id string) bool { return r.calls[id] != nil && r.calls[id].answered }
 
-// Result emits the tool.result of call id, which need not have been made. Where
-// data names no tool, it is that of the call; where it tells no duration, it is
-// the time since the call. A second result of a call is not emitted and not
-// counted, and Result returns false.
-func (r *Run) Result(p Place, id string, data events.ToolResultData) bool {
+// Result emits tool.result. The call need not exist. The tool defaults to the tool of
+// the call, and the duration to the time since the call. Result returns false for a
+// second result of a call, and emits and counts nothing.
+func (r *Run) Result(p Origin, id string, data events.ToolResultData) bool {
 	s := r.Within(p)
 	k := r.calls[id]
 	switch {
@@ -150,7 +146,7 @@ func (r *Run) Result(p Place, id string, data events.ToolResultData) bool {
 	return true
 }
 
-// Spend adds tokens to the run and to its present step, if one is open.
+// Spend adds tokens to the run and to its open step.
 func (r *Run) Spend(tokens events.Tokens) {
 	r.tokens = r.tokens.Plus(tokens)
 	if r.step != nil {
@@ -158,7 +154,7 @@ func (r *Run) Spend(tokens events.Tokens) {
 	}
 }
 
-// Finished returns what is known of the run so far, as its end tells it.
+// Finished returns the data of run.finished for the current state of the run.
 func (r *Run) Finished() events.RunFinishedData {
 	tokens := r.tokens
 	return events.RunFinishedData{
@@ -175,9 +171,8 @@ func (r *Run) Finished() events.RunFinishedData {
 	}
 }
 
-// Finish ends the open step and tells the end of the run: data, or what
-// [Run.Finished] returns where data is nil. While the input is open it does
-// nothing.
+// Finish ends the open step and emits run.finished with data, or with the result of
+// [Run.Finished] if data is nil. It does nothing while the input is open.
 func (r *Run) Finish(data *events.RunFinishedData) {
 	if r.m.opts.Open {
 		return
@@ -191,8 +186,8 @@ func (r *Run) Finish(data *events.RunFinishedData) {
 	r.Aggregate("", "", r.last, events.RunFinished, *data)
 }
 
-// Finish finishes all runs of the input that were not finished yet, in the order
-// in which they were started. While the input is open it does nothing.
+// Finish finishes the remaining runs of the input in the order of their start. It
+// does nothing while the input is open.
 func (m *Emitter) Finish() {
 	for _, r := range m.order {
 		if !r.finished {

@@ -7,13 +7,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Step is a prompt and what followed on it, or one turn of a model, as the tool
-// has it.
+// Step is a prompt with the work that follows, or one turn of a model. The tool
+// determines which.
 type Step struct {
 	ID         string
 	Input      string // clipped
 	Output     string // clipped
-	DurationMS int64  // as the input tells it; 0 where it does not: then it is counted from the events
+	DurationMS int64  // from the input; 0 derives it from the times of the events
 	Tokens     events.Tokens
 	Failure    *events.Failure
 	Metadata   map[string]any
@@ -23,13 +23,13 @@ type Step struct {
 	first, last time.Time
 }
 
-// Answer says that text was the latest answer of the step.
+// Answer sets the latest answer of the step.
 func (s *Step) Answer(text string) { s.Output = Clip(text, MaxOutput) }
 
-// Step returns the step that is open, nil where none is.
+// Step returns the open step, or nil.
 func (r *Run) Step() *Step { return r.step }
 
-// StepID returns the id of the open step, nothing where none is.
+// StepID returns the id of the open step, or the empty string.
 func (r *Run) StepID() string {
 	if r.step == nil {
 		return ""
@@ -37,9 +37,9 @@ func (r *Run) StepID() string {
 	return r.step.ID
 }
 
-// Open ends the open step and begins another one, which p names. Where an earlier
-// step has that name, it gets one of its own.
-func (r *Run) Open(p Place, input string) *Step {
+// Open ends the open step and begins another one with the id of p. A repeated id
+// gets its number appended.
+func (r *Run) Open(p Origin, input string) *Step {
 	r.CloseStep()
 	id := p.ID
 	for r.stepIDs[id]++; r.stepIDs[id] > 1; r.stepIDs[id]++ {
@@ -50,9 +50,9 @@ func (r *Run) Open(p Place, input string) *Step {
 	return r.step
 }
 
-// Within returns the step that p belongs to: the open one, or a new one where
-// none is. What comes before any prompt is a step too.
-func (r *Run) Within(p Place) *Step {
+// Within returns the open step. It opens one if none is open, for example before the
+// first prompt.
+func (r *Run) Within(p Origin) *Step {
 	if r.step == nil {
 		r.Open(p, "")
 	}
@@ -62,13 +62,13 @@ func (r *Run) Within(p Place) *Step {
 	return r.step
 }
 
-// Prompt begins a step with what was asked, and emits prompt.submit.
-func (r *Run) Prompt(p Place, data events.PromptSubmitData) {
+// Prompt begins a step and emits prompt.submit.
+func (r *Run) Prompt(p Origin, data events.PromptSubmitData) {
 	r.Open(p, data.Prompt)
 	r.Emit(p, events.PromptSubmit, "", data)
 }
 
-// CloseStep ends the open step, if one is, and emits step.finished.
+// CloseStep ends the open step, if there is one, and emits step.finished.
 func (r *Run) CloseStep() {
 	s := r.step
 	if s == nil {

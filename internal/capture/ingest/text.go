@@ -8,12 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxID is how long an id of the input may be to name a session, an agent or a
-// call. It leaves room for two of them in one run id.
+// MaxID bounds the id of a session, an agent or a call. Two ids fit into one run id.
 const MaxID = 120
 
-// Usable reports whether s can be an attribute of an event: short enough, and
-// without the control characters that CloudEvents forbids. The empty id is.
+// Usable reports whether s can be an id in an attribute. It must be short and have
+// none of the characters that CloudEvents forbids. The empty string is usable.
 func Usable(s string) bool {
 	if len(s) > MaxID || !utf8.ValidString(s) {
 		return false
@@ -23,8 +22,7 @@ func Usable(s string) bool {
 	})
 }
 
-// SessionOf names the session of a file that does not say: by its own name,
-// without the extension, and without that of gzip.
+// SessionOf derives the session from the name of a file, without its extensions.
 func SessionOf(file string) string {
 	file = strings.TrimSuffix(file, ".gz")
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -34,19 +32,17 @@ func SessionOf(file string) string {
 	return name
 }
 
-// Time returns the time that s tells in RFC 3339, if it is one that an event
-// can have.
+// Time parses a time in RFC 3339, and reports whether an event can have it.
 func Time(s string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	t = t.UTC()
 	return t, err == nil && t.Year() >= 1970 && t.Year() <= 9999
 }
 
-// BadTime is the reason of a report on a line whose time is none.
+// BadTime is the reason for a line with an invalid time.
 const BadTime = "timestamp: not a time of the years 1970 to 9999, that of the line before is taken"
 
-// Clip returns the first n bytes of s at most, cut between characters and
-// marked where something was cut off.
+// Clip cuts s between characters to at most n bytes, and appends "…" if it cut.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -57,18 +53,17 @@ func Clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// What a summary or a message keeps of a text, in bytes, for [Clip].
+// Limits in bytes for [Clip].
 const (
 	MaxInput   = 300  // of a prompt in a summary
 	MaxOutput  = 600  // of an answer in a summary
 	MaxMessage = 2000 // of an error message
 )
 
-// MaxCount bounds a count of the input; sums of any number of them stay far
-// below the largest integer.
+// MaxCount bounds a count of the input, so that sums do not overflow.
 const MaxCount = 1 << 40
 
-// Number returns raw as a whole number, 0 where it is none or out of range.
+// Number returns raw as a whole number, or 0 if it is not a number in range.
 func Number(raw json.RawMessage) int64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil || n < 0 || n > MaxCount {
@@ -77,7 +72,7 @@ func Number(raw json.RawMessage) int64 {
 	return int64(n)
 }
 
-// Text returns raw where it is a string, else nothing.
+// Text returns the text of a JSON string, and the empty string for other values.
 func Text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -86,8 +81,7 @@ func Text(raw json.RawMessage) string {
 	return s
 }
 
-// Flatten returns the text of a content as models and tools write it: a string,
-// or blocks of which some have a text.
+// Flatten returns the text of a content, which is a string or a list of blocks.
 func Flatten(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

@@ -158,10 +158,10 @@ func (r *run) end() {
 
 // turn opens the step of the next answer of the model. The first one after a
 // prompt belongs to the step of the prompt.
-func (r *run) turn(p ingest.Place) {
+func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
 		r.turns++
-		r.Open(ingest.Place{ID: "turn-" + strconv.Itoa(r.turns), Time: p.Time}, "")
+		r.Open(ingest.Origin{ID: "turn-" + strconv.Itoa(r.turns), Time: p.Time}, "")
 	} else {
 		r.Within(p)
 	}

@@ -76,7 +76,7 @@ func parse(in ingest.Line) (*line, error) {
 	return l, err
 }
 
-func (l *line) place() ingest.Place { return ingest.Place{ID: l.id, Time: l.time} }
+func (l *line) place() ingest.Origin { return ingest.Origin{ID: l.id, Time: l.time} }
 
 func (l *line) common() events.Common { return events.Common{Raw: l.raw} }
 

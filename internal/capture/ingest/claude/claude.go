@@ -82,7 +82,7 @@ func (t *transcript) read(in ingest.Line) {
 	if t.started {
 		t.add(l)
 	} else {
-		t.hold(l)
+		t.enqueue(l)
 	}
 }
 

@@ -177,9 +177,11 @@ func (m *message) parseUsage() error {
 }
 
 // whole is the place of what the whole line says, and at that of one block.
-func (l *line) whole() ingest.Place { return l.at(-1) }
+func (l *line) whole() ingest.Origin { return l.at(-1) }
 
-func (l *line) at(block int) ingest.Place { return ingest.Place{ID: l.id, Block: block, Time: l.time} }
+func (l *line) at(block int) ingest.Origin {
+	return ingest.Origin{ID: l.id, Block: block, Time: l.time}
+}
 
 // messageText returns the text of a message: the string, or the text blocks.
 func (l *line) messageText() string {

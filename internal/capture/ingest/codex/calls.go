@@ -26,7 +26,7 @@ func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage
 		c.session.custom(l, "response_item."+it.Type)
 		return
 	}
-	if !c.session.run.Call(l.place, id, events.ToolBeforeData{Tool: tool, Args: args, Common: raw(ingest.Rest(l.Payload, mapped...))}) {
+	if !c.session.run.Call(l.origin, id, events.ToolBeforeData{Tool: tool, Args: args, Common: raw(ingest.Without(l.Payload, mapped...))}) {
 		c.session.custom(l, it.Type+".repeated")
 		return
 	}
@@ -41,7 +41,7 @@ func (c *calls) call(l *line, it responseItem, tool string, args json.RawMessage
 // result.
 func (c *calls) webSearch(l *line, it responseItem) {
 	id := l.callID(it.ID)
-	if !c.session.run.Call(l.place, id, events.ToolBeforeData{Tool: "web_search", Args: it.Action}) {
+	if !c.session.run.Call(l.origin, id, events.ToolBeforeData{Tool: "web_search", Args: it.Action}) {
 		c.session.custom(l, it.Type+".repeated")
 		return
 	}
@@ -52,7 +52,7 @@ func (c *calls) webSearch(l *line, it responseItem) {
 	if it.Status == "failed" {
 		data.Status, data.Error = events.ToolError, &events.Failure{Message: "the search failed"}
 	}
-	c.session.run.Result(l.place, id, data)
+	c.session.run.Result(l.origin, id, data)
 }
 
 func (c *calls) result(l *line, it responseItem) {
@@ -62,14 +62,14 @@ func (c *calls) result(l *line, it responseItem) {
 	end.read(it.Output)
 	data := events.ToolResultData{
 		Status: events.ToolSuccess, Result: it.Output, ExitCode: end.exit, DurationMS: end.durationMS,
-		Common: raw(ingest.Rest(l.Payload, "type", "call_id", "output")),
+		Common: raw(ingest.Without(l.Payload, "type", "call_id", "output")),
 	}
 	if end.failed {
 		data.Status = events.ToolError
 		data.Error, data.Result = ingest.Failed(end.message, it.Output)
 		data.Error.Class = end.class
 	}
-	if !c.session.run.Result(l.place, id, data) {
+	if !c.session.run.Result(l.origin, id, data) {
 		c.session.custom(l, it.Type+".repeated")
 		return
 	}
@@ -95,7 +95,7 @@ func (c *calls) spawned(l *line, call string, sub spawn, output json.RawMessage)
 	if agent.ID == "" || !ingest.Usable(agent.ID) {
 		return
 	}
-	c.session.run.Emit(l.place, events.SubagentStart, call, events.SubagentStartData{
+	c.session.run.Emit(l.origin, events.SubagentStart, call, events.SubagentStartData{
 		Subagent: agent.ID, Name: agent.Nickname, Model: sub.Model, TaskType: sub.Role, Charter: sub.Message,
 	})
 }

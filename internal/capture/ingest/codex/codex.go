@@ -74,11 +74,11 @@ func (s *session) read(in ingest.Line) {
 	}
 	s.when(l)
 	if s.run == nil && !l.begins() {
-		s.begin(l, head{})
+		s.begin(l, sessionMeta{})
 	}
 	s.translate(l)
 	if s.run != nil {
-		s.run.Touch(l.place.Time)
+		s.run.Touch(l.origin.Time)
 	}
 }
 
@@ -96,7 +96,7 @@ func (s *session) translate(l *line) {
 	case "turn_context":
 		s.turnContext(l)
 	case "compacted":
-		s.run.Emit(l.place, events.CompactBefore, "", events.CompactBeforeData{Common: raw(l.Payload)})
+		s.run.Emit(l.origin, events.CompactBefore, "", events.CompactBeforeData{Common: raw(l.Payload)})
 	case "error":
 		s.failed(l, l.Message)
 	default:
@@ -112,14 +112,14 @@ func (s *session) when(l *line) {
 		s.Fault(ingest.BadTime, true)
 	}
 	if s.last.IsZero() {
-		l.place.Time = s.Now()
+		l.origin.Time = s.Now()
 		return
 	}
-	l.place.Time = s.last
+	l.origin.Time = s.last
 }
 
 // head is the first line of a rollout.
-type head struct {
+type sessionMeta struct {
 	ID         string    `json:"id"`
 	Cwd        string    `json:"cwd"`
 	Version    string    `json:"cli_version"`
@@ -131,7 +131,7 @@ type head struct {
 }
 
 // parent returns the session that spawned this one, and the name of the sub-agent.
-func (h head) parent() (session, role string) {
+func (h sessionMeta) parent() (session, role string) {
 	var spawned struct {
 		Subagent struct {
 			Spawn struct {
@@ -157,7 +157,7 @@ func (h head) parent() (session, role string) {
 // meta reads the head of a session. A fork also has the heads of the sessions that
 // it continues. Only the first head counts.
 func (s *session) meta(l *line) {
-	var h head
+	var h sessionMeta
 	l.decode(&h)
 	if s.run != nil {
 		s.custom(l, l.Type)
@@ -167,7 +167,7 @@ func (s *session) meta(l *line) {
 }
 
 // begin starts the run. Without a head, the file name has the session.
-func (s *session) begin(l *line, h head) {
+func (s *session) begin(l *line, h sessionMeta) {
 	if h.ID == "" || !ingest.Usable(h.ID) {
 		h.ID = sessionOf(s.opts.File)
 	}
@@ -187,12 +187,12 @@ func (s *session) begin(l *line, h head) {
 	s.calls.reset()
 	s.exec.reset()
 	resumed := s.Started(id.Run)
-	s.run = s.Run(id, l.place, started)
+	s.run = s.Run(id, l.origin, started)
 	if resumed {
 		s.custom(l, l.Type)
 		return
 	}
-	s.run.Emit(l.place, events.SessionStart, "", events.SessionStartData{})
+	s.run.Emit(l.origin, events.SessionStart, "", events.SessionStartData{})
 }
 
 var rollout = regexp.MustCompile(`^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)

@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// Detect tells whether an input that begins with head is of Codex: lines in
+// Detect tells whether an input that begins with sessionMeta is of Codex: lines in
 // Codex's envelope, the head of a session, or the events of codex exec --json.
 func Detect(head []byte, path string) bool {
 	for o := range ingest.HeadObjects(head) {

@@ -50,7 +50,7 @@ func (s *session) event(l *line) {
 
 // turn opens the step of a turn whose start Codex reports.
 func (s *session) turn(l *line, id string) {
-	p := l.place
+	p := l.origin
 	if id != "" && ingest.Usable(id) {
 		p.ID = id
 	}
@@ -62,7 +62,7 @@ func (s *session) turn(l *line, id string) {
 }
 
 func (s *session) endTurn(l *line, m message) {
-	step := s.run.Within(l.place)
+	step := s.run.Within(l.origin)
 	if m.Answer != "" {
 		step.Answer(m.Answer)
 	}
@@ -78,10 +78,10 @@ func (s *session) endTurn(l *line, m message) {
 // belongs to the step of that turn.
 func (s *session) prompt(l *line, m message) {
 	text := ingest.Flatten(json.RawMessage(m.Message))
-	data := events.PromptSubmitData{Prompt: text, Common: raw(ingest.Rest(l.Payload, "type", "message"))}
+	data := events.PromptSubmitData{Prompt: text, Common: raw(ingest.Without(l.Payload, "type", "message"))}
 	step := s.run.Step()
 	if step == nil || !s.inTurn {
-		s.run.Prompt(l.place, data)
+		s.run.Prompt(l.origin, data)
 		s.asked = true
 		return
 	}
@@ -89,8 +89,8 @@ func (s *session) prompt(l *line, m message) {
 		step.Input = ingest.Clip(text, ingest.MaxInput)
 		s.asked = true
 	}
-	s.run.Within(l.place)
-	s.run.Emit(l.place, events.PromptSubmit, "", data)
+	s.run.Within(l.origin)
+	s.run.Emit(l.origin, events.PromptSubmit, "", data)
 }
 
 func (s *session) turnContext(l *line) {
@@ -104,7 +104,7 @@ func (s *session) turnContext(l *line) {
 	}
 	if context.Model != "" && context.Model != s.model {
 		if s.model != "" {
-			s.run.Emit(l.place, events.ModelSwitched, "", events.ModelSwitchedData{From: s.model, To: context.Model})
+			s.run.Emit(l.origin, events.ModelSwitched, "", events.ModelSwitchedData{From: s.model, To: context.Model})
 		}
 		s.model = context.Model
 	}
@@ -114,7 +114,7 @@ func (s *session) turnContext(l *line) {
 // failed emits a failure of the turn.
 func (s *session) failed(l *line, message rawObject) {
 	f := s.fault(l, message, nil)
-	s.run.Within(l.place).Failure = f
+	s.run.Within(l.origin).Failure = f
 }
 
 // fault emits an error. retry reports whether Codex retries.
@@ -129,7 +129,7 @@ func (s *session) fault(l *line, message rawObject, retry *bool) *events.Failure
 	if data.Raw == nil {
 		data.Raw = l.text
 	}
-	s.run.Within(l.place)
-	s.run.Emit(l.place, events.Error, "", data)
+	s.run.Within(l.origin)
+	s.run.Emit(l.origin, events.Error, "", data)
 	return &f
 }

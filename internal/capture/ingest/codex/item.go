@@ -29,7 +29,7 @@ func (s *session) item(l *line) {
 	case "message":
 		s.message(l, it)
 	case "reasoning":
-		s.run.Within(l.place)
+		s.run.Within(l.origin)
 		s.said(l, it.ID, "assistant", l.Payload, nil)
 	case "function_call":
 		s.calls.call(l, it, it.Name, arguments(it.Arguments), "type", "name", "arguments", "call_id")
@@ -48,16 +48,16 @@ func (s *session) item(l *line) {
 
 func (s *session) message(l *line, it responseItem) {
 	if it.Role == "assistant" {
-		s.run.Within(l.place).Answer(ingest.Flatten(it.Content))
+		s.run.Within(l.origin).Answer(ingest.Flatten(it.Content))
 	}
-	s.said(l, it.ID, it.Role, it.Content, ingest.Rest(l.Payload, "type", "id", "role", "content"))
+	s.said(l, it.ID, it.Role, it.Content, ingest.Without(l.Payload, "type", "id", "role", "content"))
 }
 
 func (s *session) said(l *line, id, role string, content, rest json.RawMessage) {
 	if id == "" {
-		id = l.place.ID
+		id = l.origin.ID
 	}
-	s.run.Emit(l.place, events.MessageCreated, "", events.MessageData{
+	s.run.Emit(l.origin, events.MessageCreated, "", events.MessageData{
 		Message: id, Role: role, Content: content, Common: raw(rest),
 	})
 }

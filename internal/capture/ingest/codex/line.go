@@ -22,8 +22,8 @@ type line struct {
 	Error   rawObject       `json:"error"`
 	Message rawObject       `json:"message"`
 
-	text  json.RawMessage // the whole line
-	place ingest.Place
+	text   json.RawMessage // the whole line
+	origin ingest.Origin
 }
 
 // rawObject is JSON of any shape. Reading it ignores members of an unexpected type.
@@ -65,9 +65,9 @@ func (s *session) parse(in ingest.Line) (*line, bool) {
 		s.NotJSON(in, err, true)
 	}
 	if l.Timestamp == "" && l.streamed() {
-		l.place.ID = s.exec.lineID(l)
+		l.origin.ID = s.exec.lineID(l)
 	} else {
-		l.place.ID = s.LineID(l.text)
+		l.origin.ID = s.LineID(l.text)
 	}
 	switch {
 	case l.Payload == nil && slices.Contains(bareItems, l.Type):
@@ -96,7 +96,7 @@ func (s *session) custom(l *line, name string) {
 	if data == nil {
 		data = l.text
 	}
-	s.run.Emit(l.place, events.Custom, "", events.CustomData{Name: name, Common: raw(data)})
+	s.run.Emit(l.origin, events.Custom, "", events.CustomData{Name: name, Common: raw(data)})
 }
 
 func raw(data json.RawMessage) events.Common { return events.Common{Raw: data} }
@@ -104,7 +104,7 @@ func raw(data json.RawMessage) events.Common { return events.Common{Raw: data} }
 // callID returns id, or the id of the line if id is not usable.
 func (l *line) callID(id string) string {
 	if id == "" || !ingest.Usable(id) {
-		return l.place.ID
+		return l.origin.ID
 	}
 	return id
 }

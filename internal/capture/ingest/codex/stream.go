@@ -79,7 +79,7 @@ func (x *execStream) thread(l *line) {
 	x.session.inTurn = false
 	if x.session.run == nil || x.session.run.Session != l.Thread {
 		x.session.usage, x.session.model = tokenCount{}, ""
-		x.session.begin(l, head{ID: l.Thread})
+		x.session.begin(l, sessionMeta{ID: l.Thread})
 		return
 	}
 	x.session.custom(l, l.Type)
@@ -89,11 +89,11 @@ func (x *execStream) thread(l *line) {
 func (x *execStream) turnCompleted(l *line) {
 	var total usage
 	lenient(l.Usage, &total)
-	x.session.run.Within(l.place).Failure = nil // the turn recovered from earlier errors
+	x.session.run.Within(l.origin).Failure = nil // the turn recovered from earlier errors
 	if added, ok := x.session.usage.added(total, total); ok {
 		x.session.run.Spend(added)
-		x.session.run.Emit(l.place, events.ResponseCompleted, "", events.ResponseCompletedData{
-			Message: l.place.ID, TokensUsed: &added, Common: raw(l.Usage),
+		x.session.run.Emit(l.origin, events.ResponseCompleted, "", events.ResponseCompletedData{
+			Message: l.origin.ID, TokensUsed: &added, Common: raw(l.Usage),
 		})
 	}
 	x.session.run.CloseStep()
@@ -108,7 +108,7 @@ func (x *execStream) item(l *line) {
 	case tool != "":
 		x.call(l, it, tool, args)
 	case l.Type == "item.completed" && (it.Type == "agent_message" || it.Type == "reasoning"):
-		step := x.session.run.Within(l.place)
+		step := x.session.run.Within(l.origin)
 		if it.Type == "agent_message" {
 			step.Answer(ingest.Flatten(json.RawMessage(it.Text)))
 		}
@@ -143,8 +143,8 @@ func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMessage) {
 	started, ok := x.items[it.ID]
 	if !ok {
-		started.call = l.callID(it.ID + "@" + l.place.ID)
-		x.session.run.Call(l.place, started.call, events.ToolBeforeData{Tool: tool, Args: args, Common: raw(it.unresolved(l.Item))})
+		started.call = l.callID(it.ID + "@" + l.origin.ID)
+		x.session.run.Call(l.origin, started.call, events.ToolBeforeData{Tool: tool, Args: args, Common: raw(it.unresolved(l.Item))})
 		x.items[it.ID] = started
 	}
 	if l.Type != "item.completed" {
@@ -153,7 +153,7 @@ func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMess
 	delete(x.items, it.ID)
 	data := events.ToolResultData{
 		Status: events.ToolSuccess, Result: it.result(), ExitCode: it.Exit,
-		Common: raw(ingest.Rest(l.Item, "aggregated_output", "result")),
+		Common: raw(ingest.Without(l.Item, "aggregated_output", "result")),
 	}
 	if it.Status == "failed" || it.Status == "declined" || it.Exit != nil && *it.Exit != 0 {
 		data.Status = events.ToolError
@@ -162,7 +162,7 @@ func (x *execStream) call(l *line, it streamItem, tool string, args json.RawMess
 			data.Error.Class = "rejected"
 		}
 	}
-	x.session.run.Result(l.place, started.call, data)
+	x.session.run.Result(l.origin, started.call, data)
 }
 
 // unresolved returns the item for the raw member of a call. It is nil if the item

@@ -33,8 +33,8 @@ func (s *session) tokens(l *line, m message) {
 		return
 	}
 	s.run.Spend(added)
-	s.run.Emit(l.place, events.ResponseCompleted, "", events.ResponseCompletedData{
-		Message: l.place.ID, Model: s.model, TokensUsed: &added, Common: raw(l.Payload),
+	s.run.Emit(l.origin, events.ResponseCompleted, "", events.ResponseCompletedData{
+		Message: l.origin.ID, Model: s.model, TokensUsed: &added, Common: raw(l.Payload),
 	})
 }
 

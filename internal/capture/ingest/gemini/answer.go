@@ -65,7 +65,7 @@ func (a *answered) line(in ingest.Line) {
 	case err != nil:
 		a.NotJSON(in, err, true)
 	}
-	p := ingest.Place{ID: a.LineID(text), Time: a.Now()}
+	p := ingest.Origin{ID: a.LineID(text), Time: a.Now()}
 	if a.run == nil {
 		session := ingest.SessionOf(a.opts.File)
 		a.run = a.Run(ingest.Identity{Run: session, Session: session, Agent: Source}, p, events.RunStartedData{})
@@ -89,7 +89,7 @@ func (r recorded) pieces() (list []piece, ok bool) {
 }
 
 // answer emits what an answer holds: texts, calls and what it used.
-func (a *answered) answer(p ingest.Place, pieces []piece, raw json.RawMessage) {
+func (a *answered) answer(p ingest.Origin, pieces []piece, raw json.RawMessage) {
 	step := a.run.Open(p, "")
 	data := events.ResponseCompletedData{Message: p.ID, Common: events.Common{Raw: raw}}
 	var said, thought strings.Builder
@@ -122,7 +122,7 @@ func (a *answered) answer(p ingest.Place, pieces []piece, raw json.RawMessage) {
 	a.run.Emit(p, events.ResponseCompleted, "", data)
 }
 
-func (a *answered) call(p ingest.Place, n int, call part) {
+func (a *answered) call(p ingest.Origin, n int, call part) {
 	p.Block = n
 	a.run.Call(p, p.ID+"/"+strconv.Itoa(n), events.ToolBeforeData{Tool: call.Call.Name, Args: call.Call.Args})
 }

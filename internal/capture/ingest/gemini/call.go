@@ -32,7 +32,7 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 	if id == "" || !ingest.Usable(id) {
 		id = m.ID + "/" + strconv.Itoa(i)
 	}
-	p := m.place
+	p := m.origin
 	p.ID += "/" + id
 	if !ingest.Usable(k.Agent) {
 		k.Agent = ""
@@ -49,14 +49,14 @@ func (c *chat) call(m message, i int, text json.RawMessage) {
 }
 
 // ended emits the result of a call.
-func (c *chat) ended(p ingest.Place, id string, k toolCall, text json.RawMessage) {
+func (c *chat) ended(p ingest.Origin, id string, k toolCall, text json.RawMessage) {
 	started := p.Time
 	if at, ok := ingest.Time(k.Timestamp); ok {
 		p.Time = at
 		c.run.Touch(at)
 	}
 	data := k.result()
-	data.Raw = ingest.Rest(text, "id", "name", "args", "result", "timestamp")
+	data.Raw = ingest.Without(text, "id", "name", "args", "result", "timestamp")
 	c.run.Result(p, id, data)
 	if k.Agent != "" {
 		c.run.Emit(p, events.SubagentStopped, id, events.SubagentStoppedData{

@@ -16,20 +16,20 @@ type chat struct {
 	*ingest.Emitter
 	opts ingest.Options
 
-	run   *ingest.Run
-	about ingest.Object   // what an object says of the session beside its messages
-	first json.RawMessage // what the first line says of it
-	head  head
-	last  time.Time         // of the latest message that has one
-	model string            // of the latest answer
-	known map[string]*known // by run and message id
+	run     *ingest.Run
+	about   ingest.Object   // what an object says of the session beside its messages
+	first   json.RawMessage // what the first line says of it
+	head    head
+	last    time.Time                  // of the latest message that has one
+	model   string                     // of the latest answer
+	written map[string]*writtenMessage // by run and message id
 
-	held     []func() // what came before the session is known
-	heldSize int
+	pending     []func() // what came before the session is known
+	pendingSize int
 }
 
-// maxHeld bounds what is held back until the session is known.
-const maxHeld = 16 << 20
+// maxPending bounds what is held back until the session is known.
+const maxPending = 16 << 20
 
 // head is what a recording says of its session.
 type head struct {
@@ -44,7 +44,7 @@ type head struct {
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
 // known is what is remembered of a message, which may be written again.
-type known struct {
+type writtenMessage struct {
 	said   map[string]bool // by hash: its texts and thoughts
 	tokens events.Tokens
 	counts int // how often it had other ones
@@ -54,7 +54,7 @@ type known struct {
 
 // end ends the session that the input ends, or that another one follows.
 func (c *chat) end() {
-	if c.run == nil && (c.head.Session != "" || len(c.held) > 0) {
+	if c.run == nil && (c.head.Session != "" || len(c.pending) > 0) {
 		c.begin()
 	}
 	if c.run != nil {
@@ -67,7 +67,7 @@ func (c *chat) end() {
 }
 
 // part reads a member of a recording that is one object, or one of its messages.
-func (c *chat) part(p ingest.Part) {
+func (c *chat) part(p ingest.Fragment) {
 	switch {
 	case p.End:
 		c.end()
@@ -124,9 +124,9 @@ func (c *chat) open(text json.RawMessage, session string) {
 		c.set(text)
 		return
 	}
-	c.first = ingest.Rest(text, "messages")
+	c.first = ingest.Without(text, "messages")
 	c.learn(text)
-	c.set(ingest.Rest(text, headMembers...))
+	c.set(ingest.Without(text, headMembers...))
 }
 
 // set reads a change of the session. Messages in it replace what the model is
@@ -139,28 +139,28 @@ func (c *chat) set(changes json.RawMessage) {
 	for _, text := range list.Messages {
 		c.take(text)
 	}
-	if rest := ingest.Rest(changes, "messages"); rest != nil {
+	if rest := ingest.Without(changes, "messages"); rest != nil {
 		c.other("$set", rest)
 	}
 }
 
 // take reads a message.
 func (c *chat) take(text json.RawMessage) {
-	c.hold(len(text), func() { c.message(text) })
+	c.enqueue(len(text), func() { c.message(text) })
 }
 
 // other keeps what has no kind of its own.
 func (c *chat) other(name string, text json.RawMessage) {
-	c.hold(len(text), func() {
-		p := ingest.Place{ID: c.LineID(append([]byte(name+":"), text...)), Time: c.when("")}
+	c.enqueue(len(text), func() {
+		p := ingest.Origin{ID: c.LineID(append([]byte(name+":"), text...)), Time: c.when("")}
 		c.run.Emit(p, events.Custom, "", events.CustomData{Name: name, Common: events.Common{Raw: text}})
 	})
 }
 
-// hold does what makes events once the session is known: now, if it is.
-func (c *chat) hold(size int, emit func()) {
-	if c.run == nil && c.head.Session == "" && c.heldSize+size <= maxHeld {
-		c.held, c.heldSize = append(c.held, emit), c.heldSize+size
+// hold does what makes events once the session is written: now, if it is.
+func (c *chat) enqueue(size int, emit func()) {
+	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
+		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size
 		return
 	}
 	if c.run == nil {
@@ -187,15 +187,15 @@ func (c *chat) begin() {
 	if len(h.Directories) > 0 {
 		started.Cwd = h.Directories[0]
 	}
-	p := ingest.Place{ID: "session", Time: c.when(h.Start)}
+	p := ingest.Origin{ID: "session", Time: c.when(h.Start)}
 	again := c.Started(id.Run)
 	c.run = c.Run(id, p, started)
 	if !again {
 		c.run.Emit(p, events.SessionStart, "", events.SessionStartData{})
 	}
-	held := c.held
-	c.held, c.heldSize = nil, 0
-	for _, emit := range held {
+	pending := c.pending
+	c.pending, c.pendingSize = nil, 0
+	for _, emit := range pending {
 		emit()
 	}
 }

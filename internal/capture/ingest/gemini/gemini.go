@@ -52,7 +52,7 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 			m.Report(fmt.Errorf("read %s: %w", opts.File, err))
 			return
 		}
-		c := &chat{Emitter: m, opts: opts, known: map[string]*known{}}
+		c := &chat{Emitter: m, opts: opts, written: map[string]*writtenMessage{}}
 		switch shapeOf(head) {
 		case document:
 			if m.Documents(ctx, in, c.part, "messages") {

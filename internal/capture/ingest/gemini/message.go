@@ -22,12 +22,12 @@ type message struct {
 	Tokens    json.RawMessage   `json:"tokens"`
 	Model     string            `json:"model"`
 
-	place ingest.Place
-	text  json.RawMessage // all of it
+	origin ingest.Origin
+	text   json.RawMessage // all of it
 }
 
 // told are the members of a message that its events tell.
-var told = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
+var mappedMembers = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
 
 // injected begins what stands in the user's place and no user typed.
 var injected = []string{"<session_context>", "System: Please continue.", "This is the Gemini CLI.", "<state_snapshot>"}
@@ -43,14 +43,14 @@ func (c *chat) message(text json.RawMessage) {
 	if m.ID == "" || !ingest.Usable(m.ID) {
 		m.ID = c.LineID(text)
 	}
-	m.place = ingest.Place{ID: m.ID, Time: c.when(m.Timestamp)}
-	c.run.Touch(m.place.Time)
+	m.origin = ingest.Origin{ID: m.ID, Time: c.when(m.Timestamp)}
+	c.run.Touch(m.origin.Time)
 	key := c.run.Run + "\x00" + m.ID
-	k := c.known[key]
+	k := c.written[key]
 	isNew := k == nil
 	if isNew {
-		k = &known{said: map[string]bool{}}
-		c.known[key] = k
+		k = &writtenMessage{said: map[string]bool{}}
+		c.written[key] = k
 	}
 	switch m.Type {
 	case "user":
@@ -67,7 +67,7 @@ func (c *chat) message(text json.RawMessage) {
 }
 
 // isNew reports whether the message says content for the first time.
-func (k *known) isNew(content json.RawMessage) bool {
+func (k *writtenMessage) isNew(content json.RawMessage) bool {
 	hash := digest(content)
 	if k.said[hash] {
 		return false
@@ -84,7 +84,7 @@ func digest(content []byte) string {
 
 // user takes what stands in the user's place: a prompt, or what the tool itself
 // put there.
-func (c *chat) user(m message, k *known, isNew bool) {
+func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	if !k.isNew(m.Content) {
 		return
 	}
@@ -94,27 +94,27 @@ func (c *chat) user(m message, k *known, isNew bool) {
 		isPrompt = isPrompt && !strings.HasPrefix(strings.TrimSpace(text), begin)
 	}
 	if !isPrompt {
-		c.said(m, "user", m.Content, ingest.Rest(m.text, told...))
+		c.said(m, "user", m.Content, ingest.Without(m.text, mappedMembers...))
 		return
 	}
-	data := events.PromptSubmitData{Prompt: text, Common: events.Common{Raw: ingest.Rest(m.text, told...)}}
+	data := events.PromptSubmitData{Prompt: text, Common: events.Common{Raw: ingest.Without(m.text, mappedMembers...)}}
 	if m.Content[0] != '"' {
-		data.Raw = ingest.Rest(m.text, "id", "timestamp", "type")
+		data.Raw = ingest.Without(m.text, "id", "timestamp", "type")
 	}
-	c.run.Prompt(m.place, data)
+	c.run.Prompt(m.origin, data)
 }
 
 // said emits a text of a message. Its id covers the text: a message that is
 // written again can say another one.
 func (c *chat) said(m message, role string, content, rest json.RawMessage) {
-	p := m.place
+	p := m.origin
 	p.ID += "#" + digest(content)
 	c.run.Emit(p, events.MessageCreated, "", events.MessageData{
 		Message: m.ID, Role: role, Content: content, Common: events.Common{Raw: rest},
 	})
 }
 
-func (c *chat) notice(m message, k *known) {
+func (c *chat) notice(m message, k *writtenMessage) {
 	switch {
 	case !k.isNew(m.text):
 	case m.Type == "error":
@@ -123,21 +123,21 @@ func (c *chat) notice(m message, k *known) {
 		if f.Message == "" {
 			f.Message = "failed, and does not say why"
 		}
-		c.run.Within(m.place).Failure = &f
-		c.run.Emit(m.place, events.Error, "", events.ErrorData{Error: f, Model: c.model, Common: events.Common{Raw: m.text}})
+		c.run.Within(m.origin).Failure = &f
+		c.run.Emit(m.origin, events.Error, "", events.ErrorData{Error: f, Model: c.model, Common: events.Common{Raw: m.text}})
 	default:
-		c.said(m, "system", m.Content, ingest.Rest(m.text, "id", "timestamp", "content"))
+		c.said(m, "system", m.Content, ingest.Without(m.text, "id", "timestamp", "content"))
 	}
 }
 
 // answer takes an answer of the model: its thoughts, its text, its calls and
 // what it used.
-func (c *chat) answer(m message, k *known) {
-	step := c.run.Within(m.place)
+func (c *chat) answer(m message, k *writtenMessage) {
+	step := c.run.Within(m.origin)
 	if m.Model != "" && !k.modelled {
 		k.modelled = true
 		if c.model != "" && c.model != m.Model {
-			c.run.Emit(m.place, events.ModelSwitched, "", events.ModelSwitchedData{From: c.model, To: m.Model})
+			c.run.Emit(m.origin, events.ModelSwitched, "", events.ModelSwitchedData{From: c.model, To: m.Model})
 		}
 		c.model = m.Model
 	}
@@ -147,7 +147,7 @@ func (c *chat) answer(m message, k *known) {
 	if text := ingest.Flatten(m.Content); text != "" && k.isNew(m.Content) {
 		step.Answer(text)
 		step.Failure = nil // an answer overcomes the errors before it
-		c.said(m, "assistant", m.Content, ingest.Rest(m.text, told...))
+		c.said(m, "assistant", m.Content, ingest.Without(m.text, mappedMembers...))
 	}
 	for i, text := range m.Calls {
 		c.call(m, i, text)
@@ -186,7 +186,7 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 
 // spend counts what an answer used; of a message that is written again, what it
 // used since.
-func (c *chat) spend(m message, k *known) {
+func (c *chat) spend(m message, k *writtenMessage) {
 	var u usage
 	if len(m.Tokens) == 0 || m.Tokens[0] != '{' || json.Unmarshal(m.Tokens, &u) != nil {
 		return
@@ -202,7 +202,7 @@ func (c *chat) spend(m message, k *known) {
 	c.run.Spend(events.Tokens{Input: now.Input - k.tokens.Input, Output: now.Output - k.tokens.Output, CacheRead: now.CacheRead - k.tokens.CacheRead})
 	k.tokens = now
 	k.counts++
-	c.run.Aggregate(m.ID+"#"+strconv.Itoa(k.counts), c.run.StepID(), m.place.Time, events.ResponseCompleted, events.ResponseCompletedData{
+	c.run.Aggregate(m.ID+"#"+strconv.Itoa(k.counts), c.run.StepID(), m.origin.Time, events.ResponseCompleted, events.ResponseCompletedData{
 		Message: m.ID, Model: m.Model, TokensUsed: &now, Common: events.Common{Raw: m.Tokens},
 	})
 }

@@ -118,7 +118,7 @@ func (i *item) when() (time.Time, bool) {
 	return t, err == nil && t.Year() >= 1970
 }
 
-func (i *item) place() ingest.Place { return ingest.Place{ID: i.id, Time: i.time} }
+func (i *item) place() ingest.Origin { return ingest.Origin{ID: i.id, Time: i.time} }
 
 // name is the item's own, as its custom events have it.
 func (i *item) name() string {
@@ -182,9 +182,9 @@ var about = []string{"action", "thought", "source", "message", "timestamp", "id"
 func (i *item) args() (args, rest json.RawMessage) {
 	switch {
 	case i.kind != "":
-		return i.Args, ingest.Rest(i.raw, "action")
+		return i.Args, ingest.Without(i.raw, "action")
 	case len(i.Args) > 0:
-		return i.Args, ingest.Rest(i.raw, "args")
+		return i.Args, ingest.Without(i.raw, "args")
 	}
 	var own []string
 	for name := range ingest.Members(i.raw) {
@@ -192,7 +192,7 @@ func (i *item) args() (args, rest json.RawMessage) {
 			own = append(own, name)
 		}
 	}
-	return ingest.Rest(i.raw, about...), ingest.Rest(i.raw, own...)
+	return ingest.Without(i.raw, about...), ingest.Without(i.raw, own...)
 }
 
 // text returns a text among the arguments of an action: the first of the names

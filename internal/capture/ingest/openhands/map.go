@@ -230,7 +230,7 @@ func (r *run) answers(i *item) (call, bool) {
 func (t *transcript) result(r *run, i *item, call string) {
 	data := events.ToolResultData{
 		Status: events.ToolSuccess, Result: i.Content, ExitCode: i.exitCode(),
-		Common: events.Common{Raw: ingest.Rest(i.raw, "content")},
+		Common: events.Common{Raw: ingest.Without(i.raw, "content")},
 	}
 	if i.failed() {
 		data.Status = events.ToolError

@@ -84,7 +84,7 @@ func isEntry(members map[string]json.RawMessage) bool {
 type transcript struct {
 	*ingest.Emitter
 	opts  ingest.Options
-	named ingest.Names // of the runs of the input
+	named ingest.UniqueNames // of the runs of the input
 
 	document
 	held     []*item // before the agent does something, which names the run; since version 1 the first item does
@@ -113,7 +113,7 @@ func (t *transcript) reset() {
 }
 
 // read takes in one part of a document.
-func (t *transcript) read(p ingest.Part) {
+func (t *transcript) read(p ingest.Fragment) {
 	switch {
 	case p.End:
 		t.end()
@@ -146,7 +146,7 @@ func (t *transcript) one(raw json.RawMessage, line int) {
 	}
 	i, err := parse(raw, line)
 	if err != nil {
-		t.Misfit(err, true)
+		t.WrongShape(err, true)
 		i.Action, i.Observation = "", ""
 	}
 	t.name(i)
@@ -200,9 +200,9 @@ func (t *transcript) begin() {
 			t.version = i.text("openhands_version")
 		}
 	}
-	id := t.named.Own(t.runID(t.opts.File, first))
+	id := t.named.Unique(t.runID(t.opts.File, first))
 	t.runs = []*run{{Run: t.Run(
-		ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Place{ID: "run", Time: at}, t.started(t.version),
+		ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Origin{ID: "run", Time: at}, t.started(t.version),
 	)}}
 	held := t.held
 	t.held = nil

@@ -112,7 +112,7 @@ func (m *message) result() events.ToolResultData {
 		content, name = m.Output, "output"
 	}
 	data := events.ToolResultData{
-		Status: events.ToolSuccess, Result: content, ExitCode: m.Extra.Code, Common: events.Common{Raw: ingest.Rest(m.raw, name)},
+		Status: events.ToolSuccess, Result: content, ExitCode: m.Extra.Code, Common: events.Common{Raw: ingest.Without(m.raw, name)},
 	}
 	text := ingest.Flatten(content)
 	if found := returned.FindStringSubmatch(text); data.ExitCode == nil && found != nil {

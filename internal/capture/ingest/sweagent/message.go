@@ -87,7 +87,7 @@ func (u *usage) tokens() events.Tokens {
 
 func (m *message) isAnswer() bool { return m.Role == "assistant" || m.Object == "response" }
 
-func (m *message) place() ingest.Place { return ingest.Place{ID: m.id, Time: m.time} }
+func (m *message) origin() ingest.Origin { return ingest.Origin{ID: m.id, Time: m.time} }
 
 // when returns the time of the message, if it has one.
 func (m *message) when() (time.Time, bool) {
@@ -101,29 +101,29 @@ func (m *message) when() (time.Time, bool) {
 
 // message takes in a message. Those before the first answer wait for it: it
 // names the run.
-func (t *transcript) message(p ingest.Part) {
+func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++
 	if err := json.Unmarshal(p.Text, m); err != nil {
-		t.Misfit(err, true)
+		t.WrongShape(err, true)
 		m.Role = ""
 	}
 	if t.run != nil {
-		t.tell(m)
+		t.translate(m)
 		return
 	}
-	t.held = append(t.held, m)
-	if m.isAnswer() || len(t.held) > maxHeld {
+	t.pending = append(t.pending, m)
+	if m.isAnswer() || len(t.pending) > maxPending {
 		t.release(m.raw)
 	}
 }
 
-// maxHeld bounds the messages before the first answer.
-const maxHeld = 100
+// maxPending bounds the messages before the first answer.
+const maxPending = 100
 
 // release starts the run and tells what was held back for its name.
 func (t *transcript) release(first json.RawMessage) {
-	for _, m := range slices.Backward(t.held) {
+	for _, m := range slices.Backward(t.pending) {
 		if at, ok := m.when(); ok {
 			t.time = at
 		}
@@ -132,14 +132,14 @@ func (t *transcript) release(first json.RawMessage) {
 		t.time = t.Now()
 	}
 	t.begin(first, t.time)
-	for _, m := range t.held {
-		t.tell(m)
+	for _, m := range t.pending {
+		t.translate(m)
 	}
-	t.held = nil
+	t.pending = nil
 }
 
 // tell maps one message.
-func (t *transcript) tell(m *message) {
+func (t *transcript) translate(m *message) {
 	t.At(m.line)
 	if at, ok := m.when(); ok {
 		t.time = at
@@ -154,17 +154,17 @@ func (t *transcript) tell(m *message) {
 	case isResult:
 		t.result(r, m, call)
 	case m.Extra.Interrupt != "":
-		r.Emit(m.place(), events.Error, "", events.ErrorData{
+		r.Emit(m.origin(), events.Error, "", events.ErrorData{
 			Error:     events.Failure{Message: ingest.Clip(ingest.Flatten(m.Content), ingest.MaxMessage), Class: strings.ToLower(m.Extra.Interrupt)},
 			ErrorType: "agent_error", Common: events.Common{Raw: m.raw},
 		})
 	case m.Role == "user" && !m.Demo && !t.prompted:
 		t.prompted = true
-		r.Prompt(m.place(), events.PromptSubmitData{Prompt: ingest.Flatten(m.Content), Common: events.Common{Raw: ingest.Rest(m.raw, "role", "content")}})
+		r.Prompt(m.origin(), events.PromptSubmitData{Prompt: ingest.Flatten(m.Content), Common: events.Common{Raw: ingest.Without(m.raw, "role", "content")}})
 	case m.Role == "":
-		r.Emit(m.place(), events.Custom, "", events.CustomData{Name: "message", Common: events.Common{Raw: m.raw}})
+		r.Emit(m.origin(), events.Custom, "", events.CustomData{Name: "message", Common: events.Common{Raw: m.raw}})
 	default:
-		t.said(r, m.place(), m.Role, m.Content, ingest.Rest(m.raw, "role", "content"))
+		t.said(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
 	}
 	if m.Extra.Exit != "" {
 		t.info.Exit, t.info.Submission = m.Extra.Exit, m.Extra.Submission
@@ -174,29 +174,29 @@ func (t *transcript) tell(m *message) {
 // answer maps what the model answers, and what it calls.
 func (t *transcript) answer(r *run, m *message) {
 	if m.Demo {
-		t.said(r, m.place(), m.Role, m.Content, ingest.Rest(m.raw, "role", "content"))
+		t.said(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
 		return
 	}
-	r.turn(m.place())
+	r.turn(m.origin())
 	used, model := m.Extra.Response.Usage, m.Extra.Response.Model
 	if used == nil {
 		used, model = m.Usage, m.Model
 	}
 	data := events.ResponseCompletedData{
-		Message: m.id, Model: model, Text: ingest.Flatten(m.Content), Common: events.Common{Raw: ingest.Rest(m.raw, "role", "content")},
+		Message: m.id, Model: model, Text: ingest.Flatten(m.Content), Common: events.Common{Raw: ingest.Without(m.raw, "role", "content")},
 	}
 	if used != nil {
 		tokens := used.tokens()
 		data.TokensUsed = &tokens
 		r.Spend(tokens)
 	}
-	r.Emit(m.place(), events.ResponseCompleted, "", data)
+	r.Emit(m.origin(), events.ResponseCompleted, "", data)
 	r.waiting = nil
 	for n, c := range m.calls() {
 		if c.id == "" || !ingest.Usable(c.id) || r.Called(c.id) {
 			c.id = m.id + "/" + strconv.Itoa(n)
 		}
-		p := m.place()
+		p := m.origin()
 		p.Block = n
 		r.Call(p, c.id, events.ToolBeforeData{Tool: c.tool, Args: c.args})
 		r.waiting = append(r.waiting, c.id)
@@ -208,8 +208,8 @@ func (t *transcript) answer(r *run, m *message) {
 func (t *transcript) result(r *run, m *message, call string) {
 	r.waiting = slices.DeleteFunc(r.waiting, func(id string) bool { return id == call })
 	data := m.result()
-	if !r.Result(m.place(), call, data) {
-		t.said(r, m.place(), m.Role, m.Content, ingest.Rest(m.raw, "role", "content"))
+	if !r.Result(m.origin(), call, data) {
+		t.said(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
 		return
 	}
 	r.answer = ""

@@ -32,7 +32,7 @@ func (s *step) shown() []json.RawMessage {
 
 // trajectory takes in a step of the run. What was tried several times repeats
 // the chosen attempt here.
-func (t *transcript) trajectory(p ingest.Part) {
+func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
 	if t.tried > 0 {
@@ -45,7 +45,7 @@ func (t *transcript) trajectory(p ingest.Part) {
 }
 
 // attempt takes in one of several tries as a run of its own.
-func (t *transcript) attempt(p ingest.Part) {
+func (t *transcript) attempt(p ingest.Fragment) {
 	t.tried++
 	var a struct {
 		Trajectory []json.RawMessage `json:"trajectory"`
@@ -67,23 +67,23 @@ func (t *transcript) attempt(p ingest.Part) {
 		ParentRun: t.run.Identity.Run, ParentAgent: t.run.Agent,
 	}
 	r := &run{start: t.run.start}
-	r.Run = t.Run(who, ingest.Place{ID: "run", Time: r.start}, events.RunStartedData{Title: name, Version: a.Info.version()})
+	r.Run = t.Run(who, ingest.Origin{ID: "run", Time: r.start}, events.RunStartedData{Title: name, Version: a.Info.version()})
 	for i, text := range a.Trajectory {
 		t.step(r, i, text)
 	}
 	r.CloseStep()
 	data := r.Finished()
 	a.Info.end(&data, r)
-	data.Raw = ingest.Rest(p.Text, trajectory, history)
+	data.Raw = ingest.Without(p.Text, trajectory, history)
 	r.Finish(&data)
 }
 
 // step maps one entry of a trajectory.
 func (t *transcript) step(r *run, number int, text json.RawMessage) {
-	p := ingest.Place{ID: "step-" + strconv.Itoa(number), Time: r.now()}
+	p := ingest.Origin{ID: "step-" + strconv.Itoa(number), Time: r.now()}
 	var s step
 	if err := json.Unmarshal(text, &s); err != nil {
-		t.Misfit(err, true)
+		t.WrongShape(err, true)
 		r.Emit(p, events.Custom, "", events.CustomData{Name: "step", Common: events.Common{Raw: text}})
 		return
 	}
@@ -96,7 +96,7 @@ func (t *transcript) step(r *run, number int, text json.RawMessage) {
 	}
 	r.Emit(p, events.ResponseCompleted, "", events.ResponseCompletedData{
 		Message: p.ID, Text: s.Response,
-		Common: events.Common{Raw: ingest.Rest(text, "response", "action", "observation", "query", "messages")},
+		Common: events.Common{Raw: ingest.Without(text, "response", "action", "observation", "query", "messages")},
 	})
 	if s.Action == "" {
 		if s.Observation != "" {
@@ -127,7 +127,7 @@ func requested(shown []json.RawMessage) events.HistoryData {
 }
 
 // said emits a message that nothing else is made of.
-func (t *transcript) said(r *run, p ingest.Place, role string, content, raw json.RawMessage) {
+func (t *transcript) said(r *run, p ingest.Origin, role string, content, raw json.RawMessage) {
 	r.Emit(p, events.MessageCreated, "", events.MessageData{
 		Message: p.ID, Role: role, Content: content, Common: events.Common{Raw: raw},
 	})
@@ -141,19 +141,19 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 		if json.Unmarshal(text, &m) != nil || m.isAnswer() && !m.Demo {
 			return
 		}
-		p := ingest.Place{ID: "query-" + strconv.Itoa(i), Time: r.now()}
+		p := ingest.Origin{ID: "query-" + strconv.Itoa(i), Time: r.now()}
 		if m.Role == "user" && !m.Demo && r.Step() == nil {
 			t.prompted = true
 			r.Prompt(p, events.PromptSubmitData{Prompt: ingest.Flatten(m.Content)})
 			continue
 		}
-		t.said(r, p, m.Role, m.Content, ingest.Rest(text, "content", "role"))
+		t.said(r, p, m.Role, m.Content, ingest.Without(text, "content", "role"))
 	}
 }
 
 // historical takes in a message of a history that repeats the steps: only what
 // stands in front of them is told, where the steps did not tell it.
-func (t *transcript) historical(p ingest.Part) {
+func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})
 	t.repeats++
@@ -163,7 +163,7 @@ func (t *transcript) historical(p ingest.Part) {
 	}
 	r := t.run
 	r.CloseStep()
-	at := ingest.Place{ID: "history-" + strconv.Itoa(t.repeats), Time: r.start}
+	at := ingest.Origin{ID: "history-" + strconv.Itoa(t.repeats), Time: r.start}
 	switch {
 	case m.isAnswer() && !m.Demo:
 		t.prompted = true
@@ -171,6 +171,6 @@ func (t *transcript) historical(p ingest.Part) {
 		t.prompted = true
 		r.Emit(at, events.PromptSubmit, "", events.PromptSubmitData{Prompt: ingest.Flatten(m.Content)})
 	default:
-		t.said(r, at, m.Role, m.Content, ingest.Rest(p.Text, "content", "role"))
+		t.said(r, at, m.Role, m.Content, ingest.Without(p.Text, "content", "role"))
 	}
 }

@@ -41,17 +41,17 @@ const (
 // transcript is the state of one input.
 type transcript struct {
 	*ingest.Emitter
-	opts  ingest.Options
-	named ingest.Names // of the runs of the input
+	opts     ingest.Options
+	runNames ingest.UniqueNames // of the runs of the input
 
-	info   info
-	before ingest.Object // members in front of the steps
-	after  ingest.Object // and behind them
-	run    *run          // nil before it has its name
-	held   []*message    // before the model answers, which names the run
-	items  int           // messages so far
-	steps  int           // of the trajectory, so far
-	tried  int           // attempts so far
+	info    info
+	before  ingest.Object // members in front of the steps
+	after   ingest.Object // and behind them
+	run     *run          // nil before it has its name
+	pending []*message    // before the model answers, which names the run
+	items   int           // messages so far
+	steps   int           // of the trajectory, so far
+	tried   int           // attempts so far
 
 	prompted bool      // the task is told
 	past     hash.Hash // of the history that repeats the steps
@@ -61,12 +61,12 @@ type transcript struct {
 
 func (t *transcript) reset() {
 	t.info, t.before, t.after, t.run = info{}, ingest.Object{}, ingest.Object{}, nil
-	t.held, t.items, t.steps, t.tried = nil, 0, 0, 0
+	t.pending, t.items, t.steps, t.tried = nil, 0, 0, 0
 	t.prompted, t.past, t.repeats, t.time = false, sha256.New(), 0, time.Time{}
 }
 
 // read takes in one part of the file.
-func (t *transcript) read(p ingest.Part) {
+func (t *transcript) read(p ingest.Fragment) {
 	switch {
 	case p.End:
 		t.end()
@@ -115,7 +115,7 @@ func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
 // turn opens the step of an answer of the model. The first one belongs to the
 // step that the task began.
-func (r *run) turn(p ingest.Place) {
+func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")
 	} else {
@@ -127,12 +127,12 @@ func (r *run) turn(p ingest.Place) {
 // begin starts the run, which the first answer names.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
-	id := t.named.Own(name + "-" + ingest.Hash(first))
+	id := t.runNames.Unique(name + "-" + ingest.Hash(first))
 	started := events.RunStartedData{
 		Title: name, Model: t.info.Config.Model.Name, Cwd: t.info.Config.Environment.Cwd, Version: t.info.version(),
 		Common: events.Common{Raw: t.before.JSON()},
 	}
-	t.run = &run{start: at, Run: t.Run(ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Place{ID: "run", Time: at}, started)}
+	t.run = &run{start: at, Run: t.Run(ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Origin{ID: "run", Time: at}, started)}
 }
 
 // end ends the run.
@@ -141,7 +141,7 @@ func (t *transcript) end() {
 	case t.opts.Open:
 		return // a run that has no name yet gets it from what follows
 	case t.run != nil:
-	case len(t.held) == 0 && t.before.Empty():
+	case len(t.pending) == 0 && t.before.Empty():
 		return // a list without messages
 	default:
 		t.release(nil)
@@ -149,7 +149,7 @@ func (t *transcript) end() {
 	r := t.run
 	r.CloseStep()
 	if t.repeats > 0 {
-		r.Emit(ingest.Place{ID: "history", Time: r.now()}, events.Custom, "", events.CustomData{
+		r.Emit(ingest.Origin{ID: "history", Time: r.now()}, events.Custom, "", events.CustomData{
 			Name: "history", Data: ingest.JSON(map[string]any{"messages": t.repeats, "sha256": hex.EncodeToString(t.past.Sum(nil))}),
 		})
 	}

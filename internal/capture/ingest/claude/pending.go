@@ -6,7 +6,7 @@ import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 const maxHead = 1 << 20
 
 // hold keeps the first lines back until session and time are known.
-func (t *transcript) hold(l *line) {
+func (t *transcript) enqueue(l *line) {
 	t.head = append(t.head, l)
 	t.headSize += len(l.raw)
 	if t.session == "" {

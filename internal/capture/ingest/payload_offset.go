@@ -8,10 +8,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// placeInPayload returns err, which Normalize had about e, with its byte in the
-// input that e was decoded from: Normalize counts from the start of a payload
-// that has lost its white space.
-func placeInPayload(input []byte, e events.Event, err error) error {
+// offsetInInput corrects the offset of an error of Normalize. Normalize counts bytes
+// of a compacted payload, and the result counts bytes of the input of e.
+func offsetInInput(input []byte, e events.Event, err error) error {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); !ok || invalid.Offset < 0 {
 		return err
 	}
@@ -25,7 +24,7 @@ func placeInPayload(input []byte, e events.Event, err error) error {
 	return invalid
 }
 
-// findPayload returns the data of an event as the input has it, and where.
+// findPayload returns the data member of an event and its offset in the input.
 func findPayload(input []byte) (start int, data json.RawMessage) {
 	in := json.NewDecoder(bytes.NewReader(input))
 	for {
@@ -35,7 +34,7 @@ func findPayload(input []byte) (start int, data json.RawMessage) {
 		}
 		name, isName := token.(string)
 		if !isName {
-			continue // the braces of the event
+			continue // a brace of the event
 		}
 		var value json.RawMessage
 		if in.Decode(&value) != nil {

@@ -8,23 +8,23 @@ import (
 	"strconv"
 )
 
-// Opening returns head from where its first document begins.
+// Opening returns head from the start of its first document.
 func Opening(head []byte) []byte {
 	return bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\uFEFF")), " \t\r\n")
 }
 
-// FirstElement returns the beginning of the first element of the list that head
-// begins with, for [Members], and whether head begins with a list at all.
+// FirstElement returns the start of the first element of a list, for [Members]. It
+// returns false if head does not begin a list.
 func FirstElement(head []byte) (first []byte, list bool) {
-	rest, list := bytes.CutPrefix(Opening(head), []byte("["))
+	first, list = bytes.CutPrefix(Opening(head), []byte("["))
 	if !list {
 		return nil, false
 	}
-	return Opening(rest), true
+	return Opening(first), true
 }
 
-// Hash returns 8 hexadecimal digits that tell a JSON value from others, however it
-// is laid out.
+// Hash returns 8 hexadecimal digits of the hash of a JSON value. White space does
+// not change the hash.
 func Hash(value json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Compact(&b, value) != nil {
@@ -35,11 +35,11 @@ func Hash(value json.RawMessage) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Object collects the members of a JSON object, which stay as they are and in
-// their order. The zero value has none.
+// Object collects the members of a JSON object. It preserves their text and order.
+// The zero value is empty.
 type Object struct{ text []byte }
 
-// Add adds a member. value is valid JSON.
+// Add adds a member. value must be valid JSON.
 func (o *Object) Add(name string, value json.RawMessage) {
 	if o.text == nil {
 		o.text = []byte{'{'}
@@ -49,10 +49,10 @@ func (o *Object) Add(name string, value json.RawMessage) {
 	o.text = append(append(append(o.text, JSON(name)...), ':'), value...)
 }
 
-// Empty reports whether there are no members.
+// Empty reports whether o has no members.
 func (o *Object) Empty() bool { return o.text == nil }
 
-// JSON returns the object, nil where it has no members.
+// JSON returns the object, or nil if it has no members.
 func (o *Object) JSON() json.RawMessage {
 	if o.text == nil {
 		return nil
@@ -60,8 +60,8 @@ func (o *Object) JSON() json.RawMessage {
 	return append(bytes.Clone(o.text), '}')
 }
 
-// JSON returns v, which is made of texts, numbers, lists and maps, as JSON in
-// which characters such as "<" stand for themselves; nil where it cannot be.
+// JSON encodes texts, numbers, lists and maps without HTML escapes. It returns nil
+// for a value that it cannot encode.
 func JSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -72,18 +72,17 @@ func JSON(v any) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// Names tells apart what has the same name in one input. The zero value knows
-// none.
-type Names struct{ seen map[string]int }
+// UniqueNames makes the names of one input unique. The zero value is ready to use.
+type UniqueNames struct{ seen map[string]int }
 
-// Own returns name, and where it was asked for before, name with how often.
-func (n *Names) Own(name string) string {
+// Unique returns name. A repeated name gets its number appended.
+func (n *UniqueNames) Unique(name string) string {
 	if n.seen == nil {
 		n.seen = map[string]int{}
 	}
 	n.seen[name]++
 	if times := n.seen[name]; times > 1 {
-		return n.Own(name + "-" + strconv.Itoa(times))
+		return n.Unique(name + "-" + strconv.Itoa(times))
 	}
 	return name
 }

@@ -6,13 +6,11 @@ import (
 	"iter"
 )
 
-// HeadBytes is how much of the beginning of an input a format is detected by.
+// HeadBytes is the length of the head by which formats are detected.
 const HeadBytes = 64 << 10
 
-// HeadObjects yields the JSON objects at the beginning of an input of lines, as
-// far as head holds them whole: what tells one format from another. Lines that
-// are no objects are left out. Of a last line that head cuts off, the members
-// that it holds come as the object.
+// HeadObjects yields the JSON objects in the lines of head. It skips other lines. If
+// head cuts the last line, its object has only the members before the cut.
 func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	return func(yield func(map[string]json.RawMessage) bool) {
 		for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\uFEFF"))) {
@@ -27,8 +25,8 @@ func HeadObjects(head []byte) iter.Seq[map[string]json.RawMessage] {
 	}
 }
 
-// Members returns the members of the JSON object that head begins with, as far
-// as head holds them; of a member that is cut off it has the name, and no value.
+// Members returns the members of the JSON object at the start of head. A member
+// that is cut off has no value.
 func Members(head []byte) map[string]json.RawMessage {
 	object := map[string]json.RawMessage{}
 	in := json.NewDecoder(bytes.NewReader(head))

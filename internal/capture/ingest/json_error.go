@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// ShapeError says that a line is JSON, but not of the expected shape, and where:
-// "message.content: neither text nor blocks". It holds no text of the line.
+// ShapeError reports JSON of the wrong shape with its path, for example
+// "message.content: neither text nor blocks". It quotes no text of the line.
 type ShapeError string
 
-// Error returns the place and what is wrong there.
+// Error returns the path and the reason.
 func (e ShapeError) Error() string { return string(e) }
 
-// JSONError returns the report on l, which is not the JSON that was expected of
-// it, as err says: one of encoding/json, or a [ShapeError]. The report names
-// places and kinds, and holds no text of the line.
+// JSONError returns the report for an error of decoding l. err is an error of
+// encoding/json or a [ShapeError]. The report quotes no text of the line.
 func JSONError(file string, l Line, err error) *LineError {
 	report := &LineError{File: file, Line: l.Number, Reason: "not JSON"}
 	var syntax *json.SyntaxError

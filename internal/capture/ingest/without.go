@@ -1,0 +1,42 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
+
+// Without returns object without the members in mapped. Adapters store the result in
+// raw, so that an event has every member of the tool's JSON once. The order and the
+// text of members stay. Without returns nil if no member is left. It returns a value
+// that is not an object unchanged.
+func Without(object json.RawMessage, mapped ...string) json.RawMessage {
+	in := json.NewDecoder(bytes.NewReader(object))
+	if token, err := in.Token(); err != nil || token != json.Delim('{') {
+		return object
+	}
+	left := []byte{'{'}
+	for in.More() {
+		token, err := in.Token()
+		name, isName := token.(string)
+		var value json.RawMessage
+		if err != nil || !isName || in.Decode(&value) != nil {
+			return object
+		}
+		if slices.Contains(mapped, name) {
+			continue
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return object
+		}
+		if len(left) > 1 {
+			left = append(left, ',')
+		}
+		left = append(append(append(left, key...), ':'), value...)
+	}
+	if len(left) == 1 {
+		return nil
+	}
+	return append(left, '}')
+}

@@ -1,4 +1,4 @@
-// Package claude reads the transcripts that Claude Code writes.
+// Package claude reads the transcripts of Claude Code.
 package claude
 
 import (
@@ -13,32 +13,30 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events of Claude Code transcripts, and the name
-// of the agent of a session.
+// Source is the source of the events and the name of the agent of a session.
 const Source = "claude-code"
 
-// Events yields the events of one Claude Code transcript: a main file, the
-// file of a sub-agent, or one in which several sessions continue each other.
+// Events yields the events of one Claude Code transcript. It is a main file, the
+// file of a sub-agent, or a file in which sessions continue each other.
 //
-// A session is a run. The lines of a sub-agent are a run of their own,
-// "<session>/<agent>", whose parent is the session's. A run has
+// A session is a run. The lines of a sub-agent are a run "<session>/<agent>" below
+// it. The events of a run are
 //
 //	run.started, session.start       at its first line
-//	prompt.submit                    what the user asked; begins a step named by the line's uuid
+//	prompt.submit                    a prompt; begins a step with the uuid of the line
 //	tool.before, tool.result         a tool call and its result, paired by toolcall
 //	response.completed               one API call; the tokens of its last line
-//	subagent.start, subagent.stopped from the calls of Task, as soon as the agent's id is known
+//	subagent.start, subagent.stopped the calls of Task, once the id of the agent is known
 //	compact.before, error            compactions; answers and retries that are API errors
 //	checkpoint.created               snapshots of the file history
-//	message.created                  texts, thoughts, commands and what the harness injected
+//	message.created                  texts, thoughts, commands and texts of the harness
 //	custom                           every other line, with its data or in raw
 //	step.finished                    at the next prompt or the end of the input
 //	run.finished                     at the end of the input
 //
-// Results are kept verbatim, and the tool's own copy of its result in raw.
-// Events have the time of their line, or of the line before where it has none.
-// A line that repeats an earlier one byte for byte says nothing new and yields
-// nothing.
+// Results are stored verbatim. The raw member has the second copy of a result that
+// the tool writes. An event has the time of its line, or else of the line before. A
+// line that repeats an earlier line byte for byte yields nothing.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{
@@ -52,7 +50,8 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// transcript is the state of one transcript.
+// transcript reads one transcript. It owns the runs and the lines that wait for a
+// session.
 type transcript struct {
 	*ingest.Emitter
 	opts ingest.Options
@@ -61,13 +60,13 @@ type transcript struct {
 	order []*run // by first line
 
 	session string    // of the latest line that names one
-	last    time.Time // of the latest line that has one
+	last    time.Time // of the latest line with a time
 
-	head     []*line // lines before the first session and time, which they take
+	head     []*line // lines that wait for the first session and time
 	headSize int
-	started  bool // the head is released
+	started  bool // the head was processed
 
-	seen map[[16]byte][16]byte // line names to the hash of the line
+	seen map[[16]byte][16]byte // hashes of lines by their id
 }
 
 func (t *transcript) read(in ingest.Line) {
@@ -86,7 +85,7 @@ func (t *transcript) read(in ingest.Line) {
 	}
 }
 
-// add turns one line into events.
+// add maps one line.
 func (t *transcript) add(l *line) {
 	if l.Session == "" {
 		l.Session = t.session
@@ -110,7 +109,7 @@ func (t *transcript) add(l *line) {
 	t.translate(r, l)
 }
 
-// translate maps the line by its type.
+// translate maps a line by its type.
 func (t *transcript) translate(r *run, l *line) {
 	switch {
 	case l.bad:
@@ -130,9 +129,9 @@ func (t *transcript) translate(r *run, l *line) {
 	}
 }
 
-// repeated names the line, by its uuid or else by its content, and reports
-// whether it was there before. A second line with the uuid of another is told
-// apart by its content, so that no two contents share an id.
+// repeated sets the id of the line and reports whether the line came before. The
+// id is the uuid or else a hash of the content. A second line with the same uuid
+// gets the hash appended, so that different contents have different ids.
 func (t *transcript) repeated(l *line) bool {
 	sum := sha256.Sum256(l.raw)
 	hash := [16]byte(sum[:16])
@@ -156,7 +155,7 @@ func (t *transcript) repeated(l *line) bool {
 	return true
 }
 
-// run returns the run of l, which it starts with its first line.
+// run returns the run of l. The first line starts it.
 func (t *transcript) run(l *line) *run {
 	id := l.Session
 	if l.Agent != "" {
@@ -180,7 +179,7 @@ func (t *transcript) run(l *line) *run {
 	return r
 }
 
-// finish closes everything that the end of the input closes.
+// finish ends the runs at the end of the input.
 func (t *transcript) finish() {
 	for _, r := range t.order {
 		if !t.opts.Open {

@@ -2,8 +2,8 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// Detect tells whether an input that begins with head is a Claude Code
-// transcript: lines with a type that belong to a session, a chain or a message.
+// Detect reports whether an input with this head is a transcript. Its lines have
+// a type and belong to a session, a chain or a message.
 func Detect(head []byte, _ string) bool {
 	for o := range ingest.HeadObjects(head) {
 		if o["type"] == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// apiFailure returns the failure of an API call from its text and from the
-// class that newer transcripts give it.
+// apiFailure returns the failure of an API call. Newer transcripts have the class
+// of the failure.
 func apiFailure(message string, class json.RawMessage) *events.Failure {
 	f := &events.Failure{Message: ingest.Clip(message, ingest.MaxMessage), Class: ingest.FailureClass(ingest.Text(class) + " " + message)}
 	if f.Class == "" {
@@ -19,19 +19,19 @@ func apiFailure(message string, class json.RawMessage) *events.Failure {
 	return f
 }
 
-// exitCode returns the exit code of a command, with which the text of its failure
-// begins: "Exit code 1".
+// exitCode returns the exit code of a failed command. The text of its failure
+// begins with "Exit code 1".
 func exitCode(content json.RawMessage) *int {
 	first, _, _ := strings.Cut(ingest.Flatten(content), "\n")
-	told, ok := strings.CutPrefix(first, "Exit code ")
-	if code, err := strconv.Atoi(told); ok && err == nil {
+	digits, ok := strings.CutPrefix(first, "Exit code ")
+	if code, err := strconv.Atoi(digits); ok && err == nil {
 		return &code
 	}
 	return nil
 }
 
-// toolFailure returns the failure of a tool call, and the result where the
-// failure does not say all of it.
+// toolFailure returns the failure of a tool call. It also returns the result
+// unless the failure has all of it.
 func toolFailure(content json.RawMessage) (*events.Failure, json.RawMessage) {
 	message := ingest.Flatten(content)
 	f, result := ingest.Failed(message, content)

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// line is what all lines of a Claude Code transcript have in common, and
-// what the mapped types need.
+// line is one line of a transcript. It has the members that all lines share and
+// the members of the mapped types.
 type line struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
@@ -31,8 +31,8 @@ type line struct {
 	APIError   bool `json:"isApiErrorMessage"`
 
 	RawMessage json.RawMessage `json:"message"`
-	Error      json.RawMessage `json:"error"`         // API errors: a class, or an object
-	ToolResult json.RawMessage `json:"toolUseResult"` // the tool's own copy of the result
+	Error      json.RawMessage `json:"error"`         // of API errors: a class or an object
+	ToolResult json.RawMessage `json:"toolUseResult"` // a second copy of the result from the tool
 	Data       json.RawMessage `json:"data"`          // progress
 	ParentTool string          `json:"parentToolUseID"`
 
@@ -46,12 +46,12 @@ type line struct {
 
 	number int
 	raw    []byte
-	id     string    // names the line in its run
-	time   time.Time // of the line, or of the one before it
+	id     string    // unique in the run
+	time   time.Time // of the line, or of the line before
 	msg    message   // of user and assistant lines
-	blocks []block   // its content, or
-	text   string    // its content where that is a string
-	bad    bool      // not of the expected shape
+	blocks []block   // content that is a list
+	text   string    // content that is a string
+	bad    bool      // the line has an unexpected shape
 }
 
 type message struct {
@@ -78,8 +78,8 @@ type block struct {
 	raw json.RawMessage
 }
 
-// parse reads one line. Of a line that is an object, but not of the
-// expected shape, it returns what it could read together with the report.
+// parse reads one line. For an object with an unexpected shape it returns both
+// the readable members and a report.
 func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	l := &line{raw: bytes.Clone(bytes.TrimLeft(in.Text, " \t")), number: in.Number}
 	err := json.Unmarshal(l.raw, l)
@@ -103,7 +103,7 @@ func parse(file string, in ingest.Line) (*line, *ingest.LineError) {
 	return l, nil
 }
 
-// parseMessage reads what stands deeper in a line of the mapped types.
+// parseMessage reads the nested members of a line.
 func (l *line) parseMessage() error {
 	if !ingest.Usable(l.UUID) {
 		return ingest.ShapeError("uuid: cannot be used as an id")
@@ -176,14 +176,16 @@ func (m *message) parseUsage() error {
 	return nil
 }
 
-// whole is the place of what the whole line says, and at that of one block.
+// whole returns the origin of the whole line, and at returns the origin of a
+// block.
 func (l *line) whole() ingest.Origin { return l.at(-1) }
 
 func (l *line) at(block int) ingest.Origin {
 	return ingest.Origin{ID: l.id, Block: block, Time: l.time}
 }
 
-// messageText returns the text of a message: the string, or the text blocks.
+// messageText returns the text of a message, which is a string or a list of
+// blocks.
 func (l *line) messageText() string {
 	if l.blocks == nil {
 		return l.text

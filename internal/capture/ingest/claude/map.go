@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// injected begins texts in user lines that no user typed as a prompt: local
-// commands and their output, and what the harness reports.
+// injected are prefixes of texts in user lines that no user typed as a prompt.
+// They are local commands with their output, and reports of the harness.
 var injected = []string{
 	"<local-command-", "<command-name>", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
 	"<system-reminder>", "<task-notification>", "<user-memory-input>",
@@ -26,7 +26,7 @@ func (t *transcript) user(r *run, l *line) {
 		for i, b := range l.blocks {
 			if isResult(b) {
 				t.toolResult(r, l, i, raw)
-				raw = nil // one copy on the line, of its first result
+				raw = nil // the line has one copy, for its first result
 			} else {
 				t.message(r, l, i, "user", b.raw)
 			}
@@ -53,7 +53,7 @@ func (t *transcript) user(r *run, l *line) {
 	r.Prompt(l.whole(), prompt)
 }
 
-// isPrompt reports whether l is what a user asked of the agent of r.
+// isPrompt reports whether l is a prompt of a user for the agent of r.
 func (l *line) isPrompt(r *run, text string) bool {
 	if l.Meta || l.Summary || l.Transcript || l.Sidechain && r.isSession() {
 		return false
@@ -90,7 +90,7 @@ func (t *transcript) assistant(r *run, l *line) {
 	})
 }
 
-// respond counts l as part of an API call.
+// respond adds l to an API call.
 func (t *transcript) respond(r *run, l *line) {
 	id := l.msg.ID
 	if id == "" {
@@ -163,8 +163,7 @@ func (t *transcript) toolResult(r *run, l *line, i int, raw json.RawMessage) {
 	}
 }
 
-// message yields a text, a thought or another block as a message. Block -1 is
-// the whole content.
+// message emits a block as a message. Block -1 is the whole content.
 func (t *transcript) message(r *run, l *line, block int, role string, content json.RawMessage) {
 	id := l.msg.ID
 	if id == "" {

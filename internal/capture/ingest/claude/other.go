@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// progress maps what a hook, a command or a sub-agent reported while it ran.
+// progress maps a report of a running hook, command or sub-agent.
 func (t *transcript) progress(r *run, l *line) {
 	var data struct {
 		Type      string `json:"type"`
@@ -34,7 +34,7 @@ func (t *transcript) progress(r *run, l *line) {
 	r.Emit(l.whole(), events.Custom, toolCall, events.CustomData{Name: "progress." + data.Type, Data: l.Data})
 }
 
-// sessionStart says how the session began, as its hooks were told.
+// sessionStart emits session.start with the origin that hooks received.
 func (t *transcript) sessionStart(r *run, l *line, resumed bool) {
 	var hook struct {
 		Name string `json:"hookName"`
@@ -57,7 +57,7 @@ func (t *transcript) subagentStart(r *run, l *line, block int, toolCall string, 
 	k.Prompt = ""
 }
 
-// ownResult is what a tool's own copy of its result says about the call.
+// ownResult has the call data in the second copy of a result.
 type ownResult struct {
 	DurationMS      json.RawMessage `json:"durationMs"`
 	TotalDurationMS json.RawMessage `json:"totalDurationMs"`
@@ -79,8 +79,8 @@ func (o ownResult) duration() int64 {
 	return max(ingest.Number(o.DurationMS), ingest.Number(o.TotalDurationMS))
 }
 
-// subagentStopped ends the sub-agent of a call. One that was only launched, to
-// run in the background, goes on.
+// subagentStopped ends the sub-agent of a call. A sub-agent in the background
+// continues.
 func (t *transcript) subagentStopped(r *run, l *line, i int, toolCall string, own ownResult, status events.ToolStatus) {
 	k := r.tasks[toolCall]
 	if k.agent == "" {
@@ -132,7 +132,7 @@ func (t *transcript) system(r *run, l *line) {
 	}
 }
 
-// checkpoint maps a snapshot of the files that the agent changed.
+// checkpoint maps a snapshot of the changed files.
 func (t *transcript) checkpoint(r *run, l *line) {
 	var snapshot struct {
 		Message string                     `json:"messageId"`
@@ -152,7 +152,7 @@ func (t *transcript) checkpoint(r *run, l *line) {
 	})
 }
 
-// custom keeps a line that has no kind of its own.
+// custom emits a custom event for a line without a kind.
 func (t *transcript) custom(r *run, l *line) {
 	name := l.Type
 	if name == "" {

@@ -2,10 +2,10 @@ package claude
 
 import "github.com/hooktrail/hooktrail/internal/capture/ingest"
 
-// maxHead bounds what is held back until the first session and time are known.
+// maxHead bounds the lines that wait for the first session and time.
 const maxHead = 1 << 20
 
-// hold keeps the first lines back until session and time are known.
+// enqueue delays the first lines until the session and the time are known.
 func (t *transcript) enqueue(l *line) {
 	t.head = append(t.head, l)
 	t.headSize += len(l.raw)

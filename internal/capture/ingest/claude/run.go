@@ -9,25 +9,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// run is what is remembered of a run beside its counters.
+// run extends an ingest.Run. It owns the API calls and the tasks of the run.
 type run struct {
 	*ingest.Run
-	hasStart  bool   // the session's start is told
-	startHook string // names the hooks of its latest start
+	hasStart  bool   // session.start was emitted
+	startHook string // identifies the hooks of the latest start
 
 	response *response         // the API call whose lines are being read
 	spent    map[string]*spent // by message id
-	tasks    map[string]*task  // by call id, until the result came
+	tasks    map[string]*task  // by call id, until the result
 }
 
-// spent is what an API call used, and how often its lines ended: those of
-// another may stand between them.
+// spent has the tokens of an API call. Lines of another call can interrupt its
+// lines, so ends counts how often its lines ended.
 type spent struct {
 	tokens events.Tokens
 	ends   int
 }
 
-// response is one API call, which the transcript spreads over several lines.
+// response is one API call. The transcript has several lines for it.
 type response struct {
 	id, model, stop string
 	step            string
@@ -43,13 +43,13 @@ type task struct {
 	Prompt      string `json:"prompt"`
 	Model       string `json:"model"`
 
-	agent string // empty until it is known
+	agent string // empty while unknown
 }
 
-// isSession reports whether the run is that of a session, not of a sub-agent.
+// isSession reports whether the run is a session and not a sub-agent.
 func (r *run) isSession() bool { return r.ParentRun == "" }
 
-// spend counts the usage of a message; only the latest of a message counts.
+// spend counts the usage of a message. Only the latest usage of a message counts.
 func (r *run) spend(id string, now events.Tokens) {
 	m := r.spent[id]
 	r.Spend(events.Tokens{

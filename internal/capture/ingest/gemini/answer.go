@@ -10,14 +10,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// answered is the state of an input of recorded answers.
+// answered reads an input of recorded answers.
 type answered struct {
 	*ingest.Emitter
 	opts ingest.Options
 	run  *ingest.Run
 }
 
-// recorded is one recorded answer: whole, or in the pieces in which it came.
+// recorded is one recorded answer. Its response is whole or a list of streamed
+// pieces.
 type recorded struct {
 	Method   string          `json:"method"`
 	Response json.RawMessage `json:"response"`
@@ -50,7 +51,7 @@ type part struct {
 	} `json:"functionCall"`
 }
 
-// line reads one answer, which is a step of its own.
+// line reads one answer. Each answer is a step.
 func (a *answered) line(in ingest.Line) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	var r recorded
@@ -88,7 +89,7 @@ func (r recorded) pieces() (list []piece, ok bool) {
 	return list, json.Unmarshal(r.Response, &list) == nil
 }
 
-// answer emits what an answer holds: texts, calls and what it used.
+// answer emits the texts, the calls and the tokens of an answer.
 func (a *answered) answer(p ingest.Origin, pieces []piece, raw json.RawMessage) {
 	step := a.run.Open(p, "")
 	data := events.ResponseCompletedData{Message: p.ID, Common: events.Common{Raw: raw}}
@@ -135,7 +136,7 @@ func (p piece) parts() (list []part) {
 	return list
 }
 
-// add adds what a piece says of the whole answer: the latest says it best.
+// add copies the metadata of a piece. The latest piece counts.
 func (p piece) add(data *events.ResponseCompletedData) {
 	for _, c := range p.Candidates {
 		if c.Finish != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolCall is a call of a message, which is written again as it goes on.
+// toolCall is a call in a message. It is written again while it runs.
 type toolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
@@ -20,8 +20,8 @@ type toolCall struct {
 	Agent     string          `json:"agentId"`
 }
 
-// call emits a call with the time of the message that made it, and its result
-// with that of the call, which is when it ended.
+// call emits a call with the time of its message, and its result with the time at
+// which the call ended.
 func (c *chat) call(m message, i int, text json.RawMessage) {
 	var k toolCall
 	if json.Unmarshal(text, &k) != nil || k.Name == "" {
@@ -65,7 +65,7 @@ func (c *chat) ended(p ingest.Origin, id string, k toolCall, text json.RawMessag
 	}
 }
 
-// ended reports whether nothing more will become of the call.
+// ended reports whether the call has ended.
 func (k toolCall) ended() bool {
 	return k.Status == "success" || k.Status == "error" || k.Status == "cancelled"
 }
@@ -73,8 +73,8 @@ func (k toolCall) ended() bool {
 // shell is the tool that runs commands.
 const shell = "run_shell_command"
 
-// result returns how the call ended: as its status says, and where it was a
-// command that failed, as its exit code does.
+// result returns the result of a call. A failure follows from the status, or from
+// the exit code of a command.
 func (k toolCall) result() events.ToolResultData {
 	text := k.output()
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: k.Result}
@@ -95,7 +95,7 @@ func (k toolCall) result() events.ToolResultData {
 	return data
 }
 
-// output returns the text of a result, which is a list of answers to the model.
+// output returns the text of a result, which is a list of responses to the model.
 func (k toolCall) output() string {
 	type answer struct {
 		Text     string `json:"text"`
@@ -121,22 +121,23 @@ func (k toolCall) output() string {
 	return strings.Join(parts, "\n")
 }
 
-// trailer are the lines that the shell tool puts behind the output of a command.
+// trailer are prefixes of the lines that the shell tool appends to the output of
+// a command.
 var trailer = []string{"Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", "</untrusted_context>"}
 
-// exitCode returns the exit code that the shell tool put behind the output of a
-// command. Lines before the trailer are the command's own, and say nothing.
+// exitCode returns the exit code in the trailer of an output. Earlier lines
+// belong to the command and are ignored.
 func exitCode(text string) (code int, ok bool) {
 	for text != "" {
-		rest, line := cutLast(text)
+		before, line := cutLast(text)
 		if line != "" && !isTrailer(line) {
 			return 0, false
 		}
-		if told, is := strings.CutPrefix(line, "Exit Code: "); is {
-			n, err := strconv.Atoi(told)
+		if digits, ok := strings.CutPrefix(line, "Exit Code: "); ok {
+			n, err := strconv.Atoi(digits)
 			return n, err == nil
 		}
-		text = rest
+		text = before
 	}
 	return 0, false
 }
@@ -150,7 +151,7 @@ func isTrailer(line string) bool {
 	return false
 }
 
-// cutLast returns the last line of text, and what is before it.
+// cutLast splits text into its last line and the text before.
 func cutLast(text string) (before, line string) {
 	i := strings.LastIndexByte(text, '\n')
 	return text[:max(0, i)], strings.TrimSpace(text[i+1:])

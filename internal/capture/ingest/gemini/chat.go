@@ -11,27 +11,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// chat is the state of one recording.
+// chat reads one recording. It owns the run, the written messages and the events
+// that wait for the session.
 type chat struct {
 	*ingest.Emitter
 	opts ingest.Options
 
 	run     *ingest.Run
-	about   ingest.Object   // what an object says of the session beside its messages
-	first   json.RawMessage // what the first line says of it
+	about   ingest.Object   // the members of an object other than messages
+	first   json.RawMessage // the first line
 	head    head
-	last    time.Time                  // of the latest message that has one
+	last    time.Time                  // of the latest message with a time
 	model   string                     // of the latest answer
 	written map[string]*writtenMessage // by run and message id
 
-	pending     []func() // what came before the session is known
+	pending     []func() // emit events that wait for the session
 	pendingSize int
 }
 
-// maxPending bounds what is held back until the session is known.
+// maxPending bounds the input that waits for the session.
 const maxPending = 16 << 20
 
-// head is what a recording says of its session.
+// head describes the session of a recording.
 type head struct {
 	Session     string   `json:"sessionId"`
 	Project     string   `json:"projectHash"`
@@ -40,19 +41,20 @@ type head struct {
 	Directories []string `json:"directories"`
 }
 
-// headMembers are the members of a recording that are about its session.
+// headMembers are the members of a recording that describe its session.
 var headMembers = []string{"sessionId", "projectHash", "startTime", "lastUpdated", "kind", "directories", "summary", "memoryScratchpad"}
 
-// known is what is remembered of a message, which may be written again.
+// writtenMessage records the emitted content of a message, which can be written
+// again.
 type writtenMessage struct {
-	said   map[string]bool // by hash: its texts and thoughts
+	said   map[string]bool // hashes of texts and thoughts
 	tokens events.Tokens
-	counts int // how often it had other ones
+	counts int // counts the changes of tokens
 
-	modelled bool // its model is known
+	modelled bool // its model was read
 }
 
-// end ends the session that the input ends, or that another one follows.
+// end ends the session at the end of the input or before another session.
 func (c *chat) end() {
 	if c.run == nil && (c.head.Session != "" || len(c.pending) > 0) {
 		c.begin()
@@ -66,7 +68,7 @@ func (c *chat) end() {
 	c.last, c.model = time.Time{}, ""
 }
 
-// part reads a member of a recording that is one object, or one of its messages.
+// part reads a member or a message of a recording that is one object.
 func (c *chat) part(p ingest.Fragment) {
 	switch {
 	case p.End:
@@ -81,11 +83,10 @@ func (c *chat) part(p ingest.Fragment) {
 	}
 }
 
-// learn reads what is known of the session.
+// learn reads members of the session.
 func (c *chat) learn(about json.RawMessage) { _ = json.Unmarshal(about, &c.head) }
 
-// line reads a line of a recording: what is known of the session, a message, or
-// what became of messages before it.
+// line reads a line with a session, a message, or a change of earlier messages.
 func (c *chat) line(in ingest.Line) {
 	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	var l struct {
@@ -115,7 +116,8 @@ func (c *chat) line(in ingest.Line) {
 	}
 }
 
-// open reads a line about the session, or about another one, which it begins.
+// open reads a line about the session. It begins another session if the line
+// names one.
 func (c *chat) open(text json.RawMessage, session string) {
 	if session != "" && c.run != nil && session != c.head.Session {
 		c.end()
@@ -129,18 +131,18 @@ func (c *chat) open(text json.RawMessage, session string) {
 	c.set(ingest.Without(text, headMembers...))
 }
 
-// set reads a change of the session. Messages in it replace what the model is
-// told from then on: those that were not there before are taken.
+// set reads a change of the session. Its messages replace the context of the
+// model, and only new messages become events.
 func (c *chat) set(changes json.RawMessage) {
 	var list struct {
 		Messages []json.RawMessage `json:"messages"`
 	}
-	_ = json.Unmarshal(changes, &list) // what it is not stays in the event below
+	_ = json.Unmarshal(changes, &list) // the event below has all other members
 	for _, text := range list.Messages {
 		c.take(text)
 	}
-	if rest := ingest.Without(changes, "messages"); rest != nil {
-		c.other("$set", rest)
+	if others := ingest.Without(changes, "messages"); others != nil {
+		c.other("$set", others)
 	}
 }
 
@@ -149,7 +151,7 @@ func (c *chat) take(text json.RawMessage) {
 	c.enqueue(len(text), func() { c.message(text) })
 }
 
-// other keeps what has no kind of its own.
+// other emits a custom event for a value without a kind.
 func (c *chat) other(name string, text json.RawMessage) {
 	c.enqueue(len(text), func() {
 		p := ingest.Origin{ID: c.LineID(append([]byte(name+":"), text...)), Time: c.when("")}
@@ -157,7 +159,7 @@ func (c *chat) other(name string, text json.RawMessage) {
 	})
 }
 
-// hold does what makes events once the session is written: now, if it is.
+// enqueue calls emit as soon as the session is known.
 func (c *chat) enqueue(size int, emit func()) {
 	if c.run == nil && c.head.Session == "" && c.pendingSize+size <= maxPending {
 		c.pending, c.pendingSize = append(c.pending, emit), c.pendingSize+size
@@ -200,12 +202,11 @@ func (c *chat) begin() {
 	}
 }
 
-// when returns the time that a session or a message tells, or that of the one
-// before.
-func (c *chat) when(told string) time.Time {
-	if at, ok := ingest.Time(told); ok {
+// when returns the time of a session or a message, or else the latest time.
+func (c *chat) when(text string) time.Time {
+	if at, ok := ingest.Time(text); ok {
 		c.last = at
-	} else if told != "" {
+	} else if text != "" {
 		c.Fault(ingest.BadTime, true)
 	}
 	if c.last.IsZero() {

@@ -1,5 +1,5 @@
-// Package gemini reads what Gemini CLI writes: the recordings of its chats, and
-// recorded answers of its models.
+// Package gemini reads recordings of Gemini CLI chats and recorded answers of its
+// models.
 package gemini
 
 import (
@@ -17,32 +17,31 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events of Gemini CLI's sessions, and the name of
-// the agent of a session.
+// Source is the source of the events and the name of the agent of a session.
 const Source = "gemini-cli"
 
-// Events yields the events of one recording: a single JSON object, of whatever
-// size, or lines that add and replace messages, as newer versions write them; or
-// of recorded answers of the model, one per line.
+// Events yields the events of one recording. It is a JSON object of any size, or
+// lines that add and replace messages, as newer versions write, or lines with
+// recorded answers of the model.
 //
-// A session is a run, a prompt with what followed on it a step. The session of a
-// sub-agent is a run "<parent>/<session>" below that of its parent. A run has
+// A session is a run, and a prompt begins a step. The session of a sub-agent is a
+// run "<parent>/<session>" below the run of its parent. The events of a run are
 //
-//	run.started, session.start       with what stands before the first message
-//	prompt.submit                    what the user asked
-//	tool.before, tool.result         a tool call and its result, once it has one
+//	run.started, session.start       with the members before the first message
+//	prompt.submit                    the prompt of the user
+//	tool.before, tool.result         a tool call, and its result once it exists
 //	response.completed               one answer of the model; its latest tokens count
-//	message.created                  answers, thoughts, and what the tool itself said
+//	message.created                  answers, thoughts and messages of the tool
 //	model.switched                   an answer of another model than the one before
-//	error                            what the tool says is one
-//	subagent.start, subagent.stopped of a call that ran one
+//	error                            errors that the tool reports
+//	subagent.start, subagent.stopped a call that ran a sub-agent
 //	custom                           every other line or member
 //	step.finished, run.finished      at the next prompt, and at the end
 //
-// A message that is written again with more in it adds what is new in it. The
-// status of a call is the tool's, or that of the exit code of a command. Recorded
-// answers are steps of their own, whose calls have no results. Input tokens are
-// those that were not read from a cache; thoughts are output.
+// A message can be written several times, and only its new content becomes events.
+// The status of a call comes from the tool or from the exit code of a command. Each
+// recorded answer is a step, and its calls have no results. Input tokens do not
+// include tokens read from a cache. Output tokens include thoughts.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		m := ingest.NewEmitter(Source, opts, yield)
@@ -73,17 +72,17 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// shape is how a recording is written.
+// shape is the layout of a recording.
 type shape int
 
 const (
 	unknown  shape = iota
 	document       // one object with all messages
-	lines          // a line per message
-	answers        // a line per answer of the model
+	lines          // a line for each message
+	answers        // a line for each answer of the model
 )
 
-// shapeOf tells the shape of an input that begins with head.
+// shapeOf returns the shape of an input with this head.
 func shapeOf(head []byte) shape {
 	o := ingest.Members(bytes.TrimPrefix(head, []byte("\uFEFF")))
 	has := func(names ...string) bool {
@@ -104,14 +103,14 @@ func shapeOf(head []byte) shape {
 	return unknown
 }
 
-// empty reports whether a list that was read whole has nothing in it.
+// empty reports whether a list has no elements.
 func empty(list json.RawMessage) bool { return string(bytes.Join(bytes.Fields(list), nil)) == "[]" }
 
-// oneLine reports whether the object that head begins with ends in its first line.
+// oneLine reports whether the first object of head ends in the first line.
 func oneLine(head []byte) bool {
 	first, _, _ := bytes.Cut(head, []byte("\n"))
 	return json.Valid(first)
 }
 
-// Detect tells whether an input that begins with head is of Gemini CLI.
+// Detect reports whether an input with this head comes from Gemini CLI.
 func Detect(head []byte, _ string) bool { return shapeOf(head) != unknown }

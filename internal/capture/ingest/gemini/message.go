@@ -23,16 +23,16 @@ type message struct {
 	Model     string            `json:"model"`
 
 	origin ingest.Origin
-	text   json.RawMessage // all of it
+	text   json.RawMessage // the whole message
 }
 
-// told are the members of a message that its events tell.
+// mappedMembers are the members of a message that its events have outside of raw.
 var mappedMembers = []string{"id", "timestamp", "type", "content", "thoughts", "toolCalls", "tokens", "model"}
 
-// injected begins what stands in the user's place and no user typed.
+// injected are prefixes of user messages that no user typed.
 var injected = []string{"<session_context>", "System: Please continue.", "This is the Gemini CLI.", "<state_snapshot>"}
 
-// message emits what is new in a message.
+// message emits the new content of a message.
 func (c *chat) message(text json.RawMessage) {
 	m := message{text: text}
 	if err := json.Unmarshal(text, &m); err != nil || text[0] != '{' {
@@ -66,9 +66,9 @@ func (c *chat) message(text json.RawMessage) {
 	}
 }
 
-// isNew reports whether the message says content for the first time.
+// isNew reports whether the message has this content for the first time.
 func (k *writtenMessage) isNew(content json.RawMessage) bool {
-	hash := digest(content)
+	hash := hashOf(content)
 	if k.said[hash] {
 		return false
 	}
@@ -76,14 +76,13 @@ func (k *writtenMessage) isNew(content json.RawMessage) bool {
 	return true
 }
 
-// digest names a content.
-func digest(content []byte) string {
+// hashOf returns a hash of a content.
+func hashOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:8])
 }
 
-// user takes what stands in the user's place: a prompt, or what the tool itself
-// put there.
+// user emits a user message. It is a prompt, or a text of the tool.
 func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	if !k.isNew(m.Content) {
 		return
@@ -104,11 +103,11 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	c.run.Prompt(m.origin, data)
 }
 
-// said emits a text of a message. Its id covers the text: a message that is
-// written again can say another one.
+// said emits a text of a message. The id covers the text, because the message can
+// be written again with another text.
 func (c *chat) said(m message, role string, content, rest json.RawMessage) {
 	p := m.origin
-	p.ID += "#" + digest(content)
+	p.ID += "#" + hashOf(content)
 	c.run.Emit(p, events.MessageCreated, "", events.MessageData{
 		Message: m.ID, Role: role, Content: content, Common: events.Common{Raw: rest},
 	})
@@ -130,8 +129,7 @@ func (c *chat) notice(m message, k *writtenMessage) {
 	}
 }
 
-// answer takes an answer of the model: its thoughts, its text, its calls and
-// what it used.
+// answer emits the thoughts, the text, the calls and the tokens of an answer.
 func (c *chat) answer(m message, k *writtenMessage) {
 	step := c.run.Within(m.origin)
 	if m.Model != "" && !k.modelled {
@@ -141,12 +139,12 @@ func (c *chat) answer(m message, k *writtenMessage) {
 		}
 		c.model = m.Model
 	}
-	if len(m.Thoughts) > 2 && k.isNew(m.Thoughts) { // more than []
+	if len(m.Thoughts) > 2 && k.isNew(m.Thoughts) { // not an empty list
 		c.said(m, "assistant", object("thoughts", m.Thoughts), nil)
 	}
 	if text := ingest.Flatten(m.Content); text != "" && k.isNew(m.Content) {
 		step.Answer(text)
-		step.Failure = nil // an answer overcomes the errors before it
+		step.Failure = nil // the model recovered from earlier errors
 		c.said(m, "assistant", m.Content, ingest.Without(m.text, mappedMembers...))
 	}
 	for i, text := range m.Calls {
@@ -161,8 +159,8 @@ func object(name string, value json.RawMessage) json.RawMessage {
 	return o.JSON()
 }
 
-// usage are token counts as Gemini CLI has them: those read from a cache are
-// among the input, thoughts are counted beside the output.
+// usage has token counts of Gemini CLI. Input includes cached tokens, and Output
+// does not include thoughts.
 type usage struct {
 	Input    float64 `json:"input"`
 	Output   float64 `json:"output"`
@@ -184,8 +182,8 @@ func (u usage) tokens() (t events.Tokens, ok bool) {
 	}, true
 }
 
-// spend counts what an answer used; of a message that is written again, what it
-// used since.
+// spend counts the tokens of an answer. For a message that is written again, it
+// counts the difference.
 func (c *chat) spend(m message, k *writtenMessage) {
 	var u usage
 	if len(m.Tokens) == 0 || m.Tokens[0] != '{' || json.Unmarshal(m.Tokens, &u) != nil {

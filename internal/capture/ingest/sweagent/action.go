@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// own are the commands that SWE-agent brings. Everything else is the shell's.
+// own are the commands of SWE-agent. The shell runs all other commands.
 var own = func() map[string]bool {
 	set := map[string]bool{}
 	for name := range strings.FieldsSeq(`create edit insert open goto scroll_up scroll_down search_dir search_file find_file filemap
@@ -24,28 +24,27 @@ var own = func() map[string]bool {
 // shell is the tool that runs an action.
 const shell = "bash"
 
-// toolOf returns the tool that an action calls, and its arguments.
+// toolOf returns the tool of an action and its arguments.
 func toolOf(action string) (tool string, args json.RawMessage) {
 	trimmed := strings.TrimSpace(action)
-	name, rest := trimmed, ""
+	name, arguments := trimmed, ""
 	if i := strings.IndexAny(trimmed, " \t\n"); i >= 0 {
-		name, rest = trimmed[:i], trimmed[i+1:]
+		name, arguments = trimmed[:i], trimmed[i+1:]
 	}
 	if !own[name] {
 		return shell, ingest.JSON(map[string]string{"command": action})
 	}
-	return name, ingest.JSON(map[string]string{"arguments": rest})
+	return name, ingest.JSON(map[string]string{"arguments": arguments})
 }
 
-// submits reports whether an action hands in the agent's work.
+// submits reports whether an action submits the work of the agent.
 func submits(tool, action string) bool {
 	return tool == "submit" || tool == shell && (strings.Contains(action, "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") ||
 		strings.Contains(action, "MINI_SWE_AGENT_FINAL_OUTPUT"))
 }
 
-// notRun returns how SWE-agent says, in the place of an observation, that a
-// command was not run or was cancelled, or that it took an edit back; nothing for
-// an observation.
+// notRun returns the class of an observation in which SWE-agent reports a command
+// that it did not run, cancelled or undid. Other observations have no class.
 func notRun(observation string) string {
 	switch {
 	case strings.HasPrefix(observation, "Your bash command contained syntax errors and was NOT executed."):
@@ -58,7 +57,7 @@ func notRun(observation string) string {
 	return ""
 }
 
-// observed returns the result that an observation of SWE-agent is.
+// observed returns the result for an observation of SWE-agent.
 func observed(observation string) events.ToolResultData {
 	text := ingest.JSON(observation)
 	data := events.ToolResultData{Status: events.ToolSuccess, Result: text}

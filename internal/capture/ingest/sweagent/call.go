@@ -10,17 +10,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// called is a call of a tool that an answer makes.
+// called is a tool call in an answer.
 type called struct {
 	id, tool, action string
 	args             json.RawMessage
 }
 
-// fenced finds the one command of an answer that is a text.
+// fenced matches a command in the text of an answer.
 var fenced = regexp.MustCompile("(?s)```(?:mswea_bash_command|bash)[ \t]*\r?\n(.*?)\r?\n?```")
 
-// calls returns what the answer calls. Of a text that has more than one command,
-// or none, the agent runs nothing.
+// calls returns the calls of an answer. The agent runs no command of a text that
+// has more than one.
 func (m *message) calls() []called {
 	switch {
 	case len(m.Extra.Actions) > 0:
@@ -85,7 +85,7 @@ func (f function) called(id string) called {
 	return c
 }
 
-// answers returns which call the message is the result of.
+// answers returns the call whose result the message has.
 func (m *message) answers(waiting []string) (call string, ok bool) {
 	id := m.Answers + m.CallID
 	if id == "" && len(m.CallIDs) > 0 {
@@ -102,10 +102,10 @@ func (m *message) answers(waiting []string) (call string, ok bool) {
 	return waiting[0], true
 }
 
-// returned finds the exit code in a result that is a text.
+// returned matches the exit code in a result that is a text.
 var returned = regexp.MustCompile(`^\s*(?:<returncode>\s*(-?\d+)\s*</returncode>|\{\s*"returncode":\s*(-?\d+)\s*[,}])`)
 
-// result returns the result that the message is.
+// result returns the result in the message.
 func (m *message) result() events.ToolResultData {
 	content, name := m.Content, "content"
 	if len(content) == 0 {

@@ -1,32 +1,29 @@
 // Package sweagent turns trajectories of SWE-agent (.traj) and mini-swe-agent
 // (.traj.json) into events.
 //
-// A run is a file. It is named by the file, which is called after the instance,
-// and by what the agent did first: of two attempts at one instance each is a run
-// of its own. A run has
+// A file is a run. Its id has the name of the file, which is the instance, and a
+// hash of the first action, so two attempts at one instance are two runs. The events
+// of a run are
 //
-//	run.started              the model and the version, where they stand in front
-//	message.created          the system's message, demonstrations, and what nothing else is made of
+//	run.started              the model and the version, if they precede the steps
+//	message.created          the system message, demonstrations and other messages
 //	prompt.submit            the task
-//	response.completed       an answer of the model, and its tokens where they are told
-//	llm.request              how many messages the model was shown, and their hash: they repeat the steps
+//	response.completed       an answer of the model with its tokens
+//	llm.request              the number of messages in the request, and their hash
 //	tool.before, tool.result the action and the observation
 //	error                    an answer without an action
 //	custom                   every other member of the file
-//	step.finished            an answer of the model and what followed on it
+//	step.finished            an answer of the model and its calls
 //	run.finished             exit status, tokens, the files of the submission
 //
-// The attempts of a run that was tried several times are runs of their own,
-// "<run>/attempt-<n>"; the steps of the chosen one, which the file repeats, are
-// not told again.
+// Each attempt of a run with several attempts is a run "<run>/attempt-<n>". The file
+// repeats the steps of the chosen attempt, and they are skipped.
 //
-// SWE-agent's actions are lines for a shell: they are calls of "bash", except
-// for the commands that SWE-agent itself brings, which have their own names.
-// Neither format tells how a command ended, mini-swe-agent's exit codes aside:
-// a result without one counts as a success unless SWE-agent says that it did not
-// run the command or cancelled it.
+// An action of SWE-agent is a line for a shell and becomes a call of "bash". The
+// commands of SWE-agent are calls of tools with their names. Only mini-swe-agent has
+// exit codes. A result without one is a success, unless SWE-agent reports that it
+// did not run the command or cancelled it.
 //
-// SWE-agent writes no times. Its events have the time of the file, and the
-// execution times that came before are added. Messages of mini-swe-agent have
-// their own times since version 2.
+// SWE-agent writes no times. Its events have the time of the file plus the execution
+// times so far. Messages of mini-swe-agent have times since version 2.
 package sweagent

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// info is what a file tells of its run as a whole.
+// info describes the run of a file.
 type info struct {
 	Exit       string `json:"exit_status"`
 	Submission string `json:"submission"`
@@ -29,10 +29,10 @@ type info struct {
 	Mini string `json:"mini_version"`
 	Own  string `json:"swe_agent_version"`
 
-	workItem string // what the run is to resolve
+	workItem string // the issue that the run resolves
 }
 
-// replay takes in the configuration of a run, which is JSON, also in a text.
+// replay reads the configuration of a run, which is JSON or JSON in a text.
 func (i *info) replay(value json.RawMessage) {
 	if text := ingest.Text(value); text != "" {
 		value = json.RawMessage(text)
@@ -52,8 +52,8 @@ func (i info) version() string {
 	return i.Own
 }
 
-// end tells data how the run ended. Where the file does not say, a run that
-// submitted something succeeded.
+// end completes data with the end of the run. Without an exit status, a run that
+// submitted its work succeeded.
 func (i info) end(data *events.RunFinishedData, r *run) {
 	patch := i.Submission
 	switch {
@@ -73,11 +73,11 @@ func (i info) end(data *events.RunFinishedData, r *run) {
 	data.Files, data.Metadata = ingest.PatchedFiles(patch), i.metadata()
 	total := events.Tokens{Input: ingest.Number(i.Stats.Sent), Output: ingest.Number(i.Stats.Received)}
 	if *data.TokensUsed == (events.Tokens{}) {
-		data.TokensUsed = &total // no answer told its own
+		data.TokensUsed = &total // no answer had tokens
 	}
 }
 
-// metadata returns what else is told of the run, nil where nothing is.
+// metadata returns other data about the run, or nil.
 func (i info) metadata() map[string]any {
 	about := map[string]any{}
 	if i.Stats.Cost > 0 {
@@ -98,8 +98,8 @@ func (i info) metadata() map[string]any {
 	return about
 }
 
-// exitClass returns why an agent stopped, which stands in brackets where it
-// submitted what there was: "submitted (exit_cost)".
+// exitClass returns the reason for which an agent stopped. It is in brackets if
+// the agent submitted unfinished work, as in "submitted (exit_cost)".
 func exitClass(status string) string {
 	if _, inner, ok := strings.Cut(status, "("); ok {
 		status = strings.TrimSuffix(inner, ")")

@@ -12,7 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// message is one entry of mini-swe-agent's messages, or of SWE-agent's history.
+// message is an entry of the messages of mini-swe-agent or of the history of
+// SWE-agent.
 type message struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
@@ -20,7 +21,7 @@ type message struct {
 		ID       string `json:"id"`
 		Function function
 	} `json:"tool_calls"`
-	Answers string `json:"tool_call_id"` // a result of that call
+	Answers string `json:"tool_call_id"` // the call of a result
 
 	Type   string          `json:"type"`   // of the Responses API
 	Object string          `json:"object"` // likewise: "response"
@@ -45,7 +46,7 @@ type function struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// extra is what mini-swe-agent adds to a message.
+// extra has the members that mini-swe-agent adds to a message.
 type extra struct {
 	Actions []struct {
 		Command string `json:"command"`
@@ -99,8 +100,8 @@ func (m *message) when() (time.Time, bool) {
 	return time.Unix(int64(whole), int64(part*1e9)).UTC().Round(time.Microsecond), true
 }
 
-// message takes in a message. Those before the first answer wait for it: it
-// names the run.
+// message reads a message. Messages before the first answer wait for it, because
+// it names the run.
 func (t *transcript) message(p ingest.Fragment) {
 	m := &message{raw: p.Text, line: p.Line, id: "message-" + strconv.Itoa(t.items)}
 	t.items++
@@ -121,7 +122,7 @@ func (t *transcript) message(p ingest.Fragment) {
 // maxPending bounds the messages before the first answer.
 const maxPending = 100
 
-// release starts the run and tells what was held back for its name.
+// release starts the run and maps the messages that waited for its name.
 func (t *transcript) release(first json.RawMessage) {
 	for _, m := range slices.Backward(t.pending) {
 		if at, ok := m.when(); ok {
@@ -138,7 +139,7 @@ func (t *transcript) release(first json.RawMessage) {
 	t.pending = nil
 }
 
-// tell maps one message.
+// translate maps one message.
 func (t *transcript) translate(m *message) {
 	t.At(m.line)
 	if at, ok := m.when(); ok {
@@ -171,7 +172,7 @@ func (t *transcript) translate(m *message) {
 	}
 }
 
-// answer maps what the model answers, and what it calls.
+// answer maps an answer of the model and its calls.
 func (t *transcript) answer(r *run, m *message) {
 	if m.Demo {
 		t.said(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))

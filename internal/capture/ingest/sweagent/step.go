@@ -11,18 +11,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// step is one entry of a trajectory.
+// step is an entry of a trajectory.
 type step struct {
 	Response    string            `json:"response"`
 	Thought     string            `json:"thought"`
 	Action      string            `json:"action"`
 	Observation string            `json:"observation"`
 	Seconds     float64           `json:"execution_time"`
-	Query       []json.RawMessage `json:"query"`    // what the model was shown
+	Query       []json.RawMessage `json:"query"`    // the messages in the request
 	Messages    []json.RawMessage `json:"messages"` // before version 1.1
 }
 
-// shown returns what the model was shown.
+// shown returns the messages in the request to the model.
 func (s *step) shown() []json.RawMessage {
 	if s.Query != nil {
 		return s.Query
@@ -30,8 +30,8 @@ func (s *step) shown() []json.RawMessage {
 	return s.Messages
 }
 
-// trajectory takes in a step of the run. What was tried several times repeats
-// the chosen attempt here.
+// trajectory reads a step of the run. It skips steps that repeat the chosen
+// attempt.
 func (t *transcript) trajectory(p ingest.Fragment) {
 	number := t.steps
 	t.steps++
@@ -44,7 +44,7 @@ func (t *transcript) trajectory(p ingest.Fragment) {
 	t.step(t.run, number, p.Text)
 }
 
-// attempt takes in one of several tries as a run of its own.
+// attempt reads one of several attempts as a separate run.
 func (t *transcript) attempt(p ingest.Fragment) {
 	t.tried++
 	var a struct {
@@ -115,7 +115,8 @@ func (t *transcript) step(r *run, number int, text json.RawMessage) {
 	r.submitted, r.answer = submits(tool, s.Action), ""
 }
 
-// requested tells what a model was shown, without telling it again.
+// requested describes a request to the model by the number and the hash of its
+// messages.
 func requested(shown []json.RawMessage) events.HistoryData {
 	sum := sha256.New()
 	for _, m := range shown {
@@ -126,14 +127,14 @@ func requested(shown []json.RawMessage) events.HistoryData {
 	return events.HistoryData{Before: len(shown), After: len(shown), BeforeSHA256: digest, AfterSHA256: digest}
 }
 
-// said emits a message that nothing else is made of.
+// said emits a message without another kind.
 func (t *transcript) said(r *run, p ingest.Origin, role string, content, raw json.RawMessage) {
 	r.Emit(p, events.MessageCreated, "", events.MessageData{
 		Message: p.ID, Role: role, Content: content, Common: events.Common{Raw: raw},
 	})
 }
 
-// opening tells what the model was shown before its first answer: the system's
+// opening emits the messages before the first answer, which are the system
 // message, demonstrations and the task.
 func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	for i, text := range shown {
@@ -151,8 +152,8 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 	}
 }
 
-// historical takes in a message of a history that repeats the steps: only what
-// stands in front of them is told, where the steps did not tell it.
+// historical reads a message of a history that repeats the steps. It emits only
+// messages before the first step that the steps do not have.
 func (t *transcript) historical(p ingest.Fragment) {
 	t.past.Write(p.Text)
 	t.past.Write([]byte{'\n'})

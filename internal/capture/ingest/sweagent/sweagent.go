@@ -15,13 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events of SWE-agent and mini-swe-agent, and the
-// name of their agent.
+// Source is the source of the events and the name of the agent.
 const Source = "swe-agent"
 
-// Events yields the events of the trajectory in r. What cannot be read is yielded
-// as a [*ingest.LineError]; a step or a message that is not of the expected shape
-// is kept as a custom event all the same.
+// Events yields the events of the trajectory in r. Unreadable input is reported
+// as a [*ingest.LineError]. A step or a message with an unexpected shape becomes
+// a custom event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -38,25 +37,26 @@ const (
 	attempts   = "attempts"
 )
 
-// transcript is the state of one input.
+// transcript reads one input. It owns the runs and the messages that wait for the
+// name of the run.
 type transcript struct {
 	*ingest.Emitter
 	opts     ingest.Options
-	runNames ingest.UniqueNames // of the runs of the input
+	runNames ingest.UniqueNames // unique names of the runs
 
 	info    info
-	before  ingest.Object // members in front of the steps
-	after   ingest.Object // and behind them
-	run     *run          // nil before it has its name
-	pending []*message    // before the model answers, which names the run
-	items   int           // messages so far
-	steps   int           // of the trajectory, so far
-	tried   int           // attempts so far
+	before  ingest.Object // members before the steps
+	after   ingest.Object // members after the steps
+	run     *run          // nil while it has no name
+	pending []*message    // messages before the first answer, which names the run
+	items   int           // number of messages
+	steps   int           // number of steps in the trajectory
+	tried   int           // number of attempts
 
-	prompted bool      // the task is told
-	past     hash.Hash // of the history that repeats the steps
-	repeats  int       // and how many messages it has
-	time     time.Time // of the latest message that has one
+	prompted bool      // the task was emitted
+	past     hash.Hash // hash of the history that repeats the steps
+	repeats  int       // number of messages in that history
+	time     time.Time // of the latest message with a time
 }
 
 func (t *transcript) reset() {
@@ -65,7 +65,7 @@ func (t *transcript) reset() {
 	t.prompted, t.past, t.repeats, t.time = false, sha256.New(), 0, time.Time{}
 }
 
-// read takes in one part of the file.
+// read reads one fragment of the file.
 func (t *transcript) read(p ingest.Fragment) {
 	switch {
 	case p.End:
@@ -84,7 +84,7 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// member takes in what is no list of steps.
+// member reads a member that is not a list of steps.
 func (t *transcript) member(name string, value json.RawMessage) {
 	if t.run == nil {
 		t.before.Add(name, value)
@@ -99,22 +99,23 @@ func (t *transcript) member(name string, value json.RawMessage) {
 	}
 }
 
-// run is what is remembered of a run beside what the kit counts.
+// run extends an ingest.Run. It owns the calls that wait for a result and the
+// clock of events without a time.
 type run struct {
 	*ingest.Run
-	answers   int           // of the model
-	start     time.Time     // of what has no time of its own
-	elapsed   time.Duration // what the commands took
+	answers   int           // number of answers of the model
+	start     time.Time     // the start of events without a time
+	elapsed   time.Duration // the execution time of the commands so far
 	waiting   []string      // calls without a result, oldest first
-	submitted bool          // the latest call was one that submits
-	answer    string        // what the latest result was
+	submitted bool          // the latest call submitted the work
+	answer    string        // the latest result of a submission
 }
 
-// now returns the time of what has no time of its own.
+// now returns the time for an event without one.
 func (r *run) now() time.Time { return r.start.Add(r.elapsed) }
 
-// turn opens the step of an answer of the model. The first one belongs to the
-// step that the task began.
+// turn opens the step of an answer of the model. The first answer belongs to the
+// step of the task.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answers > 0 {
 		r.Open(p, "")
@@ -124,7 +125,7 @@ func (r *run) turn(p ingest.Origin) {
 	r.answers++
 }
 
-// begin starts the run, which the first answer names.
+// begin starts the run. The first answer names it.
 func (t *transcript) begin(first json.RawMessage, at time.Time) {
 	name := strings.TrimSuffix(ingest.SessionOf(t.opts.File), ".traj")
 	id := t.runNames.Unique(name + "-" + ingest.Hash(first))
@@ -139,7 +140,7 @@ func (t *transcript) begin(first json.RawMessage, at time.Time) {
 func (t *transcript) end() {
 	switch {
 	case t.opts.Open:
-		return // a run that has no name yet gets it from what follows
+		return // later input names the run
 	case t.run != nil:
 	case len(t.pending) == 0 && t.before.Empty():
 		return // a list without messages

@@ -14,12 +14,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events of Amplifier, and the name of its agent.
+// Source is the source of the events and the name of the agent.
 const Source = "amplifier"
 
-// Events yields the events of the log in r. What cannot be read is yielded as a
-// [*ingest.LineError]; a line that is not of the expected shape is kept as a
-// custom event all the same.
+// Events yields the events of the log in r. Unreadable input is reported as a
+// [*ingest.LineError]. A line with an unexpected shape becomes a custom event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		g := &log{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts, runs: map[string]*run{}}
@@ -31,7 +30,7 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// Detect reports whether an input that begins with head is a log of Amplifier.
+// Detect reports whether an input with this head is a log of Amplifier.
 func Detect(head []byte, _ string) bool {
 	for object := range ingest.HeadObjects(head) {
 		var schema struct {
@@ -44,23 +43,23 @@ func Detect(head []byte, _ string) bool {
 	return false
 }
 
-// log is the state of one input.
+// log reads one input and owns its runs.
 type log struct {
 	*ingest.Emitter
 	opts  ingest.Options
 	runs  map[string]*run // by session
 	order []*run          // by first line
-	last  time.Time       // of the latest line that has one
+	last  time.Time       // of the latest line with a time
 }
 
-// run is what is remembered of a run beside what the kit counts.
+// run extends an ingest.Run. It owns the calls that wait for a result.
 type run struct {
 	*ingest.Run
 	answered  bool      // the open step has its answer
-	turns     int       // steps that no prompt began
-	responses int       // so far
+	turns     int       // number of steps without a prompt
+	responses int       // number of responses
 	waiting   []waiting // calls without a result, oldest first
-	ended     bool      // the session is, for now
+	ended     bool      // the session ended and may resume
 	cancelled bool
 }
 
@@ -88,18 +87,18 @@ func (g *log) read(in ingest.Line) {
 	l.time, l.id = g.last, g.LineID(l.raw)
 	r := g.run(l)
 	if r == nil {
-		g.alone(l)
+		g.withoutRun(l)
 		return
 	}
 	r.Touch(l.time)
 	g.translate(r, l)
 }
 
-// run returns the run of l, which its first line starts; nil where it belongs to
-// none.
+// run returns the run of l, or nil if it belongs to none. The first line of a
+// session starts its run.
 func (g *log) run(l *line) *run {
 	if l.Session == "" {
-		return g.present()
+		return g.openRun()
 	}
 	r := g.runs[l.Session]
 	if r != nil {
@@ -112,14 +111,14 @@ func (g *log) run(l *line) *run {
 			who.Agent = l.Agent
 		}
 	}
-	r = &run{Run: g.Run(who, l.place(), events.RunStartedData{Model: l.Model})}
+	r = &run{Run: g.Run(who, l.origin(), events.RunStartedData{Model: l.Model})}
 	g.runs[l.Session] = r
 	g.order = append(g.order, r)
 	return r
 }
 
-// present returns the run of the only session that goes on.
-func (g *log) present() *run {
+// openRun returns the run of the only open session.
+func (g *log) openRun() *run {
 	var only *run
 	for _, r := range g.order {
 		if r.ended {
@@ -133,8 +132,8 @@ func (g *log) present() *run {
 	return only
 }
 
-// alone keeps a line that belongs to no run.
-func (g *log) alone(l *line) {
+// withoutRun emits the event of a line that belongs to no run.
+func (g *log) withoutRun(l *line) {
 	e := events.Event{
 		ID:     events.DeriveID(g.opts.Tenant, Source, "", l.id, string(events.Custom)),
 		Source: Source, Type: events.Custom.Type(), Time: l.time, Tenant: g.opts.Tenant, Agent: Source,
@@ -146,7 +145,7 @@ func (g *log) alone(l *line) {
 	g.Send(e)
 }
 
-// end tells the end of the run.
+// end ends the run.
 func (r *run) end() {
 	r.CloseStep()
 	data := r.Finished()
@@ -156,7 +155,7 @@ func (r *run) end() {
 	r.Finish(&data)
 }
 
-// turn opens the step of the next answer of the model. The first one after a
+// turn opens the step of the next answer of the model. The first answer after a
 // prompt belongs to the step of the prompt.
 func (r *run) turn(p ingest.Origin) {
 	if r.Step() == nil || r.answered {
@@ -168,8 +167,8 @@ func (r *run) turn(p ingest.Origin) {
 	r.answered = false
 }
 
-// call returns the call that a line is the result of: that of its id, else the
-// oldest of its tool.
+// call returns the call whose result a line has, by its id or else the oldest
+// call of the same tool.
 func (r *run) call(l *line) string {
 	i := slices.IndexFunc(r.waiting, func(w waiting) bool {
 		if l.Call != "" {

@@ -1,25 +1,24 @@
 // Package amplifier turns logs of Amplifier (amplifier.log.jsonl, and the
 // events.jsonl of a session) into events.
 //
-// A session is a run; one that was forked off another is a run below it. A run
-// has
+// A session is a run. A forked session is a run below the original session. The
+// events of a run are
 //
 //	run.started, session.start       at the first line that names the session
 //	prompt.submit                    prompt:submit
 //	llm.request                      llm:request and provider:request; begins a step
-//	response.completed               llm:response; provider:response where no llm:response came before
-//	tool.before, tool.result         tool:pre, and tool:post or tool:error; paired by id, else by name and order
+//	response.completed               llm:response; provider:response without an earlier llm:response
+//	tool.before, tool.result         tool:pre, and tool:post or tool:error; paired by id, or else by name and order
 //	message.created                  content_block:end
 //	approval                         approval:required, approval:granted, approval:denied
 //	compact.before                   context:pre_compact
-//	error                            provider:error, and answers whose status is an error
+//	error                            provider:error, and answers with an error status
 //	session.ended                    session:end
 //	subagent.start                   session:fork, in the run of the parent
 //	custom                           every other line
-//	step.finished                    an answer of the model and what followed on it
+//	step.finished                    an answer of the model and its calls
 //	run.finished                     at the end of the input
 //
-// Each line is kept whole in the raw of one event. Lines of the log that name no
-// session belong to the one that goes on; where none does, or several do, they
-// belong to no run.
+// Each line is in the raw member of one event. A line without a session belongs to
+// the only open session. If there is not exactly one, the line belongs to no run.
 package amplifier

@@ -24,7 +24,7 @@ type line struct {
 	time time.Time
 }
 
-// fields are what events have in data, or beside it.
+// fields are members that events have in data or next to it.
 type fields struct {
 	Status     string          `json:"status"`
 	DurationMS json.RawMessage `json:"duration_ms"`
@@ -38,7 +38,7 @@ type fields struct {
 	Tool       string          `json:"tool_name"`
 	Input      json.RawMessage `json:"tool_input"`
 	Result     json.RawMessage `json:"tool_result"`
-	Outcome    json.RawMessage `json:"result"` // as other orchestrators name it
+	Outcome    json.RawMessage `json:"result"` // the name that other orchestrators use
 	Call       string          `json:"tool_call_id"`
 	Error      json.RawMessage `json:"error"`
 	Reason     string          `json:"reason"`
@@ -47,7 +47,7 @@ type fields struct {
 }
 
 type usage struct {
-	Input      json.RawMessage `json:"input_tokens"` // with what was read from a cache
+	Input      json.RawMessage `json:"input_tokens"` // includes cached tokens
 	Output     json.RawMessage `json:"output_tokens"`
 	CacheRead  json.RawMessage `json:"cache_read_tokens"`
 	CacheWrite json.RawMessage `json:"cache_write_tokens"`
@@ -61,8 +61,8 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads one line. What is not of the expected shape is returned with an
-// error that says where it is not; what is no object is no line.
+// parse reads one line. For an unexpected shape it returns both the readable
+// members and an error with the path.
 func parse(in ingest.Line) (*line, error) {
 	l := &line{raw: json.RawMessage(append([]byte(nil), in.Text...))}
 	err := json.Unmarshal(l.raw, l)
@@ -76,11 +76,11 @@ func parse(in ingest.Line) (*line, error) {
 	return l, err
 }
 
-func (l *line) place() ingest.Origin { return ingest.Origin{ID: l.id, Time: l.time} }
+func (l *line) origin() ingest.Origin { return ingest.Origin{ID: l.id, Time: l.time} }
 
 func (l *line) common() events.Common { return events.Common{Raw: l.raw} }
 
-// name is the line's own, as its custom events have it.
+// name returns the name of the line for custom events.
 func (l *line) name() string {
 	switch {
 	case l.Event != "":
@@ -91,21 +91,21 @@ func (l *line) name() string {
 	return "line"
 }
 
-// result returns what a tool returned, how that failed where it did, and the
-// exit code of a command.
+// result returns the result of a tool with its failure and the exit code of a
+// command.
 func (l *line) result() events.ToolResultData {
 	value := l.Result
 	if len(value) == 0 {
 		value = l.Outcome
 	}
-	var said struct {
+	var result struct {
 		Success *bool           `json:"success"`
 		IsError bool            `json:"is_error"`
 		Error   json.RawMessage `json:"error"`
 		Output  json.RawMessage `json:"output"`
 	}
-	if json.Unmarshal(value, &said) != nil {
-		said.Output = value
+	if json.Unmarshal(value, &result) != nil {
+		result.Output = value
 	}
 	data := events.ToolResultData{
 		Tool: l.Tool, Status: events.ToolSuccess, Result: value, DurationMS: ingest.Number(l.DurationMS), Common: l.common(),
@@ -113,19 +113,19 @@ func (l *line) result() events.ToolResultData {
 	var command struct {
 		Code *int `json:"returncode"`
 	}
-	if json.Unmarshal(said.Output, &command) == nil {
+	if json.Unmarshal(result.Output, &command) == nil {
 		data.ExitCode = command.Code
 	}
-	failed := said.IsError || said.Success != nil && !*said.Success || data.ExitCode != nil && *data.ExitCode != 0
+	failed := result.IsError || result.Success != nil && !*result.Success || data.ExitCode != nil && *data.ExitCode != 0
 	if !failed && l.Event != "tool:error" {
 		return data
 	}
 	data.Status = events.ToolError
-	data.Error, data.Result = ingest.Failed(first(problem(l.Error), problem(said.Error), ingest.Flatten(said.Output)), value)
+	data.Error, data.Result = ingest.Failed(first(problem(l.Error), problem(result.Error), ingest.Flatten(result.Output)), value)
 	return data
 }
 
-// first returns the first text that says something.
+// first returns the first text that is not empty.
 func first(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {
@@ -135,7 +135,8 @@ func first(texts ...string) string {
 	return ""
 }
 
-// problem returns the text of an error: a string, or an object's message.
+// problem returns the text of an error, which is a string or the message of an
+// object.
 func problem(raw json.RawMessage) string {
 	if text := ingest.Text(raw); text != "" {
 		return text

@@ -15,12 +15,12 @@ func (g *log) translate(r *run, l *line) {
 		g.session(r, l)
 	case "prompt:submit":
 		r.answered = false
-		r.Prompt(l.place(), events.PromptSubmitData{Prompt: l.Prompt, Common: l.common()})
+		r.Prompt(l.origin(), events.PromptSubmitData{Prompt: l.Prompt, Common: l.common()})
 	case "llm:request", "provider:request":
-		r.turn(l.place())
+		r.turn(l.origin())
 		var shown []json.RawMessage
-		_ = json.Unmarshal(l.Messages, &shown) // a count is told where there is one
-		r.Emit(l.place(), events.LLMRequest, "", events.HistoryData{
+		_ = json.Unmarshal(l.Messages, &shown) // without a list the count is 0
+		r.Emit(l.origin(), events.LLMRequest, "", events.HistoryData{
 			Before: len(shown), After: len(shown), Model: l.Model, Common: l.common(),
 		})
 	case "llm:response":
@@ -40,21 +40,21 @@ func (g *log) translate(r *run, l *line) {
 	}
 }
 
-// session maps how a session begins and ends.
+// session maps the start and the end of a session.
 func (g *log) session(r *run, l *line) {
 	r.ended = l.Event == "session:end"
 	from := map[string]string{"session:start": "startup", "session:resume": "resume", "session:fork": "fork"}[l.Event]
 	if r.ended {
 		r.CloseStep()
-		r.Emit(l.place(), events.SessionEnded, "", events.SessionEndedData{
+		r.Emit(l.origin(), events.SessionEnded, "", events.SessionEndedData{
 			Reason: l.Reason, DurationMS: ingest.Number(l.DurationMS), Common: l.common(),
 		})
 		return
 	}
 	if parent := g.runs[l.Parent]; from == "fork" && parent != nil && parent != r {
-		parent.Emit(l.place(), events.SubagentStart, "", events.SubagentStartData{Subagent: l.Session, Name: l.Agent, Model: l.Model})
+		parent.Emit(l.origin(), events.SubagentStart, "", events.SubagentStartData{Subagent: l.Session, Name: l.Agent, Model: l.Model})
 	}
-	r.Emit(l.place(), events.SessionStart, "", events.SessionStartData{From: from, Model: l.Model, Common: l.common()})
+	r.Emit(l.origin(), events.SessionStart, "", events.SessionStartData{From: from, Model: l.Model, Common: l.common()})
 }
 
 // response maps an answer of the model.
@@ -64,9 +64,9 @@ func (g *log) response(r *run, l *line) {
 		return
 	}
 	if r.answered {
-		r.turn(l.place()) // the request is not in the log
+		r.turn(l.origin()) // the request is not in the log
 	}
-	s := r.Within(l.place())
+	s := r.Within(l.origin())
 	s.Failure = nil
 	r.answered = true
 	r.responses++
@@ -79,11 +79,11 @@ func (g *log) response(r *run, l *line) {
 		data.TokensUsed = &tokens
 		r.Spend(tokens)
 	}
-	r.Emit(l.place(), events.ResponseCompleted, "", data)
+	r.Emit(l.origin(), events.ResponseCompleted, "", data)
 }
 
-// failed maps a call of a model that failed. Its step did, unless an answer
-// comes after it.
+// failed maps a failed call of a model. The step fails too, unless another answer
+// follows.
 func (g *log) failed(r *run, l *line) {
 	message := problem(l.Error)
 	if message == "" {
@@ -93,14 +93,14 @@ func (g *log) failed(r *run, l *line) {
 	if f.Class == "" {
 		f.Class = "api_error"
 	}
-	r.Within(l.place()).Failure = &f
-	r.Emit(l.place(), events.Error, "", events.ErrorData{Error: f, ErrorType: "api_error", Model: l.Model, Common: l.common()})
+	r.Within(l.origin()).Failure = &f
+	r.Emit(l.origin(), events.Error, "", events.ErrorData{Error: f, ErrorType: "api_error", Model: l.Model, Common: l.common()})
 }
 
 // tool maps a tool call and its result.
 func (g *log) tool(r *run, l *line) {
 	if l.Event != "tool:pre" {
-		if !r.Result(l.place(), r.call(l), l.result()) {
+		if !r.Result(l.origin(), r.call(l), l.result()) {
 			g.custom(r, l)
 		}
 		return
@@ -109,14 +109,14 @@ func (g *log) tool(r *run, l *line) {
 	if id == "" {
 		id = l.id
 	}
-	if !r.Call(l.place(), id, events.ToolBeforeData{Tool: l.Tool, Args: l.Input, Common: l.common()}) {
+	if !r.Call(l.origin(), id, events.ToolBeforeData{Tool: l.Tool, Args: l.Input, Common: l.common()}) {
 		g.custom(r, l)
 		return
 	}
 	r.waiting = append(r.waiting, waiting{id, l.Tool})
 }
 
-// verdicts are what approvals come to.
+// verdicts maps the events of approvals.
 var verdicts = map[string]events.Verdict{
 	"approval:required": events.VerdictAsk, "approval:granted": events.VerdictAllow, "approval:denied": events.VerdictDeny,
 }
@@ -125,15 +125,15 @@ func (g *log) other(r *run, l *line) {
 	switch l.Event {
 	case "content_block:end":
 		if text := ingest.Text(ingest.Members(l.Block)["text"]); text != "" && ingest.Text(ingest.Members(l.Block)["type"]) == "text" {
-			r.Within(l.place()).Answer(text)
+			r.Within(l.origin()).Answer(text)
 		}
-		r.Emit(l.place(), events.MessageCreated, "", events.MessageData{Message: l.id, Role: "assistant", Content: l.Block, Common: l.common()})
+		r.Emit(l.origin(), events.MessageCreated, "", events.MessageData{Message: l.id, Role: "assistant", Content: l.Block, Common: l.common()})
 	case "context:pre_compact":
-		r.Emit(l.place(), events.CompactBefore, "", events.CompactBeforeData{
+		r.Emit(l.origin(), events.CompactBefore, "", events.CompactBeforeData{
 			Trigger: l.Reason, Tokens: ingest.Number(l.Tokens), Common: l.common(),
 		})
 	case "approval:required", "approval:granted", "approval:denied":
-		r.Emit(l.place(), events.Approval, l.Call, events.ApprovalData{
+		r.Emit(l.origin(), events.Approval, l.Call, events.ApprovalData{
 			Tool: l.Tool, Args: l.Input, Prompt: l.Prompt, Common: l.common(),
 			Outcome: events.Outcome{Verdict: verdicts[l.Event], Reason: l.Reason},
 		})
@@ -145,7 +145,7 @@ func (g *log) other(r *run, l *line) {
 	}
 }
 
-// custom keeps a line that has no kind of its own.
+// custom emits a custom event for a line without a kind.
 func (g *log) custom(r *run, l *line) {
-	r.Emit(l.place(), events.Custom, "", events.CustomData{Name: l.name(), Common: l.common()})
+	r.Emit(l.origin(), events.Custom, "", events.CustomData{Name: l.name(), Common: l.common()})
 }

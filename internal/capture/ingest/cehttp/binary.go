@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fromHeaders returns the event of binary mode. It is put together in JSON, so
-// that the rules for attributes are those of the other modes.
+// fromHeaders returns the event of binary mode. It builds the event as JSON, so
+// that the other modes have the same rules for attributes.
 func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event, error) {
 	attributes, err := headerAttributes(header)
 	if err != nil {
@@ -38,7 +38,7 @@ func fromHeaders(header http.Header, bodyIsJSON bool, body []byte) (events.Event
 	case len(body) == 0:
 		b.WriteString("null")
 	case bodyIsJSON:
-		// One value and nothing behind it: a body cannot add attributes.
+		// The body must be exactly one value, so that it cannot add attributes.
 		if err := json.Unmarshal(body, new(json.RawMessage)); err != nil {
 			return events.Event{}, bodyNotJSON(err, body)
 		}
@@ -96,24 +96,24 @@ func attributeError(name, reason string) error {
 	return e
 }
 
-// unquote takes the quotes off a value that a sender put into them, as
-// CloudEvents asks of receivers.
+// unquote removes the quotes around a value. CloudEvents requires this of
+// receivers.
 func unquote(value string) string {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return value
 	}
 	var b strings.Builder
-	for rest := value[1 : len(value)-1]; rest != ""; rest = rest[1:] {
-		if rest[0] == '\\' && len(rest) > 1 {
-			rest = rest[1:]
+	for inner := value[1 : len(value)-1]; inner != ""; inner = inner[1:] {
+		if inner[0] == '\\' && len(inner) > 1 {
+			inner = inner[1:]
 		}
-		b.WriteByte(rest[0])
+		b.WriteByte(inner[0])
 	}
 	return b.String()
 }
 
-// percentDecode resolves %XX. A percent sign that is not of one stands for
-// itself: some senders encode nothing.
+// percentDecode resolves %XX. Other percent signs stay, because some senders
+// encode nothing.
 func percentDecode(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -139,8 +139,8 @@ func writeString(b *bytes.Buffer, s string) {
 	}
 }
 
-// isJSON reports whether a body of this content type is JSON. Without a content
-// type it is, as for an event without datacontenttype.
+// isJSON reports whether a body of this content type is JSON. The default content
+// type is JSON.
 func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true

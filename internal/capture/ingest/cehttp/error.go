@@ -12,18 +12,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Error says why a request was refused, and where. It holds no payload.
+// Error reports why a request was refused. It quotes no payload.
 type Error struct {
 	Status    int    // of the response
-	Reason    string // what is wrong
-	Index     int    // of the event in a batch, from 0; -1 when the request as a whole is meant
-	Attribute string // of the event; empty when none is to blame
-	Line      int    // in the body, from 1; 0 when no place is known
-	Offset    int    // in the body, from 0; -1 when no place is known
+	Reason    string // why the request was refused
+	Index     int    // of the event in a batch, from 0; -1 for the whole request
+	Attribute string // of the event; empty for an error without an attribute
+	Line      int    // in the body, from 1; 0 if unknown
+	Offset    int    // in the body, from 0; -1 if unknown
 	cause     error
 }
 
-// Error returns the reason with its place.
+// Error returns the reason with its position.
 func (e *Error) Error() string {
 	s := e.Reason
 	if e.Attribute != "" {
@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Unwrap returns what was wrong.
+// Unwrap returns the cause, if there is one.
 func (e *Error) Unwrap() error { return e.cause }
 
 func refuse(status int, format string, args ...any) *Error {
@@ -52,9 +52,9 @@ func tooLarge(limit int) *Error {
 	return refuse(http.StatusRequestEntityTooLarge, "an event is larger than %d bytes", limit)
 }
 
-// BodyError returns what to tell a sender when reading the body of a request
-// failed with err: it was too large, too slow, cut off, or not what its content
-// encoding says.
+// BodyError returns the answer to a sender after reading the body failed with
+// err. The body was too large, too slow, incomplete or not in its content
+// encoding.
 func BodyError(err error) *Error { return bodyError(err) }
 
 func bodyError(err error) *Error {
@@ -73,8 +73,8 @@ func bodyError(err error) *Error {
 	return e
 }
 
-// asError returns err as one about the event that begins at a place and whose
-// text is given: nil for nil.
+// asError returns err as an error of the event that was received at this position
+// with this text. It returns nil for nil.
 func asError(err error, at Received, text []byte) error {
 	if err == nil {
 		return nil
@@ -92,9 +92,9 @@ func asError(err error, at Received, text []byte) error {
 	return e
 }
 
-// inBody returns err, about an event that was put together from headers and a
-// body, with its place in the body, which starts at start of text. Attributes
-// came as headers and have no place in it.
+// inBody corrects the position of an error about an event of binary mode. The
+// event has its body at start of text. Attributes come from headers and have no
+// position in the body.
 func inBody(err error, text []byte, start int, bodyIsJSON bool) error {
 	e, ok := errors.AsType[*Error](asError(err, Received{Index: -1, Line: 1}, text))
 	if !ok {

@@ -21,29 +21,28 @@ const (
 	anyEventType   = "application/cloudevents"
 )
 
-// lineTypes are the media types of JSON lines. None is registered; these are the
-// ones in use.
+// lineTypes are the media types of JSON lines in use. None is registered.
 var lineTypes = []string{"application/x-ndjson", "application/jsonl", "application/cloudevents+jsonl"}
 
-// Received is an event of a request, and where in the body it begins.
+// Received is an event of a request with its position in the body.
 type Received struct {
 	Event  events.Event
-	Index  int   // in the batch, from 0; -1 for a request that is one event
+	Index  int   // in the batch, from 0; -1 for a request with a single event
 	Line   int   // from 1
 	Offset int64 // in bytes, from 0
 }
 
-// Read yields the events of an HTTP request in one of the content modes of
-// CloudEvents, structured, binary or batch, or in JSON lines, while they come in.
-// It ends at the first error, which is a [*Error]. An event has at most maxEvent
-// bytes; the caller bounds the body as a whole, with [http.MaxBytesReader],
-// takes off a content encoding, and closes it.
+// Read yields the events of an HTTP request while they arrive. The request has the
+// structured, binary or batch mode of CloudEvents, or JSON lines. Read ends at the
+// first error, which is a [*Error]. maxEvent bounds an event in bytes. The caller
+// bounds the body with [http.MaxBytesReader], decodes the content encoding and
+// closes the body.
 //
-// What an outbox numbered before is treated as by [ingest.CloudEvents]. Payloads
-// that are not JSON become data_base64, byte for byte.
+// Events of another outbox are treated as by [ingest.CloudEvents]. A payload that is
+// not JSON becomes data_base64.
 func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
 	return func(yield func(Received, error) bool) {
-		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // what cannot be parsed is no media type of ours
+		media, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // an invalid media type is not supported
 		if err := checkMedia(r.Header, media, params); err != nil {
 			yield(Received{Index: -1}, err)
 			return
@@ -61,8 +60,8 @@ func Read(r *http.Request, maxEvent int) iter.Seq2[Received, error] {
 	}
 }
 
-// each yields the events that next finds in body.
-func each(next func() (piece, error), body *scanner, yield func(Received, error) bool) {
+// each yields the events that next returns.
+func each(next func() (eventText, error), body *scanner, yield func(Received, error) bool) {
 	for i := 0; ; i++ {
 		p, err := next()
 		if errors.Is(err, io.EOF) {
@@ -99,7 +98,7 @@ func readOne(r *http.Request, media string, maxEvent int) (events.Event, error) 
 	return fromHeaders(r.Header, isJSON(r.Header.Get("Content-Type")), body)
 }
 
-// checkMedia refuses what is in none of the content modes.
+// checkMedia refuses a request that is in no content mode.
 func checkMedia(header http.Header, media string, params map[string]string) error {
 	isOurs := media == structuredType || media == batchType || slices.Contains(lineTypes, media)
 	encoding := strings.Join(header.Values("Content-Encoding"), ", ")
@@ -129,7 +128,7 @@ func isUTF8(params map[string]string) bool {
 	return charset == "" || charset == "utf-8" || charset == "us-ascii"
 }
 
-// lineOf returns the line of the byte at offset of text, which begins at first.
+// lineOf returns the line of an offset in text, whose first line is first.
 func lineOf(text []byte, offset, first int) int {
 	return first + bytes.Count(text[:min(max(offset, 0), len(text))], []byte{'\n'})
 }

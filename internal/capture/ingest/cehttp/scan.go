@@ -8,7 +8,8 @@ import (
 	"net/http"
 )
 
-// scanner finds the events in a body without looking into them. It holds one.
+// scanner splits a body into events without decoding them. It holds one event and
+// owns the position in the body.
 type scanner struct {
 	in     *bufio.Reader
 	limit  int   // of an event
@@ -17,8 +18,8 @@ type scanner struct {
 	opened bool  // the array has begun
 }
 
-// piece is the text of one event. It is valid for ever.
-type piece struct {
+// eventText is the text of one event. The receiver may keep it.
+type eventText struct {
 	text   []byte
 	offset int64
 	line   int
@@ -28,7 +29,7 @@ func newScanner(body io.Reader, limit int) *scanner {
 	return &scanner{in: bufio.NewReaderSize(body, 64<<10), limit: limit, line: 1}
 }
 
-// Errors about the form of a batch.
+// Errors about the syntax of a batch.
 var (
 	errNoArray  = errors.New("not a JSON array")
 	errOpen     = errors.New("the array does not end")
@@ -38,7 +39,7 @@ var (
 	errTooLarge = errors.New("too large")
 )
 
-// fault returns err, which ended the scan at event index, as what to tell.
+// fault returns the answer for an error that ended the scan at this event.
 func (s *scanner) fault(err error, index int) error {
 	var e *Error
 	switch {
@@ -58,39 +59,39 @@ func (s *scanner) fault(err error, index int) error {
 	return e
 }
 
-// element returns the next value of a JSON array, io.EOF behind the last.
-func (s *scanner) element() (piece, error) {
+// element returns the next value of a JSON array, and io.EOF after the last.
+func (s *scanner) element() (eventText, error) {
 	c, err := s.skipSpace()
 	if !s.opened {
 		if err == nil && c != '[' || errors.Is(err, io.EOF) {
-			return piece{}, errNoArray
+			return eventText{}, errNoArray
 		}
 		if err != nil {
-			return piece{}, err
+			return eventText{}, err
 		}
 		s.opened = true
 		s.take()
 		if c, err = s.skipSpace(); err == nil && c == ']' {
-			return piece{}, s.end()
+			return eventText{}, s.end()
 		}
 		return s.value(err)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
-		return piece{}, errOpen
+		return eventText{}, errOpen
 	case err != nil:
-		return piece{}, err
+		return eventText{}, err
 	case c == ']':
-		return piece{}, s.end()
+		return eventText{}, s.end()
 	case c != ',':
-		return piece{}, errNoComma
+		return eventText{}, errNoComma
 	}
 	s.take()
 	_, err = s.skipSpace()
 	return s.value(err)
 }
 
-// end returns io.EOF if nothing stands behind the array.
+// end returns io.EOF if the body ends after the array.
 func (s *scanner) end() error {
 	s.take()
 	if _, err := s.skipSpace(); err != nil {
@@ -99,16 +100,15 @@ func (s *scanner) end() error {
 	return errMore
 }
 
-// value reads a value up to its end: brackets that close, or what separates it
-// from the next. Whether it is JSON is for the decoder to say.
-func (s *scanner) value(before error) (piece, error) {
+// value reads to the end of a value. The decoder checks later whether it is JSON.
+func (s *scanner) value(before error) (eventText, error) {
 	if errors.Is(before, io.EOF) {
-		return piece{}, errOpen
+		return eventText{}, errOpen
 	}
 	if before != nil {
-		return piece{}, before
+		return eventText{}, before
 	}
-	p := piece{offset: s.offset, line: s.line}
+	p := eventText{offset: s.offset, line: s.line}
 	var at nesting
 	for {
 		c, err := s.peek()
@@ -130,18 +130,18 @@ func (s *scanner) value(before error) (piece, error) {
 	}
 }
 
-// nesting is where in a value a byte is.
+// nesting is the state of the scan inside a value.
 type nesting struct {
 	depth           int
 	quoted, escaped bool
 }
 
-// endsBefore reports whether c is behind the value.
+// endsBefore reports whether the value ended before c.
 func (n *nesting) endsBefore(c byte) bool {
 	return n.depth == 0 && !n.quoted && (c == ',' || c == ']' || isSpace(c))
 }
 
-// endsWith takes c in, and reports whether it closes the value.
+// endsWith reads c and reports whether c closes the value.
 func (n *nesting) endsWith(c byte) bool {
 	if n.quoted {
 		n.quoted = n.escaped || c != '"'
@@ -160,12 +160,12 @@ func (n *nesting) endsWith(c byte) bool {
 	return false
 }
 
-// row returns the next line that is not blank, io.EOF behind the last.
-func (s *scanner) row() (piece, error) {
+// row returns the next line that is not blank, and io.EOF after the last.
+func (s *scanner) row() (eventText, error) {
 	if _, err := s.skipSpace(); err != nil {
-		return piece{}, err
+		return eventText{}, err
 	}
-	p := piece{offset: s.offset, line: s.line}
+	p := eventText{offset: s.offset, line: s.line}
 	for {
 		c, err := s.peek()
 		switch {
@@ -182,7 +182,7 @@ func (s *scanner) row() (piece, error) {
 	}
 }
 
-// peek returns the next byte without taking it.
+// peek returns the next byte without consuming it.
 func (s *scanner) peek() (byte, error) {
 	b, err := s.in.Peek(1)
 	if err != nil {
@@ -191,11 +191,11 @@ func (s *scanner) peek() (byte, error) {
 	return b[0], nil
 }
 
-// take takes the byte that peek returned.
+// take consumes the byte that peek returned.
 func (s *scanner) take() {
 	c, err := s.in.ReadByte()
 	if err != nil {
-		return // not reached: the byte is in the buffer
+		return // unreachable: the byte is in the buffer
 	}
 	s.offset++
 	if c == '\n' {
@@ -203,7 +203,7 @@ func (s *scanner) take() {
 	}
 }
 
-// skipSpace returns the next byte that is not white space, without taking it.
+// skipSpace skips white space and returns the next byte without consuming it.
 func (s *scanner) skipSpace() (byte, error) {
 	for {
 		c, err := s.peek()

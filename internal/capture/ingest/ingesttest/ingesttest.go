@@ -1,6 +1,5 @@
-// Package ingesttest is what the tests of transcript formats have in common: the
-// recorded sessions, what a reader of the events knows about them, and the
-// properties that every adapter has.
+// Package ingesttest has the shared code of tests for transcript formats: the
+// recorded sessions, summaries of events, and checks that hold for every adapter.
 package ingesttest
 
 import (
@@ -21,10 +20,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Adapter is the Events of a format's package.
+// Adapter is the function Events of a format.
 type Adapter func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
 
-// Read returns the events of an input, and what was reported.
+// Read returns the events and the reports of an input.
 func Read(tb testing.TB, read Adapter, data []byte, opts ingest.Options) (list []events.Event, bad []*ingest.LineError) {
 	tb.Helper()
 	if opts.Tenant == "" {
@@ -64,17 +63,17 @@ func Payload[T any](tb testing.TB, e events.Event) T {
 	return p
 }
 
-// Counts are what a table of files tells of each.
+// Counts summarize the events of a file.
 type Counts struct {
 	Runs, Steps, Prompts, Calls, Results, Failed int // failed results
 	Responses, Messages, Errors, Customs         int
 	Subagents                                    int
-	Tokens                                       events.Tokens // of response.completed; the latest per message counts
+	Tokens                                       events.Tokens // of response.completed; the latest of each message counts
 	Bad                                          int           // reported lines
 	Events                                       int
 }
 
-// Count returns what the events say. The latest step.finished of a step counts.
+// Count summarizes events. The latest step.finished of a step counts.
 func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	tb.Helper()
 	c := Counts{Bad: len(bad), Events: len(list)}
@@ -117,9 +116,9 @@ func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	return c
 }
 
-// Check checks what holds for the events of any input: they can be published, no
-// two share an id, each call has one tool.before and one tool.result at most, and
-// the last run.finished of each run says what its other events say.
+// Check checks the events of any input. They are valid and have different ids.
+// Each call has at most one tool.before and one tool.result. The last
+// run.finished of each run agrees with its other events.
 func Check(tb testing.TB, list []events.Event) {
 	tb.Helper()
 	ids, calls := map[string]bool{}, map[string]bool{}
@@ -147,7 +146,7 @@ func Check(tb testing.TB, list []events.Event) {
 	for run, said := range finished {
 		got := Count(tb, byRun[run], nil)
 		if got.Tokens == (events.Tokens{}) {
-			got.Tokens = *said.TokensUsed // some tools tell only the sum
+			got.Tokens = *said.TokensUsed // some tools have only the sum
 		}
 		want := Counts{Steps: said.Steps, Calls: said.ToolCalls, Failed: said.ToolErrors, Tokens: *said.TokensUsed}
 		if got = (Counts{Steps: got.Steps, Calls: got.Calls, Failed: got.Failed, Tokens: got.Tokens}); got != want {
@@ -156,10 +155,10 @@ func Check(tb testing.TB, list []events.Event) {
 	}
 }
 
-// Grow reads versions of one input, each longer than the one before, and checks
-// that importing them one after the other gives what the last one alone gives:
-// the same events in the same order, and of each aggregate the same latest one.
-// It does so too with inputs that are still open, which finish nothing.
+// Grow imports growing versions of one input. The result must equal the import of
+// the last version: the same events in the same order, and the same latest
+// aggregates. Grow also imports the versions as open inputs, which finish
+// nothing.
 func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	tb.Helper()
 	seen := map[string][]byte{}
@@ -191,7 +190,7 @@ func Grow(tb testing.TB, read Adapter, file string, versions [][]byte) {
 	}
 }
 
-// split returns the ids of plain events, and that of the latest of each aggregate.
+// split returns the ids of plain events and of the latest aggregates.
 func split(tb testing.TB, list []events.Event) (plain []string, latest map[string]string) {
 	tb.Helper()
 	latest = map[string]string{}
@@ -208,8 +207,7 @@ func split(tb testing.TB, list []events.Event) (plain []string, latest map[strin
 	return plain, latest
 }
 
-// Outcome returns how a tool call ended: its status, exit code and the class of
-// its error, as far as they are known.
+// Outcome returns the status, the exit code and the error class of a tool call.
 func Outcome(tb testing.TB, result events.Event) string {
 	tb.Helper()
 	p := Payload[events.ToolResultData](tb, result)
@@ -223,8 +221,7 @@ func Outcome(tb testing.TB, result events.Event) string {
 	return said
 }
 
-// Told checks what an adapter makes of data, the events as brief puts them, and
-// what it reports.
+// Told checks the events, in the format of brief, and the reports for data.
 func Told(t *testing.T, read Adapter, data string, brief func(testing.TB, events.Event) string, want, wantReports []string) {
 	t.Helper()
 	list, bad := Read(t, read, []byte(data), ingest.Options{File: "f"})
@@ -244,8 +241,8 @@ func Told(t *testing.T, read Adapter, data string, brief func(testing.TB, events
 	}
 }
 
-// Stable is the property of a fuzz target: whatever the input, its events can be
-// published, none shares an id, and reading it again gives the same.
+// Stable is the property of fuzz targets. The events of any input are valid and
+// have different ids, and reading the input again gives the same events.
 func Stable(tb testing.TB, read Adapter, data []byte) {
 	tb.Helper()
 	opts := ingest.Options{File: "fuzz"}

@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// document is what stands beside the history.
+// document has the members of a document other than the history.
 type document struct {
-	before, after ingest.Object // its members, in front of the history and behind it
+	before, after ingest.Object // the members before and after the history
 
-	Instance string // its id
+	Instance string // the id of the instance
 	Issue    struct {
 		Owner, Repo, Title string
 		Number             int
@@ -43,7 +43,7 @@ type document struct {
 	Metrics     metrics
 }
 
-// fields returns where the members are kept that are more than raw.
+// fields returns the destinations of the members that are decoded.
 func (d *document) fields() map[string]any {
 	return map[string]any{
 		"instance_id": &d.Instance, "instance": &d.Task, "issue": &d.Issue, "issue_type": &d.IssueType,
@@ -53,7 +53,7 @@ func (d *document) fields() map[string]any {
 	}
 }
 
-// add takes in a member. It returns false where it is not of the expected shape.
+// add reads a member. It returns false for an unexpected shape.
 func (d *document) add(name string, value json.RawMessage, begun bool) bool {
 	if begun {
 		d.after.Add(name, value)
@@ -64,8 +64,8 @@ func (d *document) add(name string, value json.RawMessage, begun bool) bool {
 	return field == nil || json.Unmarshal(value, field) == nil
 }
 
-// runID names the run: by what it works on, else by the file, and by what the
-// agent did first. Since version 1 the first item tells it from all others.
+// runID returns the id of the run. It has the subject of the run and a hash of
+// the first action.
 func (d *document) runID(file string, first json.RawMessage) string {
 	return d.subject(file) + "-" + ingest.Hash(first)
 }
@@ -82,7 +82,7 @@ func (d *document) subject(file string) string {
 	return ingest.SessionOf(file)
 }
 
-// repository returns the one that the run works in, as "owner/name".
+// repository returns the repository of the run as "owner/name".
 func (d *document) repository() string {
 	if d.Issue.Repo != "" {
 		return d.Issue.Owner + "/" + d.Issue.Repo
@@ -90,7 +90,7 @@ func (d *document) repository() string {
 	return d.Task.Repo
 }
 
-// workItem returns what the run is to resolve, as "owner/name#number".
+// workItem returns the issue that the run resolves as "owner/name#number".
 func (d *document) workItem() string {
 	if d.Issue.Repo != "" && d.Issue.Number > 0 {
 		return d.repository() + "#" + strconv.Itoa(d.Issue.Number)
@@ -122,12 +122,12 @@ func (d *document) started(version string) events.RunStartedData {
 	}
 }
 
-// end tells data how the run ended, as far as the document does.
+// end completes data with the end of the run in the document.
 func (d *document) end(data *events.RunFinishedData) {
 	data.Raw = d.after.JSON()
 	data.Files = ingest.PatchedFiles(d.Patch + "\n" + d.Test.Patch)
 	if total := d.Metrics.Usage.tokens(); *data.TokensUsed == (events.Tokens{}) {
-		data.TokensUsed = &total // no answer told its own
+		data.TokensUsed = &total // no answer had tokens
 	}
 	if cost := number(d.Metrics.Cost); cost > 0 {
 		if data.Metadata == nil {
@@ -152,7 +152,7 @@ func (d *document) end(data *events.RunFinishedData) {
 	}
 }
 
-// number returns raw as a number, 0 where it is none.
+// number returns raw as a number, or 0 if it is not a number.
 func number(raw json.RawMessage) float64 {
 	var n float64
 	if json.Unmarshal(raw, &n) != nil {

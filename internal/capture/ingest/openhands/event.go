@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// event is one entry of what OpenHands writes since its version 1, where the kind
-// tells what it is.
+// event is an entry of a history since version 1. The kind selects its shape.
 type event struct {
 	Kind    string          `json:"kind"`
 	ID      json.RawMessage `json:"id"`
@@ -41,12 +40,12 @@ type event struct {
 	Reason string `json:"rejection_reason"`
 	Detail string `json:"detail"`
 
-	Key   string          `json:"key"` // of the conversation's state
+	Key   string          `json:"key"` // of the state of the conversation
 	Value json.RawMessage `json:"value"`
 }
 
-// total returns what the conversation has used up to here, nil where the event
-// does not tell.
+// total returns the total tokens of the conversation, or nil if the event has
+// none.
 func (e *event) total() *events.Tokens {
 	var stats struct {
 		Metrics map[string]metrics `json:"usage_to_metrics"`
@@ -61,7 +60,7 @@ func (e *event) total() *events.Tokens {
 	return &total
 }
 
-// item returns the event as the item that tells the same.
+// item converts the event to an item.
 func (e *event) item() *item {
 	i := &item{kind: e.Kind, Number: e.ID, Timestamp: e.Time, Source: e.Source}
 	i.Call.ID, i.Call.Response.ID, i.Call.Tool = e.CallID, e.Response, e.Tool
@@ -73,7 +72,7 @@ func (e *event) item() *item {
 	case "ActionEvent":
 		i.Action, i.Args, i.thoughts = e.Tool, e.Action, ingest.Flatten(e.Thought)
 		if (len(e.Action) == 0 || e.Action[0] != '{') && json.Valid([]byte(e.Call.Arguments)) {
-			i.Args = json.RawMessage(e.Call.Arguments) // what could not be executed
+			i.Args = json.RawMessage(e.Call.Arguments) // the call could not be executed
 		}
 	case "Condensation":
 		i.Action = "condensation"
@@ -85,7 +84,7 @@ func (e *event) item() *item {
 	return i
 }
 
-// observed fills in what an event tells of the outcome of an action.
+// observed sets the outcome of an action.
 func (e *event) observed(i *item) {
 	switch e.Kind {
 	case "ObservationEvent":
@@ -101,7 +100,7 @@ func (e *event) observed(i *item) {
 	}
 }
 
-// isEvent reports whether the members of an object are those of an event.
+// isEvent reports whether these members belong to an event.
 func isEvent(members map[string]json.RawMessage) bool {
 	for _, name := range []string{"kind", "id", "timestamp", "source"} {
 		if _, ok := members[name]; !ok {

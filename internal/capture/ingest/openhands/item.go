@@ -11,21 +11,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// item is one entry of a history: an action or an observation.
+// item is one entry of a history, which is an action or an observation.
 type item struct {
 	Number      json.RawMessage `json:"id"`
 	Timestamp   string          `json:"timestamp"`
 	Source      string          `json:"source"` // agent, user, environment; empty in old files
 	Cause       json.RawMessage `json:"cause"`  // the id of the action
 	Action      string          `json:"action"`
-	Args        json.RawMessage `json:"args"` // in old files the arguments are members of the item
+	Args        json.RawMessage `json:"args"` // absent in old files, where the arguments are members of the item
 	Observation string          `json:"observation"`
 	Content     json.RawMessage `json:"content"`
-	Message     string          `json:"message"` // for people
+	Message     string          `json:"message"` // human-readable
 	Success     *bool           `json:"success"`
 	ExitCode    *int            `json:"exit_code"` // in old files
 	Extras      struct {
-		ExitCode *int `json:"exit_code"` // in files that are neither
+		ExitCode *int `json:"exit_code"` // in files of other versions
 		Metadata struct {
 			ExitCode *int `json:"exit_code"`
 		} `json:"metadata"`
@@ -35,13 +35,13 @@ type item struct {
 		ID       string   `json:"tool_call_id"`
 		Response response `json:"model_response"`
 	} `json:"tool_call_metadata"`
-	Metrics *metrics `json:"llm_metrics"` // of the run up to here
+	Metrics *metrics `json:"llm_metrics"` // the total of the run at this item
 
 	kind     string         // since version 1
-	thoughts string         // likewise
-	total    *events.Tokens // likewise: what the run used up to here
+	thoughts string         // since version 1
+	total    *events.Tokens // since version 1: the total of the run at this item
 
-	id   string // names the item in its run
+	id   string // unique in the run
 	line int
 	time time.Time
 	raw  json.RawMessage
@@ -60,7 +60,7 @@ type response struct {
 	Usage *usage `json:"usage"`
 }
 
-// metrics are what a run used up to some point.
+// metrics are totals of a run.
 type metrics struct {
 	Cost  json.RawMessage `json:"accumulated_cost"`
 	Usage *usage          `json:"accumulated_token_usage"`
@@ -73,8 +73,8 @@ type usage struct {
 	CacheWrite json.RawMessage `json:"cache_write_tokens"`
 }
 
-// tokens returns the usage as events have it: what was read from a cache or
-// written to one is part of the prompt here, and not of the input there.
+// tokens converts the usage. The prompt includes cached tokens here, and the
+// input of events does not.
 func (u *usage) tokens() events.Tokens {
 	if u == nil {
 		return events.Tokens{}
@@ -86,8 +86,8 @@ func (u *usage) tokens() events.Tokens {
 	return t
 }
 
-// parse reads an item. What is no object, or not of the expected shape, is
-// returned as far as it could be read, with an error that says where it is not.
+// parse reads an item. For an unexpected shape it returns both the readable
+// members and an error with the path.
 func parse(raw json.RawMessage, line int) (*item, error) {
 	i := &item{}
 	var err error
@@ -106,10 +106,10 @@ func parse(raw json.RawMessage, line int) (*item, error) {
 	return i, err
 }
 
-// naive is a time without a zone, as Python writes it.
+// naive is the layout of a time without a zone, as Python writes it.
 const naive = "2006-01-02T15:04:05.999999999"
 
-// when returns the time of the item, if it has one. Without a zone it is UTC.
+// when returns the time of the item. A time without a zone is UTC.
 func (i *item) when() (time.Time, bool) {
 	if t, ok := ingest.Time(i.Timestamp); ok {
 		return t, true
@@ -118,9 +118,9 @@ func (i *item) when() (time.Time, bool) {
 	return t, err == nil && t.Year() >= 1970
 }
 
-func (i *item) place() ingest.Origin { return ingest.Origin{ID: i.id, Time: i.time} }
+func (i *item) origin() ingest.Origin { return ingest.Origin{ID: i.id, Time: i.time} }
 
-// name is the item's own, as its custom events have it.
+// name returns the name of the item for custom events.
 func (i *item) name() string {
 	switch {
 	case i.kind != "":
@@ -133,7 +133,7 @@ func (i *item) name() string {
 	return "item"
 }
 
-// idOf returns an id as a text: old items are numbered.
+// idOf returns an id as a text. Old items have numbers.
 func idOf(raw json.RawMessage) string {
 	if text := ingest.Text(raw); text != "" {
 		return text
@@ -145,7 +145,7 @@ func idOf(raw json.RawMessage) string {
 	return number.String()
 }
 
-// idle are actions by which nobody calls a tool.
+// idle are actions that call no tool.
 var idle = map[string]bool{
 	"message": true, "system": true, "recall": true, "null": true, "change_agent_state": true, "condensation": true,
 	"condensation_request": true, "pause": true, "resume": true, "start": true, "stop": true, "loop_recovery": true,
@@ -156,29 +156,29 @@ func (i *item) isCall() bool {
 	return i.Action != "" && !idle[i.Action] && (i.Source == "agent" || i.Source == "")
 }
 
-// asModelsCall are the names by which models call the tools of actions that have
-// others, so that a rule for the shell holds for them.
-var asModelsCall = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
+// modelNames maps actions to the names that models use for their tools, so that
+// rules for the shell apply.
+var modelNames = map[string]string{"run": "execute_bash", "run_ipython": "execute_ipython_cell"}
 
-// tool returns the name of the tool that an action calls: the action's own, which
-// tells reading from editing where models have one tool for both, or that of an
-// MCP server's tool.
+// tool returns the name of the tool that an action calls. Actions distinguish
+// reading from editing, where models have one tool for both. For an MCP tool it
+// returns the name of that tool.
 func (i *item) tool() string {
 	if i.Action == "call_tool_mcp" {
 		if name := i.text("name"); name != "" {
 			return name
 		}
 	}
-	if name := asModelsCall[i.Action]; name != "" {
+	if name := modelNames[i.Action]; name != "" {
 		return name
 	}
 	return i.Action
 }
 
-// about are members of an item of the old shape that are no arguments.
-var about = []string{"action", "thought", "source", "message", "timestamp", "id"}
+// nonArguments are the members of an old item that are not arguments.
+var nonArguments = []string{"action", "thought", "source", "message", "timestamp", "id"}
 
-// args returns the arguments of an action, and what else there is of it.
+// args returns the arguments of an action and its other members.
 func (i *item) args() (args, rest json.RawMessage) {
 	switch {
 	case i.kind != "":
@@ -188,15 +188,14 @@ func (i *item) args() (args, rest json.RawMessage) {
 	}
 	var own []string
 	for name := range ingest.Members(i.raw) {
-		if !slices.Contains(about, name) {
+		if !slices.Contains(nonArguments, name) {
 			own = append(own, name)
 		}
 	}
-	return ingest.Without(i.raw, about...), ingest.Without(i.raw, own...)
+	return ingest.Without(i.raw, nonArguments...), ingest.Without(i.raw, own...)
 }
 
-// text returns a text among the arguments of an action: the first of the names
-// that there is.
+// text returns the first of these arguments that is a text.
 func (i *item) text(names ...string) string {
 	args, _ := i.args()
 	members := ingest.Members(args)
@@ -208,7 +207,7 @@ func (i *item) text(names ...string) string {
 	return ""
 }
 
-// thought returns what the agent thought when it decided on an action.
+// thought returns the thought of the agent for an action.
 func (i *item) thought() string {
 	if i.kind != "" {
 		return i.thoughts
@@ -225,7 +224,8 @@ func (i *item) thought() string {
 	return i.text("thought")
 }
 
-// exitCode returns that of a command which has ended: -1 says that it runs on.
+// exitCode returns the exit code of a command that ended. The code -1 marks a
+// running command.
 func (i *item) exitCode() *int {
 	for _, code := range []*int{i.Extras.Metadata.ExitCode, i.Extras.ExitCode, i.ExitCode} {
 		if code != nil && *code >= 0 {
@@ -235,11 +235,10 @@ func (i *item) exitCode() *int {
 	return nil
 }
 
-// editorError begins what the editor answers when it could not do what it was
-// told.
+// editorError is the prefix of an error of the editor.
 var editorError = []byte(`"ERROR:`)
 
-// failed reports whether the call failed that the observation is about.
+// failed reports whether the call of the observation failed.
 func (i *item) failed() bool {
 	code := i.exitCode()
 	switch i.Observation {
@@ -251,12 +250,12 @@ func (i *item) failed() bool {
 	return code != nil && *code != 0 || i.Success != nil && !*i.Success
 }
 
-// failure returns how the call failed, and the result where that does not say
-// all of it.
+// failure returns the failure of a call. It also returns the result unless the
+// failure has all of it.
 func (i *item) failure() (*events.Failure, json.RawMessage) {
 	message := ingest.Flatten(i.Content)
 	if message == "" {
-		message = i.Message // a command that failed in silence
+		message = i.Message // the command failed without output
 	}
 	f, result := ingest.Failed(message, i.Content)
 	if i.Observation == "user_rejected" {

@@ -8,15 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// run is what is remembered of a run beside what the kit counts.
+// run extends an ingest.Run. It owns the calls that wait for an observation.
 type run struct {
 	*ingest.Run
-	turn     string // the answer that the open step is about; empty before there is one
-	calls    []call // without an observation, oldest first
-	delegate call   // of the parent, which a delegate's run answers
+	turn     string // the answer of the open step; empty before the first
+	calls    []call // calls without an observation, oldest first
+	delegate call   // the call of the parent that started this delegate
 }
 
-// call names a tool call and its action.
+// call identifies a tool call and its action.
 type call struct{ id, action, name string }
 
 // translate maps one item.
@@ -32,7 +32,7 @@ func (t *transcript) translate(i *item) {
 		t.message(r, i)
 	case i.Action == "system":
 		content := i.Args
-		r.Emit(i.place(), events.MessageCreated, "", events.MessageData{
+		r.Emit(i.origin(), events.MessageCreated, "", events.MessageData{
 			Message: i.id, Role: "system", Content: textOr(content, i.text("content")), Common: events.Common{Raw: i.raw},
 		})
 	case i.isCall():
@@ -40,13 +40,13 @@ func (t *transcript) translate(i *item) {
 	case i.Observation != "":
 		t.observation(r, i)
 	case i.Action == "condensation":
-		r.Emit(i.place(), events.CompactBefore, "", events.CompactBeforeData{Trigger: "auto", Common: events.Common{Raw: i.raw}})
+		r.Emit(i.origin(), events.CompactBefore, "", events.CompactBeforeData{Trigger: "auto", Common: events.Common{Raw: i.raw}})
 	default:
 		t.custom(r, i)
 	}
 }
 
-// textOr returns text as JSON, or all of the value where there is no text.
+// textOr returns text as JSON, or value if text is empty.
 func textOr(value json.RawMessage, text string) json.RawMessage {
 	if text != "" {
 		return ingest.JSON(text)
@@ -54,40 +54,40 @@ func textOr(value json.RawMessage, text string) json.RawMessage {
 	return value
 }
 
-// message maps what the user or the agent says. Files of the old shape do not
-// tell whose a message is: the first is the user's, and so is one that follows
-// on the agent's.
+// message maps a message of the user or the agent. Old files do not name the
+// sender. There, the first message and a message after the agent come from the
+// user.
 func (t *transcript) message(r *run, i *item) {
 	text := i.text("content")
 	if i.Source == "user" || i.Source == "" && (t.latest == "" || t.latest == "agent") {
 		t.latest = "user"
 		r.turn = ""
-		r.Prompt(i.place(), events.PromptSubmitData{Prompt: text, Common: events.Common{Raw: i.raw}})
+		r.Prompt(i.origin(), events.PromptSubmitData{Prompt: text, Common: events.Common{Raw: i.raw}})
 		return
 	}
 	t.latest = "agent"
 	t.answered(r, i, text)
 	r.Step().Answer(text)
-	r.Emit(i.place(), events.MessageCreated, "", events.MessageData{
+	r.Emit(i.origin(), events.MessageCreated, "", events.MessageData{
 		Message: i.id, Role: "assistant", Content: textOr(i.Args, text), Common: events.Common{Raw: i.raw},
 	})
 }
 
-// answered opens a step for the answer of the model that i is from, and counts
-// the answer, once.
+// answered opens a step for the answer of the model that caused i, and counts
+// each answer once.
 func (t *transcript) answered(r *run, i *item, text string) {
 	id := i.Call.Response.ID
 	if id == "" {
 		id = "turn-" + i.id
 	}
 	if id == r.turn {
-		r.Within(i.place())
+		r.Within(i.origin())
 		return
 	}
 	if r.Step() == nil || r.turn != "" {
-		r.Open(i.place(), "")
+		r.Open(i.origin(), "")
 	} else {
-		r.Within(i.place())
+		r.Within(i.origin())
 	}
 	r.turn = id
 	data := events.ResponseCompletedData{Message: id, Model: i.Call.Response.Model, Text: text}
@@ -98,13 +98,13 @@ func (t *transcript) answered(r *run, i *item, text string) {
 		data.TokensUsed = &tokens
 		r.Spend(tokens)
 	}
-	r.Emit(i.place(), events.ResponseCompleted, "", data)
+	r.Emit(i.origin(), events.ResponseCompleted, "", data)
 }
 
-// used returns what the answer that i is from used: what the run had used with
-// it and not before, else what the answer itself says.
+// used returns the tokens of the answer that caused i. It prefers the difference
+// of the totals of the run to the usage of the answer.
 func (t *transcript) used(i *item) (events.Tokens, bool) {
-	now := t.total // told in front of the answer
+	now := t.total // an item before the answer has it
 	t.total = nil
 	if i.Metrics != nil && i.Metrics.Usage != nil {
 		tokens := i.Metrics.Usage.tokens()
@@ -131,18 +131,18 @@ func (t *transcript) call(r *run, i *item) {
 	}
 	c := call{id: id, action: i.id, name: i.Action}
 	args, rest := i.args()
-	r.Call(i.place(), id, events.ToolBeforeData{Tool: i.tool(), Args: args, Common: events.Common{Raw: rest}})
+	r.Call(i.origin(), id, events.ToolBeforeData{Tool: i.tool(), Args: args, Common: events.Common{Raw: rest}})
 	r.calls = append(r.calls, c)
 	switch {
 	case i.Action == "finish", i.Action == "reject":
 		t.finish(r, i)
-	case i.Action == "delegate" && i.kind == "": // later delegates have conversations of their own
+	case i.Action == "delegate" && i.kind == "": // newer delegates have separate conversations
 		t.delegate(r, i, c)
 	}
 }
 
-// finish takes in that the agent says it is done. That of a delegate is not the
-// run's.
+// finish reads the final statement of the agent. The statement of a delegate does
+// not count for the run.
 func (t *transcript) finish(r *run, i *item) {
 	text := i.text("final_thought", "message", "outputs", "thought")
 	if text == "" {
@@ -154,21 +154,22 @@ func (t *transcript) finish(r *run, i *item) {
 	}
 }
 
-// delegate begins the run of a sub-agent, which goes on until its observation.
+// delegate begins the run of a sub-agent. It ends with the observation of the
+// delegate.
 func (t *transcript) delegate(r *run, i *item, c call) {
 	agent := i.text("agent")
 	name := "delegate-" + i.id
-	r.Emit(i.place(), events.SubagentStart, c.id, events.SubagentStartData{Subagent: name, Name: agent, TaskType: agent})
+	r.Emit(i.origin(), events.SubagentStart, c.id, events.SubagentStartData{Subagent: name, Name: agent, TaskType: agent})
 	if agent == "" || !ingest.Usable(agent) {
 		agent = name
 	}
 	who := ingest.Identity{
 		Run: r.Identity.Run + "/" + name, Session: r.Session, Agent: agent, ParentRun: r.Identity.Run, ParentAgent: r.Agent,
 	}
-	t.runs = append(t.runs, &run{Run: t.Run(who, i.place(), events.RunStartedData{}), delegate: c})
+	t.runs = append(t.runs, &run{Run: t.Run(who, i.origin(), events.RunStartedData{}), delegate: c})
 }
 
-// observation maps what an action led to.
+// observation maps the outcome of an action.
 func (t *transcript) observation(r *run, i *item) {
 	t.latest = "observation"
 	if i.Observation == "delegate" && len(t.runs) > 1 {
@@ -183,7 +184,7 @@ func (t *transcript) observation(r *run, i *item) {
 		t.result(r, i, i.Call.ID) // the call is not in the file
 	case i.Observation == "error":
 		message := ingest.Clip(ingest.Flatten(i.Content), ingest.MaxMessage)
-		r.Emit(i.place(), events.Error, "", events.ErrorData{
+		r.Emit(i.origin(), events.Error, "", events.ErrorData{
 			Error: events.Failure{Message: message, Class: "agent_error"}, ErrorType: "agent_error", Common: events.Common{Raw: i.raw},
 		})
 	default:
@@ -200,14 +201,14 @@ func (t *transcript) delegated(i *item) {
 	if i.failed() {
 		status = events.ToolError
 	}
-	r.Emit(i.place(), events.SubagentStopped, sub.delegate.id, events.SubagentStoppedData{
+	r.Emit(i.origin(), events.SubagentStopped, sub.delegate.id, events.SubagentStoppedData{
 		Subagent: "delegate-" + sub.delegate.action, Name: sub.Agent, Status: string(status),
 	})
 }
 
-// answers returns the call that an observation is about: that of its cause, or
-// that of its call's id; and in files of the old shape, which name neither, the
-// oldest of its kind.
+// answers returns the call of an observation, by its cause or by the id of the
+// call. Old files have neither, and there the oldest call of the same kind
+// counts.
 func (r *run) answers(i *item) (call, bool) {
 	cause := idOf(i.Cause)
 	n := slices.IndexFunc(r.calls, func(c call) bool {
@@ -239,12 +240,12 @@ func (t *transcript) result(r *run, i *item, call string) {
 	if !r.Called(call) {
 		data.Tool = i.Call.Tool
 	}
-	if !r.Result(i.place(), call, data) {
+	if !r.Result(i.origin(), call, data) {
 		t.custom(r, i)
 	}
 }
 
-// custom keeps an item that has no kind of its own.
+// custom emits a custom event for an item without a kind.
 func (t *transcript) custom(r *run, i *item) {
-	r.Emit(i.place(), events.Custom, "", events.CustomData{Name: i.name(), Common: events.Common{Raw: i.raw}})
+	r.Emit(i.origin(), events.Custom, "", events.CustomData{Name: i.name(), Common: events.Common{Raw: i.raw}})
 }

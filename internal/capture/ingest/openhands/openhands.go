@@ -17,12 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is the source of the events of OpenHands, and the name of its agent.
+// Source is the source of the events and the name of the agent.
 const Source = "openhands"
 
-// Events yields the events of the documents in r. What cannot be read is yielded
-// as a [*ingest.LineError]; an item that is not of the expected shape is kept as
-// a custom event all the same.
+// Events yields the events of the documents in r. Unreadable input is reported as
+// a [*ingest.LineError]. An item with an unexpected shape becomes a custom event.
 func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		t := &transcript{Emitter: ingest.NewEmitter(Source, opts, yield), opts: opts}
@@ -40,7 +39,7 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 	}
 }
 
-// entry takes in a line that is an entry of the history.
+// entry reads a line with an entry of the history.
 func (t *transcript) entry(l ingest.Line) {
 	if text := bytes.TrimSpace(l.Text); json.Valid(text) {
 		t.item(bytes.Clone(text), l.Number)
@@ -52,7 +51,7 @@ func (t *transcript) entry(l ingest.Line) {
 
 const history = "history"
 
-// Detect reports whether an input that begins with head is one of OpenHands.
+// Detect reports whether an input with this head comes from OpenHands.
 func Detect(head []byte, _ string) bool {
 	if first, list := ingest.FirstElement(head); list {
 		return isEntry(ingest.Members(first))
@@ -67,8 +66,7 @@ func Detect(head []byte, _ string) bool {
 	return (instance || issue) && instruction
 }
 
-// isEntry reports whether the members of an object are those of an entry of a
-// history.
+// isEntry reports whether these members belong to an entry of a history.
 func isEntry(members map[string]json.RawMessage) bool {
 	if isEvent(members) {
 		return true
@@ -80,39 +78,40 @@ func isEntry(members map[string]json.RawMessage) bool {
 	return source && time && (action || observation)
 }
 
-// transcript is the state of one input.
+// transcript reads one input. It owns the open runs, the items that wait for the
+// name of the run, and the token counts.
 type transcript struct {
 	*ingest.Emitter
-	opts  ingest.Options
-	named ingest.UniqueNames // of the runs of the input
+	opts     ingest.Options
+	runNames ingest.UniqueNames // unique names of the runs
 
 	document
-	held     []*item // before the agent does something, which names the run; since version 1 the first item does
-	heldSize int
-	runs     []*run // the document's and those of the delegates at work; none before the run is named
-	version  string
-	last     time.Time       // of the latest item that has one
-	seen     map[string]bool // ids of items
-	total    *events.Tokens  // told for the next answer
-	spent    events.Tokens   // up to the latest item that tells
-	items    int             // of the history, so far
-	latest   string          // what the item before was: "", user, agent or observation
-	finished *finish         // what the agent said at its end
+	pending     []*item // items before the one that names the run
+	pendingSize int
+	runs        []*run // the run of the document and of its open delegates; empty while it has no name
+	version     string
+	last        time.Time       // of the latest item with a time
+	seen        map[string]bool // ids of items
+	total       *events.Tokens  // total for the next answer; nil without one
+	spent       events.Tokens   // total of the latest item with one
+	items       int             // number of items
+	latest      string          // origin of the item before: "", user, agent or observation
+	finished    *finish         // the final statement of the agent; may be nil
 }
 
-// finish is how the agent said that it is done.
+// finish is the final statement of the agent.
 type finish struct {
 	text, completed string
 	rejected        bool
 }
 
 func (t *transcript) reset() {
-	t.document, t.held, t.heldSize, t.runs, t.version = document{}, nil, 0, nil, ""
+	t.document, t.pending, t.pendingSize, t.runs, t.version = document{}, nil, 0, nil, ""
 	t.last, t.seen, t.spent, t.items = time.Time{}, map[string]bool{}, events.Tokens{}, 0
 	t.latest, t.finished, t.total = "", nil, nil
 }
 
-// read takes in one part of a document.
+// read reads one fragment of a document.
 func (t *transcript) read(p ingest.Fragment) {
 	switch {
 	case p.End:
@@ -127,7 +126,8 @@ func (t *transcript) read(p ingest.Fragment) {
 	}
 }
 
-// item takes in one entry of the history. Very old files have pairs there.
+// item reads one entry of the history. Entries of very old files are pairs of
+// items.
 func (t *transcript) item(raw json.RawMessage, line int) {
 	var pair []json.RawMessage
 	if raw[0] == '[' && json.Unmarshal(raw, &pair) == nil && len(pair) <= 2 {
@@ -151,9 +151,9 @@ func (t *transcript) one(raw json.RawMessage, line int) {
 	}
 	t.name(i)
 	if t.runs == nil {
-		t.held = append(t.held, i)
-		t.heldSize += len(raw)
-		if i.kind != "" || i.Source != "user" && i.isCall() || i.Source == "agent" && i.Action == "message" || t.heldSize > maxHead {
+		t.pending = append(t.pending, i)
+		t.pendingSize += len(raw)
+		if i.kind != "" || i.Source != "user" && i.isCall() || i.Source == "agent" && i.Action == "message" || t.pendingSize > maxHead {
 			t.begin()
 		}
 		return
@@ -161,10 +161,10 @@ func (t *transcript) one(raw json.RawMessage, line int) {
 	t.translate(i)
 }
 
-// maxHead bounds what is held back until the run has its name.
+// maxHead bounds the items that wait for the name of the run.
 const maxHead = 1 << 20
 
-// name gives the item its id and its time.
+// name sets the id and the time of an item.
 func (t *transcript) name(i *item) {
 	i.id = "item-" + strconv.Itoa(t.items)
 	if id := idOf(i.Number); id != "" && !t.seen[id] && !strings.HasPrefix(id, "item-") && ingest.Usable(id) {
@@ -180,7 +180,7 @@ func (t *transcript) name(i *item) {
 	i.time = t.present()
 }
 
-// present returns the time of the latest item, or that of the file.
+// present returns the time of the latest item, or the time of the file.
 func (t *transcript) present() time.Time {
 	if t.last.IsZero() {
 		t.last = t.Now()
@@ -188,25 +188,25 @@ func (t *transcript) present() time.Time {
 	return t.last
 }
 
-// begin starts the run, which the latest item that is held names.
+// begin starts the run. The latest waiting item names it.
 func (t *transcript) begin() {
 	var first json.RawMessage
 	at := t.present()
-	if len(t.held) > 0 {
-		first, at = t.held[len(t.held)-1].raw, t.held[0].time
+	if len(t.pending) > 0 {
+		first, at = t.pending[len(t.pending)-1].raw, t.pending[0].time
 	}
-	for _, i := range t.held {
+	for _, i := range t.pending {
 		if i.Action == "system" && t.version == "" {
 			t.version = i.text("openhands_version")
 		}
 	}
-	id := t.named.Unique(t.runID(t.opts.File, first))
+	id := t.runNames.Unique(t.runID(t.opts.File, first))
 	t.runs = []*run{{Run: t.Run(
 		ingest.Identity{Run: id, Session: id, Agent: Source}, ingest.Origin{ID: "run", Time: at}, t.started(t.version),
 	)}}
-	held := t.held
-	t.held = nil
-	for _, i := range held {
+	pending := t.pending
+	t.pending = nil
+	for _, i := range pending {
 		t.translate(i)
 	}
 }
@@ -217,7 +217,7 @@ func (t *transcript) end() {
 		return // a list without items
 	}
 	if t.opts.Open {
-		return // a run that has no name yet gets it from what follows
+		return // later input names the run
 	}
 	if t.runs == nil {
 		t.begin()
@@ -234,8 +234,8 @@ func (t *transcript) end() {
 	r.Finish(&data)
 }
 
-// concluded tells data what the agent said at its end. One that was to do a task
-// and never said that it is done did not succeed; a conversation may end anyhow.
+// concluded completes data with the final statement. A task without one did not
+// succeed, but a conversation may end without one.
 func (t *transcript) concluded(data *events.RunFinishedData) {
 	f := t.finished
 	switch {
@@ -255,5 +255,5 @@ func (t *transcript) concluded(data *events.RunFinishedData) {
 	}
 }
 
-// top returns the run that items belong to: that of the innermost delegate.
+// top returns the run of the current items, which is the innermost delegate.
 func (t *transcript) top() *run { return t.runs[len(t.runs)-1] }

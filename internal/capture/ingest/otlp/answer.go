@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// Answer returns the body of a 200 in the media type of the request: how many
-// spans or records were rejected, and why the first was. None is full success.
+// Answer returns the body of a 200 in the media type of the request. It has the
+// number of rejected spans or records and the reason of the first. Without any it
+// reports full success.
 func Answer(s Signal, media string, rejected int, why string) []byte {
 	if media == Protobuf {
 		if rejected == 0 {
@@ -27,8 +28,8 @@ func Answer(s Signal, media string, rejected int, why string) []byte {
 	}), '\n')
 }
 
-// Refusal returns the body of a refusal in the media type of the request: a
-// status of gRPC, as OTLP has it.
+// Refusal returns the body of a refusal in the media type of the request. It is a
+// gRPC status.
 func Refusal(media string, code int, why string) []byte {
 	if media == Protobuf {
 		return appendField(binary.AppendUvarint([]byte{1 << 3}, uint64(code)), 2, why)
@@ -39,7 +40,7 @@ func Refusal(media string, code int, why string) []byte {
 	}{code, why}), '\n')
 }
 
-// appendField appends a field of protobuf whose value has a length.
+// appendField appends a length-delimited protobuf field.
 func appendField(b []byte, number int, value string) []byte {
 	b = binary.AppendUvarint(b, uint64(number)<<3|2)
 	return append(binary.AppendUvarint(b, uint64(len(value))), value...)

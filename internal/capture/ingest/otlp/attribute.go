@@ -9,20 +9,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// attributes are those of a span or a record, else of its resource, by name.
+// attributes are the attributes of a span or a record, by name.
 type attributes map[string]any
 
-// keyValue is an attribute as OTLP/JSON has it.
+// keyValue is an attribute in OTLP/JSON.
 type keyValue struct {
 	Key   string   `json:"key"`
 	Value anyValue `json:"value"`
 }
 
-// anyValue is a value as OTLP/JSON has it: {"stringValue":"x"}.
+// anyValue is a value in OTLP/JSON, for example {"stringValue":"x"}.
 type anyValue struct{ value any }
 
-// UnmarshalJSON reads a value; what is none of OTLP's is kept as it is. The text
-// is read once, however deep values in it are nested.
+// UnmarshalJSON reads a value. A value that is not of OTLP stays as it is. The
+// text is read once, whatever its depth.
 func (v *anyValue) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -34,10 +34,10 @@ func (v *anyValue) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// valueNames are the members of which a value has one.
+// valueNames are the members of a value. A value has one of them.
 var valueNames = []string{"stringValue", "boolValue", "intValue", "doubleValue", "bytesValue", "arrayValue", "kvlistValue"}
 
-// plain returns what a value stands for.
+// plain returns the value without the OTLP wrappers.
 func plain(form any) any {
 	object, ok := form.(map[string]any)
 	if !ok {
@@ -49,7 +49,7 @@ func plain(form any) any {
 			if (name == "intValue" || name == "doubleValue") && isNumber(v) {
 				return json.Number(v)
 			}
-			return v // what JSON has no number for, NaN for one, stays text
+			return v // numbers that JSON does not have, such as NaN, stay text
 		case bool, json.Number:
 			return v
 		case map[string]any:
@@ -95,7 +95,7 @@ func asAttributes(list []keyValue) attributes {
 	return a
 }
 
-// has reports whether one of the names is there and not empty.
+// has reports whether one of these attributes is not empty.
 func (a attributes) has(names ...string) bool {
 	for _, name := range names {
 		if v, ok := a[name]; ok && v != nil && v != "" {
@@ -105,7 +105,7 @@ func (a attributes) has(names ...string) bool {
 	return false
 }
 
-// under reports whether a name begins with one of the prefixes.
+// under reports whether an attribute name has one of the prefixes.
 func (a attributes) under(prefixes ...string) bool {
 	for name := range a {
 		for _, prefix := range prefixes {
@@ -117,7 +117,7 @@ func (a attributes) under(prefixes ...string) bool {
 	return false
 }
 
-// text returns the first of the names that is there and not empty, as text.
+// text returns the first of these attributes that is not empty, as text.
 func (a attributes) text(names ...string) string {
 	for _, name := range names {
 		switch v := a[name].(type) {
@@ -134,7 +134,8 @@ func (a attributes) text(names ...string) string {
 	return ""
 }
 
-// number returns the first of the names that is a number, or text that is one.
+// number returns the first of these attributes that is a number or the text of
+// one.
 func (a attributes) number(names ...string) (int64, bool) {
 	for _, name := range names {
 		text := a.text(name)
@@ -148,14 +149,14 @@ func (a attributes) number(names ...string) (int64, bool) {
 	return 0, false
 }
 
-// truth returns the first of the names that says yes or no.
+// truth returns the first of these attributes that is a boolean.
 func (a attributes) truth(names ...string) (yes, ok bool) {
 	b, err := strconv.ParseBool(a.text(names...))
 	return b, err == nil
 }
 
-// content returns the first of the names that is there, as JSON: text that is
-// JSON as what it says, other text as a string.
+// content returns the first of these attributes as JSON. A text that is an object
+// or a list is decoded.
 func (a attributes) content(names ...string) json.RawMessage {
 	for _, name := range names {
 		switch v := a[name].(type) {
@@ -175,7 +176,7 @@ func (a attributes) content(names ...string) json.RawMessage {
 	return nil
 }
 
-// encode returns v as JSON, nothing if it has none.
+// encode returns v as JSON, or nil if it cannot be encoded.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

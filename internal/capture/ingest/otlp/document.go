@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// document is a request for traces or logs in JSON, cut into its spans or
-// records, which are not read yet.
+// document is a request for traces or logs in JSON. Its spans and records are not
+// decoded.
 type document struct {
 	ResourceSpans []resource `json:"resourceSpans"`
 	ResourceLogs  []resource `json:"resourceLogs"`
@@ -30,24 +30,24 @@ type scope struct {
 	Records []json.RawMessage `json:"logRecords"`
 }
 
-// described is what a resource or a scope says of itself.
+// described has the members of a resource or a scope.
 type described struct {
 	Name       string     `json:"name"`
 	Attributes []keyValue `json:"attributes"`
 }
 
-// describe reads a resource or a scope. What cannot be read says nothing.
+// describe reads a resource or a scope. It ignores members of an unexpected type.
 func describe(raw json.RawMessage) (d described) {
-	_ = json.Unmarshal(raw, &d) // absent, or of another shape: it stays in raw
+	_ = json.Unmarshal(raw, &d) // raw has members of another shape
 	return d
 }
 
-// identifier is a trace or span id in lower-case hex: "" for none, which all
-// zeros are too.
+// identifier is a trace or span id in lower-case hex. It is empty for no id and
+// for zeros.
 type identifier string
 
-// UnmarshalJSON reads an id as OTLP/JSON has it, in hex, and as exporters that
-// print their own objects do: {"hex":"…"}, {"type":"Buffer","data":[…]}, base64.
+// UnmarshalJSON reads an id in hex as OTLP/JSON defines it. It also reads the
+// forms of some exporters: {"hex":"…"}, {"type":"Buffer","data":[…]} and base64.
 func (id *identifier) UnmarshalJSON(data []byte) error {
 	var text string
 	if json.Unmarshal(data, &text) == nil {
@@ -82,14 +82,14 @@ func normal(text string) identifier {
 	return identifier(strings.ToLower(text))
 }
 
-// isHex reports whether id is n bytes in hex.
+// isHex reports whether id has n bytes in hex.
 func (id identifier) isHex(n int) bool {
 	raw, err := hex.DecodeString(string(id))
 	return err == nil && len(raw) == n
 }
 
-// nanos is a time in nanoseconds since 1970, as text or as a number; the zero
-// time for none.
+// nanos is a time in nanoseconds since 1970, as text or as a number. The zero
+// time is no time.
 type nanos struct{ time.Time }
 
 // UnmarshalJSON reads a time.
@@ -120,7 +120,7 @@ type spanForm struct {
 	} `json:"status"`
 }
 
-// failed reports whether the status is an error: 2, or its name.
+// failed reports whether the status is an error, by its number 2 or its name.
 func (f *spanForm) failed() bool {
 	code := strings.Trim(string(f.Status.Code), `"`)
 	return code == "2" || code == "STATUS_CODE_ERROR"

@@ -11,26 +11,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// record is a log record that is read.
+// record is a decoded log record.
 type record struct {
 	recordForm
 	a    attributes
 	raw  json.RawMessage
-	id   string // what tells it from others
-	name string // of its event, without that of the tool
-	tool string // claude-code, codex, gemini-cli; "" for what is of none
+	id   string // unique for the content
+	name string // of its event, without the prefix of the tool
+	tool string // claude-code, codex, gemini-cli; empty for other tools
 	at   time.Time
 }
 
-// prefixes are what the tools begin the names of their events with.
+// prefixes are the prefixes of the event names of the tools.
 var prefixes = map[string]string{"claude_code.": "claude-code", "codex.": "codex", "gemini_cli.": "gemini-cli"}
 
-// services are the names that the tools give themselves.
+// services are the service names of the tools.
 var services = map[string]string{"claude-code": "claude-code", "codex_cli_rs": "codex", "codex": "codex", "codex-cli": "codex", "gemini-cli": "gemini-cli"}
 
 // record returns the events of one log record.
 func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
-	c := &record{raw: r.raw("record", text), id: digest(text)}
+	c := &record{raw: r.raw("record", text), id: hashOf(text)}
 	if err := json.Unmarshal(text, &c.recordForm); err != nil {
 		return nil, errors.New("not a log record")
 	}
@@ -40,10 +40,10 @@ func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 		c.at = c.Observed.Time
 	}
 	if c.at.IsZero() {
-		// Nothing tells two records with the same text apart but their order.
+		// Only the order distinguishes two records with the same text.
 		c.at = r.opts.Now
 		c.id += "-" + strconv.Itoa(r.seen[c.id])
-		r.seen[digest(text)]++
+		r.seen[hashOf(text)]++
 	}
 	c.name, c.tool = nameOf(c, r.attributes.text("service.name"))
 	var m made
@@ -55,13 +55,13 @@ func (r *reader) record(text json.RawMessage) ([]events.Event, error) {
 	return m.list, m.err
 }
 
-// nameOf returns the name of a record's event, and the tool whose it is.
+// nameOf returns the name of a record's event, and the tool of the record.
 func nameOf(c *record, service string) (name, of string) {
 	body, _ := c.Body.value.(string)
 	for _, name := range []string{c.EventName, c.a.text("event.name"), body} {
 		for prefix, of := range prefixes {
-			if rest, ok := strings.CutPrefix(name, prefix); ok {
-				return rest, of
+			if short, ok := strings.CutPrefix(name, prefix); ok {
+				return short, of
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func (m *made) emit(r *reader, c *record, kind events.Kind, payload any, changes
 	m.add(e, nil, changes...)
 }
 
-// invalidOf returns what is wrong with an event, without its text.
+// invalidOf returns the reason for an invalid event, without its text.
 func invalidOf(err error) string {
 	if invalid, ok := errors.AsType[*events.InvalidError](err); ok {
 		return invalid.Error()
@@ -110,8 +110,8 @@ func invalidOf(err error) string {
 	return "its ids"
 }
 
-// foreign adds the event of a record that no known tool wrote: a message of
-// OpenTelemetry's GenAI conventions, or custom.
+// foreign adds the event of a record from an unknown tool. It is a message of the
+// GenAI conventions of OpenTelemetry, or custom.
 func (r *reader) foreign(m *made, c *record) {
 	role, isMessage := strings.CutPrefix(c.name, "gen_ai.")
 	role, hasRole := strings.CutSuffix(role, ".message")
@@ -133,7 +133,7 @@ func (r *reader) custom(m *made, c *record) {
 	m.emit(r, c, events.Custom, events.CustomData{Name: ingest.Clip(name, ingest.MaxInput), Common: events.Common{Raw: c.raw}})
 }
 
-// ofTool adds the events of a record that a tool wrote.
+// ofTool adds the events of a record from a known tool.
 func (r *reader) ofTool(m *made, c *record) {
 	raw := events.Common{Raw: c.raw}
 	switch {
@@ -161,7 +161,7 @@ func (r *reader) ofTool(m *made, c *record) {
 	}
 }
 
-// answer adds the step that a model call is.
+// answer adds the step of a model call.
 func (r *reader) answer(m *made, c *record) {
 	n := func(names ...string) int64 {
 		count, _ := c.a.number(names...)
@@ -177,21 +177,20 @@ func (r *reader) answer(m *made, c *record) {
 	}, func(e *events.Event) { e.Step = c.id })
 }
 
-// verdicts are what the tools say of a permission.
+// verdicts maps the decisions of the tools about permissions.
 var verdicts = map[string]events.Verdict{
 	"accept": events.VerdictAllow, "auto_accept": events.VerdictAllow, "modify": events.VerdictAllow, "approved": events.VerdictAllow, "approved_for_session": events.VerdictAllow,
 	"reject": events.VerdictDeny, "denied": events.VerdictDeny, "abort": events.VerdictDeny,
 }
 
-// toolRecord adds what a record tells of a tool call: what was decided on it, its
-// result, or both.
+// toolRecord adds the decision about a tool call, its result, or both.
 func (r *reader) toolRecord(m *made, c *record) {
 	name, call := c.a.text("tool_name", "function_name", "tool.name"), c.a.text("tool_use_id", "call_id", "gen_ai.tool.call.id")
 	verdict := verdicts[c.a.text("decision")]
 	denied := verdict == events.VerdictDeny
 	hasCall := call != "" && ingest.Usable(call)
 	if name == "" || c.name == "tool_decision" && !hasCall && !denied {
-		r.custom(m, c) // a permission for a call that cannot be told
+		r.custom(m, c) // a permission for an unknown call
 		return
 	}
 	if !hasCall {
@@ -214,14 +213,14 @@ func (r *reader) toolRecord(m *made, c *record) {
 	}
 }
 
-// result returns what a record tells of the result of a tool call. Arguments are
-// those that no tool.before has.
+// result returns the result of a tool call. args are the arguments if no
+// tool.before has them.
 func (c *record) result(name string, args json.RawMessage) events.ToolResultData {
 	data := events.ToolResultData{
 		Tool: name, Args: args, Status: events.ToolSuccess, Result: c.a.content("output"), Common: events.Common{Raw: c.raw},
 	}
 	data.DurationMS, _ = c.a.number("duration_ms")
-	if ok, told := c.a.truth("success"); told && !ok {
+	if success, ok := c.a.truth("success"); ok && !success {
 		data.Status = events.ToolError
 		data.Error = &events.Failure{
 			Message: ingest.Clip(c.a.text("error", "error.message"), ingest.MaxMessage), Class: c.a.text("error_type", "error.type"),

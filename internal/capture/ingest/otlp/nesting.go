@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// message is a message of OTLP's protobuf that values can be in.
+// message is a protobuf message of OTLP that can contain values.
 type message int
 
 const (
@@ -27,7 +27,7 @@ const (
 	mapValue
 )
 
-// inside are the fields of a message that can hold values, and what they are.
+// inside has the fields of each message that can contain values.
 var inside = map[message]map[uint64]message{
 	tracesRequest: {1: resourceSpans},
 	logsRequest:   {1: resourceLogs},
@@ -47,23 +47,23 @@ var inside = map[message]map[uint64]message{
 	mapValue:      {1: attribute},
 }
 
-// maxMessages is how deep messages may be nested: far more than an event may.
+// maxMessages bounds the nesting of messages. Events allow far less.
 const maxMessages = 512
 
-// checkNesting refuses messages that are nested too deep. The decoder of protobuf
-// goes as deep as a request does, which ends the process where its stack is full.
-// What cannot be read here, or is of no use, is refused too: what is let through
-// is read by the decoder in the same way.
+// checkNesting refuses messages that are nested too deep. The protobuf decoder
+// recurses without a limit, and a stack overflow ends the process. checkNesting
+// also refuses syntax that it cannot read, so that the decoder reads the same
+// structure.
 func checkNesting(m message, body []byte, depth int) error {
 	if depth > maxMessages {
 		return fmt.Errorf("%w: values nested too deep", ErrDocument)
 	}
 	for len(body) > 0 {
-		number, content, rest, ok := nextField(body)
+		number, content, after, ok := nextField(body)
 		if !ok {
 			return fmt.Errorf("%w: not protobuf", ErrDocument)
 		}
-		body = rest
+		body = after
 		if in, ok := inside[m][number]; ok {
 			if err := checkNesting(in, content, depth+1); err != nil {
 				return err
@@ -73,11 +73,11 @@ func checkNesting(m message, body []byte, depth int) error {
 	return nil
 }
 
-// maxField is the highest number that a field can have.
+// maxField is the highest field number.
 const maxField = 1<<29 - 1
 
-// nextField cuts the first field off b: its number, and its content where that is
-// a message, text or bytes.
+// nextField cuts off the first field. It returns the number, and the content of a
+// message, text or bytes.
 func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 || tag>>3 == 0 || tag>>3 > maxField {
@@ -86,13 +86,13 @@ func nextField(b []byte) (number uint64, content, rest []byte, ok bool) {
 	number, b = tag>>3, b[n:]
 	var size uint64
 	switch tag & 7 {
-	case 0: // a number
+	case 0: // varint
 		_, n = binary.Uvarint(b)
 		size = uint64(max(n, 0))
 		ok = n > 0
 	case 1: // 64 bits
 		size, ok = 8, true
-	case 2: // with its length in front
+	case 2: // length-delimited
 		size, n = binary.Uvarint(b)
 		if ok = n > 0; ok {
 			b = b[n:]

@@ -17,10 +17,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Signal is what a request carries.
+// Signal is the kind of data in a request.
 type Signal int
 
-// The signals that are read.
+// The supported signals.
 const (
 	Traces Signal = iota
 	Logs
@@ -32,29 +32,28 @@ const (
 	Protobuf = "application/x-protobuf"
 )
 
-// Options are what is known about a request.
+// Options describe a request.
 type Options struct {
-	Tenant string    // whose events they are
-	Now    time.Time // the time of what tells none; no id depends on it
+	Tenant string    // the tenant of the events
+	Now    time.Time // the time of events without one; no id depends on it
 }
 
-// ErrDocument is wrapped by the refusal of a request that cannot be read as a
-// whole.
+// ErrDocument reports a request that cannot be read.
 var ErrDocument = errors.New("not an OTLP request")
 
-// RejectedError is about one span or record that no event can be made of. Those
-// behind it follow.
+// RejectedError reports a span or record that cannot become an event. Reading
+// continues with the next.
 type RejectedError struct {
 	Index  int // of the span or record in the request, from 0
 	Reason string
 }
 
-// Error returns the place and the reason. It holds no text of the request.
+// Error returns the index and the reason. It quotes no text of the request.
 func (e *RejectedError) Error() string { return fmt.Sprintf("%d: %s", e.Index, e.Reason) }
 
-// Events yields the events of a request of the given media type, [JSON] or
-// [Protobuf]. An error is a [*RejectedError], after which the rest follows, or
-// wraps [ErrDocument] and is the only thing that is yielded.
+// Events yields the events of a request with the media type [JSON] or [Protobuf].
+// After a [*RejectedError] it continues. An error that wraps [ErrDocument] is the
+// only value that it yields.
 func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
 		d, err := parse(s, media, body)
@@ -76,8 +75,8 @@ func Events(s Signal, media string, body []byte, opts Options) iter.Seq2[events.
 	}
 }
 
-// parse cuts a request into its parts. Protobuf becomes JSON first: there is one
-// way to read it, and it is what data.raw holds.
+// parse splits a request. It converts protobuf to JSON first, so that there is
+// one reader, and data.raw is JSON.
 func parse(s Signal, media string, body []byte) (document, error) {
 	var err error
 	if media == Protobuf {
@@ -131,27 +130,28 @@ func tracesAsJSON(body []byte) ([]byte, error) {
 	return (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
 }
 
-// reader makes the events of one request.
+// reader makes the events of one request. It owns the current resource and scope,
+// and the counts of equal records.
 type reader struct {
 	opts    Options
 	yield   func(events.Event, error) bool
 	index   int            // of the next span or record
-	seen    map[string]int // how often a record without a time came
-	where                  // of what is read now
+	seen    map[string]int // counts equal records without a time
+	where                  // of the current span or record
 	stopped bool
 }
 
-// maxAround is how long a resource or a scope may be to stand in the raw of each
-// of its spans: a request must not become many times as long.
+// maxAround bounds a resource or a scope in the raw of each span. A longer one
+// would multiply the size of the request.
 const maxAround = 4 << 10
 
-// around returns what stands for a resource or a scope in raw: itself, or where
-// it is long a name of it. It has an event of its own then.
+// around returns a resource or a scope for raw. A long one is replaced by its
+// name and becomes a separate event.
 func (r *reader) around(name string, text json.RawMessage) json.RawMessage {
 	if len(text) <= maxAround || r.stopped {
 		return text
 	}
-	id := digest(text)
+	id := hashOf(text)
 	e := events.Event{
 		ID: events.DeriveID(r.opts.Tenant, "otlp", name, id), Source: r.source(), Type: events.Custom.Type(), Time: r.opts.Now, Tenant: r.opts.Tenant,
 	}
@@ -170,7 +170,7 @@ type where struct {
 	scopeName         string
 }
 
-// scopes returns the scopes of a resource, and notes the latter.
+// scopes returns the scopes of a resource and sets the current resource.
 func (r *reader) scopes(s Signal, in resource) []scope {
 	r.attributes = asAttributes(describe(in.Resource).Attributes)
 	r.resource = r.around("resource", in.Resource)
@@ -180,7 +180,7 @@ func (r *reader) scopes(s Signal, in resource) []scope {
 	return slices.Concat(in.Spans, in.OldSpans)
 }
 
-// scope reads the spans or records of a scope, and reports whether to go on.
+// scope reads the spans or records of a scope and reports whether to continue.
 func (r *reader) scope(s Signal, in scope) bool {
 	r.scopeName = describe(in.Scope).Name
 	r.scopeOf = r.around("scope", in.Scope)
@@ -209,7 +209,7 @@ func (r *reader) scope(s Signal, in scope) bool {
 	return true
 }
 
-// source returns who emitted what is read now.
+// source returns the emitter of the current span or record.
 func (w *where) source() string {
 	for _, name := range []string{w.attributes.text("service.name"), w.scopeName} {
 		if name != "" && ingest.Usable(name) {
@@ -231,8 +231,8 @@ func (w *where) raw(name string, text json.RawMessage) json.RawMessage {
 	return encode(whole)
 }
 
-// digest returns what tells texts apart.
-func digest(text []byte) string {
+// hashOf returns a hash of a text.
+func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// class is what a span is of.
+// class is the kind of work that a span describes.
 type class int
 
 const (
 	unknown class = iota
-	chain         // a part of a framework, or what is around all of a run
+	chain         // a part of a framework, or the frame of a whole run
 	agent
 	model
 	tool
 )
 
-// What the attributes that name a class say, in lower case. What is not listed
-// says nothing.
+// The values of class attributes, in lower case. Other values have no class.
 var classes = map[string]map[string]class{
 	"openinference.span.kind": {
 		"tool": tool, "agent": agent, "llm": model, "embedding": model, "retriever": model, "reranker": model, "chain": chain,
@@ -37,11 +36,11 @@ var classes = map[string]map[string]class{
 	"traceloop.span.kind": {"tool": tool, "agent": agent, "workflow": chain},
 }
 
-// inOrder is which of them is believed first.
+// inOrder is the order in which class attributes count.
 var inOrder = []string{"openinference.span.kind", "gen_ai.operation.name", "langfuse.observation.type", "traceloop.span.kind"}
 
-// classOf returns what a span is of, by what it says, else by what it has. One
-// that tells tokens and no model sums up those of others.
+// classOf returns the class of a span, by its class attributes or else by its
+// other attributes. A span with tokens and without a model sums up other spans.
 func classOf(a attributes, isRoot bool) class {
 	for _, name := range inOrder {
 		if c, ok := classes[name][strings.ToLower(a.text(name))]; ok {
@@ -66,7 +65,7 @@ func classOf(a attributes, isRoot bool) class {
 	return unknown
 }
 
-// classOfSDK returns what a span of the AI SDK is of.
+// classOfSDK returns the class of a span of the AI SDK.
 func classOfSDK(a attributes) class {
 	name, _, _ := strings.Cut(a.text("ai.operationId", "operation.name"), " ")
 	rest, ok := strings.CutPrefix(name, "ai.")
@@ -91,13 +90,13 @@ var sessionNames = []string{
 
 var userNames = []string{"user.id", "enduser.id", "langfuse.user.id", "gen_ai.request.user"}
 
-// span is a span that is read.
+// span is a decoded span.
 type span struct {
 	spanForm
 	a     attributes
 	class class
 	raw   json.RawMessage
-	text  json.RawMessage // of the span alone
+	text  json.RawMessage // the span without its resource and scope
 
 	failure *events.Failure
 }
@@ -129,7 +128,7 @@ func (r *reader) span(text json.RawMessage) ([]events.Event, error) {
 	return r.ofSpan(s)
 }
 
-// failureOf returns why a span failed, nil if it did not.
+// failureOf returns the failure of a span, or nil.
 func failureOf(s *span) *events.Failure {
 	if !s.failed() && !s.a.has("error.type") {
 		return nil
@@ -153,14 +152,14 @@ func failureOf(s *span) *events.Failure {
 	return f
 }
 
-// duration returns how long the span took.
+// duration returns the duration of the span.
 func (s *span) duration() int64 { return s.End.Sub(s.Start.Time).Milliseconds() }
 
 // event returns an event of the span.
 func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (events.Event, error) {
 	e := events.Event{
 		Source: r.source(), Type: kind.Type(), Time: at, Tenant: r.opts.Tenant,
-		ID:  events.DeriveID(r.opts.Tenant, "otlp", string(s.TraceID), string(s.SpanID), string(kind), digest(s.text)),
+		ID:  events.DeriveID(r.opts.Tenant, "otlp", string(s.TraceID), string(s.SpanID), string(kind), hashOf(s.text)),
 		Run: string(s.TraceID), TraceParent: "00-" + string(s.TraceID) + "-" + string(s.SpanID) + "-01",
 	}
 	e.Session, e.User = r.usable(s.a, sessionNames), r.usable(s.a, userNames)
@@ -181,8 +180,8 @@ func (r *reader) event(s *span, kind events.Kind, at time.Time, payload any) (ev
 	return e, nil
 }
 
-// usable returns the first of the names, of the span or else of the resource,
-// that can be an attribute of an event.
+// usable returns the first of these attributes, of the span or else of the
+// resource, that fits into an attribute of an event.
 func (r *reader) usable(a attributes, names []string) string {
 	for _, from := range []attributes{a, r.attributes} {
 		for _, name := range names {

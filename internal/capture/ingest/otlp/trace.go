@@ -7,7 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Where the instrumentations put what goes into a tool or a model and comes out.
+// The attributes in which instrumentations store the input and the output of a
+// tool or a model.
 var (
 	toolNames  = []string{"gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name"}
 	callNames  = []string{"gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"}
@@ -24,7 +25,7 @@ type made struct {
 	err  error
 }
 
-// add adds e, and changes it first.
+// add applies the changes to e and adds it.
 func (m *made) add(e events.Event, err error, changes ...func(*events.Event)) {
 	if m.err != nil || err != nil {
 		if m.err == nil {
@@ -38,8 +39,7 @@ func (m *made) add(e events.Event, err error, changes ...func(*events.Event)) {
 	m.list = append(m.list, e)
 }
 
-// ofSpan returns the events of a span: what it is, and around it the run if it
-// is the root of one.
+// ofSpan returns the events of a span. A root also has the events of its run.
 func (r *reader) ofSpan(s *span) ([]events.Event, error) {
 	var m made
 	isRoot := s.Parent == ""
@@ -58,7 +58,7 @@ func (r *reader) ofSpan(s *span) ([]events.Event, error) {
 		r.toolCall(&m, s)
 	case model:
 		r.step(&m, s)
-	case unknown, chain, agent: // nothing but a run
+	case unknown, chain, agent: // only a run
 	}
 	if isRun {
 		end := events.RunFinishedData{
@@ -79,7 +79,8 @@ func (m *made) at(r *reader, s *span, kind events.Kind, at time.Time, payload an
 	m.add(e, err, changes...)
 }
 
-// own makes an event one of the agent's own run, where that is not the trace's.
+// own moves an event to the run of the agent, unless that is the run of the
+// trace.
 func own(s *span) func(*events.Event) {
 	return func(e *events.Event) {
 		if s.Parent != "" {
@@ -89,7 +90,7 @@ func own(s *span) func(*events.Event) {
 	}
 }
 
-// step adds the step that a model call is.
+// step adds the step of a model call.
 func (r *reader) step(m *made, s *span) {
 	status := events.StepCompleted
 	if s.failure != nil {
@@ -110,7 +111,7 @@ func (r *reader) step(m *made, s *span) {
 	}, func(e *events.Event) { e.Step = string(s.SpanID) })
 }
 
-// toolCall adds the call and the result that a tool's span is.
+// toolCall adds the call and the result of a tool span.
 func (r *reader) toolCall(m *made, s *span) {
 	name := s.a.text(toolNames...)
 	if name == "" {
@@ -121,7 +122,7 @@ func (r *reader) toolCall(m *made, s *span) {
 	}
 	call := s.a.text(callNames...)
 	if call == "" || call == name || !ingest.Usable(call) {
-		call = string(s.SpanID) // some put the tool's name there, which is that of all its calls
+		call = string(s.SpanID) // some instrumentations use the name of the tool as the id
 	}
 	paired := func(e *events.Event) { e.ToolCall = call }
 	m.at(r, s, events.ToolBefore, s.Start.Time, events.ToolBeforeData{Tool: name, Args: s.a.content(argNames...)}, paired)
@@ -142,7 +143,7 @@ func (r *reader) toolCall(m *made, s *span) {
 	m.at(r, s, events.ToolResult, s.End.Time, result, paired)
 }
 
-// summary returns what went in or came out, cut to n bytes.
+// summary returns the input or the output, cut to n bytes.
 func summary(a attributes, names []string, n int) string {
 	content := a.content(names...)
 	if content == nil {
@@ -154,9 +155,8 @@ func summary(a attributes, names []string, n int) string {
 	return ingest.Clip(string(content), n)
 }
 
-// tokensOf returns the tokens that a model call used as the span tells them, nil
-// if it does not. Whether input counts those of the cache in differs from one
-// instrumentation to the next.
+// tokensOf returns the tokens of a model call, or nil if the span has none.
+// Instrumentations differ in whether the input includes cached tokens.
 func tokensOf(a attributes) *events.Tokens {
 	in, hasIn := a.number("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt", "llm.usage.prompt_tokens", "ai.usage.promptTokens", "ai.usage.inputTokens")
 	out, hasOut := a.number("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion", "llm.usage.completion_tokens", "ai.usage.completionTokens", "ai.usage.outputTokens")
@@ -168,5 +168,5 @@ func tokensOf(a attributes) *events.Tokens {
 	return &events.Tokens{Input: bounded(in), Output: bounded(out), CacheRead: bounded(read), CacheCreation: bounded(written)}
 }
 
-// bounded returns a count that can be summed up.
+// bounded limits a count, so that sums do not overflow.
 func bounded(n int64) int64 { return min(max(0, n), ingest.MaxCount) }

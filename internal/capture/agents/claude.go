@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -98,7 +99,7 @@ func (r *claudeReader) call() callEvents { return r.b.call(r.toolCall()) }
 
 func (r *claudeReader) stopFailure() {
 	failure := r.in.text("error")
-	message := firstText(r.in.text("error_details"), r.in.text("last_assistant_message"), failure)
+	message := cmp.Or(r.in.text("error_details"), r.in.text("last_assistant_message"), failure)
 	r.b.failed(message, failure, "model", r.in.text("model"))
 }
 
@@ -121,16 +122,6 @@ func (r *claudeReader) subagent() {
 	r.b.event(sub, events.StepFinished, "", events.StepFinishedData{
 		StepStatus: events.StepCompleted, OutputSummary: ingest.Clip(said, maxSummary),
 	})
-}
-
-// firstText returns the first text that is not empty.
-func firstText(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // claudeResult reads the result of a call. Failed calls come as another event, but

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
@@ -52,7 +53,7 @@ func codexResult(in object, c toolCall) result {
 		text = response.text("output")
 	} else if response.raw("exit_code") != nil {
 		e.exit = exitCode(string(response.raw("exit_code")))
-		text = firstText(response.text("stderr"), response.text("output"))
+		text = cmp.Or(response.text("stderr"), response.text("output"))
 	} else if isText {
 		e.exit, text = codexExit(text)
 	}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -41,8 +42,8 @@ type copilotReader struct {
 }
 
 func (r *copilotReader) read() {
-	r.b.p.Event = ingest.Clip(firstText(r.in.text("hook_event_name", "hookName"), r.b.context.Event), ingest.MaxID)
-	r.name = strings.ToLower(firstText(r.b.p.Event, copilotGuess(r.in)))
+	r.b.p.Event = ingest.Clip(cmp.Or(r.in.text("hook_event_name", "hookName"), r.b.context.Event), ingest.MaxID)
+	r.name = strings.ToLower(cmp.Or(r.b.p.Event, copilotGuess(r.in)))
 	if name, ok := copilotNames[r.name]; ok {
 		r.name = name
 	}
@@ -129,7 +130,7 @@ func copilotArgs(in object) json.RawMessage {
 
 // copilotError returns the text of an error, which is a string or an object.
 func copilotError(in object) string {
-	return firstText(in.text("error"), in.object("error").text("message"))
+	return cmp.Or(in.text("error"), in.object("error").text("message"))
 }
 
 // copilotGuess guesses the event of a payload without a name. The payload has none
@@ -173,7 +174,7 @@ func (r *copilotReader) subagent() {
 	sub := r.b.scope
 	agent := sub.agent
 	kind := r.in.text("agentType", "agent_type")
-	name := firstText(r.in.text("agentDisplayName", "agent_display_name"), r.in.text("agentName", "agent_name"))
+	name := cmp.Or(r.in.text("agentDisplayName", "agent_display_name"), r.in.text("agentName", "agent_name"))
 	r.b.scope = scope{run: sub.parentRun, session: sub.parentRun, agent: r.b.tool.name}
 	if r.name == "subagentstart" {
 		r.b.subagentStarted(sub, events.SubagentStartData{Subagent: agent, Name: name, TaskType: kind})
@@ -200,7 +201,7 @@ func (r *copilotReader) result() result {
 		}
 	}
 	if typ != "success" && typ != "" {
-		e.failure = &events.Failure{Message: ingest.Clip(firstText(copilotError(in), text), maxSummary), Class: ingest.Clip(typ, ingest.MaxID)}
+		e.failure = &events.Failure{Message: ingest.Clip(cmp.Or(copilotError(in), text), maxSummary), Class: ingest.Clip(typ, ingest.MaxID)}
 	} else if e.exit != nil && *e.exit != 0 {
 		e.failure = &events.Failure{Message: ingest.Clip(strings.TrimSpace(text), maxSummary)}
 	}

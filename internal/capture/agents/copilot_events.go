@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -193,7 +194,7 @@ func (c *copilotLog) switched(r *ingest.Run, l copilotLine) {
 }
 
 func (c *copilotLog) failed(r *ingest.Run, l copilotLine) {
-	message := firstText(l.data.text("message"), copilotError(l.data))
+	message := cmp.Or(l.data.text("message"), copilotError(l.data))
 	r.Emit(l.at, events.Error, "", events.ErrorData{
 		Error: events.Failure{Message: ingest.Clip(message, maxSummary)}, ErrorType: l.data.text("errorType"), Common: l.common(),
 	})
@@ -224,7 +225,7 @@ func (c *copilotLog) usage(r *ingest.Run, l copilotLine) {
 	}
 	r.Spend(tokens)
 	r.Emit(l.at, events.ResponseCompleted, "", events.ResponseCompletedData{
-		Message: firstText(usage.text("apiCallId"), l.at.ID), Model: usage.text("model"), StopReason: usage.text("finishReason"),
+		Message: cmp.Or(usage.text("apiCallId"), l.at.ID), Model: usage.text("model"), StopReason: usage.text("finishReason"),
 		TokensUsed: &tokens, DurationMS: usage.number("duration"), Common: l.common(),
 	})
 }
@@ -240,7 +241,7 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 		failure := l.data.object("error")
 		data.Status = events.ToolError
 		data.Error = &events.Failure{
-			Message: ingest.Clip(firstText(failure.text("message"), l.data.text("error"), content), maxSummary), Class: ingest.Clip(failure.text("code"), ingest.MaxID),
+			Message: ingest.Clip(cmp.Or(failure.text("message"), l.data.text("error"), content), maxSummary), Class: ingest.Clip(failure.text("code"), ingest.MaxID),
 		}
 	case data.ExitCode != nil && *data.ExitCode != 0:
 		data.Status = events.ToolError
@@ -255,7 +256,7 @@ func (c *copilotLog) result(r *ingest.Run, l copilotLine) {
 // subagent adds the start or the end of the sub-agent with run r.
 func (c *copilotLog) subagent(r *ingest.Run, l copilotLine) {
 	call := ident(l.data.text("toolCallId"))
-	name := firstText(l.data.text("agentDisplayName"), l.data.text("agentName"))
+	name := cmp.Or(l.data.text("agentDisplayName"), l.data.text("agentName"))
 	if l.agent == "" {
 		c.custom(r, l)
 		return

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -32,7 +33,7 @@ type geminiReader struct {
 }
 
 func (r *geminiReader) read() {
-	r.name = ingest.Clip(firstText(r.in.text("hook_event_name"), r.b.context.Event), ingest.MaxID)
+	r.name = ingest.Clip(cmp.Or(r.in.text("hook_event_name"), r.b.context.Event), ingest.MaxID)
 	r.b.p.Event, r.b.p.Cwd = r.name, r.in.text("cwd")
 	r.b.enter(r.in.text("session_id"))
 	if t, ok := r.in.moment("timestamp"); ok {
@@ -79,7 +80,7 @@ func (r *geminiReader) response() {
 	response := r.in.object("llm_response")
 	var why string
 	for _, candidate := range listOf(response.raw("candidates")) {
-		why = firstText(why, objectOf(candidate).text("finishReason"))
+		why = cmp.Or(why, objectOf(candidate).text("finishReason"))
 	}
 	if why == "" || r.b.identity == "" {
 		r.b.custom()
@@ -118,7 +119,7 @@ func geminiResult(in object, c toolCall) result {
 		details := objectOf(failure)
 		message, _ := textOf(failure)
 		e.failure = &events.Failure{
-			Message: ingest.Clip(firstText(details.text("message"), message, text), maxSummary), Class: ingest.Clip(details.text("type"), ingest.MaxID),
+			Message: ingest.Clip(cmp.Or(details.text("message"), message, text), maxSummary), Class: ingest.Clip(details.text("type"), ingest.MaxID),
 		}
 	}
 	if policy.CanonicalTool(c.name) != policy.ToolShell {

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
@@ -36,7 +37,7 @@ type openCodeReader struct {
 }
 
 func (r *openCodeReader) read() {
-	r.name = strings.TrimPrefix(firstText(r.b.context.Event, openCodeGuess(r.in)), "event.")
+	r.name = strings.TrimPrefix(cmp.Or(r.b.context.Event, openCodeGuess(r.in)), "event.")
 	if r.name == "event" || r.name == "" {
 		r.name = r.in.text("type")
 	}
@@ -63,7 +64,7 @@ func (r *openCodeReader) read() {
 	case "tool.execute.after":
 		r.after(c, out)
 	case "permission.ask":
-		r.b.call(toolCall{id: c.id, name: firstText(in.text("type"), c.name), args: in.raw("metadata")}).approval(in.text("title"))
+		r.b.call(toolCall{id: c.id, name: cmp.Or(in.text("type"), c.name), args: in.raw("metadata")}).approval(in.text("title"))
 	default:
 		r.b.custom()
 	}
@@ -146,7 +147,7 @@ func (r *openCodeReader) bus(in object) {
 		r.b.identifyRaw(r.name)
 	}
 	info, part := in.object("info"), in.object("part")
-	r.b.enter(firstText(in.text("sessionID"), info.text("sessionID"), info.text("id"), part.text("sessionID")))
+	r.b.enter(cmp.Or(in.text("sessionID"), info.text("sessionID"), info.text("id"), part.text("sessionID")))
 	if t, ok := in.moment("time"); ok {
 		r.b.at = t
 	}
@@ -190,7 +191,7 @@ func (r *openCodeReader) created(info object) {
 
 func (r *openCodeReader) error(failure object) {
 	name := failure.text("name")
-	r.b.failed(firstText(failure.object("data").text("message"), failure.text("message"), name), name, "", r.in.text("model"))
+	r.b.failed(cmp.Or(failure.object("data").text("message"), failure.text("message"), name), name, "", r.in.text("model"))
 }
 
 // message adds the current state of a message. A complete message of the assistant
@@ -250,7 +251,7 @@ func replyOpenCode(p Payload, o hooks.DocumentOutcome) Reply {
 		}
 	case events.ToolResult:
 		if now, changed := p.newResult(o); changed {
-			text := firstText(objectOf(now.Raw()).text("output"), plain(now))
+			text := cmp.Or(objectOf(now.Raw()).text("output"), plain(now))
 			output.set("output", strings.TrimRight(text+"\n\n"+o.Context, "\n"))
 		} else if o.Context != "" {
 			before := objectOf(p.Document.Result.Raw()).text("output")

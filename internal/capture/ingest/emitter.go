@@ -1,9 +1,11 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"iter"
@@ -86,6 +88,25 @@ func (m *Emitter) NotJSON(l Line, err error, kept bool) {
 	report := JSONError(m.opts.File, l, err)
 	report.Kept = kept
 	m.Report(report)
+}
+
+// Decode decodes the JSON object in a line into v and returns a copy of its text. If
+// the line is not an object, Decode reports it and returns nil. If members have an
+// unexpected type, Decode reports the line as kept and returns the error.
+func (m *Emitter) Decode(in Line, v any) (json.RawMessage, error) {
+	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
+	err := json.Unmarshal(text, v)
+	switch {
+	case err != nil && !json.Valid(text):
+		m.NotJSON(in, err, false)
+		return nil, err
+	case text[0] != '{':
+		m.Fault("not a JSON object", false)
+		return nil, err
+	case err != nil:
+		m.NotJSON(in, err, true)
+	}
+	return text, err
 }
 
 // LineID derives an id for a line without one. The id covers the content and the

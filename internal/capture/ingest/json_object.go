@@ -60,6 +60,16 @@ func (o *Object) JSON() json.RawMessage {
 	return append(bytes.Clone(o.text), '}')
 }
 
+// SingleMember returns an object with one member, or nil for a nil value.
+func SingleMember(name string, value json.RawMessage) json.RawMessage {
+	if value == nil {
+		return nil
+	}
+	var o Object
+	o.Add(name, value)
+	return o.JSON()
+}
+
 // JSON encodes texts, numbers, lists and maps without HTML escapes. It returns nil
 // for a value that it cannot encode.
 func JSON(v any) json.RawMessage {

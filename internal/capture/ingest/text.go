@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -62,6 +63,11 @@ const (
 
 // MaxCount bounds a count of the input, so that sums do not overflow.
 const MaxCount = 1 << 40
+
+// AreCounts reports whether all numbers are valid counts.
+func AreCounts(numbers ...float64) bool {
+	return !slices.ContainsFunc(numbers, func(n float64) bool { return n < 0 || n > MaxCount })
+}
 
 // Number returns raw as a whole number, or 0 if it is not a number in range.
 func Number(raw json.RawMessage) int64 {

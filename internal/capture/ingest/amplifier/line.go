@@ -1,6 +1,7 @@
 package amplifier
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -121,18 +122,8 @@ func (l *line) result() events.ToolResultData {
 		return data
 	}
 	data.Status = events.ToolError
-	data.Error, data.Result = ingest.Failed(first(problem(l.Error), problem(result.Error), ingest.Flatten(result.Output)), value)
+	data.Error, data.Result = ingest.Failed(cmp.Or(problem(l.Error), problem(result.Error), ingest.Flatten(result.Output)), value)
 	return data
-}
-
-// first returns the first text that is not empty.
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // problem returns the text of an error, which is a string or the message of an

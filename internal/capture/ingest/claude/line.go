@@ -164,10 +164,8 @@ func (m *message) parseUsage() error {
 	if err := json.Unmarshal(m.Usage, &usage); err != nil {
 		return ingest.ShapeError("message.usage: not token counts")
 	}
-	for _, n := range []float64{usage.Input, usage.Output, usage.CacheCreation, usage.CacheRead} {
-		if n < 0 || n > ingest.MaxCount {
-			return ingest.ShapeError("message.usage: a count is out of range")
-		}
+	if !ingest.AreCounts(usage.Input, usage.Output, usage.CacheCreation, usage.CacheRead) {
+		return ingest.ShapeError("message.usage: a count is out of range")
 	}
 	m.tokens = events.Tokens{
 		Input: int64(usage.Input), Output: int64(usage.Output),

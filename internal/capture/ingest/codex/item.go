@@ -34,7 +34,7 @@ func (s *session) item(l *line) {
 	case "function_call":
 		s.calls.call(l, it, it.Name, arguments(it.Arguments), "type", "name", "arguments", "call_id")
 	case "custom_tool_call":
-		s.calls.call(l, it, it.Name, object("input", it.Input), "type", "name", "input", "call_id")
+		s.calls.call(l, it, it.Name, ingest.SingleMember("input", it.Input), "type", "name", "input", "call_id")
 	case "local_shell_call":
 		s.calls.call(l, it, "local_shell", it.Action, "type", "action", "call_id")
 	case "web_search_call":
@@ -69,12 +69,4 @@ func arguments(data json.RawMessage) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	return data
-}
-
-// object returns an object with one member, or nil for a nil value.
-func object(name string, value json.RawMessage) json.RawMessage {
-	if value == nil {
-		return nil
-	}
-	return append(append(json.RawMessage(`{"`+name+`":`), value...), '}')
 }

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -52,17 +51,9 @@ var bareItems = []string{
 
 // parse reads a line. It reports a line that is not an object.
 func (s *session) parse(in ingest.Line) (*line, bool) {
-	l := &line{text: bytes.Clone(bytes.TrimLeft(in.Text, " \t"))}
-	err := json.Unmarshal(l.text, l)
-	switch {
-	case err != nil && !json.Valid(l.text):
-		s.NotJSON(in, err, false)
+	l := &line{}
+	if l.text, _ = s.Decode(in, l); l.text == nil { // a line with unexpected types is mapped as far as possible
 		return nil, false
-	case l.text[0] != '{':
-		s.Fault("not a JSON object", false)
-		return nil, false
-	case err != nil:
-		s.NotJSON(in, err, true)
 	}
 	if l.Timestamp == "" && l.streamed() {
 		l.origin.ID = s.exec.lineID(l)

@@ -124,15 +124,15 @@ func (x *execStream) item(l *line) {
 func (it *streamItem) asCall() (tool string, args json.RawMessage) {
 	switch it.Type {
 	case "command_execution":
-		return "shell", object("command", it.Command)
+		return "shell", ingest.SingleMember("command", it.Command)
 	case "file_change":
-		return "apply_patch", object("changes", it.Changes)
+		return "apply_patch", ingest.SingleMember("changes", it.Changes)
 	case "web_search":
-		return "web_search", object("query", it.Query)
+		return "web_search", ingest.SingleMember("query", it.Query)
 	case "mcp_tool_call":
 		return "mcp__" + it.Server + "__" + it.Tool, it.Arguments
 	case "collab_tool_call":
-		return it.Tool, object("prompt", it.Prompt)
+		return it.Tool, ingest.SingleMember("prompt", it.Prompt)
 	}
 	return "", nil
 }

@@ -14,10 +14,8 @@ type usage struct {
 }
 
 func (u usage) tokens() (t events.Tokens, ok bool) {
-	for _, n := range []float64{u.Input, u.Cached, u.Output} {
-		if n < 0 || n > ingest.MaxCount {
-			return events.Tokens{}, false
-		}
+	if !ingest.AreCounts(u.Input, u.Cached, u.Output) {
+		return events.Tokens{}, false
 	}
 	return events.Tokens{
 		Input: int64(max(0, u.Input-u.Cached)), CacheRead: int64(min(u.Cached, u.Input)), Output: int64(u.Output),

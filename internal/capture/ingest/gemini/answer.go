@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -53,18 +52,10 @@ type part struct {
 
 // line reads one answer. Each answer is a step.
 func (a *answered) line(in ingest.Line) {
-	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	var r recorded
-	err := json.Unmarshal(text, &r)
-	switch {
-	case err != nil && !json.Valid(text):
-		a.NotJSON(in, err, false)
+	text, _ := a.Decode(in, &r)
+	if text == nil {
 		return
-	case text[0] != '{':
-		a.Fault("not a JSON object", false)
-		return
-	case err != nil:
-		a.NotJSON(in, err, true)
 	}
 	p := ingest.Origin{ID: a.LineID(text), Time: a.Now()}
 	if a.run == nil {

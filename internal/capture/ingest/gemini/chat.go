@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -88,7 +87,6 @@ func (c *chat) learn(about json.RawMessage) { _ = json.Unmarshal(about, &c.head)
 
 // line reads a line with a session, a message, or a change of earlier messages.
 func (c *chat) line(in ingest.Line) {
-	text := bytes.Clone(bytes.TrimLeft(in.Text, " \t"))
 	var l struct {
 		ID      string          `json:"id"`
 		Type    string          `json:"type"`
@@ -96,14 +94,10 @@ func (c *chat) line(in ingest.Line) {
 		Set     json.RawMessage `json:"$set"`
 		Rewind  json.RawMessage `json:"$rewindTo"`
 	}
-	err := json.Unmarshal(text, &l)
+	text, err := c.Decode(in, &l)
 	switch {
-	case err != nil && !json.Valid(text):
-		c.NotJSON(in, err, false)
-	case text[0] != '{':
-		c.Fault("not a JSON object", false)
+	case text == nil:
 	case err != nil:
-		c.NotJSON(in, err, true)
 		c.other("line", text)
 	case l.Set != nil:
 		c.set(l.Set)

@@ -140,7 +140,7 @@ func (c *chat) answer(m message, k *writtenMessage) {
 		c.model = m.Model
 	}
 	if len(m.Thoughts) > 2 && k.isNew(m.Thoughts) { // not an empty list
-		c.said(m, "assistant", object("thoughts", m.Thoughts), nil)
+		c.said(m, "assistant", ingest.SingleMember("thoughts", m.Thoughts), nil)
 	}
 	if text := ingest.Flatten(m.Content); text != "" && k.isNew(m.Content) {
 		step.Answer(text)
@@ -151,12 +151,6 @@ func (c *chat) answer(m message, k *writtenMessage) {
 		c.call(m, i, text)
 	}
 	c.spend(m, k)
-}
-
-func object(name string, value json.RawMessage) json.RawMessage {
-	var o ingest.Object
-	o.Add(name, value)
-	return o.JSON()
 }
 
 // usage has token counts of Gemini CLI. Input includes cached tokens, and Output
@@ -170,10 +164,8 @@ type usage struct {
 }
 
 func (u usage) tokens() (t events.Tokens, ok bool) {
-	for _, n := range []float64{u.Input, u.Output, u.Cached, u.Thoughts, u.Tool} {
-		if n < 0 || n > ingest.MaxCount {
-			return events.Tokens{}, false
-		}
+	if !ingest.AreCounts(u.Input, u.Output, u.Cached, u.Thoughts, u.Tool) {
+		return events.Tokens{}, false
 	}
 	return events.Tokens{
 		Input:     int64(max(0, u.Input-u.Cached) + u.Tool),

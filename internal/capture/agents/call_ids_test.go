@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
 )
 
-// everyCallIDs runs a test with both.
+// everyCallIDs runs a test with both implementations.
 func everyCallIDs(t *testing.T, test func(t *testing.T, pairs agents.CallIDs)) {
 	t.Helper()
 	t.Run("Memory", func(t *testing.T) { test(t, agents.NewCallIDs()) })
@@ -60,8 +60,8 @@ func TestCallIDs(t *testing.T) {
 	})
 }
 
-// TestCallIDs_AnyOrder: calls and results that all come, in whatever order and
-// however often, leave none over.
+// TestCallIDs_AnyOrder checks that every call finds its result in any order and
+// with repetitions.
 func TestCallIDs_AnyOrder(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	rapid.Check(t, func(rt *rapid.T) {
@@ -87,7 +87,7 @@ func TestCallIDs_AnyOrder(t *testing.T) {
 	})
 }
 
-// TestCallIDs_Together: many at once never give one id to two calls.
+// TestCallIDs_Together checks that concurrent calls get different ids.
 func TestCallIDs_Together(t *testing.T) {
 	const calls = 16
 	k := agents.Key{Session: "s", Call: "Bash ls"}
@@ -106,7 +106,7 @@ func TestCallIDs_Together(t *testing.T) {
 	})
 }
 
-// TestSharedCallIDs_Processes: who opens the folder next knows what was there.
+// TestSharedCallIDs_Processes checks that processes share their calls.
 func TestSharedCallIDs_Processes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	k := agents.Key{Session: "s", Call: "Bash ls"}
@@ -118,8 +118,8 @@ func TestSharedCallIDs_Processes(t *testing.T) {
 	}
 }
 
-// TestSharedCallIDs_Broken: files that are torn, or folders that nobody may write to, leave
-// the first call of a key and its result paired.
+// TestSharedCallIDs_Broken checks that the first call of a key finds its result
+// without a usable file.
 func TestSharedCallIDs_Broken(t *testing.T) {
 	k := agents.Key{Session: "s", Call: "Bash ls"}
 	t.Run("Torn", func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSharedCallIDs_Broken(t *testing.T) {
 	})
 }
 
-// TestSharedCallIDs_Sweeps: what is left of old sessions goes when a new one begins.
+// TestSharedCallIDs_Sweeps checks that a new session removes old folders.
 func TestSharedCallIDs_Sweeps(t *testing.T) {
 	dir := t.TempDir()
 	pairs := agents.SharedCallIDs(dir)

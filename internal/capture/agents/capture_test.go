@@ -13,9 +13,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// skeletons are what the recorded scenarios came to. Not every tool ran every
-// part of it: Codex wrote no file, Gemini CLI echoed nothing, and the camelCase
-// hooks of Copilot CLI were not asked about what the others had denied.
+// skeletons are the expected runs of the recorded scenarios. Not every tool ran
+// every step. Codex wrote no file, Gemini CLI echoed nothing, and the camelCase
+// hooks of Copilot CLI were not asked about calls that other hooks had denied.
 var skeletons = map[string][]string{
 	"claude-code": {
 		"DENYME: no result, denied: DENYME blocked by policy", "Task: success", "Write: success", "cat: error 1", "echo: success",
@@ -58,7 +58,7 @@ func TestCaptured_Skeleton(t *testing.T) {
 	}
 }
 
-// tree is what must not depend on order and copies.
+// tree is the part of a run tree that must not depend on order and copies.
 func tree(f *runtree.Fold) []string {
 	lines := skeleton(f)
 	for _, run := range f.Runs() {
@@ -77,8 +77,8 @@ func tree(f *runtree.Fold) []string {
 	return lines
 }
 
-// TestCaptured_AnyOrder: payloads that come up to three places earlier or later,
-// and each twice, make the same tree.
+// TestCaptured_AnyOrder checks that payloads make the same tree when each arrives
+// twice and up to three positions off.
 func TestCaptured_AnyOrder(t *testing.T) {
 	for _, c := range captures {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,8 +95,7 @@ func TestCaptured_AnyOrder(t *testing.T) {
 	}
 }
 
-// displaced returns list twice over, each copy of a payload at most three places
-// from where it was.
+// displaced returns list twice, with each payload at most three positions off.
 func displaced(rt *rapid.T, list []payload) []payload {
 	type placed struct {
 		at int
@@ -116,8 +115,8 @@ func displaced(rt *rapid.T, list []payload) []payload {
 	return out
 }
 
-// TestCaptured_OneEventPerPayload: a payload that comes twice is one event,
-// unless nothing tells it from an equal one.
+// TestCaptured_OneEventPerPayload checks that a repeated payload is one event if
+// it has an identity.
 func TestCaptured_OneEventPerPayload(t *testing.T) {
 	fresh := map[string]bool{ // events that say neither when nor of what they are
 		"claude-code SessionStart": true, "claude-code InstructionsLoaded": true,
@@ -141,8 +140,8 @@ func TestCaptured_OneEventPerPayload(t *testing.T) {
 	}
 }
 
-// TestCaptured_Lossless: every payload stands in the data of one event as it
-// came, and what is not known is custom, with its name.
+// TestCaptured_Lossless checks that every payload is in one event, and that
+// unknown payloads are custom events.
 func TestCaptured_Lossless(t *testing.T) {
 	known := map[events.Kind]int{}
 	for _, c := range captures {

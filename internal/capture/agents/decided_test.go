@@ -7,9 +7,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// TestDecided_OtherHooks: a payload that came to two hook commands, one of which
-// denied it, is recorded as denied, whichever came first: a consumer that takes
-// each id once does not take the first for all.
+// TestDecided_OtherHooks sends a payload to two hook commands, and one denies it.
+// The run shows the denial in both orders.
 func TestDecided_OtherHooks(t *testing.T) {
 	silent := hooks.DocumentOutcome{Verdict: hooks.None}
 	for tool, payload := range map[string]string{"claude-code": claudePre, "copilot-cli": copilotPre, "opencode": openCodePre} {
@@ -31,9 +30,9 @@ func TestDecided_OtherHooks(t *testing.T) {
 	}
 }
 
-// TestParse_CopilotCallsOfOneMoment: calls of two tools with the same arguments
-// in one millisecond are two calls, also where both styles of configuration tell
-// of each.
+// TestParse_CopilotCallsOfOneMoment checks that two tools called with equal
+// arguments in one millisecond are two calls, also with both styles of
+// configuration.
 func TestParse_CopilotCallsOfOneMoment(t *testing.T) {
 	ids := map[string]bool{}
 	for _, payload := range []string{

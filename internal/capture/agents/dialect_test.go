@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// Payloads as short as the tools would send them.
+// Minimal payloads of the tools.
 const (
 	claudePre     = `{"session_id":"s","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf build/x"},"tool_use_id":"t"}`
 	claudePost    = `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{},"tool_response":{"stdout":"secret"},"tool_use_id":"t"}`
@@ -54,12 +54,11 @@ var (
 	patched = hooks.DocumentOutcome{Verdict: hooks.None, Args: `{"command":"ls"}`}
 	changed = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"[gone]"}`}
 	hidden  = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"success","result":"secret","suppress_output":true}`}
-	// withheld is what a result becomes that a hook has failed to check.
+	// withheld replaces a result that a hook could not check.
 	withheld = hooks.DocumentOutcome{Verdict: hooks.None, Value: `{"status":"error","error":"withheld"}`}
 )
 
-// TestReply holds the dialects: what each tool is told, and what is recorded
-// as the verdict.
+// TestReply checks the answer to each tool and the recorded verdict.
 func TestReply(t *testing.T) {
 	const pre = `{"hookSpecificOutput":{"hookEventName":"PreToolUse",`
 	tests := []struct {
@@ -146,7 +145,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// verdictOf returns the verdict in the event that has the payload.
+// verdictOf returns the verdict in the event with the payload.
 func verdictOf(tb testing.TB, list []events.Event) events.Verdict {
 	tb.Helper()
 	for _, e := range list {
@@ -162,7 +161,8 @@ func verdictOf(tb testing.TB, list []events.Event) events.Verdict {
 	return ""
 }
 
-// TestReply_Matcher: a rule for "rm *" in a hooks.yaml denies in every dialect.
+// TestReply_Matcher checks that a rule for "rm *" in hooks.yaml denies in every
+// dialect.
 func TestReply_Matcher(t *testing.T) {
 	file, err := hookfile.Parse("hooks.yaml", []byte(`
 hooks:

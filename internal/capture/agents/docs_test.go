@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// understood returns what docs/agents.md says that hook events become, by the
-// column of the agent and the name in lower case.
+// understood returns the kinds of hook events in docs/agents.md, by agent and
+// lower-case name.
 func understood(t *testing.T) map[string]map[string][]events.Kind {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "agents.md"))
@@ -51,8 +51,8 @@ func words(cell string) []string {
 	return list
 }
 
-// TestDocs_Understood holds the table in docs/agents.md against every captured
-// payload: it becomes what its row says, and custom where it has none.
+// TestDocs_Understood checks the table in docs/agents.md against the captured
+// payloads. Events without a row are custom.
 func TestDocs_Understood(t *testing.T) {
 	rows := understood(t)
 	if n := len(rows["claude-code"]); n < 12 {

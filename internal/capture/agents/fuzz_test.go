@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// fuzzParse fuzzes Parse of a tool: whatever is a JSON object gives events that
-// can be published, with the payload in one of them, and answers that are JSON.
+// fuzzParse fuzzes Parse of a tool. Any JSON object gives valid events, one of
+// which has the payload, and JSON answers.
 func fuzzParse(f *testing.F, name string, seeds ...string) {
 	f.Helper()
 	for _, seed := range seeds {
@@ -55,7 +55,7 @@ func fuzzParse(f *testing.F, name string, seeds ...string) {
 	})
 }
 
-// checkPayload holds what is true of every payload.
+// checkPayload checks the properties of every payload.
 func checkPayload(t *testing.T, p agents.Payload) {
 	t.Helper()
 	if len(p.Events) == 0 {
@@ -107,8 +107,7 @@ func FuzzParse_OpenCode(f *testing.F) {
 		`{"id":"e","type":"message.part.updated","properties":{"part":{"type":"tool","callID":"t","state":{"status":"error"}}}}`)
 }
 
-// FuzzLog: every event of a log can be published, has an id of its own, and the
-// same one the next time.
+// FuzzLog checks that the events of a log are valid and have unique, stable ids.
 func FuzzLog(f *testing.F) {
 	f.Add([]byte("[" + claudePre + "," + claudeStop + "," + claudeStop + "]"))
 	f.Add([]byte(copilotPre + "\n" + geminiPost + "\n" + openCodePre))
@@ -133,8 +132,8 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// FuzzCopilotEvents: every event of a session can be published, and has the same
-// id the next time.
+// FuzzCopilotEvents checks that the events of a session are valid and have stable
+// ids.
 func FuzzCopilotEvents(f *testing.F) {
 	for _, typ := range []string{"session.start", "user.message", "tool.execution_start", "tool.execution_complete", "subagent.started", "session.shutdown"} {
 		f.Add([]byte(`{"type":"` + typ + `","data":{"toolCallId":"c","sessionId":"s","toolName":"bash"},"agentId":"a","id":"e","timestamp":"2026-11-21T07:30:06Z","parentId":null}`))

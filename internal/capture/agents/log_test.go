@@ -24,7 +24,7 @@ import (
 
 type reader func(context.Context, io.Reader, ingest.Options) iter.Seq2[events.Event, error]
 
-// readAll returns the events of an input and the reports on it.
+// readAll returns the events and the reports of an input.
 func readAll(tb testing.TB, read reader, name string, data []byte) (list []events.Event, reports []string) {
 	tb.Helper()
 	opts := ingest.Options{File: name, Tenant: "acme", Now: func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }}
@@ -49,7 +49,7 @@ func kinds(list []events.Event) map[events.Kind]int {
 	return n
 }
 
-// TestLog_Recorded holds what the kept payloads of three projects come to.
+// TestLog_Recorded checks the runs of the recorded payloads of three projects.
 func TestLog_Recorded(t *testing.T) {
 	tests := map[string]map[events.Kind]int{
 		"CursorTouch-Operator-Use/post_tool_use.json": {events.ToolResult: 164},
@@ -107,8 +107,8 @@ func ids(list []events.Event) []string {
 	return out
 }
 
-// TestLog_PairsAcrossFiles: calls without ids have the same one in the log of
-// calls and in the one of results.
+// TestLog_PairsAcrossFiles checks that calls and results without ids match across
+// two logs.
 func TestLog_PairsAcrossFiles(t *testing.T) {
 	fold := runtree.Fold{}
 	var runs []string
@@ -133,8 +133,8 @@ func TestLog_PairsAcrossFiles(t *testing.T) {
 	}
 }
 
-// TestLog_Shapes: payloads of every tool, in a list, one behind the other, or
-// alone and indented, are read as of the tool that sent them.
+// TestLog_Shapes reads payloads of every tool in a list, one after the other, and
+// alone with indentation.
 func TestLog_Shapes(t *testing.T) {
 	for _, c := range captures {
 		for _, p := range captured(t, c.dirs...) {
@@ -163,8 +163,8 @@ func TestLog_Faults(t *testing.T) {
 	}
 }
 
-// sessionEvents returns the recorded lines of a session of Copilot CLI, one of
-// each type, as the file would have them.
+// sessionEvents returns a recorded session of Copilot CLI with one line of each
+// type.
 func sessionEvents(tb testing.TB) []byte {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join(realdata.Path(tb), "hook-payloads", "copilot-cli", "*", "session-events", "*.json"))

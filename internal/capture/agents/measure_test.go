@@ -18,14 +18,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// command is a recorded shell command, of which it is known whether it failed.
+// command is a recorded shell command with its known outcome.
 type command struct {
 	text, output string
 	failed       bool
 }
 
-// recordedCommands returns the shell commands of the recorded sessions of Claude
-// Code, which tells the exit status of each.
+// recordedCommands returns the shell commands of recorded Claude Code sessions,
+// which have exit statuses.
 func recordedCommands(t *testing.T) []command {
 	t.Helper()
 	root := realdata.Path(t)
@@ -55,7 +55,7 @@ func recordedCommands(t *testing.T) []command {
 
 var exitStatus = regexp.MustCompile(`^(?:Error: )?Exit code \d+\n?`)
 
-// commandOf returns the command that e is the result of.
+// commandOf returns the command of the result e.
 func commandOf(e events.Event, calls map[string]string) []command {
 	switch e.Kind() {
 	case events.ToolBefore:
@@ -109,8 +109,7 @@ func codexCommands(t *testing.T) []command {
 	return list
 }
 
-// TestComplaint_Measured holds what the evidence is worth: it never takes a
-// command for failed that succeeded.
+// TestComplaint_Measured checks that no successful command counts as failed.
 func TestComplaint_Measured(t *testing.T) {
 	var succeeded, failed, found int
 	for _, c := range append(recordedCommands(t), codexCommands(t)...) {

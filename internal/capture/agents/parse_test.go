@@ -35,7 +35,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestDecided holds what is recorded of a decision: one event, with everything.
+// TestDecided checks that a decision is recorded in one event.
 func TestDecided(t *testing.T) {
 	p := parse(t, "claude-code", "", claudePre)
 	if p.Cwd != "/w" || p.Document.Meta.TeamRoot != "/w" || p.Document.Meta.ToolCall != "t" || p.Document.Tool != "Bash" {
@@ -58,7 +58,7 @@ func TestDecided(t *testing.T) {
 	}
 }
 
-// TestDecided_Points holds what decisions add to the other events.
+// TestDecided_Points checks the data that decisions add to other events.
 func TestDecided_Points(t *testing.T) {
 	tests := []struct{ name, tool, payload, value, want string }{
 		{"Prompt", "claude-code", claudePrompt, `{"directives":["d"]}`, `"directives":["d"]`},
@@ -87,8 +87,8 @@ func TestDecided_Points(t *testing.T) {
 	}
 }
 
-// TestDecided_ChangedResult: what a hook has taken out of a result is recorded
-// nowhere.
+// TestDecided_ChangedResult checks that no event has text that a hook removed
+// from a result.
 func TestDecided_ChangedResult(t *testing.T) {
 	for tool, payload := range map[string]string{
 		"claude-code": claudePost, "codex": codexPost, "gemini-cli": geminiPost, "opencode": openCodePost,
@@ -109,8 +109,8 @@ func TestDecided_ChangedResult(t *testing.T) {
 	}
 }
 
-// TestDecided_Registry: a registry that says nothing of a result changes nothing
-// of it, in the record or in the answer.
+// TestDecided_Registry checks that a registry without an opinion changes neither
+// the record nor the answer.
 func TestDecided_Registry(t *testing.T) {
 	for tool, payload := range map[string]string{
 		"claude-code": claudePost, "codex": codexPost, "gemini-cli": geminiPost, "opencode": openCodePost,
@@ -135,8 +135,8 @@ func TestDecided_Registry(t *testing.T) {
 	}
 }
 
-// TestDecided_DeniedCallWaitsForNothing: the result of an equal call that comes
-// later is not that of the denied one.
+// TestDecided_DeniedCallWaitsForNothing checks that a denied call does not get
+// the result of a later equal call.
 func TestDecided_DeniedCallWaitsForNothing(t *testing.T) {
 	for name, pairs := range map[string]agents.CallIDs{"Memory": agents.NewCallIDs(), "Dir": agents.SharedCallIDs(t.TempDir())} {
 		read := func(payload string) agents.Payload {
@@ -157,8 +157,8 @@ func TestDecided_DeniedCallWaitsForNothing(t *testing.T) {
 	}
 }
 
-// TestParse_OpenCodeErrors: a call that threw is an error, unless it threw
-// because it was denied.
+// TestParse_OpenCodeErrors checks that a call that threw is an error, unless it
+// was denied.
 func TestParse_OpenCodeErrors(t *testing.T) {
 	const part = `{"id":"evt_1","type":"message.part.updated","properties":{"part":{"sessionID":"s","type":"tool","callID":"t","tool":"read",` +
 		`"state":{"status":"error","error":"File not found","time":{"start":1795245783215,"end":1795245783220}}}}}`
@@ -201,7 +201,8 @@ func TestParse_Times(t *testing.T) {
 	}
 }
 
-// TestParse_Junk: only what is no object is refused, and nothing is lost.
+// TestParse_Junk checks that only input without an object is refused, and that
+// nothing is lost.
 func TestParse_Junk(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 600) + "1" + strings.Repeat("}", 600)
 	tests := []struct {
@@ -250,7 +251,8 @@ func TestParse_Junk(t *testing.T) {
 	}
 }
 
-// TestParse_UnknownEvent: a hook that no tool has yet is kept, under its name.
+// TestParse_UnknownEvent checks that an unknown hook event becomes a custom event
+// with its name.
 func TestParse_UnknownEvent(t *testing.T) {
 	for _, name := range agents.Names() {
 		p := parse(t, name, "", `{"hook_event_name":"FutureThing","type":"FutureThing","session_id":"s","sessionId":"s","properties":{},"new":[1,{"a":null}]}`)
@@ -261,9 +263,9 @@ func TestParse_UnknownEvent(t *testing.T) {
 	}
 }
 
-// TestParse_WithoutPairs: nobody keeps calls; equal ones are one then, and each
-// result finds its call all the same.
-func TestParse_WithoutPairs(t *testing.T) {
+// TestParse_WithoutCallIDs checks that equal calls are one call without CallIDs,
+// and that results still find it.
+func TestParse_WithoutCallIDs(t *testing.T) {
 	read := func(payload string) events.Event {
 		p, err := named(t, "copilot-cli").Parse([]byte(payload), agents.Context{})
 		if err != nil {
@@ -278,7 +280,7 @@ func TestParse_WithoutPairs(t *testing.T) {
 	}
 }
 
-// TestParse_BothStyles: what both shapes of Copilot CLI have is one event.
+// TestParse_BothStyles checks that the two shapes of Copilot CLI give one event.
 func TestParse_BothStyles(t *testing.T) {
 	camel, snake := parse(t, "copilot-cli", "preToolUse", copilotPre).Events[0], parse(t, "copilot-cli", "", copilotSnakePre).Events[0]
 	ignore := cmpopts.IgnoreFields(events.Event{}, "Data")
@@ -291,8 +293,8 @@ func TestParse_BothStyles(t *testing.T) {
 	}
 }
 
-// TestParse_DeepArgs: arguments that are nested too deep to be stored do not keep
-// a call from being judged.
+// TestParse_DeepArgs checks that hooks judge a call whose arguments are nested
+// too deep to be stored.
 func TestParse_DeepArgs(t *testing.T) {
 	deep := `"x":` + strings.Repeat(`[`, 600) + strings.Repeat(`]`, 600)
 	payload := strings.Replace(claudePre, `"command"`, deep+`,"command"`, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ended returns how a call ended as its tool tells it: "success", "error 1: why".
+// ended returns the outcome of a call, for example "success" or "error 1: why".
 func ended(t *testing.T, tool, event, payload string) string {
 	t.Helper()
 	for _, e := range parse(t, tool, event, payload).Events {

@@ -44,7 +44,8 @@ func TestCloudEvents(t *testing.T) {
 	}
 }
 
-// FuzzCloudEvents: lines that are accepted come back the same from their own encoding.
+// FuzzCloudEvents checks that accepted lines survive a round trip through their
+// encoding.
 func FuzzCloudEvents(f *testing.F) {
 	f.Add([]byte(`{"specversion":"1.0","id":"1","source":"s","type":"t","data":[1, 2]}` + "\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

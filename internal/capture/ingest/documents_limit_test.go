@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// endless is a text that repeats without end.
+// endless repeats a text without an end.
 type endless struct {
 	text string
 	read int
@@ -22,8 +22,8 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A value that does not end is refused once it is longer than the limit. A
-// document may be longer, and takes no more memory than its values.
+// A value longer than the limit is refused. A document may be longer, and memory
+// is bounded by its values.
 func TestDocuments_Limit(t *testing.T) {
 	const limit = 1 << 20
 	var got []string

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// parts returns what Documents yields, one line for each.
+// parts returns one line for each fragment.
 func parts(ctx context.Context, r io.Reader, opts ingest.Options) []string {
 	var list []string
 	for p, err := range ingest.Documents(ctx, r, opts, "steps") {
@@ -79,7 +79,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Whoever takes the parts can stop anywhere, and so can the context.
+// The receiver and the context can stop at any fragment.
 func TestDocuments_Stops(t *testing.T) {
 	const in = "{\"a\":1,\"steps\":[1,2]}{\"a\":\"\xff\"} 7 {"
 	all := len(parts(t.Context(), strings.NewReader(in), ingest.Options{}))
@@ -98,7 +98,7 @@ func TestDocuments_Stops(t *testing.T) {
 	}
 }
 
-// An error of the reader is none of the document.
+// An error of the reader is not a fault of the document.
 func TestDocuments_ReaderFails(t *testing.T) {
 	broken := errors.New("broken disk")
 	r := io.MultiReader(strings.NewReader(`{"a":1,`), iotest.ErrReader(broken))

@@ -13,7 +13,7 @@ import (
 // hooksKey is the member of a configuration that has the hooks.
 const hooksKey = "hooks"
 
-// ours recognizes the hooks that this package wrote for a tool. Their commands
+// ours identifies the hooks that this package wrote for a tool. Their commands
 // start one of the programs.
 type ours struct {
 	tool     string

@@ -43,7 +43,7 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// Every line is in an event, whole.
+// Every line is complete in an event.
 func TestEvents_KeepsEverything(t *testing.T) {
 	data := logFile(t)
 	list, _ := ingesttest.Read(t, amplifier.Events, data, ingest.Options{File: "f"})

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// brief names an event by its run, its kind and what tells it from others.
+// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := e.Run

@@ -51,7 +51,7 @@ func numbered(i int) string {
 	return `{"specversion":"1.0","id":"` + strconv.Itoa(i) + `","source":"s","type":"t","data":{"text":"]}\\\"[{"}}`
 }
 
-// Batches and lines come out one by one, with the place of each.
+// Batches and lines yield events one by one with their positions.
 func TestRead_Places(t *testing.T) {
 	rows := numbered(1) + "\n\n" + numbered(2)
 	length := int64(len(numbered(1)))
@@ -85,7 +85,7 @@ func TestRead_Places(t *testing.T) {
 	}
 }
 
-// What comes before the first bad event was yielded.
+// Events before the first invalid one are yielded.
 func TestRead_UpToTheFirstBadOne(t *testing.T) {
 	var taken int
 	for _, err := range cehttp.Read(post(map[string]string{"Content-Type": batchType}, "["+numbered(1)+","+numbered(2)+",{},"+numbered(3)+"]"), 1<<20) {
@@ -103,7 +103,7 @@ func TestRead_UpToTheFirstBadOne(t *testing.T) {
 	}
 }
 
-// An event that is too large ends a batch, and names itself.
+// An event that is too large ends a batch, and the error has its index.
 func TestRead_LargeEvent(t *testing.T) {
 	for media, body := range map[string]string{
 		batchType: "[" + numbered(1) + "," + strings.Repeat("x", 200) + "]", "application/jsonl": numbered(1) + "\n" + strings.Repeat("x", 200), ceType: strings.Repeat(" ", 200),
@@ -119,7 +119,7 @@ func TestRead_LargeEvent(t *testing.T) {
 	}
 }
 
-// repeated is a batch of n events that nobody holds in memory.
+// repeated is a batch of n events that is not in memory.
 type repeated struct {
 	n, i int
 	rest string
@@ -169,8 +169,8 @@ func TestRead_BoundedMemory(t *testing.T) {
 	}
 }
 
-// FuzzRead_Batch: where the whole body is a JSON array, its values are what the
-// scanner finds; where it is not, the scanner does not say that it is.
+// FuzzRead_Batch checks that the scanner finds the values of every JSON array and
+// refuses other bodies.
 func FuzzRead_Batch(f *testing.F) {
 	f.Add([]byte(`[{"specversion":"1.0","id":"1","source":"s","type":"t"}]`))
 	f.Add([]byte("[ {\"specversion\":\"1.0\",\"id\":\"]\\\\\",\"source\":\"s\",\"type\":\"t\"}\n,{}]"))

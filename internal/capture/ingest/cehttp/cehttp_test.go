@@ -115,7 +115,7 @@ func tableColumn(s string) (cells []string) {
 	return cells
 }
 
-// TestRead_SDK sends what the CloudEvents SDK for Go writes.
+// TestRead_SDK sends requests of the CloudEvents SDK for Go.
 func TestRead_SDK(t *testing.T) {
 	sent := event.New()
 	sent.SetID("1 %\"é🌎")
@@ -163,7 +163,7 @@ func TestRead_SDK(t *testing.T) {
 	})
 }
 
-// checkSame lets the SDK read what we store and compares it with what it sent.
+// checkSame compares the stored event, as the SDK reads it, with the sent event.
 func checkSame(t *testing.T, sent event.Event, got events.Event) {
 	t.Helper()
 	if err := got.Validate(); err != nil {
@@ -242,7 +242,7 @@ func TestRead_Refuses(t *testing.T) {
 	}
 }
 
-// A header that comes twice is read differently by different readers.
+// A repeated header is refused, because readers disagree about it.
 func TestRead_TwoHeaders(t *testing.T) {
 	for name, second := range map[string]string{"Content-Type": "text/plain", "Content-Encoding": "gzip"} {
 		r := post(map[string]string{"Content-Type": ceType, "Content-Encoding": "identity"}, `{"specversion":"1.0","id":"1","source":"s","type":"t"}`)
@@ -253,8 +253,8 @@ func TestRead_TwoHeaders(t *testing.T) {
 	}
 }
 
-// A body is JSON when its type says so, or when there is no type; one whose type
-// cannot be read is kept byte for byte.
+// A body is JSON by its content type or without one. A body with an invalid type
+// is stored byte for byte.
 func TestRead_UnreadableType(t *testing.T) {
 	for contentType, want := range map[string]string{";;;": `"data_base64":"MQ=="`, "json": `"data_base64":"MQ=="`, "": `"data":1`, "text/json": `"data":1`} {
 		headers := map[string]string{"Ce-Specversion": "1.0", "Ce-Id": "1", "Ce-Source": "s", "Ce-Type": "t"}
@@ -268,8 +268,8 @@ func TestRead_UnreadableType(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever is sent, an event that is accepted can be published,
-// and its binary mode does not let the body change attributes.
+// FuzzRead checks that accepted events are valid, and that the body of binary
+// mode cannot change attributes.
 func FuzzRead(f *testing.F) {
 	f.Add(ceType, "1.0", "1", "x", []byte(`{"specversion":"1.0","id":"1","source":"s","type":"t"}`))
 	f.Add("application/cloudevents-batch+json", "", "", "", []byte(`[{"specversion":"1.0","id":"1","source":"s","type":"t"}]`))

@@ -14,13 +14,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// u and a are the beginnings of lines of a session "s".
+// u and a are prefixes of lines of a session "s".
 const (
 	u = `{"type":"user","sessionId":"s","timestamp":"2026-01-01T00:00:00.5Z",`
 	a = `{"type":"assistant","sessionId":"s","timestamp":"2026-01-01T00:00:01Z",`
 )
 
-// brief names an event by its kind and what tells it from others.
+// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := string(e.Kind())

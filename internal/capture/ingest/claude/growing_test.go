@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/realdata"
 )
 
-// TestEvents_SubAgentFiles: a sub-agent's file is a run of its own below
-// that of its session.
+// TestEvents_SubAgentFiles checks that the file of a sub-agent is a run below its
+// session.
 func TestEvents_SubAgentFiles(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "*", "*", "subagents", "agent-*.jsonl"))
 	if err != nil || len(names) == 0 {
@@ -36,7 +36,7 @@ func TestEvents_SubAgentFiles(t *testing.T) {
 	}
 }
 
-// TestEvents_Individual: excerpts of one line each are read without a report.
+// TestEvents_Individual checks that excerpts of one line have no faults.
 func TestEvents_Individual(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(realdata.Path(t), "claude-code", "*", "individual", "*.jsonl"))
 	if err != nil || len(names) == 0 {

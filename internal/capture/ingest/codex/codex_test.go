@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Every recorded file imports without a report, with these counts.
+// Every recorded file imports without a report and with these counts.
 func TestEvents_Counts(t *testing.T) {
 	type counts = ingesttest.Counts
 	tokens := func(input, cached, output int64) events.Tokens {
@@ -61,8 +61,8 @@ func recorded(tb testing.TB) []string {
 	return all
 }
 
-// What the oracle counted is what the events say. It left web searches out,
-// which have no call id.
+// The events agree with the counts of the oracle, which leaves out web searches
+// because they have no call id.
 func TestEvents_EqualTheOracle(t *testing.T) {
 	f, err := os.Open(realdata.Path(t, "oracle-sessions.jsonl"))
 	if err != nil {
@@ -111,7 +111,7 @@ func TestEvents_EqualTheOracle(t *testing.T) {
 	}
 }
 
-// A session that grows, cut anywhere, gives what it gives at once.
+// A growing session, cut anywhere, gives the same events as the whole session.
 func TestEvents_Grow(t *testing.T) {
 	for _, name := range recorded(t) {
 		data, err := os.ReadFile(name)

@@ -21,7 +21,7 @@ func at(second int, kind, payload string) string {
 
 var meta = at(0, "session_meta", `{"id":"s","cwd":"/w","cli_version":"0.1","originator":"tui","git":{"branch":"main"}}`)
 
-// samples are inputs by what they show.
+// samples are inputs by their topic.
 var samples = map[string][]string{
 	"Turn": {
 		meta,
@@ -71,7 +71,7 @@ var samples = map[string][]string{
 	"Junk": {meta, `{"type":`, `[1]`, `7`, `{"type":7}`, `{"timestamp":"noon","type":"event_msg","payload":3}`, at(1, "never_seen", `{"a":1}`)},
 }
 
-// brief names an event by its kind and what tells it from others.
+// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := string(e.Kind())
@@ -160,7 +160,7 @@ func TestEvents_Junk(t *testing.T) {
 	}
 }
 
-// The session of a sub-agent is a run of its own below its parent's.
+// The session of a sub-agent is a run below its parent.
 func TestEvents_SubAgent(t *testing.T) {
 	list, _ := ingesttest.Read(t, codex.Events, []byte(strings.Join(samples["SubAgent"], "\n")), ingest.Options{})
 	for _, e := range list {
@@ -171,8 +171,8 @@ func TestEvents_SubAgent(t *testing.T) {
 	}
 }
 
-// A stream without times has those of the clock, and ids that do not depend on
-// it. Lines that are the same in two turns are two events.
+// A stream without times has the times of the clock, and its ids do not depend on
+// them. Equal lines of two turns are two events.
 func TestEvents_StreamClock(t *testing.T) {
 	data := []byte(strings.Join(samples["Stream"], "\n"))
 	clock := func(year int) ingest.Options {

@@ -29,7 +29,7 @@ func answer(rest string) string {
 	return `{"id":"g1","timestamp":"2026-01-01T00:00:02Z","type":"gemini","model":"flash",` + rest + `}`
 }
 
-// samples are inputs by what they show.
+// samples are inputs by their topic.
 var samples = map[string][]string{
 	"Lines": {
 		`{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z","lastUpdated":"2026-01-01T00:00:00Z","kind":"main","messages":[]}`,
@@ -65,7 +65,7 @@ var samples = map[string][]string{
 	},
 }
 
-// brief names an event by its kind and what tells it from others.
+// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := string(e.Kind())
@@ -145,8 +145,8 @@ func TestEvents_Shapes(t *testing.T) {
 	}
 }
 
-// The exit code of a command is what the shell tool put behind its output, and
-// never what the output says.
+// The exit code comes from the trailer of the shell tool and never from the
+// output.
 func TestEvents_Status(t *testing.T) {
 	tests := []struct{ name, tool, status, output, want string }{
 		{"Old", "run_shell_command", "success", `Command: x\nDirectory: (root)\nOutput: (empty)\nError: (none)\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)\nProcess Group PGID: 1`, "success exit 0"},
@@ -170,8 +170,8 @@ func TestEvents_Status(t *testing.T) {
 	}
 }
 
-// A recording of many megabytes that is one JSON object is read in the
-// memory of a few messages.
+// Reading a large recording that is one JSON object needs memory for a few
+// messages.
 func TestEvents_BoundedMemory(t *testing.T) {
 	const messages = 320
 	text := strings.Repeat("x", 64<<10)
@@ -208,7 +208,7 @@ func TestEvents_BoundedMemory(t *testing.T) {
 
 type readerFunc func(*bytes.Buffer) bool
 
-// chunks reads what fill writes, until it writes no more.
+// chunks reads the output of fill until fill writes nothing.
 type chunks struct {
 	fill readerFunc
 	buf  bytes.Buffer

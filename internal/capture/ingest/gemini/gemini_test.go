@@ -21,7 +21,7 @@ func tokens(input, cached, output int64) events.Tokens {
 	return events.Tokens{Input: input, CacheRead: cached, Output: output}
 }
 
-// Every recorded chat imports without a report, with these counts.
+// Every recorded chat imports without a report and with these counts.
 func TestEvents_Counts(t *testing.T) {
 	want := map[string]counts{
 		"12-cbfeaa512b-0": {Runs: 1, Steps: 2, Prompts: 2, Calls: 2, Results: 2, Responses: 4, Messages: 6, Tokens: tokens(13635, 35330, 302), Events: 21},
@@ -48,7 +48,7 @@ func recorded(tb testing.TB, pattern string) []string {
 	return names
 }
 
-// answers are the recorded answers by file: how many, calls in them, messages.
+// answers has the number of recorded answers, calls and messages of each file.
 var answers = map[string]struct {
 	Answers, Calls, Messages int
 	Tokens                   events.Tokens
@@ -112,8 +112,8 @@ func TestEvents_Answers(t *testing.T) {
 	}
 }
 
-// A chat that grows gives what it gives at once: one that is written whole each
-// time, and one of lines.
+// A growing chat gives the same events as the whole chat, both as a document and
+// as lines.
 func TestEvents_Grow(t *testing.T) {
 	for _, name := range recorded(t, "*/*/full.jsonl") {
 		data, err := os.ReadFile(name)

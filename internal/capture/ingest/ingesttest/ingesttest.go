@@ -73,7 +73,7 @@ type Counts struct {
 	Events                                       int
 }
 
-// Count summarizes events. The latest step.finished of a step counts.
+// Count counts events. The latest step.finished of a step counts.
 func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	tb.Helper()
 	c := Counts{Bad: len(bad), Events: len(list)}

@@ -93,7 +93,7 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// What the resolver and the evaluation tell of a run as a whole.
+// The resolver and the evaluation describe the whole run.
 func TestEvents_AboutTheRun(t *testing.T) {
 	tests := []struct {
 		file, run, workItem, reason, version string
@@ -119,7 +119,7 @@ func TestEvents_AboutTheRun(t *testing.T) {
 	}
 }
 
-// Every member of every item, and of the document, is in an event.
+// Every member of every item and of the document is in an event.
 func TestEvents_KeepsEverything(t *testing.T) {
 	for _, file := range []string{"multi_swe_bench/ponylang__ponyc-4588.json", "multi_swe_bench/ponylang__ponyc-4595.json", "resolver/issue-1.json"} {
 		name := realdata.Path(t, "openhands", file)
@@ -151,7 +151,7 @@ func TestEvents_KeepsEverything(t *testing.T) {
 	}
 }
 
-// compact returns value as events have it.
+// compact returns value as events store it.
 func compact(t *testing.T, value json.RawMessage) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -161,7 +161,7 @@ func compact(t *testing.T, value json.RawMessage) string {
 	return b.String()
 }
 
-// brief names an event by its kind and what tells it from others.
+// brief describes an event in one line.
 func brief(tb testing.TB, e events.Event) string {
 	tb.Helper()
 	s := fmt.Sprintf("%s %s", e.Run[strings.LastIndex(e.Run, "/")+1:], e.Kind())
@@ -270,7 +270,7 @@ func TestEvents_Items(t *testing.T) {
 	}
 }
 
-// Times without a zone are UTC, and one with a zone is what it is.
+// A time without a zone is UTC.
 func TestEvents_Times(t *testing.T) {
 	const in = `[{"source":"user","action":"message","args":{"content":"a"},"timestamp":"2025-04-30T17:56:40.640800"},
 		{"source":"agent","action":"message","args":{"content":"b"},"timestamp":"2025-04-30T19:56:41+02:00"},
@@ -287,8 +287,8 @@ func TestEvents_Times(t *testing.T) {
 	}
 }
 
-// Two attempts at one instance are two runs, the same document twice too, and
-// the same file always is the same run.
+// Two attempts at one instance are two runs, and so is a repeated document. The
+// same file gives the same runs.
 func TestEvents_RunsOfOneInstance(t *testing.T) {
 	attempt := func(command string) string {
 		return `{"instance_id":"x","instruction":"i","history":[{"action":"message","content":"go"},{"action":"run","command":"` + command + `"}]}` + "\n"
@@ -307,8 +307,8 @@ func TestEvents_RunsOfOneInstance(t *testing.T) {
 	}
 }
 
-// An evaluation writes one line per instance: longer versions of its file give
-// the same events again.
+// An evaluation appends one line for each instance. Longer versions of its file
+// give the same events.
 func TestEvents_Grows(t *testing.T) {
 	data, err := os.ReadFile(realdata.Path(t, "openhands", "multi_swe_bench", "ponylang__ponyc-4595.json"))
 	if err != nil {

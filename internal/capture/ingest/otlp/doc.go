@@ -2,7 +2,7 @@
 // requests that OpenTelemetry exporters send over OTLP/HTTP in JSON and protobuf.
 //
 // A trace is a run with the trace id as its id. Its session is the conversation that
-// the spans name. The package recognizes spans by the GenAI attributes of
+// the spans name. The package identifies spans by the GenAI attributes of
 // OpenTelemetry in old and new spellings, and by the attributes of OpenInference,
 // OpenLLMetry, Langfuse and the AI SDK. The events of a span are
 //

@@ -31,7 +31,7 @@ func spanID(text string) (id pcommon.SpanID) {
 
 func stamp(t time.Time) pcommon.Timestamp { return pcommon.NewTimestampFromTime(t) }
 
-// record returns a log record with attributes given as name, value, name, value.
+// record returns a log record with attributes from alternating names and values.
 func record(body string, pairs ...string) string {
 	var attributes []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -44,7 +44,7 @@ func logs(service string, records ...string) []byte {
 	return []byte(`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"` + service + `"}}]},"scopeLogs":[{"logRecords":[` + strings.Join(records, ",") + `]}]}]}`)
 }
 
-// told is what an event says, short.
+// told describes an event in one line.
 func told(t *testing.T, e events.Event) string {
 	t.Helper()
 	var p struct {
@@ -69,7 +69,7 @@ func told(t *testing.T, e events.Event) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// The logs of the agents that export them are the runs of their sessions.
+// The log records of known agents belong to the runs of their sessions.
 func TestEvents_ToolLogs(t *testing.T) {
 	for name, tt := range map[string]struct {
 		service string
@@ -124,7 +124,7 @@ func TestEvents_ToolLogs(t *testing.T) {
 	}
 }
 
-// A long resource is told once, and each of its records names it.
+// A long resource is one event, and its records name it.
 func TestEvents_LongResource(t *testing.T) {
 	long := strings.Repeat("r", 10_000)
 	list, rejected := read(t, otlp.Logs, otlp.JSON, logs(long, record("a"), record("b"), record("c")))
@@ -148,8 +148,8 @@ func TestEvents_LongResource(t *testing.T) {
 	}
 }
 
-// Records without a time that are the same are several, and the same request
-// again gives the same.
+// Equal records without a time are different events, and a repeated request gives
+// the same events.
 func TestEvents_UntimedLogs(t *testing.T) {
 	same := `{"body":{"stringValue":"tick"}}`
 	first, _ := read(t, otlp.Logs, otlp.JSON, logs("x", same, same))
@@ -162,8 +162,8 @@ func TestEvents_UntimedLogs(t *testing.T) {
 	}
 }
 
-// FuzzEvents: whatever comes, events that are yielded can be published, are the
-// caller's, and come out the same again.
+// FuzzEvents checks that events are valid, belong to the tenant and are
+// reproducible.
 func FuzzEvents(f *testing.F) {
 	span := `{"resourceSpans":[{"resource":{"attributes":[]},"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"ea673708441c2984a54a3e3962d3595f","spanId":{"data":[1,2,3,4,5,6,7,8]},"name":"n","startTimeUnixNano":1,"endTimeUnixNano":"2","attributes":[{"key":"gen_ai.tool.name","value":{"stringValue":"t"}},{"key":"gen_ai.usage.input_tokens","value":{"intValue":9}}],"status":{"code":2}}]}]}]}`
 	f.Add(0, false, []byte(span))

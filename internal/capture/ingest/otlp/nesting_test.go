@@ -11,13 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/otlp"
 )
 
-// field returns a field of protobuf that holds a message.
+// field returns a protobuf field with a message.
 func field(number int, content []byte) []byte {
 	head := binary.AppendUvarint(nil, uint64(number)<<3|2)
 	return append(binary.AppendUvarint(head, uint64(len(content))), content...)
 }
 
-// lists returns a value of n lists, each in the one before.
+// lists returns n nested lists.
 func lists(n int) []byte {
 	var heads [][]byte
 	size := 0
@@ -32,7 +32,7 @@ func lists(n int) []byte {
 	return slices.Concat(heads...)
 }
 
-// refusal returns the refusal of a request as a whole, nil if it is read.
+// refusal returns the error for the whole request, or nil.
 func refusal(s otlp.Signal, media string, body []byte) (refused error) {
 	for _, err := range otlp.Events(s, media, body, otlp.Options{Tenant: "acme", Now: now}) {
 		if errors.Is(err, otlp.ErrDocument) {
@@ -42,8 +42,8 @@ func refusal(s otlp.Signal, media string, body []byte) (refused error) {
 	return refused
 }
 
-// However deep values are nested, and wherever, the process lives on: a request
-// of 16 MiB would fill a stack.
+// Deep nesting does not crash the process. A request of 16 MiB would overflow a
+// stack.
 func TestEvents_NestedProtobuf(t *testing.T) {
 	deep := lists(1_600_000)
 	attribute := field(2, deep)
@@ -71,7 +71,7 @@ func TestEvents_NestedProtobuf(t *testing.T) {
 	}
 }
 
-// Values in values cost what they are long, not that for each level.
+// The cost of nested values is proportional to their length, not to their depth.
 func TestEvents_NestedJSON(t *testing.T) {
 	const levels = 3000
 	body := strings.Repeat(`{"arrayValue":{"values":[`, levels) + `{"stringValue":"` + strings.Repeat("a", 4<<20) + `"}` + strings.Repeat(`]}}`, levels)
@@ -85,7 +85,7 @@ func TestEvents_NestedJSON(t *testing.T) {
 	}
 }
 
-// What a value can be in OTLP/JSON, and what exporters write instead.
+// The forms of values in OTLP/JSON, and the forms of exporters.
 func TestEvents_Values(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"stringValue":"a"}`: `"a"`, `{"boolValue":true}`: `true`, `{"intValue":"12345678901234567"}`: `12345678901234567`, `{"intValue":7}`: `7`,

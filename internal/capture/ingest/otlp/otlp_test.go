@@ -20,7 +20,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// read returns the events of a document, and what was rejected of it.
+// read returns the events and the rejections of a document.
 func read(tb testing.TB, s otlp.Signal, media string, body []byte) (list []events.Event, rejected []string) {
 	tb.Helper()
 	for e, err := range otlp.Events(s, media, body, otlp.Options{Tenant: "acme", Now: now}) {
@@ -36,7 +36,7 @@ func read(tb testing.TB, s otlp.Signal, media string, body []byte) (list []event
 	return list, rejected
 }
 
-// counts are what comes of a document.
+// counts has the expected numbers of a document.
 type counts struct{ Runs, Finished, Steps, Calls, Results, Errors, Custom int }
 
 func count(list []events.Event) (c counts) {
@@ -95,8 +95,7 @@ func TestEvents_Documents(t *testing.T) {
 	}
 }
 
-// checkLossless checks that every span is whole in the raw of one event, as it
-// was sent.
+// checkLossless checks that every span is complete in one event.
 func checkLossless(t *testing.T, body []byte, list []events.Event) {
 	t.Helper()
 	kept := map[string]int{}
@@ -143,9 +142,9 @@ func canonical(t *testing.T, v any) string {
 	return string(text)
 }
 
-// What a framework recorded, sent over OTLP again, is a run with its steps and
-// tool calls. Langfuse kept the attributes of most spans; those that its own SDK
-// made are of its own types.
+// Recorded traces of a framework become runs with steps and tool calls when they
+// are sent over OTLP. Langfuse stored the attributes of most spans. Spans of its
+// SDK have separate types.
 func TestEvents_Frameworks(t *testing.T) {
 	want := map[string]counts{
 		"agno-2025-06-11":                     {Runs: 1, Finished: 1, Steps: 4, Calls: 1, Results: 1},
@@ -178,7 +177,7 @@ func TestEvents_Frameworks(t *testing.T) {
 	}
 }
 
-// restore returns the OTLP request that a trace of Langfuse was made of.
+// restore returns the OTLP request behind a trace of Langfuse.
 func restore(t *testing.T, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -228,7 +227,7 @@ func restore(t *testing.T, name string) []byte {
 	return body
 }
 
-// What is no request is refused as a whole; what is no span alone.
+// An invalid request is refused as a whole, and an invalid span alone.
 func TestEvents_Junk(t *testing.T) {
 	for name, tt := range map[string]struct{ media, body string }{
 		"NotJSON": {otlp.JSON, "{"}, "Type": {otlp.JSON, `{"resourceSpans":1}`}, "NotProtobuf": {otlp.Protobuf, "\x0a\xff"},
@@ -249,7 +248,7 @@ func TestEvents_Junk(t *testing.T) {
 	}
 }
 
-// A request gives the same events in protobuf as in JSON.
+// A request gives the same events in protobuf and in JSON.
 func TestEvents_Protobuf(t *testing.T) {
 	body, err := os.ReadFile(realdata.Path(t, "otel", "langfuse-otlp-genai", "00-resourceSpan.json"))
 	if err != nil {

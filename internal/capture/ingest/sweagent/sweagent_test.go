@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The files in testdata are written after the published formats; the one of the
-// recorded data is mini-swe-agent's own.
+// The files in testdata follow the published formats. The recorded data comes
+// from mini-swe-agent.
 func TestEvents_Counts(t *testing.T) {
 	tests := []struct {
 		file   string
@@ -103,8 +103,8 @@ func TestEvents_Counts(t *testing.T) {
 	}
 }
 
-// summary returns the calls by tool, the results by exit code, and how the run
-// that is no attempt ended.
+// summary returns the calls by tool, the results by exit code, and the end of the
+// run without its attempts.
 func summary(tb testing.TB, list []events.Event) (tools map[string]int, exits map[int]int, finish string) {
 	tb.Helper()
 	tools, exits = map[string]int{}, map[int]int{}
@@ -124,7 +124,7 @@ func summary(tb testing.TB, list []events.Event) (tools map[string]int, exits ma
 	return tools, exits, finish
 }
 
-// A trajectory has no times: its commands' execution times stand in their place.
+// A trajectory has no times. The execution times of commands advance the clock.
 func TestEvents_Durations(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	data, err := os.ReadFile("testdata/example__lib-7.traj")
@@ -145,7 +145,7 @@ func TestEvents_Durations(t *testing.T) {
 	if p := ingesttest.Payload[events.RunFinishedData](t, end); p.DurationMS != 32250 || p.TokensUsed.Input != 1000 || p.Metadata["work_item"] != "https://example.invalid/lib/issues/7" {
 		t.Errorf("got %+v, %+v", p, p.TokensUsed)
 	}
-	// The time of the file is in no id.
+	// No id has the time of the file.
 	later, _ := ingesttest.Read(t, sweagent.Events, data, ingest.Options{File: "example__lib-7.traj"})
 	for i := range list {
 		if list[i].ID != later[i].ID {
@@ -154,8 +154,8 @@ func TestEvents_Durations(t *testing.T) {
 	}
 }
 
-// The shell's commands are the shell's, so that a rule for the shell holds for
-// them, and SWE-agent's own have their name.
+// Shell commands are calls of the shell, so that its rules apply. Commands of
+// SWE-agent are separate tools.
 func TestEvents_Tools(t *testing.T) {
 	tests := []struct{ action, tool, args string }{
 		{"ls -F\n", "bash", `{"command":"ls -F\n"}`},
@@ -177,7 +177,7 @@ func TestEvents_Tools(t *testing.T) {
 	}
 }
 
-// What is not of the expected shape is reported and kept.
+// A value with an unexpected shape is reported and becomes a custom event.
 func TestEvents_Odd(t *testing.T) {
 	tests := []struct {
 		name, in string
@@ -224,7 +224,7 @@ func TestEvents_Odd(t *testing.T) {
 	}
 }
 
-// mini-swe-agent writes its file anew after each answer.
+// mini-swe-agent rewrites its file after each answer.
 func TestEvents_Grows(t *testing.T) {
 	data, err := os.ReadFile("testdata/toolcalls.traj.json")
 	if err != nil {

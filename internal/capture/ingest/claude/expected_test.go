@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// truth is what the oracle says of one file, and what a fold over events gives.
+// truth has the expected counts of a file, and the counts of its events.
 type truth struct {
 	Tools              map[string]int
 	ToolErrors         int
@@ -61,7 +61,7 @@ func (r oracleRow) truth() truth {
 	}
 }
 
-// fold is what a reader of the events knows about them.
+// fold counts events.
 func fold(tb testing.TB, list []events.Event, bad int) truth {
 	tb.Helper()
 	got := truth{Tools: map[string]int{}, BadLines: bad}
@@ -99,7 +99,7 @@ func fold(tb testing.TB, list []events.Event, bad int) truth {
 	return got
 }
 
-// read returns the events of one transcript, and what was reported.
+// read returns the events and the reports of one transcript.
 func read(tb testing.TB, name string, data []byte) (list []events.Event, bad []*ingest.LineError) {
 	tb.Helper()
 	return ingesttest.Read(tb, claude.Events, data, ingest.Options{File: name})
@@ -150,8 +150,8 @@ func TestEvents_EqualsTheOracle(t *testing.T) {
 	}
 }
 
-// checkAggregates checks that the last run.finished of each run, and the last
-// step.finished of each step, say what the run's other events say.
+// checkAggregates checks that the last run.finished of each run and the last
+// step.finished of each step agree with the other events.
 func checkAggregates(t *testing.T, list []events.Event) {
 	t.Helper()
 	type sums struct {
@@ -195,8 +195,7 @@ func checkAggregates(t *testing.T, list []events.Event) {
 	}
 }
 
-// checkEvents checks what holds for the events of any transcript: they can be
-// published, and no two share an id.
+// checkEvents checks that events are valid and have unique ids.
 func checkEvents(t *testing.T, list []events.Event) {
 	t.Helper()
 	ids := map[string]bool{}

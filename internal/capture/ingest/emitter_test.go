@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// collect returns the events that make emits, and the reports.
+// collect returns the events and the reports of emits.
 func collect(opts ingest.Options, emit func(*ingest.Emitter)) (list []events.Event, reports []string) {
 	emit(ingest.NewEmitter("tool", opts, func(e events.Event, err error) bool {
 		if err != nil {
@@ -41,7 +41,7 @@ func place(id string, seconds int) ingest.Origin {
 }
 
 // story is a run with a prompt, a call that is made and answered twice, and a
-// step of a name that was there before.
+// repeated step id.
 func story(m *ingest.Emitter) {
 	r := m.Run(ingest.Identity{Run: "r", Session: "r", Agent: "tool"}, place("0", 0), events.RunStartedData{})
 	r.Prompt(place("p", 1), events.PromptSubmitData{Prompt: "go"})
@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// An input that is still open finishes nothing that only its end would.
+// An open input finishes no step and no run.
 func TestRun_Open(t *testing.T) {
 	list, _ := collect(ingest.Options{Tenant: "t", Open: true}, story)
 	want := []string{"run.started", "prompt.submit p", "tool.before p t", "tool.result p t", "step.finished p"}
@@ -85,8 +85,7 @@ func TestRun_Open(t *testing.T) {
 	}
 }
 
-// What cannot be published is a report, and what is reported to nobody is not
-// made.
+// An invalid event is reported. Nothing is emitted after the receiver stopped.
 func TestEmitter_Refuses(t *testing.T) {
 	deep := json.RawMessage(strings.Repeat("[", 600) + strings.Repeat("]", 600))
 	_, reports := collect(ingest.Options{File: "f", Tenant: "t"}, func(m *ingest.Emitter) {
@@ -106,7 +105,7 @@ func TestEmitter_Refuses(t *testing.T) {
 	}
 }
 
-// Times that the input does not tell are in no id.
+// No id has a time that is not from the input.
 func TestEmitter_Untimed(t *testing.T) {
 	ids := func(year int) (ids []string) {
 		list, _ := collect(ingest.Options{Tenant: "t", Now: func() time.Time { return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC) }},
@@ -133,8 +132,8 @@ func TestEmitter_LineID(t *testing.T) {
 	}
 }
 
-// A last line that is not complete is no fault while the input is open, and one
-// that is complete but for its end is taken.
+// In an open input, an incomplete last line is not a fault. A complete line
+// without a line feed is read.
 func TestLines_Open(t *testing.T) {
 	for in, want := range map[string]int{"{}\n{\"a\"": 1, "{}\n{}": 2, "{}\n{": 1, "": 0, "{\n{}": 2} {
 		got := 0
@@ -163,7 +162,7 @@ func TestHeadObjects(t *testing.T) {
 	}
 }
 
-func TestRest(t *testing.T) {
+func TestWithout(t *testing.T) {
 	tests := []struct{ object, told, want string }{
 		{`{"b":1,"a":{"x":[1, 2]},"c":"<&>"}`, "b", `{"a":{"x":[1, 2]},"c":"<&>"}`},
 		{`{"a":1}`, "a", ""},
@@ -178,8 +177,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// What is told and what is left are together what there was.
-func FuzzRest(f *testing.F) {
+// Mapped and remaining members are together the whole object.
+func FuzzWithout(f *testing.F) {
 	f.Add([]byte(`{"a":1,"b":{"c":[1,2]}}`), "a")
 	f.Add([]byte(`{"<":1,"\ud800":"x"}`), "<")
 	f.Fuzz(func(t *testing.T, object []byte, told string) {

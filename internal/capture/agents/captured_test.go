@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// payload is what a tool sent to one hook.
+// payload is a recorded hook payload.
 type payload struct {
 	event string // the name of the hook event
 	file  string
@@ -28,7 +28,7 @@ type payload struct {
 	data  []byte
 }
 
-// captures are the folders of recorded hook payloads by the tool that sent them.
+// captures are the folders of recorded hook payloads by tool.
 var captures = []struct {
 	name, tool string
 	dirs       []string
@@ -42,7 +42,7 @@ var captures = []struct {
 	{"opencode", "opencode", []string{"opencode/captured-*"}},
 }
 
-// captured returns the payloads of folders in the order in which they were sent.
+// captured returns the payloads of folders in the order of sending.
 func captured(tb testing.TB, patterns ...string) []payload {
 	tb.Helper()
 	root := realdata.Path(tb, "hook-payloads")
@@ -60,8 +60,8 @@ func captured(tb testing.TB, patterns ...string) []payload {
 	return all
 }
 
-// inOrder reads _order.log: on each line a time in seconds or milliseconds, and
-// among other words the name of a file without its end.
+// inOrder reads _order.log. Each line has a time in seconds or milliseconds, and
+// the name of a file without its extension.
 func inOrder(tb testing.TB, dir string) []payload {
 	tb.Helper()
 	log, err := os.ReadFile(filepath.Join(dir, "_order.log"))
@@ -113,7 +113,7 @@ func named(tb testing.TB, name string) *agents.Tool {
 	return tool
 }
 
-// denyme returns a registry with a hook that denies every call with DENYME.
+// denyme returns a registry with a hook that denies calls with DENYME.
 func denyme(tb testing.TB) *hooks.Registry {
 	tb.Helper()
 	r := hooks.NewRegistry(hooks.Options{})
@@ -126,7 +126,7 @@ func denyme(tb testing.TB) *hooks.Registry {
 	return r
 }
 
-// handle does with a payload what a hook command does.
+// handle processes a payload like a hook command.
 func handle(tb testing.TB, tool *agents.Tool, r *hooks.Registry, p payload, c agents.Context) []events.Event {
 	tb.Helper()
 	c.Tenant, c.Event = "acme", p.event
@@ -144,7 +144,8 @@ func handle(tb testing.TB, tool *agents.Tool, r *hooks.Registry, p payload, c ag
 	return read.Decided(out)
 }
 
-// replay returns the fold of payloads that came in this order, a second apart.
+// replay returns the run tree of payloads that arrive in this order, one second
+// apart.
 func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.CallIDs) *runtree.Fold {
 	tb.Helper()
 	fold := &runtree.Fold{Tenant: "acme"}
@@ -158,8 +159,8 @@ func replay(tb testing.TB, tool *agents.Tool, list []payload, pairs agents.CallI
 	return fold
 }
 
-// skeleton returns what can be compared between tools: each run below its
-// parent, and of each call what it was and how it ended.
+// skeleton returns the comparable part of a run tree: the runs below their
+// parents, and the calls with their outcomes.
 func skeleton(f *runtree.Fold) []string {
 	var lines []string
 	for _, run := range f.Runs() {
@@ -187,7 +188,7 @@ func limbs(t runtree.Trace, depth string) []string {
 	return lines
 }
 
-// limb tells what a call was, and how it ended.
+// limb describes a call and its outcome.
 func limb(row *runtree.Row) string {
 	what := policy.CanonicalTool(row.Name)
 	for _, word := range []string{"DENYME", "cat", "echo"} {

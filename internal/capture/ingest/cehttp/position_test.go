@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest/cehttp"
 )
 
-// What is wrong in the payload of an event has its place in the input, wherever
-// in it the payload stands and however it is spaced.
+// An error in a payload has its position in the input, whatever the layout of the
+// input.
 func TestPlaceInPayload(t *testing.T) {
 	const wrong = `"maybe"`
 	event := func(data string) string {

@@ -163,7 +163,7 @@ func (r *openCodeReader) bus(in object) {
 	case "message.updated":
 		r.message(info)
 	case "message.part.updated":
-		r.part(part)
+		r.messagePart(part)
 	default:
 		r.b.custom()
 	}
@@ -217,9 +217,9 @@ func (r *openCodeReader) message(info object) {
 	})
 }
 
-// part adds a piece of a message. The piece of a call that threw is its result,
+// messagePart adds a piece of a message. The piece of a call that threw is its result,
 // unless our denial made it throw.
-func (r *openCodeReader) part(part object) {
+func (r *openCodeReader) messagePart(part object) {
 	state := part.object("state")
 	c := toolCall{id: part.text("callID"), name: part.text("tool"), args: state.raw("input")}
 	if part.text("type") != "tool" || state.text("status") != "error" || c.id == "" ||

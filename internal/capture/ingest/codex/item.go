@@ -30,7 +30,7 @@ func (s *session) item(l *line) {
 		s.message(l, it)
 	case "reasoning":
 		s.run.Within(l.origin)
-		s.said(l, it.ID, "assistant", l.Payload, nil)
+		s.emitMessage(l, it.ID, "assistant", l.Payload, nil)
 	case "function_call":
 		s.calls.call(l, it, it.Name, arguments(it.Arguments), "type", "name", "arguments", "call_id")
 	case "custom_tool_call":
@@ -50,15 +50,15 @@ func (s *session) message(l *line, it responseItem) {
 	if it.Role == "assistant" {
 		s.run.Within(l.origin).Answer(ingest.Flatten(it.Content))
 	}
-	s.said(l, it.ID, it.Role, it.Content, ingest.Without(l.Payload, "type", "id", "role", "content"))
+	s.emitMessage(l, it.ID, it.Role, it.Content, ingest.Without(l.Payload, "type", "id", "role", "content"))
 }
 
-func (s *session) said(l *line, id, role string, content, rest json.RawMessage) {
+func (s *session) emitMessage(l *line, id, role string, content, others json.RawMessage) {
 	if id == "" {
 		id = l.origin.ID
 	}
 	s.run.Emit(l.origin, events.MessageCreated, "", events.MessageData{
-		Message: id, Role: role, Content: content, Common: raw(rest),
+		Message: id, Role: role, Content: content, Common: raw(others),
 	})
 }
 

@@ -112,7 +112,7 @@ func (x *execStream) item(l *line) {
 		if it.Type == "agent_message" {
 			step.Answer(ingest.Flatten(json.RawMessage(it.Text)))
 		}
-		x.session.said(l, it.ID, "assistant", l.Item, nil)
+		x.session.emitMessage(l, it.ID, "assistant", l.Item, nil)
 	case l.Type == "item.completed" && it.Type == "error":
 		x.session.fault(l, it.Message, nil)
 	default:

@@ -67,8 +67,8 @@ func (c *chat) end() {
 	c.last, c.model = time.Time{}, ""
 }
 
-// part reads a member or a message of a recording that is one object.
-func (c *chat) part(p ingest.Fragment) {
+// fragment reads a member or a message of a recording that is one object.
+func (c *chat) fragment(p ingest.Fragment) {
 	switch {
 	case p.End:
 		c.end()

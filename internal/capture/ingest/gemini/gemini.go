@@ -54,7 +54,7 @@ func Events(ctx context.Context, r io.Reader, opts ingest.Options) iter.Seq2[eve
 		c := &chat{Emitter: m, opts: opts, written: map[string]*writtenMessage{}}
 		switch shapeOf(head) {
 		case document:
-			if m.Documents(ctx, in, c.part, "messages") {
+			if m.Documents(ctx, in, c.fragment, "messages") {
 				c.end()
 				m.Finish()
 			}

@@ -93,7 +93,7 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 		isPrompt = isPrompt && !strings.HasPrefix(strings.TrimSpace(text), begin)
 	}
 	if !isPrompt {
-		c.said(m, "user", m.Content, ingest.Without(m.text, mappedMembers...))
+		c.emitMessage(m, "user", m.Content, ingest.Without(m.text, mappedMembers...))
 		return
 	}
 	data := events.PromptSubmitData{Prompt: text, Common: events.Common{Raw: ingest.Without(m.text, mappedMembers...)}}
@@ -103,13 +103,13 @@ func (c *chat) user(m message, k *writtenMessage, isNew bool) {
 	c.run.Prompt(m.origin, data)
 }
 
-// said emits a text of a message. The id covers the text, because the message can
+// emitMessage emits a text of a message. The id covers the text, because the message can
 // be written again with another text.
-func (c *chat) said(m message, role string, content, rest json.RawMessage) {
+func (c *chat) emitMessage(m message, role string, content, others json.RawMessage) {
 	p := m.origin
 	p.ID += "#" + hashOf(content)
 	c.run.Emit(p, events.MessageCreated, "", events.MessageData{
-		Message: m.ID, Role: role, Content: content, Common: events.Common{Raw: rest},
+		Message: m.ID, Role: role, Content: content, Common: events.Common{Raw: others},
 	})
 }
 
@@ -125,7 +125,7 @@ func (c *chat) notice(m message, k *writtenMessage) {
 		c.run.Within(m.origin).Failure = &f
 		c.run.Emit(m.origin, events.Error, "", events.ErrorData{Error: f, Model: c.model, Common: events.Common{Raw: m.text}})
 	default:
-		c.said(m, "system", m.Content, ingest.Without(m.text, "id", "timestamp", "content"))
+		c.emitMessage(m, "system", m.Content, ingest.Without(m.text, "id", "timestamp", "content"))
 	}
 }
 
@@ -140,12 +140,12 @@ func (c *chat) answer(m message, k *writtenMessage) {
 		c.model = m.Model
 	}
 	if len(m.Thoughts) > 2 && k.isNew(m.Thoughts) { // not an empty list
-		c.said(m, "assistant", ingest.SingleMember("thoughts", m.Thoughts), nil)
+		c.emitMessage(m, "assistant", ingest.SingleMember("thoughts", m.Thoughts), nil)
 	}
 	if text := ingest.Flatten(m.Content); text != "" && k.isNew(m.Content) {
 		step.Answer(text)
 		step.Failure = nil // the model recovered from earlier errors
-		c.said(m, "assistant", m.Content, ingest.Without(m.text, mappedMembers...))
+		c.emitMessage(m, "assistant", m.Content, ingest.Without(m.text, mappedMembers...))
 	}
 	for i, text := range m.Calls {
 		c.call(m, i, text)

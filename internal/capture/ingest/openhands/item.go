@@ -179,7 +179,7 @@ func (i *item) tool() string {
 var nonArguments = []string{"action", "thought", "source", "message", "timestamp", "id"}
 
 // args returns the arguments of an action and its other members.
-func (i *item) args() (args, rest json.RawMessage) {
+func (i *item) args() (args, others json.RawMessage) {
 	switch {
 	case i.kind != "":
 		return i.Args, ingest.Without(i.raw, "action")

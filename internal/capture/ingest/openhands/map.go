@@ -130,8 +130,8 @@ func (t *transcript) call(r *run, i *item) {
 		id = "action-" + i.id
 	}
 	c := call{id: id, action: i.id, name: i.Action}
-	args, rest := i.args()
-	r.Call(i.origin(), id, events.ToolBeforeData{Tool: i.tool(), Args: args, Common: events.Common{Raw: rest}})
+	args, others := i.args()
+	r.Call(i.origin(), id, events.ToolBeforeData{Tool: i.tool(), Args: args, Common: events.Common{Raw: others}})
 	r.calls = append(r.calls, c)
 	switch {
 	case i.Action == "finish", i.Action == "reject":

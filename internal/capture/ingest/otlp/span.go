@@ -68,15 +68,15 @@ func classOf(a attributes, isRoot bool) class {
 // classOfSDK returns the class of a span of the AI SDK.
 func classOfSDK(a attributes) class {
 	name, _, _ := strings.Cut(a.text("ai.operationId", "operation.name"), " ")
-	rest, ok := strings.CutPrefix(name, "ai.")
+	operation, ok := strings.CutPrefix(name, "ai.")
 	switch {
 	case !ok:
 		return unknown
-	case rest == "toolCall":
+	case operation == "toolCall":
 		return tool
-	case strings.Contains(rest, ".do"), rest == "embed", rest == "embedMany":
+	case strings.Contains(operation, ".do"), operation == "embed", operation == "embedMany":
 		return model
-	case strings.HasPrefix(rest, "generate"), strings.HasPrefix(rest, "stream"):
+	case strings.HasPrefix(operation, "generate"), strings.HasPrefix(operation, "stream"):
 		return agent
 	}
 	return unknown

@@ -165,7 +165,7 @@ func (t *transcript) translate(m *message) {
 	case m.Role == "":
 		r.Emit(m.origin(), events.Custom, "", events.CustomData{Name: "message", Common: events.Common{Raw: m.raw}})
 	default:
-		t.said(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
+		t.emitMessage(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
 	}
 	if m.Extra.Exit != "" {
 		t.info.Exit, t.info.Submission = m.Extra.Exit, m.Extra.Submission
@@ -175,7 +175,7 @@ func (t *transcript) translate(m *message) {
 // answer maps an answer of the model and its calls.
 func (t *transcript) answer(r *run, m *message) {
 	if m.Demo {
-		t.said(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
+		t.emitMessage(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
 		return
 	}
 	r.turn(m.origin())
@@ -210,7 +210,7 @@ func (t *transcript) result(r *run, m *message, call string) {
 	r.waiting = slices.DeleteFunc(r.waiting, func(id string) bool { return id == call })
 	data := m.result()
 	if !r.Result(m.origin(), call, data) {
-		t.said(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
+		t.emitMessage(r, m.origin(), m.Role, m.Content, ingest.Without(m.raw, "role", "content"))
 		return
 	}
 	r.answer = ""

@@ -100,7 +100,7 @@ func (t *transcript) step(r *run, number int, text json.RawMessage) {
 	})
 	if s.Action == "" {
 		if s.Observation != "" {
-			t.said(r, p, "user", ingest.JSON(s.Observation), nil)
+			t.emitMessage(r, p, "user", ingest.JSON(s.Observation), nil)
 		}
 		return
 	}
@@ -127,8 +127,8 @@ func requested(shown []json.RawMessage) events.HistoryData {
 	return events.HistoryData{Before: len(shown), After: len(shown), BeforeSHA256: digest, AfterSHA256: digest}
 }
 
-// said emits a message without another kind.
-func (t *transcript) said(r *run, p ingest.Origin, role string, content, raw json.RawMessage) {
+// emitMessage emits a message without another kind.
+func (t *transcript) emitMessage(r *run, p ingest.Origin, role string, content, raw json.RawMessage) {
 	r.Emit(p, events.MessageCreated, "", events.MessageData{
 		Message: p.ID, Role: role, Content: content, Common: events.Common{Raw: raw},
 	})
@@ -148,7 +148,7 @@ func (t *transcript) opening(r *run, shown []json.RawMessage) {
 			r.Prompt(p, events.PromptSubmitData{Prompt: ingest.Flatten(m.Content)})
 			continue
 		}
-		t.said(r, p, m.Role, m.Content, ingest.Without(text, "content", "role"))
+		t.emitMessage(r, p, m.Role, m.Content, ingest.Without(text, "content", "role"))
 	}
 }
 
@@ -172,6 +172,6 @@ func (t *transcript) historical(p ingest.Fragment) {
 		t.prompted = true
 		r.Emit(at, events.PromptSubmit, "", events.PromptSubmitData{Prompt: ingest.Flatten(m.Content)})
 	default:
-		t.said(r, at, m.Role, m.Content, ingest.Without(p.Text, "content", "role"))
+		t.emitMessage(r, at, m.Role, m.Content, ingest.Without(p.Text, "content", "role"))
 	}
 }

@@ -188,7 +188,7 @@ func FuzzWithout(f *testing.F) {
 			return
 		}
 		if rest != nil && json.Unmarshal(rest, &left) != nil {
-			t.Fatalf("rest is no object: %s", rest)
+			t.Fatalf("remaining members are not an object: %s", rest)
 		}
 		delete(all, told)
 		if len(all) != len(left) {

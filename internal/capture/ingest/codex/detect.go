@@ -6,8 +6,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// Detect tells whether an input that begins with sessionMeta is of Codex: lines in
-// Codex's envelope, the head of a session, or the events of codex exec --json.
+// Detect reports whether an input with this head comes from Codex. It has lines
+// in the envelope of Codex, the head of a session, or events of codex exec
+// --json.
 func Detect(head []byte, path string) bool {
 	for o := range ingest.HeadObjects(head) {
 		l := line{Type: ingest.Text(o["type"])}

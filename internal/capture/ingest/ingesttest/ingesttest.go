@@ -43,7 +43,7 @@ func Read(tb testing.TB, read Adapter, data []byte, opts ingest.Options) (list [
 	return list, bad
 }
 
-// ReadFile is [Read] of a file.
+// ReadFile reads a file as [Read] does.
 func ReadFile(tb testing.TB, read Adapter, name string) ([]events.Event, []*ingest.LineError) {
 	tb.Helper()
 	data, err := os.ReadFile(name)
@@ -73,7 +73,7 @@ type Counts struct {
 	Events                                       int
 }
 
-// Count counts events. The latest step.finished of a step counts.
+// Count returns the counts of events. The latest step.finished of a step counts.
 func Count(tb testing.TB, list []events.Event, bad []*ingest.LineError) Counts {
 	tb.Helper()
 	c := Counts{Bad: len(bad), Events: len(list)}

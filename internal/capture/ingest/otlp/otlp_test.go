@@ -202,7 +202,7 @@ func restore(t *testing.T, name string) []byte {
 	for _, o := range trace.Observations {
 		var meta struct{ Attributes map[string]any }
 		if s, ok := o.Metadata.(string); ok && json.Unmarshal([]byte(s), &meta) != nil {
-			t.Fatalf("%s: metadata is no JSON", o.Name)
+			t.Fatalf("%s: metadata is not JSON", o.Name)
 		}
 		s := spans.AppendEmpty()
 		s.SetName(o.Name)

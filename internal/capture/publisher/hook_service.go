@@ -32,7 +32,7 @@ const (
 // requests for decisions from publisher hook, on the socket of a data directory.
 type HookService struct {
 	registry *hooks.Registry
-	pairs    agents.CallIDs
+	callIDs  agents.CallIDs
 	to       Appender
 	opts     Options
 }
@@ -41,7 +41,7 @@ type HookService struct {
 // payloads in to. [HookService.Start] starts it.
 func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookService, error) {
 	opts = opts.withDefaults()
-	s := &HookService{to: to, opts: opts, pairs: hookclient.CallIDs(opts.DataDir)}
+	s := &HookService{to: to, opts: opts, callIDs: hookclient.CallIDs(opts.DataDir)}
 	s.registry = hooks.NewRegistry(hooks.Options{Appender: hookclient.LateOnly{To: to}, Source: hookclient.Source, Logger: opts.Logger})
 	if file == nil {
 		return s, nil
@@ -103,7 +103,7 @@ func (s *HookService) tenant(ctx context.Context) string {
 // servePayload decides about a payload, records it and answers.
 func (s *HookService) servePayload(w http.ResponseWriter, r *http.Request, tool *agents.Tool, body []byte) {
 	ctx := r.Context()
-	c := agents.Context{Tenant: s.tenant(ctx), Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.pairs}
+	c := agents.Context{Tenant: s.tenant(ctx), Now: time.Now().UTC(), Event: r.URL.Query().Get("event"), CallIDs: s.callIDs}
 	p, err := tool.Parse(body, c)
 	if err != nil {
 		p = tool.Unreadable(body, c)

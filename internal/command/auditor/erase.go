@@ -92,7 +92,7 @@ func (e *erasing) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if o, err = r.Resolve(cmd.Context(), o); err != nil {
+	if o, err = r.Orders().Resolve(cmd.Context(), o); err != nil {
 		return err
 	}
 	if len(o.Leaves) == 0 {
@@ -106,7 +106,7 @@ func (e *erasing) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 
 // refuseHeld returns an error when holds stand in the way of an order.
 func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
-	holds, err := r.Stopping(ctx, o)
+	holds, err := r.Orders().BlockingHolds(ctx, o)
 	if err != nil || len(holds) == 0 {
 		return err
 	}
@@ -150,18 +150,18 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 // giveAll gives orders, and then another one as long as more of what is to be
 // erased has come meanwhile: what was on its way, or what the tracker said of it.
 // With an error it returns what those did that had taken effect before.
-func (f *ordering) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Obeyed, error) {
+func (f *ordering) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
 	for range mostLate {
-		if err != nil || orders[0].Action != events.AuditErase || slices.ContainsFunc(done, func(o ledger.Obeyed) bool { return o.Effect != ledger.EffectDone }) {
+		if err != nil || orders[0].Action != events.AuditErase || slices.ContainsFunc(done, func(o ledger.Outcome) bool { return o.Effect != ledger.EffectDone }) {
 			break
 		}
 		late := orders[0]
 		late.ID, late.Time = events.NewID(), time.Now().UTC()
-		if late, err = r.Resolve(cmd.Context(), late); err != nil || len(late.Leaves) == 0 {
+		if late, err = r.Orders().Resolve(cmd.Context(), late); err != nil || len(late.Leaves) == 0 {
 			break
 		}
-		var more []ledger.Obeyed
+		var more []ledger.Outcome
 		more, err = f.give(cmd, shared, r, []ledger.Order{late})
 		done = append(done, more...)
 	}

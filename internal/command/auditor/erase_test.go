@@ -239,7 +239,7 @@ func TestPrune(t *testing.T) {
 	tell(t, p, "run-1", "jane", "said long ago")
 	drain(t, b, dir)
 	later := func() time.Time { return time.Now().Add(100 * day) }
-	keep := []ledger.Keep{{Kind: "tool.result", Age: 30 * day}, {Kind: "tool.*", Age: 365 * day}}
+	keep := []ledger.RetentionRule{{Kind: "tool.result", Age: 30 * day}, {Kind: "tool.*", Age: 365 * day}}
 	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Keep: keep, Now: later}); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestPrune(t *testing.T) {
 }
 
 func TestParseKeep(t *testing.T) {
-	for text, want := range map[string]ledger.Keep{
+	for text, want := range map[string]ledger.RetentionRule{
 		"tool.*=90d":      {Kind: "tool.*", Age: 90 * day},
 		"*=7y":            {Kind: "*", Age: 7 * 365 * day},
 		"a=26w":           {Kind: "a", Age: 26 * 7 * day},

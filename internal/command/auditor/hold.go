@@ -94,7 +94,7 @@ func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.Au
 			return err
 		}
 	}
-	if o, err = r.Resolve(cmd.Context(), o); err != nil {
+	if o, err = r.Orders().Resolve(cmd.Context(), o); err != nil {
 		return err
 	}
 	done, err := f.give(cmd, shared, r, []ledger.Order{o})
@@ -116,7 +116,7 @@ func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.Au
 }
 
 func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
-	holds, err := r.Holds(cmd.Context())
+	holds, err := r.Orders().Holds(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
-			holds, err := r.Holds(cmd.Context())
+			holds, err := r.Orders().Holds(cmd.Context())
 			if err != nil {
 				return err
 			}

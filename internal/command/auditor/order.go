@@ -53,7 +53,7 @@ func (f *ordering) order(action events.AuditAction) (ledger.Order, error) {
 
 // give gives orders and waits until they have taken effect, and nothing is left in
 // files of what they destroyed. Where no auditor runs it does its work once.
-func (f *ordering) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Obeyed, error) {
+func (f *ordering) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	ids, err := auditor.GiveOrders(cmd.Context(), shared.DataDir, orders)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (f *ordering) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader
 	return done, nil
 }
 
-func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, ids []string) ([]ledger.Obeyed, error) {
+func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, ids []string) ([]ledger.Outcome, error) {
 	if err := drainUnserved(cmd, shared, r.Tenant()); err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 
 // awaitFiles waits until nothing of what orders destroyed is left in the AgentFS
 // files, which follow the ledger within a second.
-func (f *ordering) awaitFiles(ctx context.Context, dataDir string, r *ledger.Reader, done []ledger.Obeyed) error {
-	if !slices.ContainsFunc(done, func(o ledger.Obeyed) bool { return o.Removed > 0 }) {
+func (f *ordering) awaitFiles(ctx context.Context, dataDir string, r *ledger.Reader, done []ledger.Outcome) error {
+	if !slices.ContainsFunc(done, func(o ledger.Outcome) bool { return o.Removed > 0 }) {
 		return nil
 	}
 	tick := time.NewTicker(filesPoll)
@@ -138,9 +138,9 @@ func remaining(left []string, err error) error {
 }
 
 // cameAll returns what orders did, those that have come.
-func cameAll(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Obeyed, err error) {
+func cameAll(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Outcome, err error) {
 	for _, id := range ids {
-		done, ok, err := r.Came(ctx, id)
+		done, ok, err := r.Orders().Outcome(ctx, id)
 		if err != nil {
 			return nil, err
 		}

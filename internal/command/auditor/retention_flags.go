@@ -21,19 +21,19 @@ const (
 
 // ParseKeep reads a rule of retention: "tool.*=90d", "prompt.submit=26w",
 // "issue.*=forever", "*=7y". A day has 24 hours, a week 7 days, a year 365.
-func ParseKeep(text string) (ledger.Keep, error) {
+func ParseKeep(text string) (ledger.RetentionRule, error) {
 	kind, age, ok := strings.Cut(text, "=")
 	if _, err := path.Match(kind, ""); !ok || kind == "" || err != nil {
-		return ledger.Keep{}, fmt.Errorf("%q is no rule; want a pattern of kinds and an age, such as tool.*=90d", text)
+		return ledger.RetentionRule{}, fmt.Errorf("%q is no rule; want a pattern of kinds and an age, such as tool.*=90d", text)
 	}
 	if age == forever {
-		return ledger.Keep{Kind: kind}, nil
+		return ledger.RetentionRule{Kind: kind}, nil
 	}
 	d, err := parseAge(age)
 	if err != nil || d <= 0 {
-		return ledger.Keep{}, fmt.Errorf("%q: %q is no age; want 90d, 26w, 7y, 12h or %s", text, age, forever)
+		return ledger.RetentionRule{}, fmt.Errorf("%q: %q is no age; want 90d, 26w, 7y, 12h or %s", text, age, forever)
 	}
-	return ledger.Keep{Kind: kind, Age: d}, nil
+	return ledger.RetentionRule{Kind: kind, Age: d}, nil
 }
 
 // parseAge reads a duration that may be in days, weeks or years.
@@ -62,7 +62,7 @@ func (r *RetentionFlags) Register(cmd *cobra.Command) { cmd.Flags().Var(&r.rules
 func (r *RetentionFlags) Apply(o *auditor.Options) { o.Keep = r.rules }
 
 // keepRules are rules of retention as a flag takes them, one each time.
-type keepRules []ledger.Keep
+type keepRules []ledger.RetentionRule
 
 // String implements pflag.Value.
 func (k *keepRules) String() string {

@@ -27,7 +27,7 @@ const (
 
 // streamCopy fills in what the stream still has of what orders destroyed. That it
 // cannot be asked is no failure of the orders.
-func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Obeyed) {
+func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)
 	if err == nil {
@@ -59,7 +59,7 @@ func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time
 }
 
 // lastOf returns when the server stored the last record that orders concern.
-func lastOf(ctx context.Context, r *ledger.Reader, done []ledger.Obeyed) (last time.Time, err error) {
+func lastOf(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (last time.Time, err error) {
 	leaf := int64(-1)
 	for _, d := range done {
 		for _, span := range d.Order.Leaves {

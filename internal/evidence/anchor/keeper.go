@@ -90,12 +90,12 @@ var errShort = errors.New("it has been read from the stream as far: it was cut o
 // next returns the checkpoint that is to replace what is kept, nil when that is
 // the newest, or says why nothing may replace it.
 func (k *keeper) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
-	err = r.Tree(ctx, func(signed []byte, hashes tlog.HashReader) error {
+	err = r.Tree().Read(ctx, func(signed []byte, hashes tlog.HashReader) error {
 		now, err := ledger.OpenCheckpoint(signed, k.keys)
 		if err != nil {
 			return err
 		}
-		if cosigned, err := r.Cosigned(signed); err == nil {
+		if cosigned, err := r.Tree().Cosigned(signed); err == nil {
 			signed = cosigned
 		}
 		if kept == nil {

@@ -176,7 +176,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := r.Resolve(t.Context(), ledger.Order{
+	o, err := r.Orders().Resolve(t.Context(), ledger.Order{
 		Action: events.AuditErase, ID: "o1", By: "jdoe", Reason: "asked to", Time: f.at.Stream, Selection: ledger.OrderSelection{Event: e.ID},
 	})
 	if err := errors.Join(err, r.Close()); err != nil {

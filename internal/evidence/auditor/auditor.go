@@ -39,12 +39,12 @@ const (
 
 // Options are the settings of [Run].
 type Options struct {
-	Broker  *broker.Broker // required
-	DataDir string         // required; ledgers, keys and AgentFS files lie below it
-	Tenant  string         // only this tenant's messages; empty means all
-	Drain   bool           // handle all up to the stream's last message at start, then return
-	Keep    []ledger.Keep  // how long payloads are kept, by class; the first rule that fits counts, and without one all is kept
-	Silence time.Duration  // how long a run is silent before it counts as ended; 30 minutes by default
+	Broker  *broker.Broker         // required
+	DataDir string                 // required; ledgers, keys and AgentFS files lie below it
+	Tenant  string                 // only this tenant's messages; empty means all
+	Drain   bool                   // handle all up to the stream's last message at start, then return
+	Keep    []ledger.RetentionRule // how long payloads are kept, by class; the first rule that fits counts, and without one all is kept
+	Silence time.Duration          // how long a run is silent before it counts as ended; 30 minutes by default
 
 	// CheckpointFile is where the newest checkpoints are kept besides, best on a
 	// disk that whoever writes to the ledgers cannot write to; empty is nowhere.

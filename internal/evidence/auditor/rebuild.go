@@ -249,7 +249,7 @@ func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, e
 	}
 	opts := verifier.Options{Key: key, Tenant: tenant}
 	if old, err := ledger.OpenTenant(LedgerDir(r.DataDir), tenant); err == nil {
-		treeErr := old.Tree(ctx, func(signed []byte, _ tlog.HashReader) error {
+		treeErr := old.Tree().Read(ctx, func(signed []byte, _ tlog.HashReader) error {
 			opts.Kept = []verifier.Kept{{From: "the ledger before", Note: signed}}
 			return nil
 		})

@@ -66,7 +66,7 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 	}
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	if id := r.waiting[tenant]; id != "" {
-		if _, came, err := reader.Came(ctx, id); err != nil || !came {
+		if _, came, err := reader.Orders().Outcome(ctx, id); err != nil || !came {
 			return err
 		}
 		delete(r.waiting, tenant)
@@ -83,8 +83,8 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 }
 
 // expired returns what is past its retention, as orders that can be given.
-func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.Keep, now time.Time) (orders []ledger.Order, err error) {
-	found, err := r.Expired(ctx, rules, now)
+func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.RetentionRule, now time.Time) (orders []ledger.Order, err error) {
+	found, err := r.Orders().Expired(ctx, rules, now)
 	for _, o := range found {
 		o.ID, o.By = events.NewID(), "retention"
 		orders = append(orders, o)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
@@ -164,4 +166,29 @@ func (f *File) Close() error {
 		err = errors.Join(err, os.RemoveAll(f.copy))
 	}
 	return err
+}
+
+// Copy writes a copy of the ledger in the file at path to out, which must not be
+// there yet: in one file without a log, readable by its owner alone, its indexes
+// made anew, and without what lay on free pages. It works beside a running writer,
+// and is on disk when Copy returns; after an error there is none.
+func Copy(ctx context.Context, path, out string) (err error) {
+	s, err := openSource(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	made, err := os.OpenFile(out, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would make it readable for all
+	if err != nil {
+		return fmt.Errorf("copy ledger: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, made.Close()); err != nil {
+			err = errors.Join(err, os.Remove(out))
+		}
+	}()
+	if err := s.vacuum(ctx, out); err != nil {
+		return fmt.Errorf("copy ledger %s: %w", path, Refusal(err))
+	}
+	return errors.Join(made.Sync(), atomicfile.SyncDir(filepath.Dir(out)))
 }

@@ -1,7 +1,11 @@
 package ledger
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -18,4 +22,53 @@ type Message struct {
 type Stream struct {
 	Epoch   uint64    // from 1; see [Position]
 	Created time.Time // when the stream was created
+}
+
+// Arrival is what the ledger notes beside the tree when a message changed it:
+// where in the stream the message was, and, if it was seen again, under which
+// number and with which bytes.
+type Arrival struct {
+	Leaf   int64 // the new leaf, or the one that was seen again
+	Epoch  int64
+	Stream int64
+	Stored int64 // when the server stored it, nanoseconds since 1970
+
+	Again    bool
+	Producer string
+	Sequence int64
+	Hash     []byte
+}
+
+// Arrivals is the digest of all arrivals in their order. Its first value is 32
+// zero bytes; each arrival makes it SHA-256 of
+//
+//	digest ‖ 0 ‖ leaf ‖ epoch ‖ stream ‖ stored                                 a new leaf
+//	digest ‖ 1 ‖ leaf ‖ epoch ‖ stream ‖ stored ‖ sequence ‖ hash ‖ producer    seen again
+//
+// with numbers as 8 bytes, big endian.
+type Arrivals struct {
+	Count  int64
+	Digest tlog.Hash
+	buf    []byte
+}
+
+// Add takes the next arrival into the digest.
+func (a *Arrivals) Add(r Arrival) {
+	b := append(a.buf[:0], a.Digest[:]...)
+	if r.Again {
+		b = append(b, 1)
+	} else {
+		b = append(b, 0)
+	}
+	for _, n := range [...]int64{r.Leaf, r.Epoch, r.Stream, r.Stored} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	if r.Again {
+		b = binary.BigEndian.AppendUint64(b, uint64(r.Sequence))
+		b = append(b, r.Hash...)
+		b = append(b, r.Producer...)
+	}
+	a.Digest = sha256.Sum256(b)
+	a.Count++
+	a.buf = b
 }

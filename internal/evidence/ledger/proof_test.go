@@ -33,7 +33,7 @@ func TestReader_Prove(t *testing.T) {
 	r := openTest(t, path)
 	all := ledgertest.Leaves(t, path)
 	for _, e := range all {
-		p, err := r.Prove(t.Context(), e.Leaf)
+		p, err := r.Tree().Prove(t.Context(), e.Leaf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestReader_Prove(t *testing.T) {
 		}
 	}
 	for _, n := range []int64{-1, int64(len(all))} {
-		if _, err := r.Prove(t.Context(), n); !errors.Is(err, ledger.ErrNoLeaf) {
+		if _, err := r.Tree().Prove(t.Context(), n); !errors.Is(err, ledger.ErrNoLeaf) {
 			t.Errorf("leaf %d: got %v, want %v", n, err, ledger.ErrNoLeaf)
 		}
 	}
@@ -93,7 +93,7 @@ func TestReader_ProveRefusesDamage(t *testing.T) {
 			}
 			continue
 		}
-		if _, err := r.Prove(context.Background(), 7); !errors.Is(err, ledger.ErrDamaged) {
+		if _, err := r.Tree().Prove(context.Background(), 7); !errors.Is(err, ledger.ErrDamaged) {
 			t.Errorf("%s: got %v, want %v", s, err, ledger.ErrDamaged)
 		}
 		if err := r.Close(); err != nil {

@@ -85,12 +85,11 @@ func TestReader_Blob(t *testing.T) {
 	send("b", "r2") // the same content, for another run
 	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
 	ledgertest.WantVerdicts(t, ledgertest.Verify(t, path, key, verifier.Options{}), verifier.Verified, verifier.Complete)
-	r := openReader(t, path)
-	got, err := r.Blob(t.Context(), sum)
+	got, err := ledgertest.Blob(path, sum)
 	if err != nil || !bytes.Equal(got, content) {
 		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(content))
 	}
-	if _, err := r.Blob(t.Context(), events.HashOf([]byte("x")).String()); !errors.Is(err, ledger.ErrNoBlob) {
+	if _, err := ledgertest.Blob(path, events.HashOf([]byte("x")).String()); !errors.Is(err, ledgertest.ErrNoBlob) {
 		t.Errorf("a blob that is not there: got %v", err)
 	}
 	info, err := os.Stat(path)

@@ -15,22 +15,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Keep says how long the payloads of a class of records are kept.
-type Keep struct {
+// RetentionRule says how long the payloads of a class of records are kept.
+type RetentionRule struct {
 	Kind string        // pattern of kinds, as of [path.Match]: "tool.*"
 	Age  time.Duration // since the server stored the record; 0: for ever
 }
 
 // String returns the rule as flags have it: "tool.*=90d", "issue.*=forever".
-func (k Keep) String() string {
+func (r RetentionRule) String() string {
 	const day = 24 * time.Hour
 	switch {
-	case k.Age == 0:
-		return k.Kind + "=forever"
-	case k.Age%day == 0:
-		return k.Kind + "=" + strconv.FormatInt(int64(k.Age/day), 10) + "d"
+	case r.Age == 0:
+		return r.Kind + "=forever"
+	case r.Age%day == 0:
+		return r.Kind + "=" + strconv.FormatInt(int64(r.Age/day), 10) + "d"
 	}
-	return k.Kind + "=" + k.Age.String()
+	return r.Kind + "=" + r.Age.String()
 }
 
 // Expired returns what is older than it is to be kept, as orders to prune: one for
@@ -38,10 +38,10 @@ func (k Keep) String() string {
 // without an id and who gives it. The first rule
 // whose pattern fits a record's kind is its rule; what none fits is kept. What a
 // hold covers is not among it, and neither is what is never destroyed.
-func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orders []Order, err error) {
+func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		if c, err = newest(conn); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (c expiredClass) compare(o expiredClass) int {
 }
 
 // pattern returns what fits the kinds of the class, and no others.
-func (c expiredClass) pattern(rule Keep) string {
+func (c expiredClass) pattern(rule RetentionRule) string {
 	if c.rule == 0 {
 		return rule.Kind
 	}
@@ -128,12 +128,12 @@ func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 }
 
 // ruleOf returns the number of the rule by which a record is to go, -1 when it stays.
-func ruleOf(rules []Keep, t Target, now time.Time) int {
+func ruleOf(rules []RetentionRule, t Target, now time.Time) int {
 	if !t.Removable() {
 		return -1
 	}
-	i := slices.IndexFunc(rules, func(k Keep) bool {
-		ok, err := path.Match(k.Kind, t.Kind)
+	i := slices.IndexFunc(rules, func(r RetentionRule) bool {
+		ok, err := path.Match(r.Kind, t.Kind)
 		return ok && err == nil
 	})
 	if i < 0 || rules[i].Age <= 0 || t.Stored == 0 || t.Stored >= now.Add(-rules[i].Age).UnixNano() {

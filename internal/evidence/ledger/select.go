@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // Selection says which records are meant. The zero value means all of them.
@@ -39,7 +40,7 @@ type listed struct{ producer, first, last int64 }
 // as a manifest, lies in no range of time.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
-	return r.pages(ctx, -1, where, args...)
+	return r.source.entries(ctx, -1, where, args...)
 }
 
 // where returns the condition on l, a row of leaves, and its parameters from ?4.
@@ -91,7 +92,7 @@ const maxListed = 1000
 // selects; and those that changed the key.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
-	err := r.view(ctx, func(conn *sqlite.Conn) error {
+	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		removed, err := sqlitetx.Int(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
 		if s.orders = removed > 0; err != nil {
 			return err
@@ -110,4 +111,19 @@ func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, err
 			}})
 	})
 	return s, err
+}
+
+// Find returns the event with this id, and whether there is one.
+func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
+	page, err := r.source.page(ctx, -1, ` AND l.id = ?4 AND l.class = 'event'`, id)
+	if err != nil || len(page) == 0 {
+		return Entry{}, false, err
+	}
+	return page[0], true, nil
+}
+
+// Accesses yields the records of uses of evidence, in the order of the tree:
+// events of kind audit.accessed, whoever published them.
+func (r *Reader) Accesses(ctx context.Context) iter.Seq2[Entry, error] {
+	return r.source.entries(ctx, -1, ` AND l.kind = ?4 AND l.class = 'event'`, string(events.AuditAccessed))
 }

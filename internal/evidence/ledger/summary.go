@@ -49,7 +49,7 @@ type RunSummary struct {
 
 // Summary folds the events of a run into what it came to.
 func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
-	f := NewRunFold(r.tenant, run)
+	f := NewRunFold(r.Tenant(), run)
 	for entry, err := range r.Run(ctx, run) {
 		if err != nil {
 			return RunSummary{}, err

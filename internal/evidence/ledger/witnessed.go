@@ -49,18 +49,18 @@ func WriteWitnessed(path string, signed []byte) error {
 // Witnessed returns the checkpoint that witnesses have cosigned last, with their
 // cosignatures, and what it says: nil when there is none, or when the ledger was
 // not what it says at that size. No signature is checked.
-func (r *Reader) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
-	signed, err = ReadWitnessed(r.path)
+func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
+	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Checkpoint{}, nil
 	}
 	if err != nil {
 		return nil, Checkpoint{}, err
 	}
-	if c, err = ReadCheckpoint(signed); err != nil || c.Tenant != r.tenant {
+	if c, err = ReadCheckpoint(signed); err != nil || c.Tenant != t.source.tenant {
 		return nil, Checkpoint{}, nil //nolint:nilerr // what is none is as good as absent: verify tells of it
 	}
-	err = r.Tree(ctx, func(newest []byte, hashes tlog.HashReader) error {
+	err = t.Read(ctx, func(newest []byte, hashes tlog.HashReader) error {
 		now, err := ReadCheckpoint(newest)
 		if err != nil {
 			return err
@@ -80,8 +80,8 @@ func (r *Reader) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, er
 
 // Cosigned returns a note of the ledger with the cosignatures of witnesses, where
 // it is the one that they have cosigned last, and as it is otherwise.
-func (r *Reader) Cosigned(signed []byte) ([]byte, error) {
-	witnessed, err := ReadWitnessed(r.path)
+func (t Tree) Cosigned(signed []byte) ([]byte, error) {
+	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return signed, nil
 	}
@@ -91,15 +91,15 @@ func (r *Reader) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Reader.Prove] below the checkpoint that witnesses have
+// ProveWitnessed is like [Tree.Prove] below the checkpoint that witnesses have
 // cosigned last, with their cosignatures. It reports ok as false where there is
 // none, or the leaf came after it.
-func (r *Reader) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
-	signed, c, err := r.Witnessed(ctx)
+func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
+	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {
 		return Proof{}, false, err
 	}
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = proveBelow(conn, leaf, signed, c)
 		return err
 	})

@@ -39,7 +39,7 @@ func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
 		tb.Fatal(err)
 	}
 	defer func() { _ = r.Close() }() // it was read only
-	if o, err = r.Resolve(tb.Context(), o); err != nil {
+	if o, err = r.Orders().Resolve(tb.Context(), o); err != nil {
 		tb.Fatal(err)
 	}
 	return o

@@ -17,8 +17,8 @@ type Appended struct {
 	Again      int // messages that were seen again
 	Copies     int // messages that were dropped as copies, or skipped as done
 	Found      []Found
-	Orders     []ledger.Obeyed // that came and were signed by the key
-	Checkpoint []byte          // the new checkpoint, signed; nil if nothing changed
+	Orders     []ledger.Outcome // that came and were signed by the key
+	Checkpoint []byte           // the new checkpoint, signed; nil if nothing changed
 }
 
 // Found is a new conflict or message in quarantine.

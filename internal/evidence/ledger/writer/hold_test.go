@@ -36,7 +36,7 @@ func TestHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer reader.Close()
-			if stopping, err := reader.Stopping(t.Context(), o); err != nil || len(stopping) != 1 || stopping[0].ID != h.ID {
+			if stopping, err := reader.Orders().BlockingHolds(t.Context(), o); err != nil || len(stopping) != 1 || stopping[0].ID != h.ID {
 				t.Errorf("stopping: %v, %v, want the hold", stopping, err)
 			}
 
@@ -106,7 +106,7 @@ func TestHold_OfAUserGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if stopping, err := r.Stopping(t.Context(), ledgertest.Resolved(t, path, ledgertest.EraseRun("r-2"))); err != nil || len(stopping) != 1 {
+	if stopping, err := r.Orders().BlockingHolds(t.Context(), ledgertest.Resolved(t, path, ledgertest.EraseRun("r-2"))); err != nil || len(stopping) != 1 {
 		t.Errorf("stopping: %v, %v, want the hold", stopping, err)
 	}
 }

@@ -36,7 +36,7 @@ func (w *writing) obey(leaf int64, e events.Event) error {
 
 // carryOut does what an order says.
 func (w *writing) carryOut(leaf int64, o ledger.Order) (err error) {
-	done := ledger.Obeyed{Leaf: leaf, Order: o, Effect: ledger.EffectDone}
+	done := ledger.Outcome{Leaf: leaf, Order: o, Effect: ledger.EffectDone}
 	switch o.Action { //nolint:exhaustive // those of orders among all there are
 	case events.AuditHold:
 		w.holds = append(w.holds, o)

@@ -37,7 +37,7 @@ func (w *writing) obeyKey(leaf int64, signed string) error {
 	if err != nil || !first {
 		return err
 	}
-	done := ledger.Obeyed{Leaf: leaf, Order: o, Effect: ledger.EffectVoid}
+	done := ledger.Outcome{Leaf: leaf, Order: o, Effect: ledger.EffectVoid}
 	if ledger.SameKey(ring[at+1], after) {
 		w.keys, done.Effect = at+1, ledger.EffectDone
 	}

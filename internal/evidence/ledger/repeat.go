@@ -32,7 +32,7 @@ func (r *Reader) Again(ctx context.Context, run string, c Checkpoint) iter.Seq2[
 	return func(yield func(Again, error) bool) {
 		after := int64(0)
 		for {
-			page, last, err := r.againPage(ctx, run, c.Position, after)
+			page, last, err := r.source.repeats(ctx, run, c.Position, after)
 			if err != nil {
 				yield(Again{}, err)
 				return
@@ -50,13 +50,13 @@ func (r *Reader) Again(ctx context.Context, run string, c Checkpoint) iter.Seq2[
 	}
 }
 
-func (r *Reader) againPage(ctx context.Context, run string, p Position, after int64) (page []Again, last int64, err error) {
+func (src *source) repeats(ctx context.Context, run string, p Position, after int64) (page []Again, last int64, err error) {
 	query := `SELECT s.seen, s.leaf, coalesce(r.name, ''), l.kind, pr.name, s.sequence, s.hash, s.epoch, s.stream, s.stored
 		FROM seen s JOIN leaves l ON l.leaf = s.leaf JOIN producers pr ON pr.producer = s.producer
 		LEFT JOIN runs r ON r.run = l.run
 		WHERE s.seen > ?1 AND (s.epoch < ?2 OR s.epoch = ?2 AND s.stream <= ?3) AND (?4 = '' OR r.name = ?4)
 		ORDER BY s.seen LIMIT ?5`
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+	err = src.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
 			Args: []any{after, int64(p.Epoch), int64(p.Sequence), run, entriesPerPage},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
@@ -79,12 +79,4 @@ func (r *Reader) againPage(ctx context.Context, run string, p Position, after in
 		})
 	})
 	return page, last, err
-}
-
-// LeafOf returns what the tree commits to of the record.
-func (e Entry) LeafOf() Leaf {
-	return Leaf{
-		Class: e.Class, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence, Run: e.Run,
-		Kind: e.Kind, Time: e.Time, Hash: e.Hash, Finding: e.Finding,
-	}
 }

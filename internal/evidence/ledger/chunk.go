@@ -2,13 +2,11 @@ package ledger
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -87,36 +85,4 @@ func InsertContent(data []byte, cut int, content []byte) []byte {
 	whole = append(whole, data[:cut]...)
 	whole = base64.StdEncoding.AppendEncode(whole, content)
 	return append(whole, data[cut:]...)
-}
-
-// ErrNoBlob is wrapped when a blob, or a part of it, is not in the ledger.
-var ErrNoBlob = errors.New("blob is not in the ledger")
-
-// Blob returns the content that travelled as blob.chunk events and that an event
-// names by its SHA-256, in hex. The content is checked against it.
-func (r *Reader) Blob(ctx context.Context, sha256 string) ([]byte, error) {
-	whole, err := events.ParseHash(sha256)
-	if err != nil {
-		return nil, fmt.Errorf("blob: %w", err)
-	}
-	var content []byte
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		part := int64(0)
-		return sqlitex.Execute(conn, `SELECT c.part, b.content FROM chunks c
-			JOIN payloads p ON p.leaf = c.leaf JOIN blobs b ON b.blob = p.blob
-			WHERE c.whole = ? ORDER BY c.part, c.leaf`, &sqlitex.ExecOptions{
-			Args: []any{whole[:]},
-			ResultFunc: func(stmt *sqlite.Stmt) error {
-				if stmt.ColumnInt64(0) == part { // the same part may have come twice
-					content = append(content, sqlitetx.Bytes(stmt, 1)...)
-					part++
-				}
-				return nil
-			},
-		})
-	})
-	if err == nil && events.HashOf(content) != whole {
-		err = fmt.Errorf("%w: %s", ErrNoBlob, sha256)
-	}
-	return content, err
 }

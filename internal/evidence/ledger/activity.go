@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -26,19 +28,22 @@ type Hour struct {
 	Last        int64     `json:"-"`    // the last leaf; -1 when there is none
 }
 
-// Ended is a run and when the server stored its last event, the records of
+// RunEnd is a run and when the server stored its last event, the records of
 // Hooktrail's own services left out.
-type Ended struct {
+type RunEnd struct {
 	Run    string
 	Last   time.Time
 	Sealed bool // a seal of it came
 }
 
+// Activity reads times and counts of a ledger. It does not check what the file says.
+type Activity struct{ source *source }
+
 // Hours returns what the ledger has of each hour between two times, those with
 // nothing left out. A zero time is no limit. It believes what the file says.
-func (r *Reader) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
+func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		if err := c.leaves(conn); err != nil {
 			return err
 		}
@@ -50,7 +55,7 @@ func (r *Reader) Hours(ctx context.Context, from, to time.Time) (hours map[int64
 	return c.hours, err
 }
 
-// HourOf returns the number of an hour, by which [Reader.Hours] names it.
+// HourOf returns the number of an hour, by which [Activity.Hours] names it.
 func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
 // hourCount counts by the hour.
@@ -154,13 +159,13 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 }
 
 // RunEnds returns when the last event of each run came.
-func (r *Reader) RunEnds(ctx context.Context) (runs []Ended, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
 			WHERE l.class = 'event' AND l.kind NOT IN ('gap.recorded', 'issue.decided', 'issue.edited', 'audit.accessed', 'clock.ticked')
 			GROUP BY l.run`,
 			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-				runs = append(runs, Ended{
+				runs = append(runs, RunEnd{
 					Run: stmt.ColumnText(0), Last: time.Unix(0, stmt.ColumnInt64(1)).UTC(), Sealed: stmt.ColumnInt64(2) > 0,
 				})
 				return nil
@@ -169,11 +174,11 @@ func (r *Reader) RunEnds(ctx context.Context) (runs []Ended, err error) {
 	return runs, err
 }
 
-// Noticed returns when a gap in a producer's numbers, up to last, showed: when its first record
+// GapNoticed returns when a gap in a producer's numbers, up to last, showed: when its first record
 // behind the gap came, else its last one. The zero time is that of a producer of
 // which nothing came.
-func (r *Reader) Noticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
 			(SELECT min(stored) FROM leaves WHERE producer = p.producer AND sequence > ?2),
 			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, producer, int64(last))
@@ -183,4 +188,56 @@ func (r *Reader) Noticed(ctx context.Context, producer string, last uint64) (t t
 		return err
 	})
 	return t, err
+}
+
+// SilentProducers returns the names of the producers of which nothing came between the last
+// [verifier.Break] and checkpoint c, sorted; none if there was no break. What they sent last
+// may be lost without a trace.
+func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
+	const query = `SELECT name FROM producers p WHERE
+		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
+			OR EXISTS (SELECT 1 FROM seen s WHERE s.producer = p.producer AND s.seen <= ?3))
+		AND NOT EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf >= ?1 AND l.leaf < ?2 AND l.class <> 'quarantine')
+		AND NOT EXISTS (SELECT 1 FROM seen s WHERE s.producer = p.producer AND s.seen > ?3 AND s.seen <= ?4)
+		ORDER BY name`
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
+		names = nil
+		b, ok, err := lastBreak(conn, c)
+		if err != nil || !ok {
+			return err
+		}
+		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
+			Args:       []any{b.Size, c.Size, b.Arrivals - b.Size, c.Arrivals - c.Size},
+			ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil },
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("producers that were not heard of: %w", err)
+	}
+	return names, nil
+}
+
+// lastBreak returns the checkpoint up to c that noted a break last: the one before
+// it has another position, and just as many arrivals.
+func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
+	errFound := errors.New("found")
+	later := c
+	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints WHERE checkpoint < ? ORDER BY checkpoint DESC", &sqlitex.ExecOptions{
+		Args: []any{c.Number},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			earlier, err := ReadCheckpoint([]byte(stmt.ColumnText(0)))
+			if err != nil {
+				return err
+			}
+			if earlier.Arrivals == later.Arrivals && earlier.Arrivals > 0 && later.Position.Behind(earlier.Position) {
+				return errFound
+			}
+			later = earlier
+			return nil
+		},
+	})
+	if errors.Is(err, errFound) {
+		return later, true, nil
+	}
+	return b, false, err
 }

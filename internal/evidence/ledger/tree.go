@@ -24,11 +24,14 @@ type Proof struct {
 // ErrNoLeaf is wrapped by what is asked about a record that a ledger has not.
 var ErrNoLeaf = errors.New("it is not in the ledger")
 
+// Tree reads the Merkle tree of a ledger. It checks no signature.
+type Tree struct{ source *source }
+
 // Prove returns the proof that a leaf is in the tree of the newest checkpoint,
 // whose signature it does not check. It wraps [ErrNoLeaf] when there is no such
 // leaf, and [ErrDamaged] when what the ledger has proves nothing.
-func (r *Reader) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)
 		return err
 	})
@@ -40,8 +43,8 @@ func (r *Reader) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 
 // Tree calls read with the newest checkpoint, as it was signed, and the hashes of
 // its tree, which are there until read returns. Neither is checked.
-func (r *Reader) Tree(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
-	return r.view(ctx, func(conn *sqlite.Conn) error {
+func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
+	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
 		if err != nil {
 			return err
@@ -52,8 +55,8 @@ func (r *Reader) Tree(ctx context.Context, read func(signed []byte, hashes tlog.
 
 // Leaves returns up to count leaves from the one with number first on, as the
 // tree hashes them.
-func (r *Reader) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves = leaves[:0]
 		return leavesFrom(conn, first, count, func(_ int64, leaf []byte) error {
 			leaves = append(leaves, leaf)
@@ -141,14 +144,14 @@ const HashesPerRow = 256
 type StoredTree struct{ Conn *sqlite.Conn }
 
 // ReadHashes implements [tlog.HashReader].
-func (t StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	var row []byte
 	have := int64(-1) // the row's number
 	for i, index := range indexes {
 		if chunk := index / HashesPerRow; chunk != have {
 			var err error
-			if row, err = HashRow(t.Conn, chunk); err != nil {
+			if row, err = HashRow(s.Conn, chunk); err != nil {
 				return nil, err
 			}
 			have = chunk
@@ -178,4 +181,33 @@ func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 		return false, nil
 	}
 	return err == nil && root == o.Root, err
+}
+
+// SignedTree returns what [Reader.Signed] does, and [ErrDamaged] unless the stored
+// tree has the root that was signed.
+func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
+	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
+		if c, err = ReadCheckpoint(note); err != nil {
+			return err
+		}
+		root, err := tlog.TreeHash(c.Size, stored)
+		if err != nil {
+			return err
+		}
+		if root != c.Root {
+			return fmt.Errorf("%w: the root differs from the signed one", ErrDamaged)
+		}
+		signed = note
+		return nil
+	})
+	return signed, c, err
+}
+
+// Hashes returns stored hashes of the tree, by their numbers as tlog counts them.
+func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
+		hashes, err = StoredTree{conn}.ReadHashes(indexes)
+		return err
+	})
+	return hashes, err
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
@@ -11,12 +12,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
+// Orders reads the orders of a ledger and says what an order would do.
+type Orders struct{ source *source }
+
 // Resolve fills in what o is about: its tenant, the tree as the newest checkpoint
 // has it, and the leaves in it that the selection comes to. Those whose bytes are
 // gone, or always stay, are not among them. A hold has leaves only where they do
 // not tell by themselves that they are held.
-func (r *Reader) Resolve(ctx context.Context, o Order) (Order, error) {
-	err := r.view(ctx, func(conn *sqlite.Conn) error {
+func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
+	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
 		if err != nil {
 			return err
@@ -55,9 +59,9 @@ func (o Order) Split(newID func() string) []Order {
 	return list
 }
 
-// Holds returns the holds that are in force, in the order in which they came.
-func (r *Reader) Holds(ctx context.Context) (holds []Order, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+// Holds returns the holds that are in force, in the order in which they done.
+func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err = LoadHolds(conn)
 		return err
 	})
@@ -68,8 +72,8 @@ func (r *Reader) Holds(ctx context.Context) (holds []Order, err error) {
 // resolved. It goes further than the ledger would, which cannot ask a record whose
 // it was once its bytes are gone: a hold of a user covers that user's later
 // records too.
-func (r *Reader) Stopping(ctx context.Context, o Order) (stopping []Order, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
 		if err != nil {
 			return err
@@ -80,12 +84,12 @@ func (r *Reader) Stopping(ctx context.Context, o Order) (stopping []Order, err e
 				return err
 			}
 			if covered {
-				stopping = append(stopping, h)
+				blocking = append(blocking, h)
 			}
 		}
 		return nil
 	})
-	return stopping, err
+	return blocking, err
 }
 
 func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
@@ -111,24 +115,52 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Came returns what the order with that id did, and whether it came.
-func (r *Reader) Came(ctx context.Context, id string) (came Obeyed, ok bool, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+// Came returns what the order with that id did, and whether it done.
+func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{
 			Args: []any{id},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				came, ok = Obeyed{Leaf: stmt.ColumnInt64(0), Effect: Effect(stmt.ColumnText(1))}, true
+				done, ok = Outcome{Leaf: stmt.ColumnInt64(0), Effect: Effect(stmt.ColumnText(1))}, true
 				return nil
 			},
 		})
 		if err != nil || !ok {
 			return err
 		}
-		if came.Removed, err = sqlitetx.Int(conn, "SELECT count(*) FROM erased WHERE ordered = ?", came.Leaf); err != nil {
+		if done.Removed, err = sqlitetx.Int(conn, "SELECT count(*) FROM erased WHERE ordered = ?", done.Leaf); err != nil {
 			return err
 		}
-		came.Order, err = ReadOrder(conn, came.Leaf)
+		done.Order, err = ReadOrder(conn, done.Leaf)
 		return err
 	})
-	return came, ok, err
+	return done, ok, err
+}
+
+// LoadHolds returns the holds that are in force, in the order in which they done.
+func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
+	leaves, err := sqlitetx.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
+		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`)
+	for _, leaf := range leaves {
+		if err != nil {
+			break
+		}
+		var o Order
+		o, err = ReadOrder(conn, leaf)
+		holds = append(holds, o)
+	}
+	return holds, err
+}
+
+// ReadOrder returns the order that the event at leaf brought, whoever signed it.
+func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
+	data, err := ReadPayload(conn, leaf)
+	if err != nil {
+		return Order{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
+	}
+	o, err := orderOf(data)
+	if err != nil {
+		return Order{}, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
+	}
+	return o, nil
 }

@@ -6,40 +6,48 @@ import (
 	"fmt"
 	"math"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// record is a message as the ledger judges it.
+// record is a message and its leaf.
 type record struct {
 	leaf  ledger.Leaf
-	event events.Event // of class event
-	copy  bool         // it is there already and is dropped
+	event events.Event // for class event
+	copy  bool         // the ledger has the message already
 }
 
-// classify judges a message by what came before it, as far as that is possible
-// without its id.
-func (w *writing) classify(m ledger.Message) (record, error) {
+// classifier compares messages with the records of a ledger. It changes nothing.
+type classifier struct {
+	conn  *sqlite.Conn
+	names *names
+	epoch uint64 // of the stream
+}
+
+// message classifies a message. It does not look for its id in the ledger.
+func (c classifier) message(m ledger.Message) (record, error) {
 	r := record{leaf: ledger.Leaf{
 		Class: ledger.ClassQuarantine, Producer: m.Address.Producer, Run: m.Address.Run, Kind: m.Address.Kind,
 		Hash: events.HashOf(m.Data),
 	}}
 	if m.Address.Manifest {
-		return w.classifyManifest(m, r)
+		return c.manifest(m, r)
 	}
 	if r.event, r.leaf.Finding = readEvent(m); r.leaf.Finding != "" {
-		return r, w.compareQuarantine(&r)
+		return r, c.compareQuarantine(&r)
 	}
 	e := &r.event
 	r.leaf = ledger.Leaf{
 		Class: ledger.ClassEvent, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence,
 		Run: e.Run, Kind: m.Address.Kind, Time: e.Time.UTC(), Hash: r.leaf.Hash,
 	}
-	return r, w.compareNumber(&r)
+	return r, c.compareNumber(&r)
 }
 
-// readEvent reads the event of a message, or says why it is none.
+// readEvent reads the event of a message, or returns why the message is not an event.
 func readEvent(m ledger.Message) (events.Event, ledger.Finding) {
 	a := m.Address
 	e, err := events.Decode(m.Data)
@@ -56,7 +64,8 @@ func readEvent(m ledger.Message) (events.Event, ledger.Finding) {
 	return e, ""
 }
 
-// readManifest reads the manifest of a message, or says why it is none.
+// readManifest reads the manifest of a message, or returns why the message is not a
+// manifest.
 func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	manifest, err := events.DecodeManifest(m.Data)
 	if err == nil {
@@ -73,30 +82,30 @@ func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
 	return manifest, ""
 }
 
-// compareQuarantine looks whether a record that goes into quarantine was put there
-// from an earlier stream: one that was restored is read again.
-func (w *writing) compareQuarantine(r *record) error {
+// compareQuarantine finds out whether the ledger quarantined the same record from an
+// earlier stream. A restored stream is read again from its start.
+func (c classifier) compareQuarantine(r *record) error {
 	var number int64
-	if p := w.producers[r.leaf.Producer]; p != nil {
+	if p := c.names.producers[r.leaf.Producer]; p != nil {
 		number = p.number
 	} else if r.leaf.Producer != "" {
 		return nil
 	}
-	n, err := sqlitetx.Int(w.conn, `SELECT count(*) FROM leaves
+	n, err := sqlitetx.Int(c.conn, `SELECT count(*) FROM leaves
 		WHERE producer = ? AND sequence = ? AND class = 'quarantine' AND hash = ? AND epoch < ?`,
-		number, int64(r.leaf.Sequence), r.leaf.Hash[:], int64(w.stream.Epoch))
+		number, int64(r.leaf.Sequence), r.leaf.Hash[:], int64(c.epoch))
 	r.copy = n > 0
 	return err
 }
 
-// compareNumber looks whether the producer's number has been used: by the same
-// bytes, then r is a copy, or by others, then it is a conflict.
-func (w *writing) compareNumber(r *record) error {
-	p := w.producers[r.leaf.Producer]
+// compareNumber finds out whether the producer used the number before. If the bytes are
+// the same, r is a copy. If they differ, r is a conflict.
+func (c classifier) compareNumber(r *record) error {
+	p := c.names.producers[r.leaf.Producer]
 	if p == nil || int64(r.leaf.Sequence) > p.high {
 		return nil
 	}
-	stmt := w.conn.Prep(`SELECT hash FROM leaves WHERE producer = ?1 AND sequence = ?2 AND class <> 'manifest'
+	stmt := c.conn.Prep(`SELECT hash FROM leaves WHERE producer = ?1 AND sequence = ?2 AND class <> 'manifest'
 		UNION ALL SELECT hash FROM seen WHERE producer = ?1 AND sequence = ?2`)
 	stmt.BindInt64(1, p.number)
 	stmt.BindInt64(2, int64(r.leaf.Sequence))
@@ -114,33 +123,33 @@ func (w *writing) compareNumber(r *record) error {
 	}
 }
 
-func (w *writing) classifyManifest(m ledger.Message, r record) (record, error) {
+func (c classifier) manifest(m ledger.Message, r record) (record, error) {
 	var manifest events.Manifest
 	if manifest, r.leaf.Finding = readManifest(m); r.leaf.Finding != "" {
-		return r, w.compareQuarantine(&r)
+		return r, c.compareQuarantine(&r)
 	}
 	r.leaf = ledger.Leaf{Class: ledger.ClassManifest, Producer: manifest.Producer, Sequence: manifest.Last, Hash: r.leaf.Hash}
-	p := w.producers[manifest.Producer]
+	p := c.names.producers[manifest.Producer]
 	if p == nil {
 		return r, nil
 	}
-	n, err := sqlitetx.Int(w.conn, `SELECT count(*) FROM leaves
+	n, err := sqlitetx.Int(c.conn, `SELECT count(*) FROM leaves
 		WHERE producer = ? AND sequence = ? AND class = 'manifest' AND hash = ?`,
 		p.number, int64(manifest.Last), r.leaf.Hash[:])
 	r.copy = n > 0
 	return r, err
 }
 
-// compareContent finds the leaf whose id r has, and tells whether it is of the
-// same type and run and holds the same data.
-func (w *writing) compareContent(r record) (first int64, same bool, err error) {
-	first, err = sqlitetx.Int(w.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
+// compareContent finds the leaf with the id of r and reports whether type, run and data
+// are the same.
+func (c classifier) compareContent(r record) (first int64, same bool, err error) {
+	first, err = sqlitetx.Int(c.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
 	if err != nil {
 		return 0, false, err
 	}
-	data, err := ledger.ReadPayload(w.conn, first)
+	data, err := ledger.ReadPayload(c.conn, first)
 	if errors.Is(err, ledger.ErrNoPayload) {
-		if same, err := w.sameAsRemoved(first, r); err != nil || same {
+		if same, err := c.sameAsRemoved(first, r); err != nil || same {
 			return first, same, err
 		}
 	}
@@ -156,10 +165,11 @@ func (w *writing) compareContent(r record) (first int64, same bool, err error) {
 	return first, same, nil
 }
 
-// sameAsRemoved reports whether r is what the leaf first was, as far as that one
-// can still be told: what was destroyed is not stored again when it comes again.
-func (w *writing) sameAsRemoved(first int64, r record) (same bool, err error) {
-	err = ledger.EachTarget(w.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
+// sameAsRemoved reports whether run and kind of r are those of the leaf first, whose
+// payload was destroyed. An erased event must not be stored again when it is received
+// again.
+func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
+	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
 		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)
 		return nil
 	})

@@ -13,9 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Hour is what a ledger has of one hour, by when the server stored it. What is
-// erased, pruned or held counts in the hour in which it came, not in that of the
-// order.
+// Hour counts the records that the server stored in one hour. Erased, pruned and held
+// records count in the hour in which they were stored, not in the hour of the order.
 type Hour struct {
 	Start       time.Time `json:"hour"`    // UTC
 	Records     int64     `json:"records"` // leaves
@@ -24,23 +23,23 @@ type Hour struct {
 	Checkpoints int64     `json:"checkpoints"`
 	Erased      int64     `json:"erased"`
 	Pruned      int64     `json:"pruned"`
-	Held        int64     `json:"held"` // that a hold in force keeps, and whose bytes are there
-	Last        int64     `json:"-"`    // the last leaf; -1 when there is none
+	Held        int64     `json:"held"` // covered by a hold in force, with their payloads
+	Last        int64     `json:"-"`    // the last leaf, -1 if there is none
 }
 
-// RunEnd is a run and when the server stored its last event, the records of
-// Hooktrail's own services left out.
+// RunEnd is the time at which the server stored the last event of a run. Events of
+// Hooktrail's own services do not count.
 type RunEnd struct {
 	Run    string
 	Last   time.Time
-	Sealed bool // a seal of it came
+	Sealed bool // the run has a seal
 }
 
 // Activity reads times and counts of a ledger. It does not check what the file says.
 type Activity struct{ source *source }
 
-// Hours returns what the ledger has of each hour between two times, those with
-// nothing left out. A zero time is no limit. It believes what the file says.
+// Hours returns the hours between two times, by the number that [HourOf] returns. It omits
+// hours without records. A zero time is no limit.
 func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
 	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
@@ -55,16 +54,16 @@ func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int6
 	return c.hours, err
 }
 
-// HourOf returns the number of an hour, by which [Activity.Hours] names it.
+// HourOf returns the number of the hour of a time.
 func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
-// hourCount counts by the hour.
+// hourCount counts records by the hour.
 type hourCount struct {
 	hours    map[int64]*Hour
 	from, to time.Time
 }
 
-// at returns the hour of a time, nil for one that is not asked for.
+// at returns the hour of a time, or nil if the time is outside the limits.
 func (c *hourCount) at(nanoseconds int64) *Hour {
 	t := time.Unix(0, nanoseconds).UTC()
 	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
@@ -78,8 +77,8 @@ func (c *hourCount) at(nanoseconds int64) *Hour {
 	return h
 }
 
-// limits returns the limits as the table of leaves has times: nanoseconds, which
-// reach from 1678 to 2262.
+// limits returns the limits in nanoseconds, as the table of leaves has times. Their range is
+// 1678 to 2262.
 func (c *hourCount) limits() (from, to int64) {
 	clamp := func(t time.Time) int64 {
 		switch {
@@ -125,7 +124,7 @@ func (c *hourCount) checkpoints(conn *sqlite.Conn) error {
 	})
 }
 
-// held counts what the holds in force keep.
+// held counts the records that the holds in force cover.
 func (c *hourCount) held(conn *sqlite.Conn) error {
 	holds, err := LoadHolds(conn)
 	if err != nil {
@@ -158,7 +157,7 @@ func (c *hourCount) held(conn *sqlite.Conn) error {
 	return nil
 }
 
-// RunEnds returns when the last event of each run came.
+// RunEnds returns the end of each run.
 func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
@@ -174,9 +173,9 @@ func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
 	return runs, err
 }
 
-// GapNoticed returns when a gap in a producer's numbers, up to last, showed: when its first record
-// behind the gap came, else its last one. The zero time is that of a producer of
-// which nothing came.
+// GapNoticed returns when a gap in the numbers of a producer, which ends at last, became
+// visible. It is the time of the first record after the gap, or of the producer's last
+// record if there is none. It is zero for a producer without records.
 func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
 	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
 		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
@@ -190,9 +189,9 @@ func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) 
 	return t, err
 }
 
-// SilentProducers returns the names of the producers of which nothing came between the last
-// [verifier.Break] and checkpoint c, sorted; none if there was no break. What they sent last
-// may be lost without a trace.
+// SilentProducers returns the sorted names of the producers that sent nothing between the
+// last [verifier.Break] and checkpoint c. Their last events may be lost without a trace. It
+// returns none if there was no break.
 func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
 	const query = `SELECT name FROM producers p WHERE
 		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
@@ -212,13 +211,13 @@ func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []st
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("producers that were not heard of: %w", err)
+		return nil, fmt.Errorf("silent producers: %w", err)
 	}
 	return names, nil
 }
 
-// lastBreak returns the checkpoint up to c that noted a break last: the one before
-// it has another position, and just as many arrivals.
+// lastBreak returns the last checkpoint up to c that notes a break. Its position differs
+// from the checkpoint before it, and the number of arrivals is the same.
 func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
 	errFound := errors.New("found")
 	later := c

@@ -12,21 +12,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// ErrNoPayload is returned when a payload that should be there is not.
+// ErrNoPayload is returned if the payload of a record is missing.
 var ErrNoPayload = errors.New("it is missing")
 
-// Chunk is a part of a blob, taken out of the event that carried it.
+// Chunk is the content of a blob.chunk event.
 type Chunk struct {
 	Whole   events.Hash
 	Part    int64
 	Content []byte
-	Cut     int // where it was in the event's bytes
+	Cut     int // offset of the content in the event's bytes
 }
 
 const contentField = `"content":"`
 
-// CutChunk finds the content in the bytes of a blob.chunk event. It returns
-// false if the event has none that would come back as the same bytes.
+// CutChunk finds the content in the bytes of a blob.chunk event. It returns false if
+// [InsertContent] could not restore the same bytes.
 func CutChunk(e events.Event, data []byte) (Chunk, bool) {
 	d, err := events.Payload[events.BlobChunkData](e)
 	if err != nil || d.Index < 0 {
@@ -65,8 +65,7 @@ func ReadPayload(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return joinPayload(stmt, 0)
 }
 
-// joinPayload returns the bytes of a record from payloadColumns, the first of
-// which is column.
+// joinPayload returns the bytes of a record from payloadColumns, which start at column.
 func joinPayload(stmt *sqlite.Stmt, column int) ([]byte, error) {
 	data := sqlitetx.Bytes(stmt, column)
 	if stmt.ColumnIsNull(column + 1) {

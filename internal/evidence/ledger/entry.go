@@ -21,25 +21,25 @@ const (
 type Entry struct {
 	Leaf           int64 // index of its leaf, from 0
 	Class          Class
-	Finding        Finding // of a conflict or a message in quarantine
+	Finding        Finding // for conflicts and quarantine
 	ID             string
 	Producer       string
-	Sequence       uint64 // the producer's; of a manifest, the last one that it lists
+	Sequence       uint64 // of the producer; for a manifest, the last one that it lists
 	Run            string
 	Kind           events.Kind
-	Time           time.Time // of the event, UTC; zero when its leaf has none
-	Epoch          uint64    // of the stream that it came from; see [Position]
+	Time           time.Time // of the event, UTC; zero if the leaf has none
+	Epoch          uint64    // of the stream; see [Position]
 	StreamSequence uint64
 	Stored         time.Time   // when the server stored the message
 	Hash           events.Hash // of Bytes
-	Bytes          []byte      // the event or manifest, verbatim; nil when they were removed
-	Removal        Removal     // what became of the bytes; zero while they are there
+	Bytes          []byte      // the event or manifest, verbatim; nil if destroyed
+	Removal        Removal     // how the bytes were destroyed; zero if they were not
 }
 
 // Manifest reports whether the record is a producer's manifest.
 func (e Entry) Manifest() bool { return e.Class == ClassManifest }
 
-// LeafOf returns what the tree commits to of the record.
+// LeafOf returns the leaf of the record.
 func (e Entry) LeafOf() Leaf {
 	return Leaf{
 		Class: e.Class, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence, Run: e.Run,
@@ -47,8 +47,8 @@ func (e Entry) LeafOf() Leaf {
 	}
 }
 
-// entries yields the records behind a leaf, page by page. where is a condition on l, a
-// row of leaves, whose first parameter is ?4.
+// entries yields the records after a leaf, page by page. where is a condition on l, a row of
+// leaves, whose first parameter is ?4.
 func (s *source) entries(ctx context.Context, after int64, where string, args ...any) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {
@@ -70,8 +70,7 @@ func (s *source) entries(ctx context.Context, after int64, where string, args ..
 	}
 }
 
-// page reads the next records behind after. Of args the first is parameter ?4
-// of where, and so on.
+// page reads the next records after a leaf. args are the parameters of where, from ?4.
 func (s *source) page(ctx context.Context, after int64, where string, args ...any) (page []Entry, err error) {
 	query := `SELECT l.leaf, l.class, l.finding, l.id, pr.name, l.sequence, r.name, l.kind, l.stream, l.stored, l.hash, ` +
 		`l.time, l.epoch, x.word, x.ordered, p.bytes, p.cut, b.content FROM leaves l LEFT JOIN payloads p ON p.leaf = l.leaf
@@ -128,7 +127,7 @@ func scanEntry(stmt *sqlite.Stmt) (Entry, error) {
 	var err error
 	if text := stmt.ColumnText(11); text != "" {
 		if e.Time, err = time.Parse(timeLayout, text); err != nil {
-			return e, errors.New("its time is none")
+			return e, errors.New("invalid time")
 		}
 	}
 	if e.Removal, err = ScanRemoval(stmt, 13); err != nil || e.Removal.Done() {

@@ -10,28 +10,27 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Message is one message of the stream, for the tenant of the ledger.
+// Message is one message of the stream for the tenant of the ledger.
 type Message struct {
 	Sequence uint64 // of the stream
 	Address  subjects.Address
-	Data     []byte    // the event's or manifest's bytes, verbatim
+	Data     []byte    // the bytes of the event or manifest, verbatim
 	Stored   time.Time // when the server stored it
 }
 
-// Stream says which stream messages come from.
+// Stream identifies the stream of a message.
 type Stream struct {
 	Epoch   uint64    // from 1; see [Position]
 	Created time.Time // when the stream was created
 }
 
-// Arrival is what the ledger notes beside the tree when a message changed it:
-// where in the stream the message was, and, if it was seen again, under which
-// number and with which bytes.
+// Arrival is where in the stream a message that changed the ledger was. For a repetition it
+// also has the number and the bytes of the repeated event.
 type Arrival struct {
-	Leaf   int64 // the new leaf, or the one that was seen again
+	Leaf   int64 // the new leaf, or the leaf that was repeated
 	Epoch  int64
 	Stream int64
-	Stored int64 // when the server stored it, nanoseconds since 1970
+	Stored int64 // when the server stored it, in nanoseconds since 1970
 
 	Again    bool
 	Producer string
@@ -39,11 +38,11 @@ type Arrival struct {
 	Hash     []byte
 }
 
-// Arrivals is the digest of all arrivals in their order. Its first value is 32
-// zero bytes; each arrival makes it SHA-256 of
+// Arrivals is the digest of all arrivals in order. It starts with 32 zero bytes. Each
+// arrival replaces it by the SHA-256 of
 //
 //	digest ‖ 0 ‖ leaf ‖ epoch ‖ stream ‖ stored                                 a new leaf
-//	digest ‖ 1 ‖ leaf ‖ epoch ‖ stream ‖ stored ‖ sequence ‖ hash ‖ producer    seen again
+//	digest ‖ 1 ‖ leaf ‖ epoch ‖ stream ‖ stored ‖ sequence ‖ hash ‖ producer    a repetition
 //
 // with numbers as 8 bytes, big endian.
 type Arrivals struct {
@@ -52,7 +51,7 @@ type Arrivals struct {
 	buf    []byte
 }
 
-// Add takes the next arrival into the digest.
+// Add adds the next arrival to the digest.
 func (a *Arrivals) Add(r Arrival) {
 	b := append(a.buf[:0], a.Digest[:]...)
 	if r.Again {

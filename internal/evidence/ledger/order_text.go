@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Text returns the text that is signed. It returns an error for an order that
-// lacks what an order of its action needs.
+// Text returns the text that is signed. It returns an error if a field that the action
+// requires is missing.
 func (o Order) Text() (string, error) {
 	if err := o.validate(); err != nil {
 		return "", fmt.Errorf("%w: %w", errOrder, err)
@@ -47,7 +47,7 @@ func (o Order) text() string {
 	return string(appendField(b, "leaves ", o.Leaves.String()))
 }
 
-// validate says what is wrong with an order, whoever signs it.
+// validate returns the first fault of an order. It checks no signature.
 func (o Order) validate() error {
 	if _, err := Origin(o.Tenant); err != nil {
 		return err
@@ -56,37 +56,37 @@ func (o Order) validate() error {
 		return errors.New("id, by, reason and time are required")
 	}
 	if _, err := path.Match(o.Selection.Kind, ""); err != nil {
-		return errors.New("kind is no pattern")
+		return errors.New("kind is not a pattern")
 	}
 	if !o.Leaves.valid(o.Size) {
-		return errors.New("its leaves are not ascending ranges in the tree that it names")
+		return errors.New("leaves are not ascending ranges within the tree")
 	}
 	if text := o.text(); !utf8.ValidString(text) {
-		return errors.New("it is not UTF-8")
+		return errors.New("text is not UTF-8")
 	}
 	return o.validateAction()
 }
 
 func (o Order) validateAction() error {
 	if !o.namesWhatItChanges() {
-		return errors.New("a lift names a hold, a change of the key the new one, and nothing else does")
+		return errors.New("only a lift has a hold, and only a change of the key has an old and a new key")
 	}
-	switch o.Action { //nolint:exhaustive // those that change something among all there are
+	switch o.Action { //nolint:exhaustive // only orders change a ledger
 	case events.AuditErase:
 		if o.Selection.namesNobody() {
-			return errors.New("erasing needs a run, an event or a user")
+			return errors.New("an order to erase needs a run, an event or a user")
 		}
 	case events.AuditPrune:
 		if o.Selection.To.IsZero() {
-			return errors.New("pruning needs a time before which")
+			return errors.New("an order to prune needs the time to")
 		}
 	case events.AuditHold:
 	case events.AuditLift, events.AuditKey:
 		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
-			return errors.New("it selects what it does not concern")
+			return errors.New("a lift or a change of the key selects no records")
 		}
 	default:
-		return fmt.Errorf("action %q changes nothing", o.Action)
+		return fmt.Errorf("action %q is not an order", o.Action)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (o Order) namesWhatItChanges() bool {
 	return (o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
 }
 
-// ParseOrder reads what [Order.Text] returns, and nothing else.
+// ParseOrder parses the text that [Order.Text] returns. It rejects every other text.
 func ParseOrder(text string) (Order, error) {
 	rest, ok := strings.CutPrefix(text, orderHeader)
 	if !ok || len(text) > MaxOrderBytes {
@@ -118,7 +118,7 @@ func ParseOrder(text string) (Order, error) {
 		}
 		rest = next
 	}
-	// Order, repetition and escapes that were not needed show here.
+	// This detects wrong order, repetition and needless escapes.
 	if again, err := o.Text(); err != nil {
 		return Order{}, err
 	} else if again != text {
@@ -127,7 +127,7 @@ func ParseOrder(text string) (Order, error) {
 	return o, nil
 }
 
-// set stores one field.
+// set sets one field.
 func (o *Order) set(name, value string) (err error) {
 	texts := map[string]*string{
 		"tenant": &o.Tenant, "action": (*string)(&o.Action), "id": &o.ID, "by": &o.By, "reason": &o.Reason,

@@ -12,13 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Orders reads the orders of a ledger and says what an order would do.
+// Orders reads the orders of a ledger and computes the effect of new ones.
 type Orders struct{ source *source }
 
-// Resolve fills in what o is about: its tenant, the tree as the newest checkpoint
-// has it, and the leaves in it that the selection comes to. Those whose bytes are
-// gone, or always stay, are not among them. A hold has leaves only where they do
-// not tell by themselves that they are held.
+// Resolve fills in the tenant, the tree of the newest checkpoint and the selected leaves of
+// o. It omits leaves whose payloads are destroyed or are never destroyed. A hold gets leaves
+// only if it selects a user or an event, because other selections can be matched against the
+// leaves later.
 func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err := newest(conn)
@@ -30,19 +30,19 @@ func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
 		case o.Action == events.AuditLift || o.Action == events.AuditKey:
 			return nil
 		case o.Action == events.AuditHold && s.User == "" && s.Event == "":
-			return nil // the leaves say themselves whether they are held
+			return nil // later leaves can be matched against the selection
 		}
 		o.Leaves, err = Resolve(conn, o.Selection, c.Size)
 		if o.Action == events.AuditHold {
-			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // a hold of more does no harm
+			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // a hold may cover more than it selects
 		}
 		return err
 	})
 	return o, err
 }
 
-// Split cuts an order into several that fit into an event each, with ids that
-// newID makes. Most come out as they are.
+// Split splits an order into several that each fit into an event. The further ones get their
+// ids from newID. Most orders stay whole.
 func (o Order) Split(newID func() string) []Order {
 	var list []Order
 	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
@@ -59,7 +59,7 @@ func (o Order) Split(newID func() string) []Order {
 	return list
 }
 
-// Holds returns the holds that are in force, in the order in which they done.
+// Holds returns the holds in force, in the order of arrival.
 func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err = LoadHolds(conn)
@@ -68,10 +68,9 @@ func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
 	return holds, err
 }
 
-// Stopping returns the holds that stand in the way of an order that has been
-// resolved. It goes further than the ledger would, which cannot ask a record whose
-// it was once its bytes are gone: a hold of a user covers that user's later
-// records too.
+// BlockingHolds returns the holds that block a resolved order. It is stricter than the
+// ledger. A hold of a user also covers later records of that user here. The ledger cannot
+// find those, because the user of a record is unknown once its payload is destroyed.
 func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		holds, err := LoadHolds(conn)
@@ -115,7 +114,8 @@ func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
 	return covered, nil
 }
 
-// Came returns what the order with that id did, and whether it done.
+// Outcome returns the order with an id and its effect. ok is false if the ledger has no such
+// order.
 func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{
@@ -137,7 +137,7 @@ func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, 
 	return done, ok, err
 }
 
-// LoadHolds returns the holds that are in force, in the order in which they done.
+// LoadHolds returns the holds in force, in the order of arrival.
 func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	leaves, err := sqlitetx.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
 		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`)
@@ -152,7 +152,7 @@ func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
 	return holds, err
 }
 
-// ReadOrder returns the order that the event at leaf brought, whoever signed it.
+// ReadOrder returns the order in the event at leaf. It checks no signature.
 func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
 	data, err := ReadPayload(conn, leaf)
 	if err != nil {

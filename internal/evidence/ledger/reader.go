@@ -11,9 +11,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// Reader reads the records of a ledger. It never writes, and it does not check what
-// the file says: verifier.Verify does that. It reads in parallel with a running writer,
-// and several goroutines may use it.
+// Reader reads the records of a ledger. It never writes, and it does not check the file as
+// [verifier.Verify] does. It works in parallel with a running writer, and several goroutines
+// may use it.
 type Reader struct{ source *source }
 
 // OpenReader opens the ledger in the file at path. It wraps [fs.ErrNotExist] if there is
@@ -59,7 +59,7 @@ func (r *Reader) Orders() Orders { return Orders{r.source} }
 // Activity returns a reader of times and counts.
 func (r *Reader) Activity() Activity { return Activity{r.source} }
 
-// Newest returns the newest checkpoint, its signature unchecked.
+// Newest returns the newest checkpoint. It checks no signature.
 func (r *Reader) Newest(ctx context.Context) (c Checkpoint, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		c, err = newest(conn)
@@ -68,8 +68,7 @@ func (r *Reader) Newest(ctx context.Context) (c Checkpoint, err error) {
 	return c, err
 }
 
-// Signed returns the newest checkpoint as it was signed, and what it says. Its
-// signature is unchecked.
+// Signed returns the newest checkpoint, as a signed note and parsed. It checks no signature.
 func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		if signed, err = NewestNote(conn); err != nil {
@@ -81,14 +80,14 @@ func (r *Reader) Signed(ctx context.Context) (signed []byte, c Checkpoint, err e
 	return signed, c, err
 }
 
-// After yields the records behind leaf in the order of the tree; those behind -1
-// are all. No transaction is open while the caller has the entry.
+// After yields the records after leaf in the order of the tree. It yields all records after
+// -1. No transaction is open while the caller handles an entry.
 func (r *Reader) After(ctx context.Context, leaf int64) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, leaf, "")
 }
 
-// Run yields the events of a run in the order of the tree: not the manifests,
-// which have no run, nor conflicts and what is in quarantine.
+// Run yields the events of a run in the order of the tree, without manifests, conflicts and
+// quarantine.
 func (r *Reader) Run(ctx context.Context, run string) iter.Seq2[Entry, error] {
 	return r.source.entries(ctx, -1, ` AND l.run = (SELECT run FROM runs WHERE name = ?4) AND l.class = 'event'`, run)
 }
@@ -101,16 +100,16 @@ func (r *Reader) Has(ctx context.Context, run string) (bool, error) {
 	return false, nil
 }
 
-// RunInfo is one run of a ledger, in a list.
+// RunInfo describes one run of a ledger.
 type RunInfo struct {
 	Run    string
-	Leaves int64     // its records
+	Leaves int64     // number of records
 	First  int64     // its first leaf
 	Last   int64     // its last leaf
 	Stored time.Time // when the server stored the last one
 }
 
-// Runs lists the runs, the latest first.
+// Runs returns the runs, the latest first.
 func (r *Reader) Runs(ctx context.Context) (runs []RunInfo, err error) {
 	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT r.name, s.n, s.first, s.last, l.stored FROM

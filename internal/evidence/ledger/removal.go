@@ -11,28 +11,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Word says what became of the bytes of a record whose leaf is there. What is
-// missing, and what is held, is neither.
+// Word is how the payload of a record was destroyed.
 type Word string
 
-// The words.
+// The words. They are stored.
 const (
 	Erased Word = "erased" // by an order to erase
-	Pruned Word = "pruned" // by retention
+	Pruned Word = "pruned" // by an order to prune
 )
 
-// Removal tells of a record whose bytes were destroyed. Its leaf, and all proofs
-// of it, are as they were.
+// Removal describes a destroyed payload. The leaf of the record and its proofs remain valid.
 type Removal struct {
 	Word  Word
-	Order int64 // the leaf of the audit.accessed event with the order
+	Order int64 // leaf of the audit.accessed event with the order
 }
 
-// Done reports whether the bytes are gone.
+// Done reports whether the payload is destroyed.
 func (r Removal) Done() bool { return r.Word != "" }
 
-// Event returns the event of a record. Of one whose bytes were destroyed it has
-// what the leaf tells, and no data.
+// Event returns the event of a record. For a destroyed payload it has only the fields of the
+// leaf and no data.
 func (e Entry) Event() (events.Event, error) {
 	if !e.Removal.Done() {
 		return events.Decode(e.Bytes)
@@ -43,7 +41,7 @@ func (e Entry) Event() (events.Event, error) {
 	}, nil
 }
 
-// WordOf returns what an order of that action makes of a record.
+// WordOf returns the word for an action.
 func WordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {
 		return Pruned
@@ -63,15 +61,15 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	return r, nil
 }
 
-// RemovedRun is a run of which an order destroyed events.
+// RemovedRun is a run with events that an order destroyed.
 type RemovedRun struct {
-	Order int64 // the leaf of the audit.accessed event with the order
+	Order int64 // leaf of the audit.accessed event with the order
 	Run   string
 }
 
-// RemovedRuns yields of which runs the orders behind the leaf order destroyed
-// events, order by order; behind -1 are all orders. All runs of one order are in
-// memory at a time. No transaction is open while the caller has one.
+// RemovedRuns yields the runs with events that were destroyed by the orders after the leaf
+// order. It yields them for all orders after -1. The runs of one order are in memory at a
+// time. No transaction is open while the caller handles one.
 func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
 	return func(yield func(RemovedRun, error) bool) {
 		for {
@@ -93,8 +91,8 @@ func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[Removed
 	}
 }
 
-// runsOfNext returns the runs of the first order behind a leaf, one without a
-// name where it destroyed no event of a run.
+// runsOfNext returns the runs of the first order after a leaf. A run without a name stands
+// for an order that destroyed no event of a run.
 func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
 	err = s.view(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x

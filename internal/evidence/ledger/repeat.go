@@ -12,22 +12,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Again is an event that came once more, under another number. It has no leaf of
-// its own; the digest of arrivals in the checkpoints commits to it.
+// Again is an event that was received again under another number. It has no leaf. The digest
+// of arrivals in the checkpoints commits to it.
 type Again struct {
-	Leaf     int64       // of the event that was there already
-	Run      string      // of that event
-	Kind     events.Kind // of that event
-	Producer string      // who sent it again
+	Leaf     int64       // of the first event
+	Run      string      // of the first event
+	Kind     events.Kind // of the first event
+	Producer string      // the sender of the repetition
 	Sequence uint64
-	Hash     events.Hash // of what was sent again
+	Hash     events.Hash // of the repetition
 	Epoch    uint64      // of the stream
 	Stream   uint64      // its sequence in the stream
 	Stored   time.Time   // when the server stored it
 }
 
-// Again yields what was seen again of a run or, if run is empty, of everything,
-// in the order in which it came, as far as checkpoint c reaches.
+// Again yields the repetitions of a run, or of all runs if run is empty. They are in the
+// order of arrival, up to checkpoint c.
 func (r *Reader) Again(ctx context.Context, run string, c Checkpoint) iter.Seq2[Again, error] {
 	return func(yield func(Again, error) bool) {
 		after := int64(0)

@@ -98,7 +98,7 @@ func (s *source) vacuum(ctx context.Context, out string) error {
 		return err
 	}
 	conn.SetInterrupt(ctx.Done())
-	err = sqlitetx.Exec(conn, "PRAGMA query_only=0") // of the copy, which it forbids too
+	err = sqlitetx.Exec(conn, "PRAGMA query_only=0") // query_only would also forbid writing the copy
 	if err == nil {
 		err = sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &sqlitex.ExecOptions{Args: []any{out}})
 	}
@@ -106,7 +106,7 @@ func (s *source) vacuum(ctx context.Context, out string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// newest returns the newest checkpoint, its signature unchecked.
+// newest returns the newest checkpoint. It checks no signature.
 func newest(conn *sqlite.Conn) (Checkpoint, error) {
 	signed, err := NewestNote(conn)
 	if err != nil {

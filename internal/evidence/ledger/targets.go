@@ -10,19 +10,19 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Target is what orders are compared with: what a leaf says of its record.
+// Target is the fields of a leaf that orders are compared with.
 type Target struct {
 	Leaf          int64
 	Class         Class
 	ID, Run, Kind string
-	Time          string // as leaves have it
+	Time          string // in the format of leaves
 	Stored        int64
 	Removal       Removal
 }
 
-// Removable reports whether the bytes of a record may be destroyed at all. What
-// says how much there was, and who had what destroyed, stays: manifests, seals,
-// records of gaps and the auditor's own.
+// Removable reports whether the payload of a record may be destroyed. Manifests, seals, gap
+// records and audit records stay, because they show how much there was and who destroyed
+// what.
 func (t Target) Removable() bool {
 	if t.Class == ClassEvent {
 		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
@@ -33,10 +33,10 @@ func (t Target) Removable() bool {
 	return t.Class != ClassManifest
 }
 
-// Covers reports whether hold o stands in the way of erase where it concerns t.
-// here says that o means this tree. A hold of a user covers what was that user's
-// when it was ordered, and every order to erase that user: later records of the
-// user can be told from others only as long as their bytes are there.
+// Covers reports whether hold o protects t from the order erase. here is true if o refers to
+// this tree. A hold of a user covers the user's records at the time of the hold, and blocks
+// every order to erase that user. Later records of the user can be identified only as long
+// as they have their payloads.
 func (o Order) Covers(erase Order, t Target, here bool) bool {
 	s := o.Selection
 	switch {
@@ -48,7 +48,7 @@ func (o Order) Covers(erase Order, t Target, here bool) bool {
 	return s.Fits(t)
 }
 
-// Fits reports whether a leaf fits the selection, but for its user.
+// Fits reports whether a leaf matches the selection, except for the user.
 func (s OrderSelection) Fits(t Target) bool {
 	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
 		return false
@@ -61,8 +61,8 @@ func (s OrderSelection) Fits(t Target) bool {
 	return s.fitsTime(t)
 }
 
-// fitsTime compares times as text: all have the same length and zone. What has no
-// time lies in no range of it.
+// fitsTime compares times as text, because all have the same length and zone. A leaf without
+// a time is outside every range.
 func (s OrderSelection) fitsTime(t Target) bool {
 	return (s.From.IsZero() || t.Time >= FormatTime(s.From)) && (s.To.IsZero() || t.Time != "" && t.Time < FormatTime(s.To))
 }
@@ -108,8 +108,8 @@ func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args
 	}
 }
 
-// Resolve returns what a selection comes to among the leaves before a leaf: what
-// may be destroyed, and is there yet. With an event come the chunks of its blobs.
+// Resolve returns the selected leaves before a leaf whose payloads may be destroyed and are
+// not yet. An event includes the chunks of its blobs.
 func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	if s.Event != "" {
 		return resolveEvent(conn, s, before)
@@ -128,8 +128,8 @@ func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges
 	return list, err
 }
 
-// selects reports whether a leaf, whose bytes may go and are there, fits all of a
-// selection.
+// selects reports whether a leaf matches the selection and has a payload that may be
+// destroyed.
 func selects(conn *sqlite.Conn, s OrderSelection, t Target) (bool, error) {
 	if !t.Removable() || t.Removal.Done() || !s.Fits(t) {
 		return false, nil
@@ -145,8 +145,7 @@ func selects(conn *sqlite.Conn, s OrderSelection, t Target) (bool, error) {
 	return err == nil && e.User == s.User, nil
 }
 
-// resolveEvent returns the leaf of an event, and those of the chunks that carry
-// what was too large for it.
+// resolveEvent returns the leaf of an event and the leaves of its blob chunks.
 func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
 	ids := []string{s.Event}
 	for i := 0; i < len(ids); i++ {
@@ -170,7 +169,7 @@ func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafR
 	return list.sorted(), nil
 }
 
-// withChunks appends the ids of the chunks that carry the blobs of an event.
+// withChunks appends the ids of the chunks of an event's blobs.
 func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	data, err := ReadPayload(conn, t.Leaf)
 	if err != nil {
@@ -178,11 +177,11 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	}
 	e, err := events.Decode(data)
 	if err != nil {
-		return ids, nil //nolint:nilerr // what cannot be read names no blobs
+		return ids, nil //nolint:nilerr // an unreadable event has no blobs
 	}
 	common, err := events.Payload[events.Common](e)
 	if err != nil {
-		return ids, nil //nolint:nilerr // and neither does data of another form
+		return ids, nil //nolint:nilerr // the data has another form
 	}
 	for _, ref := range common.Blobs {
 		chunks := (ref.Bytes + events.BlobChunkBytes - 1) / events.BlobChunkBytes
@@ -193,5 +192,5 @@ func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
 	return ids, nil
 }
 
-// maxBlobChunks bounds for how many chunks of one blob is looked: 8 GiB.
+// maxBlobChunks bounds the chunks of one blob, at 8 GiB.
 const maxBlobChunks = 1 << 14

@@ -13,23 +13,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Proof is what proves that one record is in a ledger.
+// Proof proves that one record is in a ledger.
 type Proof struct {
 	Leaf       []byte      // as the tree hashes it; see [ParseLeaf]
 	Index      int64       // of the leaf, from 0
-	Path       []tlog.Hash // from the leaf's sibling to the child of the root
-	Checkpoint []byte      // the newest one, signed
+	Path       []tlog.Hash // from the leaf's sibling to a child of the root
+	Checkpoint []byte      // the newest checkpoint, as a signed note
 }
 
-// ErrNoLeaf is wrapped by what is asked about a record that a ledger has not.
+// ErrNoLeaf is wrapped if the ledger does not have a record.
 var ErrNoLeaf = errors.New("it is not in the ledger")
 
 // Tree reads the Merkle tree of a ledger. It checks no signature.
 type Tree struct{ source *source }
 
-// Prove returns the proof that a leaf is in the tree of the newest checkpoint,
-// whose signature it does not check. It wraps [ErrNoLeaf] when there is no such
-// leaf, and [ErrDamaged] when what the ledger has proves nothing.
+// Prove returns the proof that a leaf is in the tree of the newest checkpoint. It wraps
+// [ErrNoLeaf] if the ledger has no such leaf, and [ErrDamaged] if the stored hashes do not
+// lead to the root.
 func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = prove(conn, leaf)
@@ -41,8 +41,8 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 	return p, nil
 }
 
-// Tree calls read with the newest checkpoint, as it was signed, and the hashes of
-// its tree, which are there until read returns. Neither is checked.
+// Read calls read with the newest checkpoint, as a signed note, and a reader of its hashes.
+// The reader is valid until read returns. Read checks neither of them.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)
@@ -53,8 +53,7 @@ func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.Has
 	})
 }
 
-// Leaves returns up to count leaves from the one with number first on, as the
-// tree hashes them.
+// Leaves returns the encodings of up to count leaves, starting with number first.
 func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		leaves = leaves[:0]
@@ -90,21 +89,21 @@ func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p P
 	if p.Path, err = tlog.ProveRecord(c.Size, leaf, StoredTree{conn}); err != nil {
 		return Proof{}, err
 	}
-	// Nobody is handed a proof that fails.
+	// Never return a proof that fails.
 	if err := tlog.CheckRecord(p.Path, c.Size, c.Root, leaf, tlog.RecordHash(p.Leaf)); err != nil {
 		return Proof{}, fmt.Errorf("%w: its hashes do not lead to the root", ErrDamaged)
 	}
 	return p, nil
 }
 
-// NewestNote returns the newest checkpoint as it was signed.
+// NewestNote returns the newest checkpoint as a signed note.
 func NewestNote(conn *sqlite.Conn) (signed []byte, err error) {
 	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = sqlitetx.Bytes(stmt, 0); return nil }})
 	return signed, err
 }
 
-// leafBytes returns a leaf as the tree hashes it.
+// leafBytes returns the encoding of a leaf.
 func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	err = leavesFrom(conn, leaf, 1, func(_ int64, leaf []byte) error { data = leaf; return nil })
 	if err == nil && data == nil {
@@ -113,8 +112,8 @@ func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
 	return data, err
 }
 
-// leavesFrom calls each with up to count leaves, from the one with number first
-// on, as the tree hashes them. They are the caller's to keep.
+// leavesFrom calls each with the encodings of up to count leaves, starting with number
+// first. The callback may retain them.
 func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
 	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
 		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer
@@ -137,17 +136,17 @@ func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int6
 		})
 }
 
-// HashesPerRow is how many of the tree's hashes one row holds.
+// HashesPerRow is the number of tree hashes in one row.
 const HashesPerRow = 256
 
-// StoredTree reads the tree's hashes where they are stored.
+// StoredTree reads the stored hashes of the tree.
 type StoredTree struct{ Conn *sqlite.Conn }
 
 // ReadHashes implements [tlog.HashReader].
 func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	var row []byte
-	have := int64(-1) // the row's number
+	have := int64(-1) // number of the row
 	for i, index := range indexes {
 		if chunk := index / HashesPerRow; chunk != have {
 			var err error
@@ -174,17 +173,17 @@ func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
 	return row, err
 }
 
-// IsTreeOf reports whether an order means the tree whose hashes are stored.
+// IsTreeOf reports whether an order refers to the tree whose hashes are stored.
 func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
 	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
-	if errors.Is(err, ErrDamaged) { // it ends before
+	if errors.Is(err, ErrDamaged) { // the tree is smaller
 		return false, nil
 	}
 	return err == nil && root == o.Root, err
 }
 
-// SignedTree returns what [Reader.Signed] does, and [ErrDamaged] unless the stored
-// tree has the root that was signed.
+// SignedTree is [Reader.Signed] with a check. It wraps [ErrDamaged] if the stored tree does
+// not have the signed root.
 func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
 	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
 		if c, err = ReadCheckpoint(note); err != nil {
@@ -203,7 +202,7 @@ func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err 
 	return signed, c, err
 }
 
-// Hashes returns stored hashes of the tree, by their numbers as tlog counts them.
+// Hashes returns stored hashes of the tree, by their index in tlog.
 func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
 	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		hashes, err = StoredTree{conn}.ReadHashes(indexes)

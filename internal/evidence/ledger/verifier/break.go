@@ -6,19 +6,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Break is a place at which the stream did not go on where the ledger had got to:
-// messages were gone before they were read, or the stream was another one.
+// Break is a point where the stream did not continue where the ledger ended. Either messages
+// were gone before the auditor read them, or the stream was replaced.
 type Break struct {
-	Epoch    uint64    `json:"epoch"`    // of the stream behind it; see [ledger.Position]
-	Replaced bool      `json:"replaced"` // the stream was made anew or taken back; otherwise messages were gone
-	After    uint64    `json:"after"`    // sequence of the tenant's last message before it, in the stream of then
-	Until    uint64    `json:"until"`    // reading went on behind this sequence
-	Leaves   int64     `json:"leaves"`   // that the ledger had then
+	Epoch    uint64    `json:"epoch"`    // of the stream after the break; see [ledger.Position]
+	Replaced bool      `json:"replaced"` // the stream was rebuilt or rolled back; otherwise messages were gone
+	After    uint64    `json:"after"`    // sequence of the tenant's last message before the break, in the old stream
+	Until    uint64    `json:"until"`    // reading resumed after this sequence
+	Leaves   int64     `json:"leaves"`   // size of the ledger at the break
 	Noticed  time.Time `json:"noticed"`
 }
 
-// breaks takes the checkpoint that the walk is at for the note of a break, if its
-// position is behind the latest arrival: no message brought it there.
+// breaks records a break if the position of checkpoint c is after the latest arrival. No
+// message leads to such a position.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
 	p := c.Position
 	if w.arrivals.Count == 0 || !p.Behind(ledger.Position{Epoch: uint64(w.last.Epoch), Sequence: uint64(w.last.Stream)}) {
@@ -28,14 +28,14 @@ func (w *walk) breaks(c *ledger.Checkpoint) bool {
 		Epoch: p.Epoch, Replaced: int64(p.Epoch) > w.last.Epoch, After: uint64(w.last.Stream), Until: p.Sequence,
 		Leaves: c.Size, Noticed: c.Time,
 	})
-	// What comes next has to be behind it.
+	// The next message must be after this position.
 	w.last.Epoch, w.last.Stream, w.lastHash = int64(p.Epoch), int64(p.Sequence), p.Hash
 	w.facts.broke()
 	return true
 }
 
-// broke notes that of the producers so far more may have been lost than their
-// numbers tell, until they are heard of again.
+// broke marks all producers. Each may have lost more than its numbers show, until its next
+// event arrives.
 func (c *completeness) broke() {
 	for _, s := range c.producers {
 		s.unheard = true

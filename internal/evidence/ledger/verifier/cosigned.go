@@ -4,7 +4,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// witnessed makes what witnesses have cosigned a checkpoint to compare with.
+// witnessed returns the cosigned checkpoint as a checkpoint to compare with.
 func (o Options) witnessed() trusted {
 	c, err := ledger.ReadCheckpoint(o.Witnessed)
 	t := newTrusted("the witnesses", c)
@@ -15,7 +15,7 @@ func (o Options) witnessed() trusted {
 	return t
 }
 
-// concludeWitnesses says what the witnesses that were asked for have said.
+// concludeWitnesses fills in the report about the witnesses.
 func (v *verifier) concludeWitnesses() {
 	if v.opts.Witnesses == nil {
 		return

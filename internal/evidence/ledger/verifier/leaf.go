@@ -2,7 +2,6 @@ package verifier
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -16,7 +15,7 @@ type row struct {
 	hash                          []byte
 }
 
-// nextLeaf checks the leaf in hand and adds it to the tree.
+// nextLeaf checks the present leaf and adds it to the tree.
 func (w *walk) nextLeaf() error {
 	s := w.leaves
 	r := row{
@@ -54,20 +53,20 @@ func (w *walk) nextLeaf() error {
 	return w.record(r, a)
 }
 
-// record checks the record of a leaf, or that it was destroyed by order.
+// record checks the record of a leaf, or the claim that an order destroyed it.
 func (w *walk) record(r row, a ledger.Arrival) error {
 	removal, err := w.removals.of(r.leaf)
 	if err != nil {
 		return err
 	}
-	f, ok := w.fact(r.leaf)
+	f, ok := w.queue.next(r.leaf)
 	switch {
 	case ok && removal.Done():
 		w.problem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
 	case !ok && !removal.Done():
 		w.problem("leaf %d: its record is missing", r.leaf)
 		return nil
-	case !ok: // whether the order was one is found out where it comes
+	case !ok: // the order is checked at its own leaf
 		w.facts.leaf(r, fact{leaf: r.leaf, hash: events.Hash(r.hash)}, a)
 		return nil
 	}
@@ -79,44 +78,13 @@ func (w *walk) record(r row, a ledger.Arrival) error {
 	return w.orders.order(r.leaf, f.order)
 }
 
-// index adds a row to what the indexes should have.
+// index adds a row to the expected contents of the indexes.
 func (w *walk) index(r row) {
 	if string(r.fields.Class) == string(ledger.ClassEvent) {
 		w.indexed.id.add(r.fields.ID, r.leaf)
 	}
 	w.indexed.producer.add(nil, r.producer, r.sequence, r.leaf)
 	w.indexed.run.add(nil, r.run, r.leaf)
-}
-
-// fact returns the record of a leaf. Records of leaves that there are not are
-// passed over, and noted.
-func (w *walk) fact(leaf int64) (fact, bool) {
-	for {
-		if len(w.pending) == 0 {
-			batch, ok := <-w.records.facts
-			if !ok {
-				return fact{}, false
-			}
-			w.pending = batch
-			continue
-		}
-		f := w.pending[0]
-		if f.leaf > leaf {
-			return fact{}, false
-		}
-		w.pending = w.pending[1:]
-		if f.leaf == leaf {
-			return f, true
-		}
-		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
-	}
-}
-
-// leftOver notes the records behind the last leaf.
-func (w *walk) leftOver() {
-	if f, ok := w.fact(math.MaxInt64); ok {
-		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
-	}
 }
 
 // compare compares a leaf with its record.
@@ -128,7 +96,7 @@ func (w *walk) compare(r row, f fact) {
 	if !fits(r, f) {
 		w.problem("leaf %d says something else than its record", r.leaf)
 	}
-	// Readers look for a chunk's content where the writer puts it, and only there.
+	// Readers find the content of a chunk only where the writer stores it.
 	if f.split != (f.splits && string(r.fields.Class) == string(ledger.ClassEvent)) {
 		w.problem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
 	}
@@ -137,7 +105,7 @@ func (w *walk) compare(r row, f fact) {
 	}
 }
 
-// fits reports whether a leaf has the fields that its record gives it.
+// fits reports whether the fields of a leaf are those of its record.
 func fits(r row, f fact) bool {
 	l := r.fields
 	switch ledger.Class(l.Class) {

@@ -5,11 +5,10 @@ import (
 	"hash/maphash"
 )
 
-// seed makes the sums of multisets unpredictable: nobody can make two that are
-// equal by chance.
+// seed makes the sums unpredictable, so that an attacker cannot construct two equal ones.
 var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
 
-// multiset compares two lists of rows that come in different orders.
+// multiset compares two lists of rows in different orders.
 type multiset struct {
 	count int64
 	sum   uint64

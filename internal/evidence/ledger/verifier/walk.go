@@ -11,13 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// walk goes over leaves, what was seen again and checkpoints in the order in
-// which they came, and builds the tree and the digest of arrivals again.
+// walk goes over leaves, repetitions and checkpoints in the order of arrival. It rebuilds
+// the tree and the digest of arrivals.
 type walk struct {
 	*verifier
-	names   *names
-	records *records
-	facts   *completeness
+	names *names
+	queue recordQueue
+	facts *completeness
 
 	leaves, again *sqlite.Stmt
 	hashes        *storedHashes
@@ -31,21 +31,20 @@ type walk struct {
 	lastHash events.Hash    // of the latest message
 	hasAgain bool           // again is at a row
 
-	pending []fact
-	buf     [8][]byte
-	leaf    []byte
+	buf  [8][]byte
+	leaf []byte
 
-	indexed  indexed // what the indexes should have
-	expected int64   // leaves
+	indexed  indexed // expected contents of the indexes
+	expected int64   // number of leaves, for progress
 	classes  map[ledger.Class]int64
 }
 
-// indexed are the entries of the indexes.
+// indexed is the expected contents of the indexes.
 type indexed struct{ id, producer, run, seen multiset }
 
 func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 	w := &walk{
-		verifier: v, names: n, records: r, facts: newCompleteness(conn),
+		verifier: v, names: n, queue: recordQueue{v: v, records: r}, facts: newCompleteness(conn),
 		leaves: conn.Prep(`SELECT leaf, class, id, producer, sequence, run, kind, time, hash, finding, epoch, stream, stored
 			FROM leaves NOT INDEXED ORDER BY leaf`),
 		again: conn.Prep(`SELECT seen, leaf, producer, sequence, hash, epoch, stream, stored
@@ -64,7 +63,7 @@ func (w *walk) all(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, w.signed.close())
 		for _, stmt := range [...]*sqlite.Stmt{w.leaves, w.again, w.hashes.stmt, w.removals.stmt} {
-			_ = stmt.Reset() // Step has reported what there is
+			_ = stmt.Reset() // Step has returned the error
 		}
 	}()
 	if err := w.nextAgain(); err != nil {
@@ -101,13 +100,14 @@ func (w *walk) all(ctx context.Context) (err error) {
 	return w.end()
 }
 
-// arrived compares what is signed and trusted of as much as the walk has.
+// arrived compares the trusted and signed checkpoints at the present point.
 func (w *walk) arrived() error {
 	w.compareTrusted()
 	return w.checkpoints()
 }
 
-// position of the leaf's row in the stream; a walk's end is behind everything.
+// streamPosition returns the position of the present leaf in the stream. After the last leaf
+// it is the maximum.
 func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	if !row {
 		return math.MaxInt64, math.MaxInt64
@@ -115,7 +115,7 @@ func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	return w.leaves.ColumnInt64(10), w.leaves.ColumnInt64(11)
 }
 
-// againBefore takes what was seen again before the leaf in hand came.
+// againBefore adds the repetitions that arrived before the present leaf.
 func (w *walk) againBefore(row bool) error {
 	epoch, stream := w.streamPosition(row)
 	for w.hasAgain {
@@ -141,7 +141,7 @@ func (w *walk) nextAgain() (err error) {
 	return err
 }
 
-// takeAgain adds a row of what was seen again.
+// takeAgain adds one repetition.
 func (w *walk) takeAgain() error {
 	number := w.again.ColumnInt64(0)
 	a := ledger.Arrival{
@@ -173,7 +173,7 @@ func (w *walk) arrive(a ledger.Arrival, hash events.Hash) {
 	w.last, w.lastHash = a, hash
 }
 
-// bytes returns a column in the buffer of that number.
+// bytes returns a column in one of the buffers, which the next call with that buffer reuses.
 func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(w.buf[buffer]) < n {
@@ -182,9 +182,9 @@ func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	return w.buf[buffer][:stmt.ColumnBytes(column, w.buf[buffer][:n])]
 }
 
-// end looks for what is there behind the last leaf.
+// end checks that nothing follows the last leaf.
 func (w *walk) end() error {
-	w.leftOver() // what is left has no leaf
+	w.queue.end()
 	if more, err := w.hashes.end(); err != nil {
 		return err
 	} else if more != "" {

@@ -8,14 +8,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended says what a batch did to the ledger.
+// Appended is the result of a batch.
 type Appended struct {
-	Leaves     int // new leaves, conflicts and quarantine among them
-	Again      int // messages that were seen again
-	Copies     int // messages that were dropped as copies, or skipped as done
+	Leaves     int // new leaves, including conflicts and quarantine
+	Again      int // repetitions
+	Copies     int // messages that were dropped as copies or were applied before
 	Found      []Found
-	Orders     []ledger.Outcome // that came and were signed by the key
-	Checkpoint []byte           // the new checkpoint, signed; nil if nothing changed
+	Orders     []ledger.Outcome // orders that a key in charge signed
+	Checkpoint []byte           // the new checkpoint, as a signed note; nil if nothing changed
 }
 
 // Found is a new conflict or message in quarantine.
@@ -47,7 +47,7 @@ func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Append
 		return Appended{}, err
 	}
 	if stream.Epoch < max(1, l.newest.Position.Epoch) {
-		return Appended{}, fmt.Errorf("epoch %d of the stream is over", stream.Epoch)
+		return Appended{}, fmt.Errorf("epoch %d of the stream has ended", stream.Epoch)
 	}
 	b := &batch{
 		conn: l.conn, tenant: l.tenant, state: &l.state, payloads: payloads{l.conn},
@@ -134,7 +134,7 @@ func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 		Tenant: l.tenant, Size: l.tree.edge.size, Root: root, Number: l.newest.Number + 1, Time: l.opts.Now().UTC(),
 		Arrivals: l.arrivals.Count, Digest: l.arrivals.Digest, Position: position,
 	}
-	// A clock that was set back must not make the ledger's own time run backwards.
+	// The times of checkpoints must not decrease, even if the clock was set back.
 	if c.Time.Before(l.newest.Time) {
 		c.Time = l.newest.Time
 	}

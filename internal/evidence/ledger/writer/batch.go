@@ -106,7 +106,7 @@ func (b *batch) insertLeaf(m ledger.Message, r record, p *producer, runNumber in
 	}
 	stored := b.conn.Changes() > 0
 	if !stored && r.leaf.Class != ledger.ClassEvent {
-		return false, fmt.Errorf("%w: leaf %d is there already", ledger.ErrDamaged, size)
+		return false, fmt.Errorf("%w: leaf %d exists already", ledger.ErrDamaged, size)
 	}
 	return stored, nil
 }
@@ -158,7 +158,7 @@ func (b *batch) storeAgain(m ledger.Message, r record, p *producer, first int64)
 	stmt.BindInt64(7, a.Stream)
 	stmt.BindInt64(8, a.Stored)
 	if err := sqlitetx.Run(stmt); err != nil {
-		return fmt.Errorf("store what was seen again: %w", err)
+		return fmt.Errorf("store repetition: %w", err)
 	}
 	p.high = max(p.high, a.Sequence)
 	b.state.arrivals.Add(a)

@@ -5,8 +5,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// MaxBeside is how many ledgers are written beside each other.
-const MaxBeside = maxBeside
+// MaxParallel is how many ledgers are written beside each other.
+const MaxParallel = maxParallel
 
 // Conn returns the connection to the ledger's file.
 func (l *Ledger) Conn() *sqlite.Conn { return l.conn }

@@ -45,11 +45,11 @@ func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 }
 
 func givenAway(o ledger.Order, leaf int64) error {
-	id := "another one"
+	id := "an unknown key"
 	if v, err := note.NewVerifier(o.Key); err == nil {
 		id = ledger.KeyID(v)
 	}
-	return fmt.Errorf("%w: leaf %d, ordered by %s on %s, puts %s in charge: if it was you, copy the keys folder of the "+
+	return fmt.Errorf("%w: leaf %d, ordered by %s on %s, puts %s in charge: if this was you, copy the keys folder of the "+
 		"auditor that has it here and start again; if it was not, the key was stolen: auditor key rotate, and start again",
 		ErrKey, leaf, o.By, ledger.FormatTime(o.Time), id)
 }

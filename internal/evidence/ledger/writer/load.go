@@ -59,7 +59,7 @@ func (l loader) load(scrubber *scrubber) (state, error) {
 		return state{}, err
 	}
 	if leaves != s.newest.Size || leaves+again != s.newest.Arrivals {
-		return state{}, fmt.Errorf("%w: it has %d leaves and %d seen again, signed are %d and %d",
+		return state{}, fmt.Errorf("%w: file has %d leaves and %d repetitions, the checkpoint signs %d and %d",
 			ledger.ErrDamaged, leaves, again, s.newest.Size, s.newest.Arrivals-s.newest.Size)
 	}
 	if err := l.loadTree(&s); err != nil {
@@ -91,7 +91,7 @@ func (l loader) loadCheckpoint(s *state) error {
 		return fmt.Errorf("%w: it is the ledger of tenant %q", ledger.ErrDamaged, s.newest.Tenant)
 	}
 	if s.newest.Number != number {
-		return fmt.Errorf("%w: checkpoint %d lies where checkpoint %d should", ledger.ErrDamaged, s.newest.Number, number)
+		return fmt.Errorf("%w: found checkpoint %d instead of checkpoint %d", ledger.ErrDamaged, s.newest.Number, number)
 	}
 	return nil
 }

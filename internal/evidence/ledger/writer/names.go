@@ -26,7 +26,7 @@ type producer struct {
 	high   int64 // its highest sequence so far
 }
 
-// producer returns what is known of a producer, which gets a number if it is nen.
+// producer returns the entry of a producer and creates it if the producer is new.
 func (n *names) producer(name string) (*producer, error) {
 	if name == "" {
 		return &producer{}, nil
@@ -45,7 +45,7 @@ func (n *names) producer(name string) (*producer, error) {
 	return p, nil
 }
 
-// run returns the number of a run, which it gives out if the run is nen.
+// run returns the number of a run and assigns one if the run is new.
 func (n *names) run(name string) (int64, error) {
 	if name == "" {
 		return 0, nil

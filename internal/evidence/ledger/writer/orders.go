@@ -48,7 +48,7 @@ func (s *orders) execute(leaf int64, e events.Event) (*ledger.Outcome, error) {
 // apply applies a new order.
 func (s *orders) apply(leaf int64, o ledger.Order) (_ *ledger.Outcome, err error) {
 	done := &ledger.Outcome{Leaf: leaf, Order: o, Effect: ledger.EffectDone}
-	switch o.Action { //nolint:exhaustive // those of orders among all there are
+	switch o.Action { //nolint:exhaustive // only orders change a ledger
 	case events.AuditHold:
 		s.holds = append(s.holds, o)
 	case events.AuditLift:
@@ -154,8 +154,9 @@ func (s *orders) targets(leaf int64, o ledger.Order) ([]int64, error) {
 	return targets, nil
 }
 
-// byWords returns what an order is about in a ledger with another tree than the
-// one that it means. What is too old there the next order finds.
+// bySelection returns the leaves that an order selects in a ledger whose tree is not the
+// tree of the order. For an order to prune it returns none, because the next one finds the
+// expired records of this tree.
 func (s *orders) bySelection(o ledger.Order, leaf int64) (ledger.LeafRanges, error) {
 	if o.Action == events.AuditPrune {
 		return nil, nil

@@ -82,7 +82,7 @@ func (p payloads) remove(leaf int64, blobs map[int64]bool) error {
 		e, err := events.Decode(data)
 		c, ok := ledger.CutChunk(e, data)
 		if err != nil || !ok {
-			return fmt.Errorf("%w: the chunk of leaf %d is none", ledger.ErrDamaged, leaf)
+			return fmt.Errorf("%w: leaf %d is not a blob chunk", ledger.ErrDamaged, leaf)
 		}
 		blobs[blob] = true
 		if err := execute(p.conn, "DELETE FROM chunks WHERE whole = ? AND part = ? AND leaf = ?", c.Whole[:], c.Part, leaf); err != nil {

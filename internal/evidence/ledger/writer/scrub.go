@@ -23,7 +23,7 @@ const markerName = "ledger.scrub"
 
 // ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process reads
 // the ledger.
-var ErrScrubLater = errors.New("somebody reads the ledger: what was erased still lies in its log")
+var ErrScrubLater = errors.New("ledger is being read: destroyed payloads remain in its log")
 
 // Unclean reports whether the files of the ledger of tenant below dir may still contain
 // remains of destroyed payloads.
@@ -87,7 +87,7 @@ func (s *scrubber) mark() error {
 	}
 	folder := filepath.Dir(s.path)
 	if err := os.WriteFile(filepath.Join(folder, markerName), nil, 0o600); err != nil {
-		return fmt.Errorf("note that the file is to be scrubbed: %w", err)
+		return fmt.Errorf("mark file for scrubbing: %w", err)
 	}
 	s.unclean = true
 	return atomicfile.SyncDir(folder)

@@ -71,7 +71,7 @@ func TestSet_Each(t *testing.T) {
 func TestSet_EachBesideOneThatWaits(t *testing.T) {
 	s := writer.OpenSet(t.TempDir(), writer.Options{Key: ledgertest.NewKey(t)})
 	tenants, others := []string{"waits"}, make(chan struct{})
-	for i := range 3 * writer.MaxBeside {
+	for i := range 3 * writer.MaxParallel {
 		tenants = append(tenants, fmt.Sprintf("tenant-%02d", i))
 	}
 	var left atomic.Int64

@@ -26,7 +26,7 @@ func openTest(tb testing.TB, path string) *ledger.Reader {
 	return r
 }
 
-// Every record is proved, and what checks it is x/mod's code alone.
+// Each record has a proof, which only the code of x/mod checks.
 func TestReader_Prove(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
@@ -60,8 +60,8 @@ func TestReader_Prove(t *testing.T) {
 	}
 }
 
-// afterFirstLine returns a checkpoint as the library's own log writes it: the
-// origin apart, size and root are the same, and what stands behind is passed over.
+// afterFirstLine returns a checkpoint in the form of the library's own log. Origin and
+// extension lines differ, size and root are the same.
 func afterFirstLine(text string) string {
 	for i, c := range text {
 		if c == '\n' {

@@ -123,7 +123,7 @@ func TestReader_BesideAWriter(t *testing.T) {
 	r := openReader(t, l.Path())
 	for n := 0; ; n++ {
 		report := ledgertest.Verify(t, l.Path(), key, verifier.Options{})
-		// A batch of the producer may be there in part: that is no fault.
+		// The batch of a producer may be incomplete at this moment.
 		if report.Integrity != verifier.Verified || len(report.Gaps) > 0 {
 			t.Errorf("verdict beside a writer: %s, %q, %+v", report.Integrity, report.Problems, report.Gaps)
 		}
@@ -148,7 +148,7 @@ func TestReader_BesideAWriter(t *testing.T) {
 	}
 }
 
-// A ledger may be moved away, or another one put in its place, while it is read.
+// A ledger may be moved or replaced while it is read.
 func TestReader_FileGoesAway(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A thief of the key leaves the tree alone and changes what lies beside it.
+// A thief of the key leaves the tree alone and changes the arrivals.
 func TestForgery_StolenKeyBesideTheTree(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
@@ -38,7 +38,7 @@ func TestForgery_StolenKeyBesideTheTree(t *testing.T) {
 				t.Fatalf("a forgery with the key itself: got %s, %q", r.Integrity, r.Problems)
 			}
 			want := verifier.ExitDiverged
-			if name == "SeenOnceMore" { // behind what was trusted: the ledger went on
+			if name == "SeenOnceMore" { // after the trusted checkpoint
 				want = verifier.ExitIncomplete
 			}
 			r := ledgertest.Verify(t, lie, key, verifier.Options{Trusted: trusted})
@@ -60,14 +60,14 @@ func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothing := ledgertest.Notes(t, other.Path())[0]
-	// Of nothing, so that the root is that of every ledger's beginning.
+	// A checkpoint of an empty tree has the same root for every ledger.
 	r, err := verifier.Verify(t.Context(), path, verifier.Options{Key: ledgertest.VerifierOf(key), Trusted: []byte(nothing)})
 	if err == nil && r.Exit != verifier.ExitDiverged {
 		t.Errorf("got exit %d, %+v, want %d", r.Exit, r.Trusted, verifier.ExitDiverged)
 	}
 }
 
-// What sinks kept counts like a checkpoint that was given, if the key signed it.
+// A checkpoint from an anchor counts like a given one if the key signed it.
 func TestForgery_KeptCheckpoints(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)

@@ -191,8 +191,8 @@ func TestErase_ComesAgain(t *testing.T) {
 	}
 }
 
-// TestErase_YoungerStream builds a ledger from a stream that has lost its
-// beginning: there the order's leaves are others, and its words count.
+// TestErase_YoungerStream builds a ledger from a stream without its beginning. Its leaves
+// differ from those of the order, so the selection counts.
 func TestErase_YoungerStream(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-0", "", 3)
@@ -223,7 +223,7 @@ func TestErase_YoungerStream(t *testing.T) {
 	}
 }
 
-// TestErase_Blobs erases content that other records have, and then those.
+// TestErase_Blobs erases content that other records share, and then those records.
 func TestErase_Blobs(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	content := []byte(strings.Repeat("what is in the file. ", 3000))
@@ -263,8 +263,8 @@ func TestErase_Blobs(t *testing.T) {
 	}
 }
 
-// TestErase_ScrubbedAfterCrash kills the writer behind the commit, and lets a
-// reader stand in the way of the next one.
+// TestErase_ScrubbedAfterCrash kills the writer after the commit, and lets a reader block
+// the next one.
 func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 30)
@@ -301,7 +301,7 @@ func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	if unclean, err := writer.Unclean(dir, "acme"); err != nil || unclean || l.Unclean() {
 		t.Errorf("unclean: %v, %v", unclean, err)
 	}
-	// What SQLite needs room for meanwhile lies on the disk of the ledger.
+	// SQLite's temporary files are on the disk of the ledger.
 	if err := sqlitex.ExecuteTransient(l.Conn(), "PRAGMA temp_store_directory", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		if got := stmt.ColumnText(0); got != filepath.Dir(path) {
 			t.Errorf("written anew in %s, want %s", got, filepath.Dir(path))

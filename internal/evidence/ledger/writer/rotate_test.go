@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rotated puts a new key in the place of the one in dir and returns it.
+// rotated replaces the key in dir by a new one and returns it.
 func rotated(tb testing.TB, dir string, tenants ...string) *writer.Key {
 	tb.Helper()
 	r := writer.Rotation{Dir: dir, Tenants: tenants, Order: ledger.Order{Time: ledgertest.Began, By: "jdoe", Reason: "every year"}}
@@ -38,7 +38,7 @@ func opened(tb testing.TB, dir string) *writer.Key {
 	return key
 }
 
-// changeTo returns the order that puts a key in the place of another, signed by both.
+// changeTo returns an order that replaces a key, signed by both keys.
 func changeTo(tb testing.TB, id string, before, after *writer.Key) string {
 	tb.Helper()
 	signed, err := ledger.SignKeyChange(ledger.Order{
@@ -68,8 +68,8 @@ type rotation struct {
 	kept               [][]byte // newest checkpoints before each change, and at last
 }
 
-// rotate makes a ledger and changes its key n times. Of every key there is a run,
-// and an order to erase the one before it.
+// rotate creates a ledger and changes its key n times. Each key signs a run and an order to
+// erase the previous run.
 func rotate(tb testing.TB, n int) *rotation {
 	tb.Helper()
 	r := &rotation{dir: filepath.Join(tb.TempDir(), "keys"), ledgers: tb.TempDir(), feed: ledgertest.NewFeed("acme")}
@@ -125,8 +125,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// A ledger that is built again is signed by the newest key from its first
-// checkpoint on, and obeys what the older ones ordered.
+// A rebuilt ledger is signed by the newest key from its first checkpoint, and executes the
+// orders of older keys.
 func TestRotate_BuiltAgain(t *testing.T) {
 	r := rotate(t, 3)
 	want := verifiedBy(t, r.path, ledgertest.VerifierOf(r.keys[3]))
@@ -144,7 +144,7 @@ func TestRotate_BuiltAgain(t *testing.T) {
 	}
 }
 
-// Whoever has a key that was replaced can order nothing, and sign nothing that counts.
+// The thief of a replaced key cannot sign orders or checkpoints.
 func TestRotate_StolenOldKey(t *testing.T) {
 	r := rotate(t, 1)
 	old, key := r.keys[0], r.keys[1]
@@ -154,7 +154,7 @@ func TestRotate_StolenOldKey(t *testing.T) {
 	r.feed.Order(t, old, ledgertest.Resolved(t, path, ledgertest.EraseRun("run-x")))
 	r.feed.Signed(changeTo(t, "x", old, thief))
 	r.feed.Order(t, thief, ledgertest.Resolved(t, path, ledgertest.EraseRun("run-x")))
-	// And a change to the key of old from one of the thief's.
+	// A change from the thief's key to the old key has no effect.
 	r.feed.Signed(changeTo(t, "y", thief, old))
 	r.feed.Say("kept", "ls")
 	path = ledgertest.Write(t, r.ledgers, key, r.feed, 3)
@@ -186,8 +186,8 @@ func TestRotate_StolenOldKey(t *testing.T) {
 	}
 }
 
-// A key that nobody brought is in charge: the ledger goes no further, until the key
-// is there, or the one here was replaced by another one.
+// A ledger whose key is absent stops. It continues once the key is there, or another key
+// replaced the one here.
 func TestRotate_GivenAway(t *testing.T) {
 	r := rotate(t, 0)
 	thief := opened(t, filepath.Join(t.TempDir(), "keys"))
@@ -214,7 +214,7 @@ func TestRotate_GivenAway(t *testing.T) {
 	}
 }
 
-// The ledger of the tenant without a name, which no order reaches, is signed again.
+// No order can change the key of the ledger without a tenant name, so it is signed again.
 func TestRotate_WithoutName(t *testing.T) {
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	f := ledgertest.NewFeed("")
@@ -227,7 +227,7 @@ func TestRotate_WithoutName(t *testing.T) {
 	}
 }
 
-// A crash between any two steps leaves a key that works, and Rotate can be called again.
+// A crash between any two steps leaves a key that works, and Rotate can be repeated.
 func TestRotate_Crash(t *testing.T) {
 	stop := errors.New("stop")
 	for _, at := range []string{"made", "signed", "retired", "installed"} {
@@ -270,7 +270,7 @@ func TestRotate_Crash(t *testing.T) {
 	}
 }
 
-// An order that is too long for any ledger to read is not given: the key stays.
+// An order that is too long for a ledger to read is rejected, and the key stays.
 func TestRotate_OrderTooLong(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	before := opened(t, keys)
@@ -285,7 +285,7 @@ func TestRotate_OrderTooLong(t *testing.T) {
 	}
 }
 
-// Whoever can write to the file cannot hide a change of the key, make one up, or move it.
+// An attacker with write access cannot hide, invent or move a change of the key.
 func TestRotate_Tampered(t *testing.T) {
 	r := rotate(t, 2)
 	all := ledgertest.Notes(t, r.path)
@@ -327,9 +327,8 @@ func TestRotate_Tampered(t *testing.T) {
 	}
 }
 
-// Any history of events, orders and changes of the key: what the writer did is what
-// the verifier finds with any of the keys, in whatever batches, and a key that was
-// replaced did nothing.
+// For any history of events, orders and key changes, in any batches, the verifier agrees
+// with the writer for each of the keys. A replaced key has no effect.
 func TestRotate_AnyHistory(t *testing.T) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -33,8 +33,8 @@ func TestKeep_Bucket(t *testing.T) {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
 	newest := auditortest.InBucket(t, b, "acme")
-	if string(newest) != report.Checkpoint.Note || len(report.Kept) != 1 || report.Kept[0].From != "bucket HOOKTRAIL_CHECKPOINTS" {
-		t.Errorf("in the bucket is\n%s, the newest is\n%s; compared with %+v", newest, report.Checkpoint.Note, report.Kept)
+	if string(newest) != report.Checkpoint.Note || len(report.Anchored) != 1 || report.Anchored[0].From != "bucket HOOKTRAIL_CHECKPOINTS" {
+		t.Errorf("in the bucket is\n%s, the newest is\n%s; compared with %+v", newest, report.Checkpoint.Note, report.Anchored)
 	}
 	if c, err := ledger.ReadCheckpoint(auditortest.InBucket(t, b, "a/b")); err != nil || c.Tenant != "a/b" {
 		t.Errorf("the other tenant's: got %+v, %v", c, err)
@@ -91,7 +91,7 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
-	if len(report.Kept) != 1 || !report.Kept[0].Beside || report.Kept[0].Diverged || report.Kept[0].Unusable {
+	if len(report.Anchored) != 1 || !report.Anchored[0].WithLedger || report.Anchored[0].Diverged || report.Anchored[0].Unusable {
 		t.Errorf("compared with %+v", report.Kept)
 	}
 	if status, _ := command(t, append(check, "--require-trusted")...); status != verifier.ExitUntrusted {

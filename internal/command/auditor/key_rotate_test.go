@@ -90,8 +90,8 @@ func TestKeyRotate(t *testing.T) {
 		var r verifier.Report
 		for _, key := range keys {
 			r = report(t, 0, "--data-dir", dir, "--key", key, "--nats-url", s.URL(), "--checkpoint-file", away+"/{tenant}", "--trusted", trusted)
-			if len(r.Keys) != 3 || r.Redacted.Erased == 0 || len(r.Kept) != 2 || r.Kept[0].Unusable || r.Kept[1].Unusable {
-				t.Errorf("with %s: keys %+v, %d erased, kept %+v", key, r.Keys, r.Redacted.Erased, r.Kept)
+			if len(r.Keys) != 3 || r.Redacted.Erased == 0 || len(r.Anchored) != 2 || r.Anchored[0].Unusable || r.Anchored[1].Unusable {
+				t.Errorf("with %s: keys %+v, %d erased, kept %+v", key, r.Keys, r.Redacted.Erased, r.Anchored)
 			}
 		}
 		return r

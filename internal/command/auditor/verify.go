@@ -133,7 +133,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		}
 		// Before the ledger: it must have grown behind what is kept, not the other
 		// way round.
-		opts.Kept = append(opts.Kept, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
+		opts.Anchored = append(opts.Anchored, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }

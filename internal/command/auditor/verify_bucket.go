@@ -44,29 +44,29 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *v
 		return nil
 	}
 	if err != nil {
-		k = verifier.Kept{From: "bucket " + subjects.Space{}.CheckpointBucket(), Err: err}
+		k = verifier.Anchored{From: "bucket " + subjects.Space{}.CheckpointBucket(), Err: err}
 	}
-	k.Beside = shared.NATSURL == ""
-	opts.Kept = append(opts.Kept, k)
+	k.WithLedger = shared.NATSURL == ""
+	opts.Anchored = append(opts.Anchored, k)
 	return nil
 }
 
 // askBroker returns what the bucket at the broker has of tenant.
-func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (verifier.Kept, error) {
+func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (verifier.Anchored, error) {
 	nc, err := broker.Dial(ctx, broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Name: "auditor verify",
 		Role: subjects.AuditorRole, Tenant: shared.Tenant,
 	})
 	if err != nil {
-		return verifier.Kept{}, err
+		return verifier.Anchored{}, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return verifier.Kept{}, err
+		return verifier.Anchored{}, err
 	}
 	bucket := bucket.At(js, subjects.Space{})
-	k := verifier.Kept{From: "bucket " + bucket.Name()}
+	k := verifier.Anchored{From: "bucket " + bucket.Name()}
 	e, err := bucket.Newest(ctx, tenant)
 	if k.Note, k.Err = e.Data, err; err == nil && e.Data == nil {
 		k.Err = fs.ErrNotExist

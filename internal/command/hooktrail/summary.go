@@ -92,7 +92,7 @@ func writeVerdicts(line func(label, format string, args ...any), v verifier.Repo
 	}
 	var sent, held uint64
 	for _, p := range v.Producers {
-		sent, held = sent+p.Sent, held+p.Held
+		sent, held = sent+p.Sent, held+p.Received
 	}
 	line("Complete", "%s %s sent, %s held; %s sealed", verdict(string(v.Completeness), v.Completeness == verifier.Complete),
 		plural(int(sent), "event"), count(int64(held)), plural(v.Runs.Sealed, "run"))

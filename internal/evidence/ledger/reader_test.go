@@ -103,8 +103,8 @@ func TestReader_Blob(t *testing.T) {
 	}
 }
 
-// TestReader_BesideAWriter reads and verifies while a writer appends.
-func TestReader_BesideAWriter(t *testing.T) {
+// TestReader_WhileAWriterAppends reads and verifies while a writer appends.
+func TestReader_WhileAWriterAppends(t *testing.T) {
 	f, key, dir := ledgertest.BenchFeed(6000), ledgertest.NewKey(t), t.TempDir()
 	l, err := writer.Open(t.Context(), dir, "acme", writer.Options{Key: key, Now: f.At})
 	if err != nil {

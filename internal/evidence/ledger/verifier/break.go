@@ -20,16 +20,16 @@ type Break struct {
 // breaks records a break if the position of checkpoint c is after the latest arrival. No
 // message leads to such a position.
 func (w *walk) breaks(c *ledger.Checkpoint) bool {
-	p := c.Position
-	if w.arrivals.Count == 0 || !p.Behind(ledger.Position{Epoch: uint64(w.last.Epoch), Sequence: uint64(w.last.Stream)}) {
+	p, last := c.Position, w.arrivals.last
+	if w.arrivals.Count == 0 || !p.Behind(ledger.Position{Epoch: uint64(last.Epoch), Sequence: uint64(last.Stream)}) {
 		return false
 	}
-	w.report.Breaks = append(w.report.Breaks, Break{
-		Epoch: p.Epoch, Replaced: int64(p.Epoch) > w.last.Epoch, After: uint64(w.last.Stream), Until: p.Sequence,
+	w.v.report.Breaks = append(w.v.report.Breaks, Break{
+		Epoch: p.Epoch, Replaced: int64(p.Epoch) > last.Epoch, After: uint64(last.Stream), Until: p.Sequence,
 		Leaves: c.Size, Noticed: c.Time,
 	})
 	// The next message must be after this position.
-	w.last.Epoch, w.last.Stream, w.lastHash = int64(p.Epoch), int64(p.Sequence), p.Hash
+	w.arrivals.resume(p)
 	w.facts.broke()
 	return true
 }

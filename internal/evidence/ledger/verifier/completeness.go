@@ -115,7 +115,7 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 	unproven := false
 	for _, s := range c.sorted() {
 		p, gaps := s.conclude()
-		tail := p.Held > 0 && s.highest() > p.Listed
+		tail := p.Received > 0 && s.highest() > p.Listed
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
 		unproven = unproven || p.unproven(tail)
 		r.Producers = append(r.Producers, p)

@@ -174,7 +174,7 @@ func (s *sender) highest() uint64 {
 func (s *sender) conclude() (Producer, []Gap) {
 	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, Unheard: s.unheard}
 	for _, r := range s.received {
-		p.Held += r.Last - r.First + 1
+		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
 		// Events may have arrived late. Events whose hashes were dropped were never compared

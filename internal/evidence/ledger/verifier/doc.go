@@ -9,7 +9,7 @@
 //	verify.go          open the file
 //	snapshot.go        begin one snapshot on three connections
 //	names.go, keys.go  read names and keys
-//	walk.go, leaf.go   read leaves, arrivals and checkpoints in order
+//	walk.go, leaf.go, arrivals.go  read leaves, arrivals and checkpoints in order
 //	tree.go, signed.go   rebuild the tree, compare the checkpoints
 //	records.go         read the records on the second connection
 //	pages.go           run SQLite's check of the pages on the third one

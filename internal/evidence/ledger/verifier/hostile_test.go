@@ -114,7 +114,7 @@ func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 
 // Checkpoints that only record a time or a break have no leaf. A trusted checkpoint reveals
 // that they were cut off.
-func TestForgery_LastWordCutOff(t *testing.T) {
+func TestForgery_LastCheckpointsCutOff(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
 	f.Event("coder", "r2", events.RunStarted, events.RunStartedData{Title: "crashed"})
@@ -145,7 +145,7 @@ func TestForgery_LastWordCutOff(t *testing.T) {
 	silenced, _ := ledgertest.Attack(t, l.Path(), fmt.Sprintf("DELETE FROM checkpoints WHERE checkpoint >= %d", renewed))
 	r := ledgertest.Verify(t, silenced, key, verifier.Options{Trusted: []byte(all[renewed-1])})
 	ledgertest.WantVerdicts(t, r, verifier.Verified, verifier.Unsealed)
-	r = ledgertest.Verify(t, silenced, key, verifier.Options{Kept: []verifier.Kept{{From: "bucket", Note: []byte(all[renewed-1])}}})
+	r = ledgertest.Verify(t, silenced, key, verifier.Options{Anchored: []verifier.Anchored{{From: "bucket", Note: []byte(all[renewed-1])}}})
 	ledgertest.WantVerdicts(t, r, verifier.Verified, verifier.Unsealed)
 	unbroken, _ := ledgertest.Attack(t, l.Path(), fmt.Sprintf("DELETE FROM checkpoints WHERE checkpoint > %d", renewed))
 	if r := ledgertest.Verify(t, unbroken, key, verifier.Options{Trusted: []byte(all[renewed])}); r.Exit != verifier.ExitDiverged {
@@ -220,7 +220,7 @@ func TestVerify_LinkToALedgerAtWork(t *testing.T) {
 
 // A seal with numbers that its producer never used is an error of its own, and not part of
 // another gap.
-func TestVerify_SealsThatLie(t *testing.T) {
+func TestVerify_ForgedSeals(t *testing.T) {
 	for name, lie := range map[string]events.RunSealedData{
 		"BehindAll": {Count: 3, First: 1, Last: math.MaxUint64},
 		"Backwards": {Count: 3, First: 3, Last: 1},

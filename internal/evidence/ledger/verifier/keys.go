@@ -100,23 +100,23 @@ func (s *orders) changeKey(leaf int64, signed string) {
 	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
 		return
 	}
-	effect, counts := w.keys.Effect(leaf, before)
+	effect, counts := w.v.keys.Effect(leaf, before)
 	if !counts {
-		if w.keys.Chain.Index(before, 0) >= 0 {
+		if w.v.keys.Chain.Index(before, 0) >= 0 {
 			s.powerless(leaf, before, o)
 		}
 		return
 	}
 	s.ids[o.ID] = true
-	if len(w.report.Keys) < maxOrders {
-		w.report.Keys = append(w.report.Keys, changeAt(o, leaf, before, after, effect))
+	if len(w.v.report.Keys) < maxOrders {
+		w.v.report.Keys = append(w.v.report.Keys, changeAt(o, leaf, before, after, effect))
 	}
 	s.all = append(s.all, inReport(o, leaf, effect))
 }
 
 // tooLate reports an order that a replaced key signed.
 func (s *orders) tooLate(leaf int64, signed string) {
-	for _, k := range s.w.keys.Chain {
+	for _, k := range s.w.v.keys.Chain {
 		if o, err := ledger.OpenOrder([]byte(signed), note.VerifierList(k)); err == nil && o.Tenant == s.w.signed.tenant && !s.ids[o.ID] {
 			s.powerless(leaf, k, o)
 		}
@@ -124,7 +124,7 @@ func (s *orders) tooLate(leaf int64, signed string) {
 }
 
 func (s *orders) powerless(leaf int64, key note.Verifier, o ledger.Order) {
-	r := &s.w.report
+	r := &s.w.v.report
 	if r.PowerlessCount++; len(r.Powerless) < maxProblems {
 		r.Powerless = append(r.Powerless, Powerless{Leaf: leaf, Key: ledger.KeyID(key), Action: o.Action})
 	}
@@ -139,7 +139,7 @@ func (v *verifier) openTrusted() {
 			continue
 		}
 		if _, err := ledger.OpenCheckpoint(t.signed, v.keys.At(t.Size)); err != nil {
-			t.found = Trusted{From: t.found.From, Beside: t.found.Beside, Unusable: true, Reason: err.Error()}
+			t.found = Trusted{From: t.found.From, WithLedger: t.found.WithLedger, Unusable: true, Reason: err.Error()}
 		}
 	}
 }

@@ -23,13 +23,13 @@ func (w *walk) nextLeaf() error {
 		hash: w.bytes(s, 8, 0),
 	}
 	if r.leaf != w.tree.size {
-		w.problem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
+		w.v.problem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
 	}
 	var ok, ok2 bool
 	r.producerName, ok = w.names.producer(r.producer)
 	r.runName, ok2 = w.names.run(r.run)
 	if !ok || !ok2 || len(r.hash) != len(events.Hash{}) || r.sequence < 0 {
-		w.problem("leaf %d names no producer, run, number or hash that there is", r.leaf)
+		w.v.problem("leaf %d names no producer, run, number or hash that there is", r.leaf)
 		r.hash = make([]byte, len(events.Hash{}))
 	}
 	r.fields = ledger.LeafFields[[]byte]{
@@ -44,7 +44,7 @@ func (w *walk) nextLeaf() error {
 		return err
 	}
 	if !same {
-		w.problem("leaf %d differs from the tree's stored hashes", r.leaf)
+		w.v.problem("leaf %d differs from the tree's stored hashes", r.leaf)
 	}
 	a := ledger.Arrival{Leaf: r.leaf, Epoch: s.ColumnInt64(10), Stream: s.ColumnInt64(11), Stored: s.ColumnInt64(12)}
 	w.arrive(a, events.Hash(r.hash))
@@ -62,9 +62,9 @@ func (w *walk) record(r row, a ledger.Arrival) error {
 	f, ok := w.queue.next(r.leaf)
 	switch {
 	case ok && removal.Done():
-		w.problem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
+		w.v.problem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
 	case !ok && !removal.Done():
-		w.problem("leaf %d: its record is missing", r.leaf)
+		w.v.problem("leaf %d: its record is missing", r.leaf)
 		return nil
 	case !ok: // the order is checked at its own leaf
 		w.facts.leaf(r, fact{leaf: r.leaf, hash: events.Hash(r.hash)}, a)
@@ -90,18 +90,18 @@ func (w *walk) index(r row) {
 // compare compares a leaf with its record.
 func (w *walk) compare(r row, f fact) {
 	if !bytes.Equal(r.hash, f.hash[:]) {
-		w.problem("leaf %d: its record was altered", r.leaf)
+		w.v.problem("leaf %d: its record was altered", r.leaf)
 		return
 	}
 	if !fits(r, f) {
-		w.problem("leaf %d says something else than its record", r.leaf)
+		w.v.problem("leaf %d says something else than its record", r.leaf)
 	}
 	// Readers find the content of a chunk only where the writer stores it.
 	if f.split != (f.splits && string(r.fields.Class) == string(ledger.ClassEvent)) {
-		w.problem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
+		w.v.problem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
 	}
 	if f.form != formUnknown && f.tenant != w.signed.tenant && string(r.fields.Class) != string(ledger.ClassQuarantine) {
-		w.problem("leaf %d belongs to another tenant", r.leaf)
+		w.v.problem("leaf %d belongs to another tenant", r.leaf)
 	}
 }
 

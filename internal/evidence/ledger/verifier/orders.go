@@ -36,8 +36,8 @@ func (s *orders) order(leaf int64, signed string) error {
 		return nil
 	}
 	w := s.w
-	o, err := ledger.OpenOrder([]byte(signed), w.keys.At(leaf))
-	if err != nil && w.keys.Replaced(leaf) > 0 {
+	o, err := ledger.OpenOrder([]byte(signed), w.v.keys.At(leaf))
+	if err != nil && w.v.keys.Replaced(leaf) > 0 {
 		s.tooLate(leaf, signed)
 	}
 	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
@@ -76,13 +76,13 @@ func (s *orders) removed(leaf int64, o ledger.Order) (ledger.Effect, int64, erro
 		case t.Removal.Order == leaf && t.Removal.Word == ledger.WordOf(o.Action):
 			n++
 		case missed == 0:
-			s.w.problem("leaf %d: its record is there, or went otherwise, where order %s destroyed it", t.Leaf, o.ID)
+			s.w.v.problem("leaf %d: its record is there, or went otherwise, where order %s destroyed it", t.Leaf, o.ID)
 			missed++
 		}
 	}
 	claims := s.w.removals.claims
 	if c := claims[leaf]; c != nil && c.count != n {
-		s.w.problem("%d records are missing, from that of leaf %d on: of them order %s concerns %d", c.count, c.first, o.ID, n)
+		s.w.v.problem("%d records are missing, from that of leaf %d on: of them order %s concerns %d", c.count, c.first, o.ID, n)
 	}
 	delete(claims, leaf)
 	return ledger.EffectDone, n, nil
@@ -165,7 +165,7 @@ func (s *orders) end() error {
 			if len(rest) == 0 || rest[0].Leaf != leaf || rest[0].ID != stmt.ColumnText(1) ||
 				string(rest[0].Action) != stmt.ColumnText(2) || string(rest[0].Effect) != stmt.ColumnText(3) ||
 				rest[0].Hold != stmt.ColumnText(4) {
-				s.w.problem("orders: the row of leaf %d says something else than the order", leaf)
+				s.w.v.problem("orders: the row of leaf %d says something else than the order", leaf)
 			}
 			rest = rest[min(1, len(rest)):]
 			table.add(sqlitetx.Bytes(stmt, 1), leaf)
@@ -175,13 +175,13 @@ func (s *orders) end() error {
 		return err
 	}
 	if len(rest) > 0 {
-		s.w.problem("orders: %d rows are missing", len(rest))
+		s.w.v.problem("orders: %d rows are missing", len(rest))
 	}
 	last := ""
 	err = sqlitex.Execute(s.w.facts.conn, "SELECT id, leaf FROM orders INDEXED BY sqlite_autoindex_orders_1 ORDER BY id",
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 			if id := stmt.ColumnText(0); id <= last {
-				s.w.problem("the index of orders is out of order")
+				s.w.v.problem("the index of orders is out of order")
 			} else {
 				last = id
 			}
@@ -189,8 +189,8 @@ func (s *orders) end() error {
 			return nil
 		}})
 	if err == nil && !table.equal(&index) {
-		s.w.problem("the index of orders differs from the table")
+		s.w.v.problem("the index of orders differs from the table")
 	}
-	s.w.report.Redacted.conclude(s.all, s.holds)
+	s.w.v.report.Redacted.conclude(s.all, s.holds)
 	return err
 }

@@ -16,7 +16,7 @@ func expected(conn *sqlite.Conn) (int64, error) {
 
 // progress reports how far the walk is.
 func (w *walk) progress() {
-	if w.opts.Progress != nil && (w.tree.size%leavesPerProgress == 0 || w.tree.size == w.expected) {
-		w.opts.Progress(w.tree.size, w.expected)
+	if w.v.opts.Progress != nil && (w.tree.size%leavesPerProgress == 0 || w.tree.size == w.expected) {
+		w.v.opts.Progress(w.tree.size, w.expected)
 	}
 }

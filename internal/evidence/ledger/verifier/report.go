@@ -67,8 +67,8 @@ type Report struct {
 	Open         []string     `json:"open_runs"`     // runs that continue
 	Unsealed     []string     `json:"unsealed_runs"` // runs that went silent
 
-	Trusted *Trusted  `json:"trusted,omitempty"` // nil if none was given
-	Kept    []Trusted `json:"kept,omitempty"`    // checkpoints found outside the ledger
+	Trusted  *Trusted  `json:"trusted,omitempty"` // nil if none was given
+	Anchored []Trusted `json:"kept,omitempty"`    // checkpoints found outside the ledger
 
 	Witnesses *Witnesses `json:"witnesses,omitempty"` // nil if none were required
 
@@ -106,7 +106,7 @@ type FindingAt struct {
 type Producer struct {
 	Name      string `json:"producer"`
 	Sent      uint64 `json:"sent"`                // the highest known number
-	Held      uint64 `json:"held"`                // count of numbers in the ledger
+	Received  uint64 `json:"held"`                // count of numbers in the ledger
 	Listed    uint64 `json:"listed"`              // the highest number that a manifest lists
 	Manifests int64  `json:"manifests"`           // 0 if nothing proves completeness
 	InFlight  bool   `json:"in_flight"`           // the last events wait for a manifest

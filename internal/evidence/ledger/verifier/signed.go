@@ -153,42 +153,34 @@ func (w *walk) compareCheckpoint(c *ledger.Checkpoint) {
 	s := w.signed
 	switch {
 	case c.Arrivals != w.arrivals.Count || c.Size != w.tree.size:
-		w.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
+		w.v.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
 	case c.Root != w.tree.root():
 		if !s.altered {
-			w.problem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
+			w.v.problem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
 		}
 		s.altered = true
 	case c.Digest != w.arrivals.Digest:
 		if !s.moved {
-			w.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
+			w.v.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
 		}
 		s.moved = true
-	case !w.isHere(c.Position) && !w.breaks(c):
-		w.problem("checkpoint %d: its message is not the last one", s.number)
+	case !w.arrivals.isAt(c.Position) && !w.breaks(c):
+		w.v.problem("checkpoint %d: its message is not the last one", s.number)
 	}
-}
-
-// isHere reports whether p is the position of the latest arrival.
-func (w *walk) isHere(p ledger.Position) bool {
-	if w.arrivals.Count == 0 {
-		return p == ledger.Position{}
-	}
-	return int64(p.Epoch) == w.last.Epoch && int64(p.Sequence) == w.last.Stream && p.Hash == w.lastHash
 }
 
 // checkpointsBehind reports checkpoints of missing leaves, and leaves without a checkpoint.
 func (w *walk) checkpointsBehind() error {
 	s := w.signed
 	if s.newest == nil {
-		w.problem("no checkpoint is there")
+		w.v.problem("no checkpoint is there")
 		return nil
 	}
 	if s.head == nil && s.newest.Arrivals < w.arrivals.Count {
-		w.problem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
+		w.v.problem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
 	}
 	if s.head != nil {
-		w.problem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
+		w.v.problem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
 	}
 	for s.head != nil {
 		if err := s.next(); err != nil {

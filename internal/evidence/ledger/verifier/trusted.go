@@ -9,27 +9,27 @@ import (
 
 // Trusted is the comparison of the ledger with a checkpoint from elsewhere.
 type Trusted struct {
-	From     string    `json:"from,omitempty"` // where it was found; empty for Options.Trusted
-	Size     int64     `json:"size"`
-	Root     string    `json:"root"`
-	Time     time.Time `json:"time"`
-	Diverged bool      `json:"diverged"`
-	Unusable bool      `json:"unusable,omitempty"` // unreadable or signed by another key, so it proves nothing
-	Beside   bool      `json:"beside,omitempty"`   // stored with the ledger: compared, but not relied on
-	Reason   string    `json:"reason,omitempty"`
+	From       string    `json:"from,omitempty"` // where it was found; empty for Options.Trusted
+	Size       int64     `json:"size"`
+	Root       string    `json:"root"`
+	Time       time.Time `json:"time"`
+	Diverged   bool      `json:"diverged"`
+	Unusable   bool      `json:"unusable,omitempty"` // unreadable or signed by another key, so it proves nothing
+	WithLedger bool      `json:"beside,omitempty"`   // stored with the ledger: compared, but not relied on
+	Reason     string    `json:"reason,omitempty"`
 }
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
 
-// Kept is a checkpoint from an anchor, as a signed note.
-type Kept struct {
+// Anchored is a checkpoint from an anchor, as a signed note.
+type Anchored struct {
 	From string
 	Note []byte
 	Err  error // why Note could not be read
 
-	// Beside reports that the checkpoint is stored with the ledger. Whoever can change one
+	// WithLedger reports that the checkpoint is stored with the ledger. Whoever can change one
 	// can change the other. It is compared, but proves nothing.
-	Beside bool
+	WithLedger bool
 }
 
 // trusted is a checkpoint that the ledger must match.
@@ -55,7 +55,7 @@ func (o Options) trusted() (all []trusted, err error) {
 		all = append(all, newTrusted("", c))
 		all[0].given = true
 	}
-	for _, k := range o.Kept {
+	for _, k := range o.Anchored {
 		c, err := ledger.Checkpoint{}, k.Err
 		if err == nil {
 			c, err = ledger.ReadCheckpoint(k.Note)
@@ -64,7 +64,7 @@ func (o Options) trusted() (all []trusted, err error) {
 		if err != nil {
 			t.found = Trusted{From: k.From, Unusable: true, Reason: err.Error()}
 		}
-		t.found.Beside, t.signed = k.Beside, k.Note
+		t.found.WithLedger, t.signed = k.WithLedger, k.Note
 		all = append(all, t)
 	}
 	if o.Witnessed != nil && o.Witnesses != nil {
@@ -81,8 +81,8 @@ func newTrusted(from string, c ledger.Checkpoint) trusted {
 // size.
 func (w *walk) compareTrusted() {
 	w.facts.asOf = time.Time{}
-	for i := range w.trusted {
-		t := &w.trusted[i]
+	for i := range w.v.trusted {
+		t := &w.v.trusted[i]
 		if t.found.Unusable || w.arrivals.Count != t.Arrivals {
 			continue
 		}
@@ -127,7 +127,7 @@ func (v *verifier) concludeTrusted() {
 		case t.given:
 			r.Trusted = &t.found
 		case t.cosigned == nil || t.found.Diverged:
-			r.Kept = append(r.Kept, t.found)
+			r.Anchored = append(r.Anchored, t.found)
 		}
 	}
 	v.concludeWitnesses()
@@ -139,8 +139,8 @@ func (r *Report) trusts() (found, diverged bool) {
 	if r.Trusted != nil {
 		found, diverged = true, r.Trusted.Diverged
 	}
-	for _, k := range r.Kept {
-		found, diverged = found || !k.Unusable && !k.Beside, diverged || k.Diverged
+	for _, k := range r.Anchored {
+		found, diverged = found || !k.Unusable && !k.WithLedger, diverged || k.Diverged
 	}
 	return found, diverged
 }

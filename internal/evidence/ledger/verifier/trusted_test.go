@@ -11,7 +11,7 @@ import (
 )
 
 // A thief of the key leaves the tree alone and changes the arrivals.
-func TestForgery_StolenKeyBesideTheTree(t *testing.T) {
+func TestForgery_StolenKeyChangesArrivals(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
 	all := ledgertest.Notes(t, honest)
@@ -68,31 +68,31 @@ func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
 }
 
 // A checkpoint from an anchor counts like a given one if the key signed it.
-func TestForgery_KeptCheckpoints(t *testing.T) {
+func TestForgery_AnchoredCheckpoints(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
 	all := ledgertest.Notes(t, honest)
 	lie := ledgertest.Write(t, t.TempDir(), key, forged(ledgertest.BigFeed), 50)
-	last := verifier.Kept{From: "bucket", Note: []byte(all[len(all)-1])}
-	stranger := verifier.Kept{From: "file", Note: []byte(ledgertest.Notes(t, ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), ledgertest.BigFeed(), 50))[3])}
-	away := verifier.Kept{From: "away", Err: context.DeadlineExceeded}
+	last := verifier.Anchored{From: "bucket", Note: []byte(all[len(all)-1])}
+	stranger := verifier.Anchored{From: "file", Note: []byte(ledgertest.Notes(t, ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), ledgertest.BigFeed(), 50))[3])}
+	away := verifier.Anchored{From: "away", Err: context.DeadlineExceeded}
 	for _, tt := range []struct {
 		name, path string
-		kept       []verifier.Kept
+		kept       []verifier.Anchored
 		want       int
 	}{
-		{"Agrees", honest, []verifier.Kept{last}, verifier.ExitVerified},
-		{"AgreesBesideOthers", honest, []verifier.Kept{away, stranger, last}, verifier.ExitVerified},
-		{"Diverged", lie, []verifier.Kept{last}, verifier.ExitDiverged},
-		{"DivergedBesideOthers", lie, []verifier.Kept{last, stranger, away}, verifier.ExitDiverged},
-		{"OtherKey", honest, []verifier.Kept{stranger}, verifier.ExitUntrusted},
-		{"OutOfReach", honest, []verifier.Kept{away}, verifier.ExitUntrusted},
+		{"Agrees", honest, []verifier.Anchored{last}, verifier.ExitVerified},
+		{"AgreesAmongOthers", honest, []verifier.Anchored{away, stranger, last}, verifier.ExitVerified},
+		{"Diverged", lie, []verifier.Anchored{last}, verifier.ExitDiverged},
+		{"DivergedAmongOthers", lie, []verifier.Anchored{last, stranger, away}, verifier.ExitDiverged},
+		{"OtherKey", honest, []verifier.Anchored{stranger}, verifier.ExitUntrusted},
+		{"OutOfReach", honest, []verifier.Anchored{away}, verifier.ExitUntrusted},
 		{"None", honest, nil, verifier.ExitUntrusted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := ledgertest.Verify(t, tt.path, key, verifier.Options{Kept: tt.kept, RequireTrusted: true})
-			if r.Exit != tt.want || len(r.Kept) != len(tt.kept) {
-				t.Errorf("got exit %d, want %d: %+v", r.Exit, tt.want, r.Kept)
+			r := ledgertest.Verify(t, tt.path, key, verifier.Options{Anchored: tt.kept, RequireTrusted: true})
+			if r.Exit != tt.want || len(r.Anchored) != len(tt.kept) {
+				t.Errorf("got exit %d, want %d: %+v", r.Exit, tt.want, r.Anchored)
 			}
 		})
 	}

@@ -27,9 +27,9 @@ type Options struct {
 	Silence time.Duration // [DefaultSilence] by default
 	// Trusted is a checkpoint that the user vouches for, as a signed note. It may be nil.
 	Trusted []byte
-	// Kept are checkpoints from anchors. Unlike Trusted, they count only if a key of the
+	// Anchored are checkpoints from anchors. Unlike Trusted, they count only if a key of the
 	// ledger signed them.
-	Kept []Kept
+	Anchored []Anchored
 	// Witnesses is the policy of required witnesses, nil if there is none. Witnessed is the
 	// cosigned checkpoint from [ledger.ReadWitnessed], nil if there is none.
 	Witnesses *transparency.Policy
@@ -40,7 +40,7 @@ type Options struct {
 	// verification.
 	Progress func(done, total int64)
 
-	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Kept
+	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Anchored
 }
 
 // errChanged ends a verification if a writer changed the file.

@@ -14,7 +14,7 @@ import (
 // walk goes over leaves, repetitions and checkpoints in the order of arrival. It rebuilds
 // the tree and the digest of arrivals.
 type walk struct {
-	*verifier
+	v     *verifier
 	names *names
 	queue recordQueue
 	facts *completeness
@@ -26,10 +26,8 @@ type walk struct {
 	orders        *orders
 
 	tree     checkedTree
-	arrivals ledger.Arrivals
-	last     ledger.Arrival // the latest
-	lastHash events.Hash    // of the latest message
-	hasAgain bool           // again is at a row
+	arrivals arrivals
+	hasAgain bool // again is at a row
 
 	buf  [8][]byte
 	leaf []byte
@@ -44,7 +42,7 @@ type indexed struct{ id, producer, run, seen multiset }
 
 func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 	w := &walk{
-		verifier: v, names: n, queue: recordQueue{v: v, records: r}, facts: newCompleteness(conn),
+		v: v, names: n, queue: recordQueue{v: v, records: r}, facts: newCompleteness(conn),
 		leaves: conn.Prep(`SELECT leaf, class, id, producer, sequence, run, kind, time, hash, finding, epoch, stream, stored
 			FROM leaves NOT INDEXED ORDER BY leaf`),
 		again: conn.Prep(`SELECT seen, leaf, producer, sequence, hash, epoch, stream, stored
@@ -151,12 +149,12 @@ func (w *walk) takeAgain() error {
 	producer := w.again.ColumnInt64(2)
 	name, ok := w.names.producer(producer)
 	a.Producer = name
-	w.report.SeenAgain++
-	if number != w.report.SeenAgain {
-		w.problem("seen again: row %d is where row %d should be", number, w.report.SeenAgain)
+	w.v.report.SeenAgain++
+	if number != w.v.report.SeenAgain {
+		w.v.problem("seen again: row %d is where row %d should be", number, w.v.report.SeenAgain)
 	}
 	if !ok || len(a.Hash) != len(events.Hash{}) || a.Leaf < 0 || a.Leaf >= w.tree.size {
-		w.problem("seen again: row %d names no producer, hash or leaf that there is", number)
+		w.v.problem("seen again: row %d names no producer, hash or leaf that there is", number)
 		return nil
 	}
 	w.arrive(a, events.Hash(a.Hash))
@@ -164,13 +162,11 @@ func (w *walk) takeAgain() error {
 	return w.facts.again(producer, name, a)
 }
 
-// arrive adds an arrival to the digest.
+// arrive adds an arrival and reports one that is out of order.
 func (w *walk) arrive(a ledger.Arrival, hash events.Hash) {
-	if a.Epoch < w.last.Epoch || a.Epoch == w.last.Epoch && a.Stream <= w.last.Stream {
-		w.problem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
+	if !w.arrivals.add(a, hash) {
+		w.v.problem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
 	}
-	w.arrivals.Add(a)
-	w.last, w.lastHash = a, hash
 }
 
 // bytes returns a column in one of the buffers, which the next call with that buffer reuses.
@@ -188,7 +184,7 @@ func (w *walk) end() error {
 	if more, err := w.hashes.end(); err != nil {
 		return err
 	} else if more != "" {
-		w.problem("%s", more)
+		w.v.problem("%s", more)
 	}
 	if err := w.checkpointsBehind(); err != nil {
 		return err
@@ -199,10 +195,10 @@ func (w *walk) end() error {
 	if err := w.removals.end(w.tree.size); err != nil {
 		return err
 	}
-	w.names.unused(w.verifier)
-	w.report.Leaves = w.tree.size
-	w.report.Events = w.classes[ledger.ClassEvent]
-	w.report.Manifests = w.classes[ledger.ClassManifest]
-	w.report.SetApart = w.classes[ledger.ClassConflict] + w.classes[ledger.ClassQuarantine]
+	w.names.unused(w.v)
+	w.v.report.Leaves = w.tree.size
+	w.v.report.Events = w.classes[ledger.ClassEvent]
+	w.v.report.Manifests = w.classes[ledger.ClassManifest]
+	w.v.report.SetApart = w.classes[ledger.ClassConflict] + w.classes[ledger.ClassQuarantine]
 	return nil
 }

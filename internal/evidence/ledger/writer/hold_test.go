@@ -55,9 +55,9 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHold_StaysInTheWay sends an order from before a hold after the hold, and sends it
+// TestHold_BlocksOrdersGivenBefore sends an order from before a hold after the hold, and sends it
 // again after the lift. It destroys nothing.
-func TestHold_StaysInTheWay(t *testing.T) {
+func TestHold_BlocksOrdersGivenBefore(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 10)
 	path := ledgertest.Write(t, dir, key, f, 100)
@@ -93,8 +93,8 @@ func TestHold_OfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestHold_OfAUserGoesOn looks for later records of a user with a hold.
-func TestHold_OfAUserGoesOn(t *testing.T) {
+// TestHold_CoversLaterRecordsOfAUser looks for later records of a user with a hold.
+func TestHold_CoversLaterRecordsOfAUser(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 3)
 	path := ledgertest.Write(t, dir, key, f, 100)

@@ -51,9 +51,9 @@ func changeTo(tb testing.TB, id string, before, after *writer.Key) string {
 }
 
 // verifiedBy verifies the ledger at path with a key.
-func verifiedBy(tb testing.TB, path string, key note.Verifier, kept ...verifier.Kept) verifier.Report {
+func verifiedBy(tb testing.TB, path string, key note.Verifier, kept ...verifier.Anchored) verifier.Report {
 	tb.Helper()
-	report, err := verifier.Verify(tb.Context(), path, verifier.Options{Key: key, Kept: kept})
+	report, err := verifier.Verify(tb.Context(), path, verifier.Options{Key: key, Anchored: kept})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -97,9 +97,9 @@ func TestRotate(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		r := rotate(t, n)
 		for i, key := range r.keys {
-			var kept []verifier.Kept
+			var kept []verifier.Anchored
 			for _, signed := range r.kept {
-				kept = append(kept, verifier.Kept{From: "file", Note: signed})
+				kept = append(kept, verifier.Anchored{From: "file", Note: signed})
 			}
 			report := verifiedBy(t, r.path, ledgertest.VerifierOf(key), kept...)
 			if report.Integrity != verifier.Verified || report.Redacted.Erased != int64(2*(n+1)) || len(report.Keys) != n {
@@ -108,7 +108,7 @@ func TestRotate(t *testing.T) {
 			if report.Checkpoint.Key != r.keys[n].ID() {
 				t.Errorf("key %d: signed by %s, want %s", i, report.Checkpoint.Key, r.keys[n].ID())
 			}
-			for j, k := range report.Kept {
+			for j, k := range report.Anchored {
 				if k.Unusable || k.Diverged {
 					t.Errorf("key %d: kept checkpoint %d: %+v", i, j, k)
 				}
@@ -179,16 +179,16 @@ func TestRotate_StolenOldKey(t *testing.T) {
 				t.Errorf("%s: key %d: a checkpoint that it signed counts", name, i)
 			}
 		}
-		late := verifiedBy(t, path, ledgertest.VerifierOf(key), verifier.Kept{From: "bucket", Note: signed})
-		if !late.Kept[0].Unusable {
-			t.Errorf("%s: a checkpoint that it signed is taken for kept: %+v", name, late.Kept[0])
+		late := verifiedBy(t, path, ledgertest.VerifierOf(key), verifier.Anchored{From: "bucket", Note: signed})
+		if !late.Anchored[0].Unusable {
+			t.Errorf("%s: its checkpoint is usable: %+v", name, late.Anchored[0])
 		}
 	}
 }
 
 // A ledger whose key is absent stops. It continues once the key is there, or another key
 // replaced the one here.
-func TestRotate_GivenAway(t *testing.T) {
+func TestRotate_KeyIsAbsent(t *testing.T) {
 	r := rotate(t, 0)
 	thief := opened(t, filepath.Join(t.TempDir(), "keys"))
 	r.feed.Signed(changeTo(t, "x", r.keys[0], thief))

@@ -68,7 +68,7 @@ func TestSet_Each(t *testing.T) {
 }
 
 // A tenant with a blocked disk delays no other tenant of the batch.
-func TestSet_EachBesideOneThatWaits(t *testing.T) {
+func TestSet_EachWithABlockedLedger(t *testing.T) {
 	s := writer.OpenSet(t.TempDir(), writer.Options{Key: ledgertest.NewKey(t)})
 	tenants, others := []string{"waits"}, make(chan struct{})
 	for i := range 3 * writer.MaxParallel {
@@ -101,7 +101,7 @@ func TestSet_EachBesideOneThatWaits(t *testing.T) {
 }
 
 // The error of one ledger is reported, and the others are written.
-func TestSet_EachBesideDamage(t *testing.T) {
+func TestSet_EachWithADamagedLedger(t *testing.T) {
 	key, dir := ledgertest.NewKey(t), t.TempDir()
 	path, err := ledger.Path(dir, "b")
 	if err != nil {

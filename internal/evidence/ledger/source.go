@@ -18,7 +18,7 @@ type source struct {
 	path   string
 	tenant string
 
-	mu   sync.Mutex // guards file; held while one page is read; no other lock is taken under it
+	mu   sync.Mutex // guards file; held during a transaction, so callbacks must not call view again
 	file *File
 }
 

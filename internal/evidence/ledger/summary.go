@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary summarizes a run. If a producer repeats an aggregate such as run.finished, the
+// RunSummary describes a run. If a producer repeats an aggregate such as run.finished, the
 // latest one counts.
 type RunSummary struct {
 	Run       string `json:"run"`

@@ -42,7 +42,8 @@ func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
 }
 
 // Read calls read with the newest checkpoint, as a signed note, and a reader of its hashes.
-// The reader is valid until read returns. Read checks neither of them.
+// The reader of hashes is valid until read returns. read must not use the ledger otherwise.
+// Read checks neither of them.
 func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
 	return t.source.view(ctx, func(conn *sqlite.Conn) error {
 		signed, err := NewestNote(conn)

@@ -23,12 +23,12 @@ import (
 func (s *orders) changeKey(leaf int64, signed string) (*ledger.Outcome, error) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != s.tenant {
-		return nil, nil //nolint:nilerr,nilnil // the order is not valid here
+		return nil, nil //nolint:nilerr // the order is not valid here
 	}
 	ring := s.key.ring
 	at := ring.Index(before, s.replaced)
 	if at < 0 {
-		return nil, nil //nolint:nilnil // an unknown key, or one that was replaced
+		return nil, nil // an unknown key, or one that was replaced
 	}
 	if at+1 == len(ring) {
 		return nil, givenAway(o, leaf)

@@ -29,14 +29,14 @@ type orders struct {
 func (s *orders) execute(leaf int64, e events.Event) (*ledger.Outcome, error) {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil || d.Order == "" {
-		return nil, nil //nolint:nilerr,nilnil // an unreadable record contains no order
+		return nil, nil //nolint:nilerr // an unreadable record contains no order
 	}
 	if ledger.IsKeyChange(d.Order) {
 		return s.changeKey(leaf, d.Order)
 	}
 	o, err := ledger.OpenOrder([]byte(d.Order), s.key.ring.From(s.replaced))
 	if err != nil || o.Tenant != s.tenant {
-		return nil, nil //nolint:nilerr,nilnil // the order has no valid signature
+		return nil, nil //nolint:nilerr // the order has no valid signature
 	}
 	first, err := s.storeOrder(leaf, o)
 	if err != nil || !first {

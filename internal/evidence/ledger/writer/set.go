@@ -30,7 +30,7 @@ type Set struct {
 	opts  Options
 	limit int
 
-	mu     sync.Mutex // guards open, recent, lent and share; held while a ledger opens or closes; no other lock is taken under it
+	mu     sync.Mutex // guards open, recent, lent and share; no other lock is taken under it
 	open   map[string]*list.Element
 	recent *list.List // of *Ledger, the most recently used first
 	lent   int        // number of ledgers that are outside the Set

@@ -14,7 +14,7 @@
 //	records.go         read the records on the second connection
 //	pages.go           run SQLite's check of the pages on the third one
 //	orders.go, removed.go  compute the effects of orders, find destroyed records
-//	trusted.go, cosigned.go  compare checkpoints from outside the ledger
+//	trusted.go, witnesses.go  compare checkpoints from outside the ledger
 //	completeness*.go   compare manifests, seals and numbers of producers and runs
 //	report*.go         conclude verdicts and exit status
 //

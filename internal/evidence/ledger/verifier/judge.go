@@ -15,7 +15,7 @@ import (
 )
 
 // Judge computes the verdict on completeness from records that were exported from a ledger,
-// either all of them or those of runs. The caller checks that their leaves are in a signed
+// either all records or the records of runs. The caller checks that their leaves are in a signed
 // tree, and passes them in stream order.
 //
 // For a run alone, gaps in the numbers of a producer mean nothing, because its other events

@@ -105,7 +105,7 @@ func (w *walk) compare(r row, f fact) {
 	}
 }
 
-// fits reports whether the fields of a leaf are those of its record.
+// fits reports whether the fields of a leaf match its record.
 func fits(r row, f fact) bool {
 	l := r.fields
 	switch ledger.Class(l.Class) {

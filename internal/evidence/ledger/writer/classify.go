@@ -165,7 +165,7 @@ func (c classifier) compareContent(r record) (first int64, same bool, err error)
 	return first, same, nil
 }
 
-// sameAsRemoved reports whether run and kind of r are those of the leaf first, whose
+// sameAsRemoved reports whether run and kind of r match the leaf first, whose
 // payload was destroyed. An erased event must not be stored again when it is received
 // again.
 func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {

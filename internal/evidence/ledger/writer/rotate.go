@@ -94,7 +94,7 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// install replaces the private half of old by that of next, which is in a file next to it.
+// install replaces the private half of old by the private half of next.
 func (r Rotation) install(old, next *Key) (retired string, err error) {
 	current := filepath.Join(r.Dir, privateFile)
 	if !r.Destroy {

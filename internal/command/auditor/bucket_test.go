@@ -92,7 +92,7 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
 	if len(report.Anchored) != 1 || !report.Anchored[0].WithLedger || report.Anchored[0].Diverged || report.Anchored[0].Unusable {
-		t.Errorf("compared with %+v", report.Kept)
+		t.Errorf("compared with %+v", report.Anchored)
 	}
 	if status, _ := command(t, append(check, "--require-trusted")...); status != verifier.ExitUntrusted {
 		t.Errorf("required: got status %d, want %d", status, verifier.ExitUntrusted)
@@ -104,8 +104,8 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 		}
 		status, text := command(t, args...)
 		report = verifier.Report{}
-		if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 || len(report.Kept) > 0 {
-			t.Errorf("%v: status %d, %v, compared with %+v", args, status, err, report.Kept)
+		if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 || len(report.Anchored) > 0 {
+			t.Errorf("%v: status %d, %v, compared with %+v", args, status, err, report.Anchored)
 		}
 	}
 }

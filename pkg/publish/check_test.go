@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
 // patienceOf is how long a test waits for what has to come.
@@ -51,12 +52,10 @@ func mustOpen(tb testing.TB, nc *nats.Conn, opts Options) *Publisher {
 // kill ends p as the end of its process would, without a flush or a farewell.
 func kill(p *Publisher) {
 	p.closing.Do(func() {
-		p.outbox.shut()
+		p.intake.close()
 		p.cancel()
 		<-p.done
-		p.fwd.batcher.close()
-		p.fwd.link.close()
-		p.fwd.reader.close()
+		p.fwd.disconnect()
 		p.closed = p.lock.Close()
 	})
 }
@@ -239,7 +238,7 @@ func (h *history) checkManifest(tb testing.TB, key producerKey, data []byte, pre
 	var hashes []events.Hash
 	for n := m.First; n <= m.Last; n++ {
 		event, ok := h.stored[key][n]
-		if ok == lacks(m, n) {
+		if ok == lists(m, n) {
 			tb.Errorf("%v: #%d is there, and listed as missing: both %t", key, n, ok)
 		}
 		if ok {
@@ -260,7 +259,7 @@ func (h *history) checkSeals(tb testing.TB) {
 			tb.Fatal(err)
 		}
 		var got events.RunSealedData
-		var sum digest
+		var sum cursor.Digest
 		for n := uint64(1); n <= d.Last; n++ {
 			data, ok := h.stored[producerKey{seal.Tenant, seal.Producer}][n]
 			if !ok {
@@ -278,7 +277,7 @@ func (h *history) checkSeals(tb testing.TB) {
 			}
 			got.Count++
 			got.Last = n
-			sum = sum.chain(events.HashOf(data))
+			sum = sum.Chain(events.HashOf(data))
 		}
 		got.Digest = events.Hash(sum).String()
 		if got.Count != d.Count || got.First != d.First || got.Last != d.Last || got.Digest != d.Digest {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
 // A record that was whole and is damaged is never dropped silently.
@@ -22,7 +24,7 @@ func TestRecover_Damage(t *testing.T) {
 		"Body":        {record: 4, offset: -10},
 		"Header":      {record: 4, offset: 9},
 		"Magic":       {record: 4, offset: 1},
-		"Tenant":      {record: 4, offset: recordHeader + 18},
+		"Tenant":      {record: 4, offset: segment.HeaderBytes + 18},
 		"FirstHeader": {record: 0, offset: 9},
 		"LastBody":    {record: 9, offset: -10},
 		"LastHeader":  {record: 9, offset: 9, renumbered: true},
@@ -56,7 +58,7 @@ func TestRecover_Damage(t *testing.T) {
 				t.Errorf("got %d events, want 11", len(h.events))
 			}
 			number := uint64(tt.record + 1)
-			want := events.GapRecordedData{First: number, Last: number, Reason: reasonDamaged}
+			want := events.GapRecordedData{First: number, Last: number, Reason: state.ReasonDamaged}
 			if len(h.gaps) != 1 || h.gaps[0].First != want.First || h.gaps[0].Last != want.Last || h.gaps[0].Reason != want.Reason {
 				t.Errorf("gaps %+v, want %+v", h.gaps, want)
 			}
@@ -199,7 +201,7 @@ func TestRecover_PowerCutWithLosses(t *testing.T) {
 	for _, g := range h.gaps {
 		lost[g.Reason] += int(g.Last - g.First + 1)
 	}
-	if lost[reasonShed] != shed || lost[reasonDamaged] != 1 || len(lost) != 2 {
+	if lost[state.ReasonShed] != shed || lost[state.ReasonDamaged] != 1 || len(lost) != 2 {
 		t.Errorf("recorded %v, want %d shed and one damaged", lost, shed)
 	}
 	if s := p.Stats(); s.Damaged != 1 {

@@ -1,16 +1,14 @@
 package publish
 
 import (
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
 // eventStream is all that the write path needs of a stream.
@@ -71,7 +69,7 @@ func TestDeliver_Refused(t *testing.T) {
 			mustClose(t, p)
 			h := checkStream(t, srv)
 			if len(h.events) != 98 || len(h.gaps) != 2 || h.gaps[0].First != 31 || h.gaps[1].First != 100 ||
-				h.gaps[0].Reason != reasonRefused {
+				h.gaps[0].Reason != state.ReasonRefused {
 				t.Errorf("%d events, gaps %+v", len(h.events), h.gaps)
 			}
 		})
@@ -117,21 +115,21 @@ func TestDeliver_Orphans(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	p := mustOpen(t, offline(t), opts)
 	appendMany(t, p, 0, 20)
-	rd := p.outbox.spool.reader(1)
+	rd := p.outbox.log.Reader(1)
 	for range 8 {
-		it, err := rd.next()
+		it, err := rd.Next()
 		if err != nil {
 			t.Fatal(err)
 		}
-		subject, err := srv.Space().Event(it.tenant, p.Stats().Producer, it.run, events.Kind(it.kind))
+		subject, err := srv.Space().Event(it.Tenant, p.Stats().Producer, it.Run, events.Kind(it.Kind))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := nc.Request(subject, it.event, patienceOf); err != nil {
+		if _, err := nc.Request(subject, it.Event, patienceOf); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rd.close()
+	rd.Close()
 	kill(p)
 	p = mustOpen(t, nc, opts)
 	mustClose(t, p)
@@ -208,29 +206,5 @@ func TestDeliver_ManyTenants(t *testing.T) {
 	h := checkStream(t, srv)
 	if len(h.events) != tenants*each || len(h.manifests) != tenants {
 		t.Errorf("%d events of %d tenants", len(h.events), len(h.manifests))
-	}
-}
-
-func TestOutcomeOf(t *testing.T) {
-	for name, tt := range map[string]struct {
-		err  error
-		want outcome
-	}{
-		"Stored":   {nil, outcomeStored},
-		"Lost":     {errNoAnswer, outcomeLookUp},
-		"Cut":      {io.ErrUnexpectedEOF, outcomeLookUp},
-		"Payload":  {nats.ErrMaxPayload, outcomeRefused},
-		"Fence":    {&refusalError{Code: 10071}, outcomeConflict},
-		"Busy":     {&refusalError{Code: 10210}, outcomeWait},
-		"Full":     {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, outcomeWait},
-		"FullDisk": {&refusalError{Code: 10047}, outcomeWait},
-		"Large":    {&refusalError{Code: 10077, Description: "message too large"}, outcomeRefused},
-		"Obscure":  {&refusalError{Code: 10176}, outcomeObscure},
-		"Batch":    {&refusalError{Code: 10199}, outcomeTooLarge},
-		"Wrapped":  {errors.Join(&refusalError{Code: 10054}), outcomeRefused},
-	} {
-		if got := outcomeOf(tt.err); got != tt.want {
-			t.Errorf("%s: got %d, want %d", name, got, tt.want)
-		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
 // fill appends until the outbox is full, and returns how many events it took.
@@ -121,13 +122,13 @@ func TestFull_Shed(t *testing.T) {
 				t.Errorf("%d events, want %d", len(h.events), len(taken)+1)
 			}
 			first, last := shed[0], shed[len(shed)-1]
-			if len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != reasonShed {
+			if len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != state.ReasonShed {
 				t.Errorf("gaps %+v, want %d–%d", h.gaps, first, last)
 			}
 			for _, list := range h.manifests {
 				for _, m := range list {
 					for _, r := range m.Missing {
-						if r.Reason != reasonShed || r.First != first || r.Last != last {
+						if r.Reason != state.ReasonShed || r.First != first || r.Last != last {
 							t.Errorf("manifest lists %+v", r)
 						}
 					}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
 // outboxModel is what an outbox should do under any order of appends, ends of
@@ -55,7 +56,7 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 		"flush": func(rt *rapid.T) {
 			ctx, cancel := context.WithTimeout(m.t.Context(), patienceOf)
 			defer cancel()
-			if m.p.fwd.nc == m.down {
+			if m.p.fwd.chains.nc == m.down {
 				return
 			}
 			if err := m.p.Flush(ctx); err != nil {
@@ -73,7 +74,7 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 				if err != nil {
 					rt.Fatal(err)
 				}
-				torn := appendRecord(nil, newRecord(0))
+				torn := segment.Append(nil, &segment.Record{Ordinal: 1, Sequence: 1, Tenant: "acme", Event: []byte(`{"id":"event-0"}`)})
 				_, err = f.Write(torn[:rapid.IntRange(1, len(torn)-1).Draw(rt, "bytes")])
 				if err = errors.Join(err, f.Close()); err != nil {
 					rt.Fatal(err)

@@ -3,8 +3,6 @@ package publish
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +40,7 @@ func TestPermission_OneKind(t *testing.T) {
 	mustAppend(t, p, newEvent(0))
 	wantRefusal(t, p, "hooktrail.ev.")
 	// Often enough for an event that the stream does not take to be given up.
-	until(t, "some attempts", func() bool { return p.fwd.nc.Stats().OutMsgs > 16 })
+	until(t, "some attempts", func() bool { return p.fwd.chains.nc.Stats().OutMsgs > 16 })
 	if s := p.Stats(); s.Pending != 1 || s.Refused != 0 {
 		t.Errorf("got %d events waiting and %d given up, want 1 and none", s.Pending, s.Refused)
 	}
@@ -94,25 +92,4 @@ func wantRefusal(t *testing.T, p *Publisher, what string) {
 	if err := p.Flush(ctx); !errors.Is(err, ErrPermission) || !strings.Contains(err.Error(), what) {
 		t.Errorf("got %v, want a refusal that names %s", err, what)
 	}
-}
-
-// The subject of a refusal is read back as the server wrote it.
-func FuzzRefused(f *testing.F) {
-	for _, subject := range []string{"hooktrail.ev.acme.p.r.custom", "", `a to "b"`, "ü\x00\xff", "$JS.API.>"} {
-		f.Add("Publish", subject)
-		f.Add("Subscription", subject)
-	}
-	f.Fuzz(func(t *testing.T, what, subject string) {
-		for _, verb := range []string{"Publish", "Subscription"} {
-			said := verb + " to " + strconv.Quote(subject)
-			action, gotVerb, got := refused(fmt.Errorf("%w: Permissions Violation for %s", nats.ErrPermissionViolation, said))
-			if action != said || gotVerb != verb || got != subject {
-				t.Errorf("%s: got %q, %q, %q", said, action, gotVerb, got)
-			}
-		}
-		if _, _, got := refused(errors.New(what + " to " + subject)); got != "" {
-			t.Errorf("%q is no refusal, got %q", what, got)
-		}
-		_, _, _ = refused(fmt.Errorf("%w: Permissions Violation for %s", nats.ErrPermissionViolation, what))
-	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/atomicbatch"
 )
 
 func TestPublisher_Append(t *testing.T) {
@@ -279,7 +280,7 @@ func TestPublisher_ConnectionClosed(t *testing.T) {
 	mustFlush(t, p)
 	nc.Close()
 	mustAppend(t, p, newEvent(1))
-	if err := p.Close(t.Context()); !errors.Is(err, errConnectionClosed) {
+	if err := p.Close(t.Context()); !errors.Is(err, atomicbatch.ErrConnectionClosed) {
 		t.Errorf("close: %v", err)
 	}
 	p = mustOpen(t, srv.Connect(t), opts)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
 // offline returns a connection whose server is not there, and one that goes to
@@ -29,7 +30,7 @@ func offline(tb testing.TB) *nats.Conn {
 // segments returns the segment files of an outbox.
 func segments(tb testing.TB, dir string) []string {
 	tb.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "*", "*"+segmentSuffix))
+	list, err := filepath.Glob(filepath.Join(dir, "*", "*"+segment.Suffix))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -63,14 +64,14 @@ func copyDir(tb testing.TB, from string) string {
 func recordAt(tb testing.TB, data []byte, n int) (from, to int) {
 	tb.Helper()
 	for {
-		it, err := scan(data[from:])
-		if err != nil || it.fault != intact {
-			tb.Fatalf("record %d: fault %d, %v", n, it.fault, err)
+		it, err := segment.Scan(data[from:])
+		if err != nil || it.Fault != segment.Intact {
+			tb.Fatalf("record %d: fault %d, %v", n, it.Fault, err)
 		}
 		if n == 0 {
-			return from, from + it.size
+			return from, from + it.Size
 		}
-		from += it.size
+		from += it.Size
 		n--
 	}
 }

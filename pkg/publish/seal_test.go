@@ -2,7 +2,6 @@ package publish
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,11 +148,11 @@ func TestSeal_IdleRuns(t *testing.T) {
 			mustAppend(t, p, e)
 		}
 		mustFlush(t, p)
-		p.fwd.cursor.mu.Lock()
-		if n := len(p.fwd.cursor.runs); n > 10+20 {
+		p.fwd.seals.mu.Lock()
+		if n := len(p.fwd.seals.runs.InMemory()); n > 10+20 {
 			t.Errorf("%d runs are in memory", n)
 		}
-		p.fwd.cursor.mu.Unlock()
+		p.fwd.seals.mu.Unlock()
 		if round%2 == 0 {
 			kill(p)
 		} else {
@@ -163,35 +162,5 @@ func TestSeal_IdleRuns(t *testing.T) {
 	h := checkStream(t, srv)
 	for n := range runs {
 		wantSeals(t, h, run(n), 2, 3, 4)
-	}
-}
-
-func TestIdleRuns(t *testing.T) {
-	s := openIdleRuns(t.TempDir())
-	key := runKey{"acme", "run \"1\""}
-	if got, err := s.get(key); got != nil || err != nil {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	for count := range uint64(3) {
-		if err := s.put(map[runKey]*tally{key: {Count: count + 1, Finished: true}, {"globex", key.run}: {Count: 99}}); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(s.file(key), os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString(`0badc0de {"runs":{"acme`); err != nil { // a crash
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		got, err := s.get(key)
-		if err != nil || got == nil || got.Count != count+1 || !got.Finished {
-			t.Errorf("got %+v, %v", got, err)
-		}
-	}
-	if err := s.close(); err != nil {
-		t.Error(err)
 	}
 }

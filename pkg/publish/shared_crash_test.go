@@ -19,6 +19,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
 // How much each process of the storm appends.
@@ -203,9 +204,9 @@ func TestShared_Shed(t *testing.T) {
 				}
 			}
 			first, last := shed[0], shed[len(shed)-1]
-			state, err := Inspect(dir)
-			if err != nil || len(state.Gaps) != 1 || state.Gaps[0].First != first || state.Gaps[0].Last != last {
-				t.Errorf("state %+v, error %v; want the gap %d–%d", state, err, first, last)
+			outbox, err := Inspect(dir)
+			if err != nil || len(outbox.Gaps) != 1 || outbox.Gaps[0].First != first || outbox.Gaps[0].Last != last {
+				t.Errorf("state %+v, error %v; want the gap %d–%d", outbox, err, first, last)
 			}
 			if forwards {
 				srv.Restart(t)
@@ -214,7 +215,7 @@ func TestShared_Shed(t *testing.T) {
 			}
 			until(t, "all arrived", func() bool { s, err := Inspect(dir); return err == nil && s.Waiting == 0 && len(s.Gaps) == 0 })
 			h := checkStream(t, srv)
-			if len(h.events) != len(taken) || len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != reasonShed {
+			if len(h.events) != len(taken) || len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != state.ReasonShed {
 				t.Errorf("%d events, gaps %+v; want %d and %d–%d", len(h.events), h.gaps, len(taken), first, last)
 			}
 		})

@@ -12,6 +12,9 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
 func sharedOptions() SharedOptions {
@@ -136,7 +139,7 @@ func TestAppendShared_KilledAnywhere(t *testing.T) {
 		},
 		"HalfAHeader": func(t *testing.T, dir string) int {
 			t.Helper()
-			appendFile(t, lastSegment(t, dir), firstRecord(t, dir)[:recordHeader/2])
+			appendFile(t, lastSegment(t, dir), firstRecord(t, dir)[:segment.HeaderBytes/2])
 			return 0
 		},
 		"BeforeTail": func(t *testing.T, dir string) int {
@@ -159,7 +162,7 @@ func TestAppendShared_KilledAnywhere(t *testing.T) {
 		},
 		"HalfATail": func(t *testing.T, dir string) int {
 			t.Helper()
-			rewriteFile(t, tailPath(t, dir), func(b []byte) []byte { b[tailHeader+5] ^= 1; return b })
+			rewriteFile(t, tailPath(t, dir), func(b []byte) []byte { b[state.TailHeader+5] ^= 1; return b })
 			return 0
 		},
 		"NoTail": func(t *testing.T, dir string) int {
@@ -198,7 +201,7 @@ func folderOf(tb testing.TB, dir string) string {
 
 func tailPath(tb testing.TB, dir string) string {
 	tb.Helper()
-	return filepath.Join(folderOf(tb, dir), tailName)
+	return filepath.Join(folderOf(tb, dir), state.TailName)
 }
 
 func readTailFile(tb testing.TB, dir string) []byte {
@@ -307,11 +310,11 @@ func TestAppendShared_Refuses(t *testing.T) {
 			}
 		})
 	}
-	held, err := openTurn(dir)
+	held, err := disk.OpenMutex(Options{Dir: dir}.appendLock())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := held.take(t.Context()); err != nil {
+	if err := held.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -319,8 +322,8 @@ func TestAppendShared_Refuses(t *testing.T) {
 	if _, err := AppendShared(short, dir, sharedOptions(), newEvent(0)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another process appends: got %v, want %v", err, context.DeadlineExceeded)
 	}
-	held.give()
-	if err := held.close(); err != nil {
+	held.Unlock()
+	if err := held.Close(); err != nil {
 		t.Error(err)
 	}
 	mustShare(t, dir, 0, 1)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
 // Without its tail an outbox of many segments is read again, each record once:
@@ -30,12 +31,12 @@ func TestAppendShared_CountsAnew(t *testing.T) {
 	if err != nil || stored[0].Sequence != 21 {
 		t.Fatalf("stored %+v, error %v", stored, err)
 	}
-	f, err := openTail(folderOf(t, dir))
+	f, err := state.OpenTail(folderOf(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := f.read()
-	if err := errors.Join(err, f.close()); err != nil {
+	got, err := f.Read()
+	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	size := int64(0)

@@ -107,14 +107,14 @@ func (s *sender) drain(ctx context.Context) error {
 		if state.Waiting == 0 && len(state.Gaps) == 0 && state.Damaged == 0 {
 			return nil
 		}
-		if !state.Held {
+		if !state.Forwarding {
 			if done, err := s.flush(ctx); done || err != nil {
 				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("send records of access: %d wait for process %d: %w", state.Waiting, state.Holder, ctx.Err())
+			return fmt.Errorf("send records of access: %d wait for process %d: %w", state.Waiting, state.Process, ctx.Err())
 		case <-time.After(sendPoll):
 		}
 	}

@@ -1,0 +1,11 @@
+// Package segment stores records in a sequence of files.
+//
+// A [Record] is one event with its numbers. A [Log] appends records to the last
+// of its segment files and begins a new file when that one is large enough. A
+// [Reader] reads the records in order while others are appended. [Follow] takes
+// in records that another process appended to the same files.
+//
+// Each record has two checksums, so that reading continues behind damage and
+// reports it. One goroutine of one process may append at a time; the outbox
+// ensures that. Readers need no lock.
+package segment

@@ -1,4 +1,4 @@
-package replay
+package tracker
 
 import (
 	"testing"
@@ -9,15 +9,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// The command comes to the issues that a person would have filed, and to those of
-// the fold, from a file alone.
-func TestCommand_Scenarios(t *testing.T) {
+// From a file alone, the command makes the issues that a person would have filed. They
+// equal the issues of a direct fold.
+func TestWhatif_Scenarios(t *testing.T) {
 	config := rules.DefaultConfig()
 	sums := make(map[string]rulestest.Verdict)
 	for _, sc := range rulestest.Load(t) {
 		t.Run(sc.Name, func(t *testing.T) {
 			list := rulestest.Deal(t, sc)
-			got := callJSON[rulestest.Outcome](t, "--events", rulestest.WriteEvents(t, rulestest.Events(t, list, config)...))
+			got := whatifJSON[rulestest.Outcome](t, "--events", rulestest.WriteEvents(t, rulestest.Events(t, list, config)...))
 			like := rulestest.Likeness{Titles: true, Transitions: true}
 			want := rulestest.Run(t, list, config, nil)
 			if diff := cmp.Diff(rulestest.Canon(want, like), rulestest.Canon(got, like)); diff != "" {

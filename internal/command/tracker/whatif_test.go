@@ -1,4 +1,4 @@
-package replay
+package tracker
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-func TestCommand_BadLinesHideNothing(t *testing.T) {
+func TestWhatif_BadLinesHideNothing(t *testing.T) {
 	list := rulestest.Story(t)
 	good := strings.Split(strings.TrimSpace(rulestest.ReadFile(t, rulestest.WriteEvents(t, list...))), "\n")
 	lines := []string{
@@ -24,29 +24,29 @@ func TestCommand_BadLinesHideNothing(t *testing.T) {
 		good[7],
 	}
 	path := rulestest.WriteFile(t, "history.jsonl", strings.Join(lines, "\n"))
-	status, stdout, stderr := call(t, "--events", path, "--json")
+	status, stdout, stderr := callWhatif(t, "--events", path, "--json")
 	if status != cli.ExitError {
 		t.Errorf("exit status %d, want %d", status, cli.ExitError)
 	}
-	for _, want := range []string{"4 lines are no events", "history.jsonl:2:27: ", "history.jsonl:4:1: ", "history.jsonl:6:", "history.jsonl:8:"} {
+	for _, want := range []string{"4 lines are not events", "history.jsonl:2:27: ", "history.jsonl:4:1: ", "history.jsonl:6:", "history.jsonl:8:"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("%q is missing in %s", want, stderr)
 		}
 	}
-	var got outcome
+	var got whatifOutcome
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatalf("%v in %s", err, stdout)
 	}
-	want := callJSON[outcome](t, "--events", rulestest.WriteEvents(t, list[0], list[2], list[4], list[7]))
+	want := whatifJSON[whatifOutcome](t, "--events", rulestest.WriteEvents(t, list[0], list[2], list[4], list[7]))
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the other lines come to something else (-alone +here):\n%s", diff)
+		t.Errorf("the other lines have another result (-alone +here):\n%s", diff)
 	}
 }
 
-func TestCommand_TellsWhatAnotherConfigurationChanges(t *testing.T) {
+func TestWhatif_PrintsDifferences(t *testing.T) {
 	path := rulestest.WriteEvents(t, rulestest.Story(t)...)
 	config := rulestest.WriteFile(t, "new.yaml", "followups: 1\ntitle_prefix: \"AGENT:\"\n")
-	got := callJSON[outcome](t, "--events", path, "--config", config)
+	got := whatifJSON[whatifOutcome](t, "--events", path, "--config", config)
 	c := got.Against
 	if c == nil || c.Lost.Count == 0 || c.Gained.Count != 0 || c.Changed.Count == 0 || c.Decisions.Count == 0 {
 		t.Fatalf("comparison is %+v", c)
@@ -58,25 +58,25 @@ func TestCommand_TellsWhatAnotherConfigurationChanges(t *testing.T) {
 	if lost.Kind != rules.Followup || lost.Decision == nil || lost.Decision.Base.Action != rules.Create || lost.Decision.New.Event != lost.Decision.Base.Event {
 		t.Errorf("example is %+v with decision %+v", lost, lost.Decision)
 	}
-	_, text, _ := call(t, "--events", path, "--config", config)
-	for _, part := range []string{" lost, ", "\nlost: ", "\nchanged: ", "\ndecisions that differ: ", "AGENT: RESOLVE run r1"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("%q is missing in\n%s", part, text)
+	_, text, _ := callWhatif(t, "--events", path, "--config", config)
+	for _, want := range []string{" lost, ", "\nlost: ", "\nchanged: ", "\ndecisions that differ: ", "AGENT: RESOLVE run r1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
 		}
 	}
-	reverse := callJSON[outcome](t, "--events", path, "--config", rulestest.WriteFile(t, "old.yaml", ""), "--against", config).Against
+	reverse := whatifJSON[whatifOutcome](t, "--events", path, "--config", rulestest.WriteFile(t, "old.yaml", ""), "--against", config).Against
 	if reverse.Gained.Count != c.Lost.Count || reverse.Lost.Count != 0 {
-		t.Errorf("the other way round it is %+v", reverse)
+		t.Errorf("reversed comparison is %+v", reverse)
 	}
-	same := callJSON[outcome](t, "--events", path, "--config", config, "--against", config).Against
+	same := whatifJSON[whatifOutcome](t, "--events", path, "--config", config, "--against", config).Against
 	if same.Gained.Count+same.Lost.Count+same.Changed.Count+same.Decisions.Count != 0 {
 		t.Errorf("the same configuration differs from itself: %+v", same)
 	}
 }
 
-// The defaults that are printed are the defaults.
-func TestCommand_Defaults(t *testing.T) {
-	status, text, stderr := call(t, "--defaults")
+// The printed configuration equals the default configuration.
+func TestWhatif_Defaults(t *testing.T) {
+	status, text, stderr := callWhatif(t, "--defaults")
 	if status != cli.ExitOK {
 		t.Fatalf("exit status %d: %s", status, stderr)
 	}
@@ -86,7 +86,7 @@ func TestCommand_Defaults(t *testing.T) {
 	}
 }
 
-func TestCommand_Usage(t *testing.T) {
+func TestWhatif_Usage(t *testing.T) {
 	path := rulestest.WriteEvents(t, rulestest.Story(t)...)
 	for _, test := range []struct {
 		name string
@@ -94,7 +94,7 @@ func TestCommand_Usage(t *testing.T) {
 		want int
 		says string
 	}{
-		{"NothingAsked", nil, cli.ExitUsage, "--events"},
+		{"NoFlags", nil, cli.ExitUsage, "--events"},
 		{"AgainstAlone", []string{"--events", path, "--against", path}, cli.ExitUsage, "--against"},
 		{"NoFile", []string{"--events", "/nowhere/it.jsonl"}, cli.ExitError, "/nowhere/it.jsonl"},
 		{"Folder", []string{"--events", t.TempDir()}, cli.ExitError, "folder"},
@@ -102,7 +102,7 @@ func TestCommand_Usage(t *testing.T) {
 		{"BadConfig", []string{"--events", path, "--config", rulestest.WriteFile(t, "bad.yaml", "complexity: 3\nstrom: 5\n")}, cli.ExitError, "bad.yaml:2:1: "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			status, stdout, stderr := call(t, test.args...)
+			status, stdout, stderr := callWhatif(t, test.args...)
 			if status != test.want || stdout != "" || !strings.Contains(stderr, test.says) {
 				t.Errorf("exit status %d, %q, %q", status, stdout, stderr)
 			}
@@ -110,14 +110,14 @@ func TestCommand_Usage(t *testing.T) {
 	}
 }
 
-func TestCommand_TenantsOfAnInput(t *testing.T) {
+func TestWhatif_TenantsOfAnInput(t *testing.T) {
 	list := rulestest.Story(t)
 	for i := range list[:3] {
 		list[i].Tenant = ""
 	}
 	path := rulestest.WriteEvents(t, list...)
 	tenants := func(args ...string) (names []string) {
-		for _, i := range callJSON[outcome](t, append([]string{"--events", path}, args...)...).Issues {
+		for _, i := range whatifJSON[whatifOutcome](t, append([]string{"--events", path}, args...)...).Issues {
 			names = append(names, i.Tenant)
 		}
 		return names

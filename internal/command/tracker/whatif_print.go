@@ -1,4 +1,4 @@
-package replay
+package tracker
 
 import (
 	"errors"
@@ -7,21 +7,20 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// mostListed is how many issues whatif lists for people.
+// mostListed bounds the issues that whatif lists as text.
 const mostListed = 50
 
-// printOutcome prints for people what a fold came to, and how that compares.
-func printOutcome(out io.Writer, f *Replay, c *Comparison) error {
+// printOutcome prints the result of a replay as text, and the comparison if c is not nil.
+func printOutcome(out io.Writer, r *replay.Replay, c *replay.Comparison) error {
 	byStatus, count := map[rules.Status]int{}, 0
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	err := store.EachIssue(f.conn, "", store.ByMaking, func(i rules.Issue) error {
+	err := store.EachIssue(r.Conn(), "", store.ByMaking, func(i rules.Issue) error {
 		byStatus[i.Status]++
 		if count++; count > mostListed {
 			return nil
@@ -36,13 +35,13 @@ func printOutcome(out io.Writer, f *Replay, c *Comparison) error {
 		return err
 	}
 	if count > mostListed {
-		fmt.Fprintf(out, "… and %d more; --json has them all\n", count-mostListed)
+		fmt.Fprintf(out, "… and %d more, listed with --json\n", count-mostListed)
 	}
-	actions, err := countActions(f.conn)
+	actions, err := r.CountActions()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s under configuration %.12s: %s%s\n", plural(f.events, "event"), f.config.Hash(), plural(count, "issue"), counted(byStatus,
+	fmt.Fprintf(out, "%s under configuration %.12s: %s%s\n", plural(r.Events(), "event"), r.Config().Hash(), plural(count, "issue"), counted(byStatus,
 		rules.Open, rules.InProgress, rules.Blocked, rules.Flapping, rules.Closed))
 	fmt.Fprintf(out, "decisions%s\n", counted(actions, rules.Create, rules.Update, rules.Record, rules.None))
 	if c != nil {
@@ -51,24 +50,19 @@ func printOutcome(out io.Writer, f *Replay, c *Comparison) error {
 	return nil
 }
 
-func countActions(conn *sqlite.Conn) (map[rules.Action]int, error) {
-	actions := map[rules.Action]int{}
-	err := eachDecision(conn, asTheyCame, func(d rules.Decision) error { actions[d.Action]++; return nil })
-	return actions, err
-}
-
-// counted returns the counts that are not zero, in an order: ": 1 open, 2 closed".
+// counted formats the counts that are not zero in the given order, like
+// ": 1 open, 2 closed".
 func counted[K ~string](counts map[K]int, order ...K) string {
-	var parts []string
+	var texts []string
 	for _, key := range order {
 		if n := counts[key]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(key), "_", " ")))
+			texts = append(texts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(key), "_", " ")))
 		}
 	}
-	if len(parts) == 0 {
+	if len(texts) == 0 {
 		return ""
 	}
-	return ": " + strings.Join(parts, ", ")
+	return ": " + strings.Join(texts, ", ")
 }
 
 func plural(n int, what string) string {
@@ -78,8 +72,8 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// printReproduction prints whether today's configuration comes to today's issues.
-func printReproduction(out io.Writer, s StreamComparison) {
+// printReproduction prints whether today's configuration produces today's issues.
+func printReproduction(out io.Writer, s replay.StreamComparison) {
 	r := s.Reproduced
 	lead := fmt.Sprintf("today's configuration %.12s", s.Config.Base)
 	switch {
@@ -100,21 +94,21 @@ func printReproduction(out io.Writer, s StreamComparison) {
 	fmt.Fprintln(out)
 }
 
-// printComparison prints what another configuration changes.
-func printComparison(out io.Writer, c Comparison) {
+// printComparison prints the differences that another configuration makes.
+func printComparison(out io.Writer, c replay.Comparison) {
 	fmt.Fprintf(out, "configuration %.12s instead of %.12s: %s instead of %d; %d gained, %d lost, %d changed; %d of the decisions on %s differ\n",
 		c.Config.New, c.Config.Base, plural(c.Issues.New, "issue"), c.Issues.Base,
 		c.Gained.Count, c.Lost.Count, c.Changed.Count, c.Decisions.Count, plural(c.Events, "event"))
 	printDifferences(out, "gained", c.Gained, printIssueDifference)
 	printDifferences(out, "lost", c.Lost, printIssueDifference)
 	printDifferences(out, "changed", c.Changed, printIssueDifference)
-	printDifferences(out, "decisions that differ", c.Decisions, func(out io.Writer, d DecisionDifference) {
+	printDifferences(out, "decisions that differ", c.Decisions, func(out io.Writer, d replay.DecisionDifference) {
 		fmt.Fprintf(out, "  %s\n", cli.Cell(d.Event))
 		printDecisions(out, d.Pair)
 	})
 }
 
-func printDifferences[T any](out io.Writer, what string, d Differences[T], one func(io.Writer, T)) {
+func printDifferences[T any](out io.Writer, what string, d replay.Differences[T], one func(io.Writer, T)) {
 	if d.Count == 0 {
 		return
 	}
@@ -123,11 +117,11 @@ func printDifferences[T any](out io.Writer, what string, d Differences[T], one f
 		one(out, example)
 	}
 	if more := d.Count - len(d.Examples); more > 0 {
-		fmt.Fprintf(out, "  … and %d more; --examples %d lists them\n", more, d.Count)
+		fmt.Fprintf(out, "  … and %d more, listed with --examples %d\n", more, d.Count)
 	}
 }
 
-func printIssueDifference(out io.Writer, d IssueDifference) {
+func printIssueDifference(out io.Writer, d replay.IssueDifference) {
 	fmt.Fprintf(out, "  %s  %s  %s\n", d.ID, d.Kind, cli.Cell(d.Title))
 	if d.Decision != nil {
 		printDecisions(out, *d.Decision)
@@ -138,11 +132,11 @@ func printIssueDifference(out io.Writer, d IssueDifference) {
 		d.Status.New, plural(d.Events.New, "event"), plural(d.Transitions.New, "transition"))
 }
 
-// printDecisions prints what two configurations decided on one event.
-func printDecisions(out io.Writer, p Pair[Decision]) {
+// printDecisions prints the decisions of two configurations on one event.
+func printDecisions(out io.Writer, p replay.Pair[replay.Decision]) {
 	for _, side := range []struct {
 		name string
-		d    Decision
+		d    replay.Decision
 	}{{"today", p.Base}, {"new", p.New}} {
 		if side.d.Event == "" {
 			fmt.Fprintf(out, "    %-5s  no decision\n", side.name)

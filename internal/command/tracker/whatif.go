@@ -12,6 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
@@ -60,7 +61,7 @@ else the defaults.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case w.defaults:
-				fmt.Fprint(cmd.OutOrStdout(), rules.DefaultYAML())
+				fmt.Fprint(cmd.OutOrStdout(), configfile.Default())
 				return nil
 			case w.events == "" && w.config == "":
 				return cli.Usage("set --events to name a history, or --config to name a configuration")

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -115,7 +116,7 @@ func TestClass_Ordinary(t *testing.T) {
 }
 
 func TestClass_WordsAreConfigured(t *testing.T) {
-	c, err := rules.ParseConfig([]byte("ordinary: [Flux, disk_full]\n"))
+	c, err := configfile.Parse([]byte("ordinary: [Flux, disk_full]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

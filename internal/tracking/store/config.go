@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 )
 
 // LoadConfig reads a file with the limits of the heuristics. Its errors name the
@@ -20,8 +21,8 @@ func LoadConfig(path string) (c rules.Config, err error) {
 		return c, fmt.Errorf("read configuration: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	c, err = rules.ReadConfig(f)
-	if place, ok := errors.AsType[*rules.ConfigError](err); ok {
+	c, err = configfile.Read(f)
+	if place, ok := errors.AsType[*configfile.Error](err); ok {
 		return c, fmt.Errorf("%s:%w", path, place)
 	}
 	return c, err

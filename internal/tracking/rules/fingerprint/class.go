@@ -1,4 +1,4 @@
-package rules
+package fingerprint
 
 import (
 	"regexp"
@@ -7,35 +7,36 @@ import (
 	"unicode"
 )
 
-// ordinary returns the default of Config.Ordinary: words, or words in a row, in the
-// classes of errors that come from the work, not from what it runs on.
-func ordinary() []string {
+// Ordinary returns the default words of ordinary errors. An ordinary error comes from
+// the work, not from the infrastructure below it. An entry with several words matches
+// them in a row.
+func Ordinary() []string {
 	return []string{
-		// of the code that is worked on
+		// the code under work
 		"test", "tests", "lint", "compile", "compiler", "compilation", "build", "syntax", "type", "merge", "conflict",
 		"validation", "assertion", "assert", "review", "logic", "parse", "parser", "parsing", "decode", "patch", "git",
-		// of who decides
+		// people and policies
 		"policy", "denied", "user", "permission", "rejected", "blocked", "interrupted", "cancelled", "canceled",
-		// of one run: its limits, its request, what it called
+		// one run: its limits, its requests, its tools
 		"iterations", "turns", "max_steps", "max_cost", "context_length", "context_window", "prompt",
 		"invalid_request", "invalid_argument", "invalid_input", "bad_request", "400", "404", "409", "422",
 		"tool", "agent_error", "command", "exit", "exec", "file", "path_error", "panic",
-		// of a language: the types of exceptions
+		// exception types of programming languages
 		"value_error", "key_error", "index", "lookup_error", "attribute_error", "import_error", "name_error",
 		"module_not_found", "null", "pointer", "reference_error", "runtime_error", "range_error", "recursion",
 		"arithmetic", "division", "overflow", "unicode", "illegal", "not_implemented", "error_string", "wrap_error", "join_error",
 	}
 }
 
-// vague are the words of which a class says nothing if it has no others.
+// vague has the words that name no cause. A class of only these words is ignored.
 var vague = []string{"error", "errors", "err", "exception", "failure", "failed", "fail", "fatal", "other", "unknown", "none", "generic", "general"}
 
-// infrastructure returns class as it names an infrastructure failure, "" if it
-// does not: if it says nothing, or has a word of an ordinary failure.
-func (c Config) infrastructure(class string) string {
+// Class returns the normalised class of an infrastructure error. It returns "" if class
+// names no cause, or contains one of the ordinary words.
+func Class(class string, ordinary []string) string {
 	words := classWords(class)
-	says := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
-	if !says || slices.ContainsFunc(c.Ordinary, func(o string) bool { return inRow(words, classWords(o)) }) {
+	named := slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(vague, w) })
+	if !named || slices.ContainsFunc(ordinary, func(o string) bool { return inRow(words, classWords(o)) }) {
 		return ""
 	}
 	for i, w := range words {
@@ -46,11 +47,11 @@ func (c Config) infrastructure(class string) string {
 	return strings.Join(words, "_")
 }
 
-// toldClass returns the class that the text of an error without one tells: that of
-// a model provider's API, in the words of Claude Code and of the providers' own
-// libraries; "" where it tells none. Any other text may be about the work itself:
+// ClassInText returns the class that an error message contains, or "". It knows the
+// messages about model provider APIs that Claude Code and the providers' libraries
+// write. It ignores all other text, which may be about the work itself, like
 // "expected 200, got 503".
-func toldClass(text string) string {
+func ClassInText(text string) string {
 	text = cut(text, 1000)
 	for _, form := range providerErrors {
 		if m := form.FindStringSubmatch(text); m != nil {
@@ -67,21 +68,22 @@ var providerErrors = []*regexp.Regexp{
 	regexp.MustCompile(`^(?:Error code: )?(?:\d{3} )?(?:- )?\{["']type["']: ?["']error["'], ?["']error["']: ?\{.{0,200}?["'](overloaded_error|rate_limit_error)["']`),
 }
 
-// inRow reports whether words has those of part, one after the other.
-func inRow(words, part []string) bool {
-	if len(part) == 0 {
+// inRow reports whether words contains sequence.
+func inRow(words, sequence []string) bool {
+	if len(sequence) == 0 {
 		return false
 	}
-	for i := 0; i+len(part) <= len(words); i++ {
-		if slices.Equal(words[i:i+len(part)], part) {
+	for i := 0; i+len(sequence) <= len(words); i++ {
+		if slices.Equal(words[i:i+len(sequence)], sequence) {
 			return true
 		}
 	}
 	return false
 }
 
-// classWords returns the words of an error's class in lower case: "RateLimited",
-// "rate-limited" and "rate_limited" have the same two, "HTTPError" has two.
+// classWords returns the lower-case words of an error class. "RateLimited",
+// "rate-limited" and "rate_limited" have the same two words. "HTTPError" has two words
+// too.
 func classWords(class string) []string {
 	var b strings.Builder
 	runes := []rune(cut(class, 100))

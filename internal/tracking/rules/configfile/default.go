@@ -1,4 +1,4 @@
-package rules
+package configfile
 
 import (
 	"errors"
@@ -6,14 +6,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// DefaultYAML returns the default configuration as a file that says what each
-// value means.
-func DefaultYAML() string {
-	c := DefaultConfig()
+const day = 24 * time.Hour
+
+// Default returns the default configuration as a file with a comment on each value.
+func Default() string {
+	c := rules.DefaultConfig()
 	var b strings.Builder
-	b.WriteString("# The limits of the tracker's heuristics, and their defaults. What is left out\n# keeps its default.\n")
+	b.WriteString("# The limits of the tracker's rules with their defaults. A limit that is left out\n# keeps its default.\n")
 	section := ""
 	for _, f := range fields {
 		name, indent := f.path, ""
@@ -29,7 +32,7 @@ func DefaultYAML() string {
 	return b.String()
 }
 
-// sample returns how a value is written in YAML.
+// sample formats a value as YAML.
 func sample(value any) string {
 	switch v := value.(type) {
 	case *string:
@@ -41,7 +44,7 @@ func sample(value any) string {
 		}
 		return "[" + strings.Join(words, ", ") + "]"
 	case *time.Duration:
-		return formatDuration(*v)
+		return rules.FormatDuration(*v)
 	case *int:
 		return strconv.Itoa(*v)
 	case *int64:
@@ -50,20 +53,7 @@ func sample(value any) string {
 	return ""
 }
 
-// formatDuration returns d in its largest unit: "7d", "10m".
-func formatDuration(d time.Duration) string {
-	for _, unit := range []struct {
-		name string
-		of   time.Duration
-	}{{"d", day}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}} {
-		if d >= unit.of && d%unit.of == 0 {
-			return fmt.Sprint(int64(d/unit.of)) + unit.name
-		}
-	}
-	return d.String()
-}
-
-// parseDuration reads what [time.ParseDuration] does, and days: "7d".
+// parseDuration is [time.ParseDuration] with days, like "7d".
 func parseDuration(s string) (time.Duration, error) {
 	days, ok := strings.CutSuffix(s, "d")
 	if !ok {

@@ -1,11 +1,11 @@
-package rules_test
+package fingerprint_test
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
 func TestNormalise(t *testing.T) {
@@ -28,22 +28,23 @@ func TestNormalise(t *testing.T) {
 		{"Nothing", "  ", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := rules.Normalise(tt.text); got != tt.want {
+			if got := fingerprint.Normalise(tt.text); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// FuzzNormalise checks that what is normalised stays as it is, and is bounded.
+// FuzzNormalise checks that the result is bounded and that normalising it again does
+// not change it.
 func FuzzNormalise(f *testing.F) {
 	f.Add("checkout of 3f5a9c1b2d took 31s at 10:02:11 in /a/1/b")
 	f.Add(strings.Repeat("9a ", 2000))
 	f.Add("'1\"`2' \u2028 \xff İ ǅ")
 	f.Fuzz(func(t *testing.T, text string) {
-		once := rules.Normalise(text)
-		if twice := rules.Normalise(once); twice != once {
-			t.Errorf("%q becomes %q, and that %q", text, once, twice)
+		once := fingerprint.Normalise(text)
+		if twice := fingerprint.Normalise(once); twice != once {
+			t.Errorf("%q becomes %q, and then %q", text, once, twice)
 		}
 		if n := utf8.RuneCountInString(once); n > 300 || strings.ContainsAny(once, "0123456789\n") {
 			t.Errorf("%d characters: %q", n, once)

@@ -1,22 +1,24 @@
-package rules
+package fingerprint
 
 import (
 	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// maxNormal bounds the runes of a normalised error, maxRaw those that are read.
+// The limits of a message, in runes.
 const (
-	maxNormal = 300
-	maxRaw    = 4000
+	maxNormal = 300  // of the result
+	maxRaw    = 4000 // of the input
 )
 
-// varying are the parts of an error that differ from one occurrence to the next,
-// in the order in which "#" takes their place. Each of them has a digit: when all
-// are replaced, nothing is left to replace.
-var varying = []*regexp.Regexp{
+// variable matches the words of an error that differ between occurrences, in the order
+// in which "#" replaces them. Each match contains a digit, so normalising twice changes
+// nothing.
+var variable = []*regexp.Regexp{
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d([.,]\d+)?)?(z|[+-]\d\d:?\d\d)?)?`),
 	regexp.MustCompile(`\b\d\d:\d\d(:\d\d([.,]\d+)?)?\b`),
@@ -24,7 +26,7 @@ var varying = []*regexp.Regexp{
 	regexp.MustCompile("\"[^\"\\s]*\\d[^\"\\s]*\"|'[^'\\s]*\\d[^'\\s]*'|`[^`\\s]*\\d[^`\\s]*`"),
 }
 
-// word is what may be an id: letters, digits and underscores.
+// word matches a word that may be an id: letters, underscores and at least one digit.
 var word = regexp.MustCompile(`[0-9a-z_]*\d[0-9a-z_]*`)
 
 var (
@@ -33,12 +35,12 @@ var (
 	numbers = regexp.MustCompile(`\d+([.,:]\d+)*`)
 )
 
-// Normalise returns what two reports of one error have in common: the text in
-// lower case, on one line, with "#" for ids, times and numbers, and at most 300
-// characters of it. What is normalised already stays as it is.
+// Normalise returns the common form of all reports of one error: lower case, one line,
+// "#" for ids, times and numbers, and at most 300 characters. Normalising the result
+// again does not change it.
 func Normalise(text string) string {
-	s := strings.ToLower(clean(text, maxRaw))
-	for _, v := range varying {
+	s := strings.ToLower(deferred.Clean(text, maxRaw))
+	for _, v := range variable {
 		s = v.ReplaceAllString(s, "#")
 	}
 	s = word.ReplaceAllStringFunc(s, func(w string) string {
@@ -51,7 +53,7 @@ func Normalise(text string) string {
 	return cut(strings.Join(strings.Fields(s), " "), maxNormal)
 }
 
-// cut returns the first limit runes of s, without spaces at their end.
+// cut returns the first limit runes of s without trailing spaces.
 func cut(s string, limit int) string {
 	if utf8.RuneCountInString(s) > limit {
 		s = string([]rune(s)[:limit])

@@ -9,30 +9,29 @@ import (
 )
 
 const (
-	maxText  = 16 << 10 // bytes of a text that are read
-	maxItems = 50       // items of one text
-	maxItem  = 300      // runes of an item
+	maxText  = 16 << 10 // bytes that are read from the end of a text
+	maxItems = 50       // items per text
+	maxItem  = 300      // runes per item
 )
 
-// Items returns the work that summary says was put off, one item each and in its
-// order, worded as a title: on one line, without the cue, without a full stop.
-// No two share a [Key]. It returns at most 50 items of at most 300 runes.
+// Items returns the deferred work in summary in its order. Each item reads like a title:
+// one line without the cue and without a full stop. Items have different [Key]s. There
+// are at most 50 items of at most 300 runes.
 func Items(summary string) []string {
-	r := reader{labels: deferredLabels, clauses: putOff}
+	r := reader{labels: deferredLabels, clauses: deferredCues}
 	return r.read(summary)
 }
 
-// Done returns the items that summary says are done now: "Done: add docs",
-// "Completed follow-up: add docs", ticked boxes, and lists under such a label. An
-// item that [Items] found earlier is settled by one with its [Key]. The limits
-// are those of Items.
+// Done returns the items that summary reports as done: "Done: add docs", "Completed
+// follow-up: add docs", ticked boxes, and lists under such a label. It settles an earlier
+// result of [Items] with the same [Key]. It has the limits of Items.
 func Done(summary string) []string {
-	r := reader{labels: doneLabels, clauses: settled, done: true}
+	r := reader{labels: doneLabels, clauses: doneCues, done: true}
 	return r.read(summary)
 }
 
-// Nothing reports whether item only says that there is none: "none", "N/A",
-// "nothing left", "no further work".
+// Nothing reports whether item means that there is no work: "none", "N/A", "nothing
+// left", "no further work".
 func Nothing(item string) bool {
 	if !strings.ContainsFunc(item, unicode.IsLetter) {
 		return true
@@ -41,9 +40,9 @@ func Nothing(item string) bool {
 	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
 }
 
-// Key returns what two wordings of one item share: its words in lower case, one
-// space between them, without articles and punctuation, the first without its
-// ending ("Added the docs." and "add docs"). Key(Key(item)) is Key(item).
+// Key returns the common form of different wordings of an item, such as "Added the docs."
+// and "add docs". It has lower-case words with single spaces, no articles and no
+// punctuation. The first word has no ending. Key(Key(item)) equals Key(item).
 func Key(item string) string {
 	for range 100 {
 		key := keyOnce(item)
@@ -87,8 +86,8 @@ func stem(w string) string {
 	return w
 }
 
-// appendItem appends item, cleaned, unless it says that there is none, has no
-// key, or has that of an earlier one.
+// appendItem appends the cleaned item, unless it is empty, means that there is no work, or
+// has the key of an earlier item.
 func appendItem(items []string, item string) []string {
 	item = trimItem(Clean(item, maxItem))
 	key := Key(item)
@@ -101,13 +100,13 @@ func appendItem(items []string, item string) []string {
 	return append(items, item)
 }
 
-// isTally reports whether item is of several numbers of a report alone, with a name
-// at least: "Skipped: 0, flaky: 2". One may be work: "Issue: 42".
+// isTally reports whether item is a list of counts like "Skipped: 0, flaky: 2". A single
+// one may be work, like "Issue: 42".
 func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
 
 var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
 
-// trimItem cuts what stands around a title: signs, and brackets that are open.
+// trimItem removes surrounding signs and brackets from an item.
 func trimItem(item string) string {
 	item = strings.TrimFunc(item, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,:;!–—-*_", r) })
 	if strings.HasPrefix(item, "(") && strings.HasSuffix(item, ")") && strings.Count(item, "(") == 1 {
@@ -116,10 +115,9 @@ func trimItem(item string) string {
 	return strings.TrimSpace(item)
 }
 
-// Clean returns s on one line: its words with one space between them, without
-// control characters and what is not UTF-8. Of a longer text the first limit
-// runes are left, the last of them an ellipsis; of any with a limit below one,
-// nothing.
+// Clean returns s on one line with single spaces, without control characters and invalid
+// UTF-8. It cuts a longer text to limit runes, the last of which is an ellipsis. With a
+// limit below 1 it returns "".
 func Clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) {

@@ -5,8 +5,8 @@
 // tracker. Run events, step.finished, error, issue.edited and clock.ticked get exactly
 // one [Decision] each, even if it is "no issue". All other events only move the tenant's
 // clock and show that their run is alive. [State.Changes] returns the modified records
-// for storage. A State loads missing records from a [Store]. Applying an event id again
-// changes nothing.
+// for storage. A State loads missing records from a [Store]. An event with a decision is
+// never decided on again.
 //
 // # Components
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What a failing step says of itself goes with its run, be it held or an issue: its
-// role, its step, the class of its error. Only the ids of its run and event stay.
+// Erasing a run removes the role, the step and the error class of its failing step, both
+// during its grace period and from its issue. The ids of the run and the event stay.
 func TestErasure_WordsOfAFailure(t *testing.T) {
 	for _, class := range []string{"", "MARKER_outage"} {
 		for _, held := range []bool{true, false} {

@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A failing report that is held says nothing about what a later report of its step
-// left over.
+// A failing report in its grace period does not change the items of a later report of
+// its step.
 func TestHold_WithdrawsNothingOfALaterReport(t *testing.T) {
 	h := newHistory(t, "RESOLVE").start(nil).step("s1", events.StepFailed, "", nil).
 		step("s1", events.StepCompleted, "TODO: write the docs", nil).end(true, nil)
@@ -21,7 +21,7 @@ func TestHold_WithdrawsNothingOfALaterReport(t *testing.T) {
 	}
 }
 
-// What a failing step left over is decided with it, when its hold ends.
+// The work that a failing step left undone is decided at the end of its grace period.
 func TestHold_KeepsWhatWasLeftOver(t *testing.T) {
 	h := newHistory(t, "REVIEW").
 		step("s1", events.StepFailed, "", map[string]any{"partial_success": true, "remaining": []any{"merge b.go"}})

@@ -134,8 +134,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestHostile holds that what is passed costs no more than the 16 KiB that are
-// read of it.
+// TestHostile checks that the cost of a text is limited by the 16 KiB that are read.
 func TestHostile(t *testing.T) {
 	for _, piece := range []string{
 		"todo ", "todo todo: ", "'a ", "`", "\"x ", "(", "- ", "TODO: x\n", "not not ", "left ", "if ", "I we ", "# ", "will be ", ". ", "~~~\n", "**", "é", "\x00", "\xff",
@@ -154,9 +153,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzItems checks that items are bounded lines without a word that is not in
-// the text, that code hides what is in it, that a denial changes nothing, and
-// that keys are stable.
+// FuzzItems checks that items are bounded lines with words of the text only, that code
+// hides its content, that a denial changes nothing, and that keys are stable.
 func FuzzItems(f *testing.F) {
 	f.Add("Follow-up: add retry. TODO: x; y\nNext steps:\n- one\n- two\n")
 	f.Add("``` TODO: x ``` deferred the `lexer`, \"quoted\" is out of scope")
@@ -204,7 +202,7 @@ func checkItems(t *testing.T, text string, items []string) {
 	}
 }
 
-// letters returns the letters and digits of s, which no mark-up is.
+// letters returns the letters and digits of s.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -192,7 +192,7 @@ func TestClock_TimePasses(t *testing.T) {
 		list := append(failAt(t, nil, 0, "boom", nil), astray(t, "clock", tt.kind, epoch.AddDate(0, 0, tt.days)))
 		list[1].Run, list[1].RunType = "", ""
 		if got := decided(apply(t, new(rules.State), list...))["e0"]; got != tt.want {
-			t.Errorf("%s after %d days: decided on what was held: %v, want %v", tt.kind, tt.days, got, tt.want)
+			t.Errorf("%s after %d days: decided after the grace period: %v, want %v", tt.kind, tt.days, got, tt.want)
 		}
 	}
 }

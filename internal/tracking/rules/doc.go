@@ -18,16 +18,16 @@
 //	facts            nothing; answers questions about recorded failures and successes
 //	people           edits by people
 //	transitions      times of facts and reopenings; flapping
-//	digests          digests and their entries
+//	digests          entries of digests, and the latest digest
 //	limiter          creation times for the rate limits
 //	graceQueue       failures in their grace period
 //	outageDetector   nothing; recognises failures of the infrastructure
 //	stallWatch       times of the last events of lineages
 //	recorder         runs, steps, and the lineages of runs
-//	tracking         tracking issues of lineages
+//	tracking         issue, digest entry and follow-ups of each lineage
 //	loopGuard        counts of issues that a lineage caused
 //	failureTracker   failures, their scopes and causes
-//	bundles          bundles of follow-ups beyond the limit of a run
+//	bundles          one issue per run for items beyond its limit
 //	followupTracker  follow-ups and the index of their words
 //
 // All of them share the unexported records of one State, so they stay in one package of

@@ -95,7 +95,7 @@ type summary struct {
 	Links  int
 }
 
-func tell(s *rules.State) []summary {
+func summarise(s *rules.State) []summary {
 	var out []summary
 	for _, issue := range s.Issues() {
 		out = append(out, summary{issue.Kind, issue.Title, issue.Status, issue.Reason, len(issue.Links)})
@@ -115,7 +115,7 @@ func TestFold_Table(t *testing.T) {
 				for i := range want { // a run without type leaves no gap in the title
 					want[i].Title = strings.ReplaceAll(want[i].Title, "  ", " ")
 				}
-				if diff := cmp.Diff(want, tell(s)); diff != "" {
+				if diff := cmp.Diff(want, summarise(s)); diff != "" {
 					t.Errorf("issues (-want +got):\n%s", diff)
 				}
 				checkDecisions(t, h.list, decisions)

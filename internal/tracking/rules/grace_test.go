@@ -27,12 +27,12 @@ func TestHold_KeepsWhatWasLeftOver(t *testing.T) {
 		step("s1", events.StepFailed, "", map[string]any{"partial_success": true, "remaining": []any{"merge b.go"}})
 	s := rules.NewState(nil)
 	if d, err := s.Apply(h.list[0], rules.DefaultConfig()); err != nil || len(d) != 0 || len(s.Issues()) != 0 {
-		t.Fatalf("held: got %d decisions, %d issues, error %v", len(d), len(s.Issues()), err)
+		t.Fatalf("in the grace period: got %d decisions, %d issues, error %v", len(d), len(s.Issues()), err)
 	}
 	tick := events.Event{ID: "t", Source: "/t", Type: events.Custom.Type(), Tenant: "acme", Time: h.list[0].Time.Add(31 * time.Second)}
 	d, err := s.Apply(tick, rules.DefaultConfig())
 	if err != nil || len(d) != 1 || d[0].Event != h.list[0].ID || len(d[0].Occurs) != 2 {
-		t.Fatalf("after the hold: got %+v, error %v", d, err)
+		t.Fatalf("after the grace period: got %+v, error %v", d, err)
 	}
 	if got := kinds(s.Issues()); got[rules.Failure] != 1 || got[rules.Followup] != 1 {
 		t.Errorf("got %v, want a failure and a follow-up", got)

@@ -107,7 +107,7 @@ func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
 		switch {
 		case kind == graceKind:
 			p.endGrace(graceSubject(subject), t.At)
-		case kind == stallKind && !f.stalls.silent(subject, t.At), kind == quietKind && !f.transitions.quiet(subject, t.At):
+		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
 			// The timer was set again, perhaps before clock.
 		default:
 			due = append(due, t)

@@ -70,7 +70,7 @@ func TestPeople_ErasedWhileTheEditWaits(t *testing.T) {
 					t.Fatal(err)
 				}
 				if strings.Contains(string(data), "MARKER") {
-					t.Errorf("%s %s keeps %s", r.Kind, r.ID, data)
+					t.Errorf("%s %s still has %s", r.Kind, r.ID, data)
 				}
 			}
 			if !found {

@@ -7,5 +7,5 @@ package rules_test
 const (
 	chaosSeeds  = 5       // histories of everything that may happen
 	jitterSeeds = 5       // deliveries of each history that are late
-	longText    = 1 << 20 // bytes of a text that no record may hold
+	longText    = 1 << 20 // bytes of a text that no record may contain
 )

@@ -43,9 +43,9 @@ func (w *stallWatch) alive() {
 	}
 }
 
-// silent reports whether a lineage had no events for the configured time and has not
-// ended. If it had events, silent sets the timer again.
-func (w *stallWatch) silent(id string, now time.Time) bool {
+// inactive reports whether a lineage had no events for the configured time and has not
+// ended. If it had events, inactive sets the timer again.
+func (w *stallWatch) inactive(id string, now time.Time) bool {
 	d := w.draft
 	id = d.resolve(id)
 	l := lineages.get(d.records, id)

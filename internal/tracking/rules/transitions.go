@@ -78,9 +78,9 @@ func (t *transitions) flaps(issue *Issue, c *course) bool {
 	return true
 }
 
-// quiet reports whether a flapping issue had no facts for the configured time. If it
-// had, quiet sets the timer again.
-func (t *transitions) quiet(id string, now time.Time) bool {
+// inactive reports whether a flapping issue had no facts for the configured time. If it
+// had, inactive sets the timer again.
+func (t *transitions) inactive(id string, now time.Time) bool {
 	c := courses.get(t.draft.records, id)
 	if c == nil {
 		return false
@@ -97,7 +97,7 @@ func (t *transitions) quiet(id string, now time.Time) bool {
 // facts for long enough.
 func (t *transitions) endFlapping(id string) {
 	d := t.draft
-	if d.status(id) != Flapping || !t.quiet(id, d.now) {
+	if d.status(id) != Flapping || !t.inactive(id, d.now) {
 		return
 	}
 	c := courses.edit(d.records, id)

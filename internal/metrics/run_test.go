@@ -202,7 +202,7 @@ func TestRun_DeadLettersAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(recordedValues, values(t, dir)); diff != "" {
-		t.Errorf("numbers (-want +got):\n%s", diff)
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	letters, err := js.Stream(t.Context(), subjects.Space{}.DeadLetterStream())
 	if err != nil {
@@ -292,7 +292,7 @@ func TestRun_KilledAtRandomMoments(t *testing.T) {
 		t.Errorf("got %d kills, want some more", kills)
 	}
 	if diff := cmp.Diff(dump(t, once), dump(t, killed)); diff != "" {
-		t.Errorf("numbers after %d kills (-once +killed):\n%s", kills, diff)
+		t.Errorf("series after %d kills (-once +killed):\n%s", kills, diff)
 	}
 	if got := values(t, killed)[`runs_total["acme","RESOLVE","failed"]`]; got != strconv.Itoa(runs) {
 		t.Errorf("got %s runs, want %d", got, runs)

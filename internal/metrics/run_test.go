@@ -72,7 +72,7 @@ func connect(tb testing.TB, server *natstest.Server) *broker.Broker {
 	return b
 }
 
-// page returns what a running service says at path.
+// page returns the response of a running service at path.
 func page(tb testing.TB, address net.Addr, path string) (int, []byte) {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "http://"+address.String()+path, http.NoBody)
@@ -213,8 +213,7 @@ func TestRun_DeadLettersAndGoesOn(t *testing.T) {
 	}
 }
 
-// The test binary runs one service itself when it is asked to, so that the test
-// below can kill a process.
+// The test binary can run a service, so that the test below can kill a process.
 const (
 	childURL = "HOOKTRAIL_TEST_METRICS_URL"
 	childDir = "HOOKTRAIL_TEST_METRICS_DIR"
@@ -242,8 +241,8 @@ func child(url, dir string) int {
 	return 0
 }
 
-// runUntil runs a child and kills it after some batches and a moment. It
-// reports whether the child was done before.
+// runUntil runs a child and kills it after some batches and a moment. It reports
+// whether the child had finished before.
 func runUntil(t *testing.T, url, dir string, batches int, moment time.Duration) (done bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -299,7 +298,7 @@ func TestRun_KilledAtRandomMoments(t *testing.T) {
 	}
 }
 
-// many returns the events of that many runs.
+// many returns the events of the given number of runs.
 func many(tb testing.TB, runs int) []events.Event {
 	tb.Helper()
 	var all []events.Event

@@ -74,7 +74,7 @@ func TestState_GrowingRunReplaces(t *testing.T) {
 		event(t, 13, events.StepFinished, events.StepFinishedData{StepStatus: events.StepCompleted, DurationMS: 12_000}, step("s1")),
 		event(t, 14, events.RunFinished, events.RunFinishedData{Success: true, DurationMS: 14_000}),
 	}
-	// Then the first snapshot comes again, under other numbers.
+	// Then the first snapshot arrives again, with other sequences.
 	again := recorded(t)
 	for i := range again {
 		from("q", i+1)(&again[i])
@@ -196,8 +196,7 @@ func TestState_OtherTenantsAreRefused(t *testing.T) {
 	}
 }
 
-// However the stream is cut into batches, restarts and failures, the numbers
-// come out the same.
+// Batches, restarts and failures do not change the series.
 func TestState_SameNumbersWhateverTheBatches(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := messages(1, history(t, rt)...)

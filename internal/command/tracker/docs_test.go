@@ -15,8 +15,8 @@ var (
 	docCommand = regexp.MustCompile(`(?s)echo '(\{.*?\})' \|\s+tracker whatif --events -`)
 )
 
-// TestDocs_Examples holds the histories in docs/tracker.md to what whatif prints
-// of them.
+// TestDocs_Examples compares the examples in docs/tracker.md with the output of
+// whatif.
 func TestDocs_Examples(t *testing.T) {
 	doc := rulestest.ReadFile(t, filepath.Join("..", "..", "..", "docs", "tracker.md"))
 	examples := docExample.FindAllStringSubmatch(doc, -1)

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What is held is neither an issue nor forgotten: why says until when.
+// why says until when an event is held.
 func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "acme", "r1", 0, "s1", events.StepFailed, "")
@@ -42,7 +42,7 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	}
 }
 
-// Every considered event and every issue has its paragraph.
+// why explains every considered event and every issue in one paragraph.
 func TestWhy_AnswersForAll(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", append(gastown(t), rulestest.Story(t)...)...)

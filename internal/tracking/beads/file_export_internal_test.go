@@ -15,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// What a person writes just after a file was replaced, while that is being noted,
-// is a person's.
+// A change just after the rename, before the export has recorded it, is an edit.
 func TestStore_EditsBesideAnExportAreSeen(t *testing.T) {
 	dir := t.TempDir()
 	db, err := projection.Open(t.Context(), filepath.Join(dir, "tracker.db"),

@@ -37,13 +37,13 @@ func line(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// reason normalizes a close reason to words with single blanks.
+// reason normalises a close reason to words with single blanks.
 func reason(s string) string {
 	s, _ = cut(strings.Join(strings.Fields(line(s)), " "), maxReason)
 	return s
 }
 
-// passage normalizes a text of several lines.
+// passage normalises a text of several lines.
 func passage(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	if short, rest := cut(s, maxDescription); rest != "" {

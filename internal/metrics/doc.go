@@ -7,8 +7,8 @@
 // several producers or repeated imports send it. A counter can fall when a failed run
 // continues and succeeds. Prometheus treats that as a restart.
 //
-// The tokens of a run are those of its model responses. If it has none, the tokens of its
-// steps count, and otherwise the tokens of its end.
+// The tokens of a run come from its model responses. If it has none, they come from its
+// steps, and otherwise from its end.
 //
 // The state is in DataDir/metrics/metrics.db. One transaction commits the state and the
 // position in the stream. The same stream therefore gives the same counts, whatever the

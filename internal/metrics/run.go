@@ -36,11 +36,11 @@ var errStarting = errors.New("the stream is not being read yet")
 type Options struct {
 	Broker  *broker.Broker
 	DataDir string // the state is in DataDir/metrics
-	Tenant  string // count only this tenant; empty means all tenants
+	Tenant  string // count only this tenant, or all tenants if empty
 	Drain   bool   // return after the message that was last in the stream at the start
 
-	Listen    string                 // address of /metrics, /livez and /readyz; empty means no server
-	Registry  *prometheus.Registry   // contains the collectors while Run runs; nil means a private registry
+	Listen    string                 // address of /metrics, /livez and /readyz; no server if empty
+	Registry  *prometheus.Registry   // contains the collectors while Run runs, or nil for a private registry
 	Progress  func(consume.Progress) // receives the progress of the consumer
 	Listening func(address net.Addr) // receives the address of the server
 	Logger    *slog.Logger

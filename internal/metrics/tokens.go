@@ -30,7 +30,7 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 		return f.storeTokens(e, at, id, role, used)
 	}
 	// If the finest level changes, all tokens of the run are counted again. Otherwise
-	// only those of this activity are.
+	// only the tokens of this activity are.
 	ids := &id
 	if at < before {
 		ids = nil

@@ -240,7 +240,7 @@ func TestPrune(t *testing.T) {
 	drain(t, b, dir)
 	later := func() time.Time { return time.Now().Add(100 * day) }
 	keep := []ledger.RetentionRule{{Kind: "tool.result", Age: 30 * day}, {Kind: "tool.*", Age: 365 * day}}
-	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Keep: keep, Now: later}); err != nil {
+	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Retention: keep, Now: later}); err != nil {
 		t.Fatal(err)
 	}
 	r := auditortest.Verify(t, dir, "acme")

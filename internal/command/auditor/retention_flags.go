@@ -59,7 +59,7 @@ type RetentionFlags struct{ rules keepRules }
 func (r *RetentionFlags) Register(cmd *cobra.Command) { cmd.Flags().Var(&r.rules, "keep", keepUsage) }
 
 // Apply sets o to what the flags say.
-func (r *RetentionFlags) Apply(o *auditor.Options) { o.Keep = r.rules }
+func (r *RetentionFlags) Apply(o *auditor.Options) { o.Retention = r.rules }
 
 // keepRules are rules of retention as a flag takes them, one each time.
 type keepRules []ledger.RetentionRule

@@ -208,17 +208,17 @@ func (r *rebuilding) fold(ctx context.Context) error {
 	if o.stream, err = r.oldStream(ctx); err != nil {
 		return err
 	}
-	p, err := openProjection(ctx, o)
+	s, err := open(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err = consume.Run(ctx, r.Broker.JetStream(), p.reading(), p); err == nil {
-		err = p.lastAside(ctx)
+	if err = consume.Run(ctx, r.Broker.JetStream(), s.consumer(), s.projector); err == nil {
+		err = s.ledgers.finish(ctx)
 	}
-	if err := errors.Join(err, p.heldBack(), p.close()); err != nil {
+	if err := errors.Join(err, s.ledgers.failure(), s.close()); err != nil {
 		return err
 	}
-	return r.place.take(filepath.Join("ledger", filepath.Base(p.db.Path())))
+	return r.place.take(filepath.Join("ledger", filepath.Base(s.state.db.Path())))
 }
 
 // oldStream returns the stream that the present ledgers were fed from last, so
@@ -230,7 +230,7 @@ func (r *rebuilding) oldStream(ctx context.Context) (s ledger.Stream, err error)
 		r.Logger.WarnContext(ctx, "ledgers were not read", "error", err)
 	}
 	for _, tenant := range tenants {
-		at, err := newest(ctx, o, tenant)
+		at, err := newestPosition(ctx, o, tenant)
 		if err != nil && !errors.Is(err, ledger.ErrDamaged) {
 			return s, err
 		}

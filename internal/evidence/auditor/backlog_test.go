@@ -20,7 +20,7 @@ import (
 type feed struct {
 	tb     testing.TB
 	b      *broker.Broker
-	p      *projected
+	s      *service
 	at     consume.Position
 	number map[string]uint64 // by tenant, of the last event
 }
@@ -29,11 +29,11 @@ func newFeed(tb testing.TB, b *broker.Broker, dir string) *feed {
 	tb.Helper()
 	o := Options{Broker: b, DataDir: dir, NoBucket: true}.withDefaults()
 	o.tooLong = func() <-chan time.Time { return nil } // however slow the disk is
-	p, err := openProjection(auditortest.Deadline(tb), o)
+	s, err := open(auditortest.Deadline(tb), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f := &feed{tb: tb, b: b, p: p, number: make(map[string]uint64)}
+	f := &feed{tb: tb, b: b, s: s, number: make(map[string]uint64)}
 	f.at.Stream = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	return f
 }
@@ -67,7 +67,7 @@ func (f *feed) message(tenant string, kind events.Kind, data []byte) consume.Mes
 
 func (f *feed) apply(batch ...consume.Message) {
 	f.tb.Helper()
-	if err := f.p.Apply(auditortest.Deadline(f.tb), batch, f.at); err != nil {
+	if err := f.s.projector.Apply(auditortest.Deadline(f.tb), batch, f.at); err != nil {
 		f.tb.Fatal(err)
 	}
 }
@@ -81,16 +81,16 @@ func (f *feed) custom(tenant string) consume.Message {
 func (f *feed) wantAt(want map[string]uint64) {
 	f.tb.Helper()
 	for tenant, sequence := range want {
-		at, err := newest(auditortest.Deadline(f.tb), f.p.opts, tenant)
+		at, err := newestPosition(auditortest.Deadline(f.tb), f.s.opts, tenant)
 		if err != nil || at.Sequence != sequence {
 			f.tb.Errorf("the ledger of %s is at %d, want %d: %v", tenant, at.Sequence, sequence, err)
 		}
 	}
 }
 
-func (f *feed) setAside(tenant string) *aside {
+func (f *feed) detach(tenant string) *backlog {
 	f.tb.Helper()
-	a, err := f.p.setAside(auditortest.Deadline(f.tb), tenant)
+	a, err := f.s.ledgers.detach(auditortest.Deadline(f.tb), tenant)
 	if err != nil || a == nil {
 		f.tb.Fatalf("set aside: %v, %v", a, err)
 	}
@@ -102,24 +102,24 @@ func (f *feed) setAside(tenant string) *aside {
 func TestScrub_OthersGoOn(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"), f.custom("other"))
-	a := f.setAside("acme")
+	a := f.detach("acme")
 	f.apply(f.custom("acme"), f.custom("other"))
 	f.apply(f.custom("acme"))
 	f.wantAt(map[string]uint64{"acme": 1, "other": 4})
-	if at, err := f.p.Position(t.Context()); err != nil || at.Sequence != 5 {
+	if at, err := f.s.projector.Position(t.Context()); err != nil || at.Sequence != 5 {
 		t.Errorf("the position is %d, %v, want 5", at.Sequence, err)
 	}
-	f.p.renewSilent(t.Context()) // has no use for it meanwhile
+	f.s.ledgers.renewIdle(t.Context()) // has no use for it meanwhile
 	close(a.done)
 	f.apply(f.custom("acme"))
 	f.wantAt(map[string]uint64{"acme": 6, "other": 4})
-	if len(f.p.asides) > 0 || len(f.p.scrubs.list()) != 0 {
-		t.Errorf("the ledger is set aside still, or to be scrubbed: %v", f.p.scrubs.list())
+	if len(f.s.ledgers.backlogs) > 0 || len(f.s.ledgers.scrubs.list()) != 0 {
+		t.Errorf("the ledger is set aside still, or to be scrubbed: %v", f.s.ledgers.scrubs.list())
 	}
-	if err := f.p.close(); err != nil {
+	if err := f.s.close(); err != nil {
 		t.Fatal(err)
 	}
-	if r := auditortest.Verify(t, f.p.opts.DataDir, "acme"); r.Integrity != verifier.Verified || r.Events != 4 || len(r.Gaps) > 0 {
+	if r := auditortest.Verify(t, f.s.opts.DataDir, "acme"); r.Integrity != verifier.Verified || r.Events != 4 || len(r.Gaps) > 0 {
 		t.Errorf("%s, %d events, gaps %v", r.Integrity, r.Events, r.Gaps)
 	}
 }
@@ -129,16 +129,16 @@ func TestScrub_EndedMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
 	f.apply(f.custom("acme"), f.custom("other"))
-	f.setAside("acme")
+	f.detach("acme")
 	f.apply(f.custom("other"), f.custom("acme"))
-	if err := f.p.close(); err == nil {
+	if err := f.s.close(); err == nil {
 		t.Error("nothing told that messages are missing")
 	}
 	again := newFeed(t, b, dir)
-	if again.p.start.Sequence != 1 {
-		t.Errorf("it goes on behind %d, want what the ledger lacks to be read again", again.p.start.Sequence)
+	if again.s.projector.resumed.start.Sequence != 1 {
+		t.Errorf("it goes on behind %d, want what the ledger lacks to be read again", again.s.projector.resumed.start.Sequence)
 	}
-	if err := again.p.close(); err != nil {
+	if err := again.s.close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -147,18 +147,18 @@ func TestScrub_EndedMeanwhile(t *testing.T) {
 func TestScrub_WhatWaitsIsBounded(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"))
-	a := f.setAside("acme")
-	f.apply(f.message("acme", events.Custom, make([]byte, maxAside)))
+	a := f.detach("acme")
+	f.apply(f.message("acme", events.Custom, make([]byte, maxBacklogBytes)))
 	ended, end := context.WithCancel(t.Context())
 	end()
 	batch := []consume.Message{f.custom("acme")}
-	if err := f.p.Apply(ended, batch, f.at); !errors.Is(err, context.Canceled) {
+	if err := f.s.projector.Apply(ended, batch, f.at); !errors.Is(err, context.Canceled) {
 		t.Errorf("a batch that no room is left for: %v, want it to wait", err)
 	}
 	close(a.done)
 	f.apply(batch...)
 	f.wantAt(map[string]uint64{"acme": 3})
-	if err := f.p.close(); err != nil {
+	if err := f.s.close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -168,7 +168,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	told := f.custom("acme")
 	f.apply(told)
-	r, err := ledger.OpenTenant(LedgerDir(f.p.opts.DataDir), "acme")
+	r, err := ledger.OpenTenant(LedgerDir(f.s.opts.DataDir), "acme")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	if err := errors.Join(err, r.Close()); err != nil {
 		t.Fatal(err)
 	}
-	key, err := writer.OpenKey(KeyDir(f.p.opts.DataDir))
+	key, err := writer.OpenKey(KeyDir(f.s.opts.DataDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,18 +190,18 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := f.setAside("acme")
+	a := f.detach("acme")
 	f.apply(f.event("acme", events.AuditAccessed, access.OrderRecord(o, string(signed))))
 	close(a.done)
 	f.apply(f.custom("other"))
-	if list := f.p.scrubs.due(); len(list) != 1 || list[0] != "acme" {
+	if list := f.s.ledgers.scrubs.due(); len(list) != 1 || list[0] != "acme" {
 		t.Fatalf("to be scrubbed: %v, want acme", list)
 	}
-	f.p.scrubAll(t.Context())
-	if unclean, err := writer.Unclean(LedgerDir(f.p.opts.DataDir), "acme"); unclean || err != nil || len(f.p.scrubs.list()) > 0 {
-		t.Errorf("unclean: %v, %v, to be scrubbed: %v", unclean, err, f.p.scrubs.list())
+	f.s.scrubber.all(t.Context())
+	if unclean, err := writer.Unclean(LedgerDir(f.s.opts.DataDir), "acme"); unclean || err != nil || len(f.s.ledgers.scrubs.list()) > 0 {
+		t.Errorf("unclean: %v, %v, to be scrubbed: %v", unclean, err, f.s.ledgers.scrubs.list())
 	}
-	if err := f.p.close(); err != nil {
+	if err := f.s.close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -209,7 +209,7 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 // A scrub that failed writes the whole file again: it is not tried each second. A
 // reader costs nothing to look for.
 func TestScrubs_Pause(t *testing.T) {
-	var s scrubs
+	var s scrubQueue
 	s.add("acme", nil)
 	s.add("beta", writer.ErrScrubLater)
 	s.add("full", errors.New("disk full"))
@@ -222,8 +222,8 @@ func TestScrubs_Pause(t *testing.T) {
 	for range 10 {
 		s.add("full", errors.New("disk full"))
 	}
-	if pause := s.tenants["full"].pause; pause != mostScrub {
-		t.Errorf("pause %v, want %v", pause, mostScrub)
+	if pause := s.tenants["full"].pause; pause != maxScrubPause {
+		t.Errorf("pause %v, want %v", pause, maxScrubPause)
 	}
 	s.add("full", nil)
 	if due := s.due(); len(due) != 3 {

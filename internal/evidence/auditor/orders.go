@@ -10,13 +10,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// giveOrders signs orders and puts them on record, cut into as many as fit into
-// events, and returns their ids. When it returns nil all are on disk, in the
-// outbox that the auditor sends; each takes effect where it comes back in the
-// stream. After an error those whose ids it returns are.
+// GiveOrders signs orders, records them and returns their ids. It splits an order that
+// is too large for one event. When GiveOrders returns nil, all orders are on disk in
+// the outbox that the auditor sends. Each order takes effect at its place in the
+// stream. After an error, only the orders with a returned id are on disk.
 func GiveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
 	if !writer.HasKey(KeyDir(dataDir)) {
-		return nil, fmt.Errorf("an order needs the signing key, and there is none in %s", KeyDir(dataDir))
+		return nil, fmt.Errorf("signing key not found in %s: orders are signed with it", KeyDir(dataDir))
 	}
 	key, err := writer.OpenKey(KeyDir(dataDir))
 	if err != nil {

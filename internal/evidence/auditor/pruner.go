@@ -9,29 +9,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// pruneEach is how often is looked for what is past its retention.
+// pruneEach is the scan interval for records past their retention.
 const pruneEach = time.Hour
 
-// pruner orders what is past its retention to be pruned.
+// A pruner gives orders to prune the records past their retention. Only one goroutine
+// may use it.
 type pruner struct {
-	p       *projected
-	waiting map[string]string // by tenant, the last order that has not come yet
+	opts     Options
+	standsBy func() bool
+	waiting  map[string]string // by tenant, the last order that is not in the ledger yet
 }
 
-func newPruner(p *projected) *pruner {
-	return &pruner{p: p, waiting: make(map[string]string)}
-}
-
-// run looks for what is past its retention until ctx ends.
+// run scans the ledgers until ctx ends.
 func (r *pruner) run(ctx context.Context) {
-	if len(r.p.opts.Keep) == 0 {
+	if len(r.opts.Retention) == 0 {
 		return
 	}
 	tick := time.NewTicker(pruneEach)
 	defer tick.Stop()
 	for {
 		if err := r.all(ctx); err != nil && ctx.Err() == nil {
-			r.p.opts.Logger.WarnContext(ctx, "what is past its retention was not pruned", "error", err)
+			r.opts.Logger.WarnContext(ctx, "records past their retention not pruned", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -41,12 +39,12 @@ func (r *pruner) run(ctx context.Context) {
 	}
 }
 
-// all orders what is past its retention now, in all ledgers.
+// all gives orders for all ledgers.
 func (r *pruner) all(ctx context.Context) error {
-	if len(r.p.opts.Keep) == 0 || r.p.keepers.StandsBy() {
+	if len(r.opts.Retention) == 0 || r.standsBy() {
 		return nil
 	}
-	tenants, err := r.p.opts.tenants()
+	tenants, err := r.opts.tenants()
 	for _, tenant := range tenants {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -57,9 +55,9 @@ func (r *pruner) all(ctx context.Context) error {
 }
 
 func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
-	reader, err := ledger.OpenTenant(LedgerDir(r.p.opts.DataDir), tenant)
+	reader, err := ledger.OpenTenant(LedgerDir(r.opts.DataDir), tenant)
 	if errors.Is(err, ledger.ErrDamaged) {
-		return nil // it is held back, and that is said elsewhere
+		return nil // readiness reports the suspended ledger
 	}
 	if err != nil {
 		return err
@@ -71,18 +69,19 @@ func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
 		}
 		delete(r.waiting, tenant)
 	}
-	orders, err := Expired(ctx, reader, r.p.opts.Keep, r.p.opts.Now())
+	orders, err := Expired(ctx, reader, r.opts.Retention, r.opts.Now())
 	if err != nil || len(orders) == 0 {
 		return err
 	}
-	ids, err := GiveOrders(ctx, r.p.opts.DataDir, orders)
+	ids, err := GiveOrders(ctx, r.opts.DataDir, orders)
 	if len(ids) > 0 {
 		r.waiting[tenant] = ids[len(ids)-1]
 	}
 	return err
 }
 
-// expired returns what is past its retention, as orders that can be given.
+// Expired returns orders to prune the records past their retention. [GiveOrders] takes
+// them.
 func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.RetentionRule, now time.Time) (orders []ledger.Order, err error) {
 	found, err := r.Orders().Expired(ctx, rules, now)
 	for _, o := range found {

@@ -19,7 +19,7 @@ import (
 // lockLedger keeps the ledger of a tenant from being written to until unlock.
 func (f *feed) lockLedger(tenant string) (unlock func()) {
 	f.tb.Helper()
-	path, err := ledger.Path(LedgerDir(f.p.opts.DataDir), tenant)
+	path, err := ledger.Path(LedgerDir(f.s.opts.DataDir), tenant)
 	if err != nil {
 		f.tb.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func (f *feed) lockLedger(tenant string) (unlock func()) {
 
 // impatient has ledgers that are not written yet set aside at once, or never.
 func (f *feed) impatient(is bool) {
-	f.p.opts.tooLong = func() <-chan time.Time {
+	f.s.ledgers.opts.tooLong = func() <-chan time.Time {
 		at := make(chan time.Time)
 		if is {
 			close(at)
@@ -50,7 +50,7 @@ func (f *feed) impatient(is bool) {
 
 // A tenant whose ledger is locked for several batches holds up no other. When it is
 // free, it comes to the same root as one that was never locked.
-func TestWait_OthersGoOn(t *testing.T) {
+func TestSlowWrite_OthersGoOn(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
 	var all []consume.Message
@@ -72,34 +72,34 @@ func TestWait_OthersGoOn(t *testing.T) {
 		send("acme", "other")
 	}
 	f.wantAt(map[string]uint64{"acme": 1, "other": 9})
-	if at, err := f.p.Position(t.Context()); err != nil || at.Sequence != 9 {
+	if at, err := f.s.projector.Position(t.Context()); err != nil || at.Sequence != 9 {
 		t.Errorf("the position is %d, %v, want 9", at.Sequence, err)
 	}
-	if err := f.p.longWaits(); err != nil {
+	if err := f.s.ledgers.slowWrites(); err != nil {
 		t.Errorf("told too early: %v", err)
 	}
-	f.p.asides["acme"].since = time.Now().Add(-time.Minute)
-	if err := f.p.longWaits(); err == nil || !strings.Contains(err.Error(), `"acme"`) {
+	f.s.ledgers.backlogs["acme"].since = time.Now().Add(-time.Minute)
+	if err := f.s.ledgers.slowWrites(); err == nil || !strings.Contains(err.Error(), `"acme"`) {
 		t.Errorf("readiness does not tell who waits: %v", err)
 	}
 	unlock()
-	if err := f.p.lastAside(auditortest.Deadline(t)); err != nil {
+	if err := f.s.ledgers.finish(auditortest.Deadline(t)); err != nil {
 		t.Fatal(err)
 	}
 	f.wantAt(map[string]uint64{"acme": 8})
 	send("other", "acme")
-	if err := f.p.close(); err != nil {
+	if err := f.s.close(); err != nil {
 		t.Fatal(err)
 	}
 
 	calm := newFeed(t, b, t.TempDir())
 	calm.at = f.at
 	calm.apply(all...)
-	if err := calm.p.close(); err != nil {
+	if err := calm.s.close(); err != nil {
 		t.Fatal(err)
 	}
 	for _, tenant := range []string{"acme", "other"} {
-		got, want := auditortest.Verify(t, dir, tenant), auditortest.Verify(t, calm.p.opts.DataDir, tenant)
+		got, want := auditortest.Verify(t, dir, tenant), auditortest.Verify(t, calm.s.opts.DataDir, tenant)
 		if got.Integrity != verifier.Verified || len(got.Gaps) > 0 || got.Checkpoint.Root != want.Checkpoint.Root {
 			t.Errorf("%s: %s, gaps %v, root %v, want that of one that was not locked: %v",
 				tenant, got.Integrity, got.Gaps, got.Checkpoint.Root, want.Checkpoint.Root)
@@ -108,7 +108,7 @@ func TestWait_OthersGoOn(t *testing.T) {
 }
 
 // What waits for a locked ledger is read again where the auditor was killed.
-func TestWait_KilledMeanwhile(t *testing.T) {
+func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
 	f.apply(f.custom("acme"), f.custom("other"))
@@ -118,33 +118,33 @@ func TestWait_KilledMeanwhile(t *testing.T) {
 	f.impatient(false)
 	f.apply(f.custom("other"), f.custom("acme"))
 	// What a start does with what lies on disk now.
-	if err := f.p.compare(auditortest.Deadline(t)); err != nil || f.p.start.Sequence != 1 {
-		t.Errorf("it goes on behind %d, %v, want what the ledger lacks to be read again", f.p.start.Sequence, err)
+	if at, err := resume(auditortest.Deadline(t), f.s.ledgers); err != nil || at.start.Sequence != 1 {
+		t.Errorf("resumed after %d, %v, want the missing message to be read again", at.start.Sequence, err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := f.p.lastAside(ended); !errors.Is(err, context.Canceled) {
+	if err := f.s.ledgers.finish(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("there is no time to wait for it: %v", err)
 	}
 	unlock()
-	if err := f.p.lastAside(auditortest.Deadline(t)); err != nil {
+	if err := f.s.ledgers.finish(auditortest.Deadline(t)); err != nil {
 		t.Error(err)
 	}
-	if err := f.p.close(); err != nil {
+	if err := f.s.close(); err != nil {
 		t.Error(err)
 	}
 	again := newFeed(t, b, dir)
-	if again.p.start.Sequence != 5 {
-		t.Errorf("it goes on behind %d, want 5: nothing is missing", again.p.start.Sequence)
+	if again.s.projector.resumed.start.Sequence != 5 {
+		t.Errorf("it goes on behind %d, want 5: nothing is missing", again.s.projector.resumed.start.Sequence)
 	}
-	if err := again.p.close(); err != nil {
+	if err := again.s.close(); err != nil {
 		t.Error(err)
 	}
 }
 
 // More ledgers than may be set aside are waited for, and more bytes.
-func TestWait_Room(t *testing.T) {
-	left := &room{ledgers: 2, bytes: 10}
+func TestBudget(t *testing.T) {
+	left := &budget{ledgers: 2, bytes: 10}
 	if !left.take(8) || left.take(3) || !left.take(2) || left.take(0) {
 		t.Errorf("another room: %d ledgers, %d bytes left", left.ledgers, left.bytes)
 	}

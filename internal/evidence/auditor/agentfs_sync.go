@@ -17,50 +17,49 @@ import (
 )
 
 const (
-	// syncEvery is how often the AgentFS files are brought up to date: other
-	// programs open them too.
+	// syncEvery is the shortest interval between syncs. Other programs open the files
+	// in between.
 	syncEvery = time.Second
-	// Where many of them grow at once that takes its time, and the next round begins
-	// the later: each is opened, committed and closed. This is the latest.
+	// syncLatest is the longest interval. The interval grows when a sync takes long,
+	// because each file is opened, committed and closed.
 	syncLatest = 30 * time.Second
 )
 
-// syncAtOnce is how many tenants' files are written beside each other: one that
-// has much to catch up with does not hold up the others, and disks do several
-// things at once.
-const syncAtOnce = 4
+// syncWorkers is how many tenants are synced in parallel, so that one tenant with much
+// to write does not block the others.
+const syncWorkers = 4
 
-// tellAgain is how often the log says that nothing has changed about files that
-// cannot be written, because somebody has them open perhaps.
-const tellAgain = time.Minute
+// logAgain is how often an unchanged failure is logged again.
+const logAgain = time.Minute
 
-// fileSync keeps the AgentFS files behind the ledgers. The ledgers never wait
-// for it.
+// A fileSync writes the AgentFS files from the ledgers. The ledgers never wait for it.
 type fileSync struct {
 	dataDir string
-	only    string // tenant whose files are written; empty: all
+	only    string // only this tenant; empty means all
 	writer  *agentfs.Writer
 	logger  *slog.Logger
 
-	mu      sync.Mutex // guards pending
-	pending map[string]bool
+	// mu guards pending. It is the last lock in the lock order.
+	mu      sync.Mutex
+	pending map[string]bool // tenants with changed ledgers
 
-	told   string // what the log says, the last time; used by run alone
-	toldAt time.Time
+	// Only run uses logged and loggedAt.
+	logged   string // the last failure in the log
+	loggedAt time.Time
 }
 
 func newFileSync(o Options, writer *agentfs.Writer) *fileSync {
 	return &fileSync{dataDir: o.DataDir, only: o.Tenant, writer: writer, logger: o.Logger, pending: make(map[string]bool)}
 }
 
-// changed notes that the ledger of tenant has more.
+// changed marks the ledger of a tenant as changed.
 func (s *fileSync) changed(tenant string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pending[tenant] = true
 }
 
-// run brings the files up to date until ctx ends, and calls tick now and then.
+// run syncs the files until ctx ends. It calls tick at the start and every renewEvery.
 func (s *fileSync) run(ctx context.Context, tick func()) {
 	s.all(ctx)
 	tick()
@@ -76,43 +75,42 @@ func (s *fileSync) run(ctx context.Context, tick func()) {
 		case <-files.C:
 			began := time.Now()
 			if err := s.sync(ctx); ctx.Err() == nil {
-				s.tell(ctx, err)
+				s.log(ctx, err)
 			}
 			files.Reset(min(max(syncEvery, 4*time.Since(began)), syncLatest))
 		}
 	}
 }
 
-// tell logs that files were not written, and that they are again.
-func (s *fileSync) tell(ctx context.Context, err error) {
+// log logs a failed sync, and the first successful one after it.
+func (s *fileSync) log(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text == s.told && (err == nil || time.Since(s.toldAt) < tellAgain) {
+	if text == s.logged && (err == nil || time.Since(s.loggedAt) < logAgain) {
 		return
 	}
-	s.told, s.toldAt = text, time.Now()
+	s.logged, s.loggedAt = text, time.Now()
 	if err == nil {
-		s.logger.InfoContext(ctx, "agentfs files are written again")
+		s.logger.InfoContext(ctx, "agentfs files written again")
 		return
 	}
-	s.logger.WarnContext(ctx, "agentfs files were not written", "error", err)
+	s.logger.WarnContext(ctx, "agentfs files not written", "error", err)
 }
 
-// all has every tenant's files looked at: some may be behind since the last stop.
+// all marks every tenant, because files may be behind since the last stop.
 func (s *fileSync) all(ctx context.Context) {
 	tenants, err := Options{DataDir: s.dataDir, Tenant: s.only}.tenants()
 	if err != nil {
-		s.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
+		s.logger.WarnContext(ctx, "ledgers not listed", "error", err)
 	}
 	for _, tenant := range tenants {
 		s.changed(tenant)
 	}
 }
 
-// sync brings the files of the tenants that changed up to date. Those that
-// failed stay noted.
+// sync writes the files of the changed tenants. A tenant whose sync fails stays marked.
 func (s *fileSync) sync(ctx context.Context) error {
 	s.mu.Lock()
 	tenants := slices.Sorted(maps.Keys(s.pending))
@@ -123,7 +121,7 @@ func (s *fileSync) sync(ctx context.Context) error {
 		wg   sync.WaitGroup
 		next atomic.Int64
 	)
-	for range min(syncAtOnce, len(tenants)) {
+	for range min(syncWorkers, len(tenants)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(tenants)); i = next.Add(1) - 1 {
 				errs[i] = s.one(ctx, tenants[i])
@@ -131,19 +129,19 @@ func (s *fileSync) sync(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	if ctx.Err() != nil { // of an end one word is enough
+	if ctx.Err() != nil { // report a stop once
 		return ctx.Err()
 	}
 	return errors.Join(errs...)
 }
 
-// one brings the files of a tenant up to date, and notes it again if that failed.
+// one syncs a tenant, and marks it again after an error.
 func (s *fileSync) one(ctx context.Context, tenant string) error {
 	err := ctx.Err()
 	if err == nil {
 		err = s.tenant(ctx, tenant)
 	}
-	if err != nil && !errors.Is(err, ledger.ErrDamaged) { // which no second try mends
+	if err != nil && !errors.Is(err, ledger.ErrDamaged) { // a retry would not help
 		s.changed(tenant)
 	}
 	return err
@@ -163,11 +161,11 @@ func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
 
 func (s *fileSync) close() error { return s.writer.Close() }
 
-// records is a ledger as the AgentFS files see it: what is no event has no
-// bytes, and neither has what was set apart or erased.
+// records implements [agentfs.Source] for a ledger. Only events have bytes. Quarantined
+// and erased records have none.
 type records struct{ *ledger.Reader }
 
-// AgentFSSource returns the records of a ledger as the AgentFS files read them.
+// AgentFSSource returns the source of the AgentFS files for a ledger.
 func AgentFSSource(r *ledger.Reader) agentfs.Source { return records{r} }
 
 // After implements agentfs.Source.

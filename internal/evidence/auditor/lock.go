@@ -9,17 +9,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// lockName is the name of the file that the auditor of a data directory has locked.
-// One of all tenants has all of the lock; those of single tenants share it, and
-// each has all of the lock of its tenant.
+// lockName is the lock file of a data directory. The auditor of all tenants locks it
+// exclusively. Auditors of single tenants share it, and each locks the file of its
+// tenant exclusively.
 const lockName = "auditor.lock"
 
-// turn is what makes a process the auditor of a data directory, or of one tenant
-// in it.
-type turn []*filelock.Lock
+// locks make a process the auditor of a data directory or of one of its tenants.
+type locks []*filelock.Lock
 
-// Unlock ends the turn.
-func (t turn) Unlock() error {
+// Unlock releases all locks.
+func (t locks) Unlock() error {
 	var errs error
 	for _, l := range t {
 		errs = errors.Join(errs, l.Unlock())
@@ -27,28 +26,28 @@ func (t turn) Unlock() error {
 	return errs
 }
 
-// acquire waits for the turn, and finishes or takes away what a rebuild left.
-func acquire(ctx context.Context, o Options) (_ turn, err error) {
+// acquire waits for the locks. It finishes or removes an interrupted rebuild.
+func acquire(ctx context.Context, o Options) (_ locks, err error) {
 	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(LedgerDir(o.DataDir), lockName)
 	waiting := func() {
-		o.Logger.InfoContext(ctx, "another process is the auditor of this data directory: waiting for it to end")
+		o.Logger.InfoContext(ctx, "waiting for the auditor of this data directory to end")
 	}
 	if o.Tenant == "" {
 		l, err := filelock.Wait(ctx, path, waiting)
 		if err != nil {
 			return nil, err
 		}
-		if err := placeOf(o.DataDir).settle(ctx, o.Logger); err != nil {
+		if err := stagingOf(o.DataDir).settle(ctx, o.Logger); err != nil {
 			return nil, errors.Join(err, l.Unlock())
 		}
-		return turn{l}, nil
+		return locks{l}, nil
 	}
-	// Only who is alone may settle; who is not finds it done.
+	// Only an exclusive holder may finish a rebuild. A shared holder finds it finished.
 	if l, err := filelock.Try(path); err == nil {
-		if err := errors.Join(placeOf(o.DataDir).settle(ctx, o.Logger), l.Unlock()); err != nil {
+		if err := errors.Join(stagingOf(o.DataDir).settle(ctx, o.Logger), l.Unlock()); err != nil {
 			return nil, err
 		}
 	} else if !errors.Is(err, filelock.ErrHeld) {
@@ -63,16 +62,16 @@ func acquire(ctx context.Context, o Options) (_ turn, err error) {
 		return nil, errors.Join(err, share.Unlock())
 	}
 	l, err := filelock.Wait(ctx, own, func() {
-		o.Logger.InfoContext(ctx, "another process is the auditor of this tenant: waiting for it to end", "tenant", o.Tenant)
+		o.Logger.InfoContext(ctx, "waiting for the auditor of this tenant to end", "tenant", o.Tenant)
 	})
 	if err != nil {
 		return nil, errors.Join(err, share.Unlock())
 	}
-	return turn{l, share}, nil
+	return locks{l, share}, nil
 }
 
-// tenantLock returns the file that the auditor of one tenant has locked. No folder
-// of a tenant has such a name.
+// tenantLock returns the lock file of the auditor of one tenant. The folder of a tenant
+// never has such a name.
 func tenantLock(dataDir, tenant string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {

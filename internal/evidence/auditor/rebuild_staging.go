@@ -13,116 +13,118 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// place is the folder below a data directory in which everything is made anew:
+// staging is the folder below a data directory in which a rebuild writes:
 //
-//	rebuild/new     what is made, laid out like the data directory
-//	rebuild/swap    what is to take whose place, once all of it is complete
-//	rebuild/old     what had its place
+//	rebuild/new     the new files, laid out like the data directory
+//	rebuild/swap    the list of replacements, written when all of them are complete
+//	rebuild/old     the replaced files
 //
-// Until rebuild/swap is there nothing of it counts. From then on what it lists is
-// put in place, by whoever holds the auditor's lock next if need be.
-type place struct {
-	dataDir string
-	parts   *[]part
+// Without rebuild/swap the rebuild has no effect. Once the list exists, the next
+// holder of the auditor's lock completes it.
+type staging struct {
+	dataDir      string
+	replacements *[]replacement
 }
 
-// part is a file or folder that takes the place of the one of the same name.
-type part struct {
-	Path string `json:"path"`           // below the data directory, and below the new folder
-	Gone bool   `json:"gone,omitempty"` // there is no new one: the old one goes
+// A replacement replaces the file or folder of the same name.
+type replacement struct {
+	Path string `json:"path"`           // below the data directory and below rebuild/new
+	Gone bool   `json:"gone,omitempty"` // the old file is removed and there is no new one
 }
 
-func placeOf(dataDir string) place { return place{dataDir: dataDir, parts: new([]part)} }
+func stagingOf(dataDir string) staging {
+	return staging{dataDir: dataDir, replacements: new([]replacement)}
+}
 
-func (p place) dir() string { return filepath.Join(p.dataDir, "rebuild") }
+func (s staging) dir() string { return filepath.Join(s.dataDir, "rebuild") }
 
-func (p place) fresh() string { return filepath.Join(p.dir(), "new") }
+func (s staging) fresh() string { return filepath.Join(s.dir(), "new") }
 
-func (p place) list() string { return filepath.Join(p.dir(), "swap") }
+func (s staging) list() string { return filepath.Join(s.dir(), "swap") }
 
-// make makes the folder. The key that signs stays where it is.
-func (p place) make() error {
-	if err := makeDir(p.fresh()); err != nil {
+// create creates the folder. It links to the keys instead of copying them.
+func (s staging) create() error {
+	if err := makeDir(s.fresh()); err != nil {
 		return err
 	}
-	keys, err := filepath.Abs(KeyDir(p.dataDir))
+	keys, err := filepath.Abs(KeyDir(s.dataDir))
 	if err != nil {
 		return err
 	}
-	return os.Symlink(keys, KeyDir(p.fresh()))
+	return os.Symlink(keys, KeyDir(s.fresh()))
 }
 
-// take notes that what lies at path in the new folder belongs in the place of the
-// old one.
-func (p place) take(path string) error {
-	if _, err := os.Stat(filepath.Join(p.fresh(), path)); err != nil {
+// add adds the new file at path to the replacements.
+func (s staging) add(path string) error {
+	if _, err := os.Stat(filepath.Join(s.fresh(), path)); err != nil {
 		return err
 	}
-	*p.parts = append(*p.parts, part{Path: path})
+	*s.replacements = append(*s.replacements, replacement{Path: path})
 	return nil
 }
 
-// drop notes that what lies at path in the data directory goes.
-func (p place) drop(path string) { *p.parts = append(*p.parts, part{Path: path, Gone: true}) }
+// drop adds the removal of the file at path to the replacements.
+func (s staging) drop(path string) {
+	*s.replacements = append(*s.replacements, replacement{Path: path, Gone: true})
+}
 
-// swap puts everything that was noted in place.
-func (p place) swap(ctx context.Context, logger *slog.Logger) error {
-	if err := syncDirs(p.fresh()); err != nil {
+// swap writes the list of replacements and applies it.
+func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
+	if err := syncDirs(s.fresh()); err != nil {
 		return err
 	}
-	text, err := json.Marshal(*p.parts)
+	text, err := json.Marshal(*s.replacements)
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(p.list(), text); err != nil {
+	if err := atomicfile.Write(s.list(), text); err != nil {
 		return err
 	}
-	return p.settle(ctx, logger)
+	return s.settle(ctx, logger)
 }
 
-// settle finishes what was listed completely, and takes away what was not. Who
-// calls it holds the auditor's lock.
-func (p place) settle(ctx context.Context, logger *slog.Logger) error {
-	text, err := os.ReadFile(p.list())
+// settle applies the list of replacements, or removes a rebuild without one. The caller
+// holds the auditor's lock.
+func (s staging) settle(ctx context.Context, logger *slog.Logger) error {
+	text, err := os.ReadFile(s.list())
 	if errors.Is(err, fs.ErrNotExist) {
-		return p.remove()
+		return s.remove()
 	}
 	if err != nil {
 		return fmt.Errorf("finish a rebuild: %w", err)
 	}
-	var parts []part
-	if err := json.Unmarshal(text, &parts); err != nil {
-		return fmt.Errorf("finish a rebuild: %s: %w", p.list(), err)
+	var list []replacement
+	if err := json.Unmarshal(text, &list); err != nil {
+		return fmt.Errorf("finish a rebuild: %s: %w", s.list(), err)
 	}
-	for _, one := range parts {
-		if err := p.put(one); err != nil {
-			return fmt.Errorf("put %s in its place: %w", one.Path, err)
+	for _, one := range list {
+		if err := s.replace(one); err != nil {
+			return fmt.Errorf("replace %s: %w", one.Path, err)
 		}
 	}
-	logger.InfoContext(ctx, "what was rebuilt is in its place", "parts", len(parts))
-	return p.remove()
+	logger.InfoContext(ctx, "rebuild finished", "replaced", len(list))
+	return s.remove()
 }
 
-// put puts one part in place, unless that was done.
-func (p place) put(one part) error {
+// replace applies one replacement, unless it was applied before.
+func (s staging) replace(one replacement) error {
 	if !filepath.IsLocal(one.Path) {
-		return errors.New("it does not lie below the data directory")
+		return errors.New("path is not below the data directory")
 	}
-	target, made := filepath.Join(p.dataDir, one.Path), filepath.Join(p.fresh(), one.Path)
+	target, made := filepath.Join(s.dataDir, one.Path), filepath.Join(s.fresh(), one.Path)
 	_, err := os.Lstat(made)
 	if there := err == nil; there == one.Gone {
 		return nil
 	}
-	aside := filepath.Join(p.dir(), "old", one.Path)
-	for _, dir := range []string{filepath.Dir(aside), filepath.Dir(target)} {
+	old := filepath.Join(s.dir(), "old", one.Path)
+	for _, dir := range []string{filepath.Dir(old), filepath.Dir(target)} {
 		if err := makeDir(dir); err != nil {
 			return err
 		}
 	}
-	// The log of a database belongs to it alone: beside another one it would be
-	// taken for that one's.
+	// SQLite would take the log of the old database for the log of the new one.
 	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
-		if err := os.Rename(target+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(target+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -134,16 +136,16 @@ func (p place) put(one part) error {
 	return atomicfile.SyncDir(filepath.Dir(target))
 }
 
-// remove takes the folder away; what was not put in place is gone with it.
-func (p place) remove() error {
-	// First what says that there is something to finish.
-	if err := os.Remove(p.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// remove removes the folder with everything in it.
+func (s staging) remove() error {
+	// Without the list, an interrupted removal is not taken for a rebuild to finish.
+	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.RemoveAll(p.dir())
+	return os.RemoveAll(s.dir())
 }
 
-// syncDirs brings the names of all that lies below dir to disk.
+// syncDirs syncs all folders below dir.
 func syncDirs(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

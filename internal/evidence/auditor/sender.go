@@ -13,33 +13,34 @@ import (
 )
 
 const (
-	// How long sending waits before it is begun again: twice as long each time.
-	sendAgainFirst = time.Second
-	sendAgainMost  = time.Minute
-	// sendPoll is how often a drain looks whether another process has sent what waits.
+	// The pause between attempts to open the outbox doubles each time.
+	sendPauseMin = time.Second
+	sendPauseMax = time.Minute
+	// sendPoll is how often a drain looks whether another process has sent the outbox.
 	sendPoll = 100 * time.Millisecond
 	// sendOpen is how long a drain tries to open the outbox before it looks again.
 	sendOpen = time.Second
 )
 
-// sender sends what commands put on record about uses of evidence.
+// A sender sends the records of access that commands have appended to the outbox.
 type sender struct {
 	opts Options
 
-	mu     sync.Mutex // guards what follows
+	// mu guards outbox and failed. It is the last lock in the lock order.
+	mu     sync.Mutex
 	outbox *publish.Publisher
-	failed error // why it could not be opened
+	failed error // why the outbox could not be opened
 }
 
 func newSender(o Options) *sender { return &sender{opts: o} }
 
-// run sends until ctx ends, and then what is there for as long as a stop may
-// take. Another process that does so is waited for.
+// run sends until ctx ends, and then sends the rest for at most lastSync. It waits while
+// another process has the outbox open.
 func (s *sender) run(ctx context.Context) {
-	for pause := sendAgainFirst; ; pause = min(2*pause, sendAgainMost) {
+	for pause := sendPauseMin; ; pause = min(2*pause, sendPauseMax) {
 		p, err := s.open(ctx)
 		if ctx.Err() != nil && err != nil {
-			return // told to stop while another process sends
+			return // stopped while another process sends
 		}
 		s.set(p, err)
 		if err == nil {
@@ -47,12 +48,11 @@ func (s *sender) run(ctx context.Context) {
 			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
 			defer cancel()
 			if err := p.Close(closing); err != nil {
-				// The next start sends it.
-				s.opts.Logger.WarnContext(ctx, "records of access wait in the outbox", "error", err)
+				s.opts.Logger.WarnContext(ctx, "records of access not sent, the next start sends them", "error", err)
 			}
 			return
 		}
-		s.opts.Logger.ErrorContext(ctx, "records of access are not sent", "error", err)
+		s.opts.Logger.ErrorContext(ctx, "outbox of access records not opened", "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -75,8 +75,7 @@ func (s *sender) set(p *publish.Publisher, failed error) {
 	s.outbox, s.failed = p, failed
 }
 
-// failure returns why records of access cannot be sent until somebody mends it,
-// nil when they can.
+// failure returns why records of access cannot be sent without a repair, or nil.
 func (s *sender) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +83,7 @@ func (s *sender) failure() error {
 	if s.outbox != nil {
 		err = s.outbox.Stats().LastError
 		if !errors.Is(err, publish.ErrPermission) {
-			err = nil // the stream is away: everything else says so too
+			err = nil // without a stream, the consumer reports it
 		}
 	}
 	if err != nil {
@@ -93,8 +92,8 @@ func (s *sender) failure() error {
 	return nil
 }
 
-// drain sends what waits now, or waits for the process that sends it, so that a
-// drain of the stream has it too.
+// drain sends the outbox before a drain of the stream, or waits for the process that
+// sends it.
 func (s *sender) drain(ctx context.Context) error {
 	for {
 		state, err := publish.Inspect(access.Outbox(s.opts.DataDir))
@@ -114,13 +113,13 @@ func (s *sender) drain(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("send records of access: %d wait for process %d: %w", state.Waiting, state.Process, ctx.Err())
+			return fmt.Errorf("send records of access: process %d has not sent %d: %w", state.Process, state.Waiting, ctx.Err())
 		case <-time.After(sendPoll):
 		}
 	}
 }
 
-// flush sends what waits, unless another process is faster.
+// flush sends the outbox, unless another process has it open.
 func (s *sender) flush(ctx context.Context) (done bool, err error) {
 	opening, cancel := context.WithTimeout(ctx, sendOpen)
 	defer cancel()

@@ -11,10 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// isServed reports whether a process is the auditor of a tenant: that of all
-// tenants, which has the whole lock, or that of this one.
+// IsServed reports whether an auditor runs for a tenant. It may be the auditor of all
+// tenants or of this one.
 func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // it is tried once
+	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // one attempt
 	defer cancel()
 	share, err := filelock.Share(ctx, filepath.Join(LedgerDir(dataDir), lockName), func() {})
 	if errors.Is(err, filelock.ErrHeld) {
@@ -38,9 +38,9 @@ func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err err
 	return false, own.Unlock()
 }
 
-// whoServes returns whose auditor keeps the ledger of a tenant when one runs: empty
-// for that of all tenants. Its state tells; another one would read the stream from
-// its beginning.
+// StateOwner returns the tenant whose auditor writes the ledger of a tenant when it
+// runs. It is empty for the auditor of all tenants. The state on disk decides, because
+// an auditor without it would read the stream from the beginning.
 func StateOwner(dataDir, tenant string) (string, error) {
 	for _, who := range []string{"", tenant} {
 		path, err := statePath(dataDir, who)
@@ -54,7 +54,7 @@ func StateOwner(dataDir, tenant string) (string, error) {
 	return "", nil
 }
 
-// statePath returns the file of the state of the auditor of a tenant, or of all.
+// statePath returns the state database of the auditor of one tenant or of all.
 func statePath(dataDir, tenant string) (string, error) {
 	name, err := subjects.Space{}.Durable(durable, tenant)
 	if err != nil {

@@ -3,8 +3,8 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,15 +71,12 @@ func (a accessing) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, map[string]any{"accesses": list, "waiting": waiting})
-	}
-	printAccesses(cmd, list, waiting)
-	return nil
+	result := map[string]any{"accesses": list, "waiting": waiting}
+	return cli.Print(cmd, shared, result, func(out io.Writer) { printUses(out, list, waiting) })
 }
 
-func printAccesses(cmd *cobra.Command, list []access.Use, waiting uint64) {
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+func printUses(out io.Writer, list []access.Use, waiting uint64) {
+	w := table(out)
 	cell := func(text string) string { return oneLine(cli.Printable(text)) }
 	for _, a := range list {
 		action, what := string(a.Action), whatOf(a.What)
@@ -94,7 +91,7 @@ func printAccesses(cmd *cobra.Command, list []access.Use, waiting uint64) {
 	}
 	w.Flush()
 	if waiting > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d more wait in the data directory to be sent: auditor serve sends them\n", waiting)
+		fmt.Fprintf(out, "%d more wait in the data directory to be sent: auditor serve sends them\n", waiting)
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -106,19 +106,18 @@ func lookAtFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, e
 }
 
 func printFiles(cmd *cobra.Command, shared *cli.Shared, files []agentfsFile) error {
-	if shared.JSON {
-		return cli.PrintJSON(cmd, files)
-	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, f := range files {
-		calls := "?"
-		if f.Calls >= 0 {
-			calls = strconv.FormatInt(f.Calls, 10)
+	return cli.Print(cmd, shared, files, func(out io.Writer) {
+		w := table(out)
+		for _, f := range files {
+			calls := "?"
+			if f.Calls >= 0 {
+				calls = strconv.FormatInt(f.Calls, 10)
+			}
+			fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", cli.Printable(f.ID), cli.Printable(f.Agent), f.Part, calls, f.Bytes,
+				cli.Printable(cmp.Or(f.State, f.Path)))
 		}
-		fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", cli.Printable(f.ID), cli.Printable(f.Agent), f.Part, calls, f.Bytes,
-			cli.Printable(cmp.Or(f.State, f.Path)))
-	}
-	return w.Flush()
+		w.Flush()
+	})
 }
 
 // agentfsExporting are the flags of agentfs export.

@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -83,19 +84,10 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, covered)
-	} else {
-		printCoverage(cmd, covered)
-	}
-	if err != nil || covered.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(covered.Exit)
+	return printVerdict(cmd, shared, covered, covered.Exit, func(out io.Writer) { printCoverage(out, covered) })
 }
 
-func printCoverage(cmd *cobra.Command, c coverage.Report) {
-	out := cmd.OutOrStdout()
+func printCoverage(out io.Writer, c coverage.Report) {
 	fmt.Fprintf(out, "Ledger of tenant %s: %s, %s", oneLine(cli.Printable(c.Tenant)), c.Integrity, c.Completeness)
 	if c.Cosignatures > 0 {
 		fmt.Fprintf(out, "; witnesses cosigned %s leaves", thousands(c.Witnessed))

@@ -169,11 +169,7 @@ func (f *ordering) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Rea
 }
 
 func (f *ordering) print(cmd *cobra.Command, shared *cli.Shared, c Change) error {
-	if shared.JSON {
-		return cli.PrintJSON(cmd, c)
-	}
-	printChange(cmd.OutOrStdout(), c)
-	return nil
+	return cli.Print(cmd, shared, c, func(out io.Writer) { printChange(out, c) })
 }
 
 func printChange(out io.Writer, c Change) {

@@ -100,10 +100,10 @@ func TestErase_Command(t *testing.T) {
 	if planned.Records != 20 || !planned.DryRun || len(filesWith(t, dir, secret)) == 0 {
 		t.Errorf("dry run: %+v", planned)
 	}
-	var hold HeldRecords
+	var hold Hold
 	change(t, 0, &hold, append([]string{"hold", "add", "--user", "jane", "--reason", "case 17"}, at...)...)
 	change(t, 1, nil, erase...)
-	var list []HeldRecords
+	var list []Hold
 	change(t, 0, &list, append([]string{"hold", "list"}, at...)...)
 	if len(list) != 1 || list[0].ID != hold.ID || list[0].What.User != "jane" {
 		t.Errorf("holds: %+v, want %+v", list, hold)

@@ -3,7 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,15 +104,13 @@ func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.Au
 	if done[0].Effect != ledger.EffectDone {
 		return fmt.Errorf("order %s had no effect: hold %s was lifted before", o.ID, o.Hold)
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, heldOf(o))
-	}
-	if action == events.AuditLift {
-		fmt.Fprintf(cmd.OutOrStdout(), "lifted: hold %s\n", cli.Printable(o.Hold))
-		return nil
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "held: %s of tenant %s\n  hold %s\n", selectionText(o.Selection), cli.Printable(o.Tenant), o.ID)
-	return nil
+	return cli.Print(cmd, shared, holdOf(o), func(out io.Writer) {
+		if action == events.AuditLift {
+			fmt.Fprintf(out, "lifted: hold %s\n", cli.Printable(o.Hold))
+			return
+		}
+		fmt.Fprintf(out, "held: %s of tenant %s\n  hold %s\n", selectionText(o.Selection), cli.Printable(o.Tenant), o.ID)
+	})
 }
 
 func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
@@ -128,8 +126,8 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (auditor hold list tells which are)", id, r.Tenant())
 }
 
-// HeldRecords is a hold, or the end of one.
-type HeldRecords struct {
+// Hold is a hold, or the end of one.
+type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`
 	Action events.AuditAction    `json:"action"`
@@ -141,8 +139,8 @@ type HeldRecords struct {
 	Ticket string                `json:"ticket,omitempty"`
 }
 
-func heldOf(o ledger.Order) HeldRecords {
-	return HeldRecords{
+func holdOf(o ledger.Order) Hold {
+	return Hold{
 		ID: o.ID, Tenant: o.Tenant, Action: o.Action, Hold: o.Hold, What: o.Selection, Time: o.Time, By: o.By,
 		Reason: o.Reason, Ticket: o.Ticket,
 	}
@@ -165,19 +163,18 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list := make([]HeldRecords, 0, len(holds))
+			list := make([]Hold, 0, len(holds))
 			for _, h := range holds {
-				list = append(list, heldOf(h))
+				list = append(list, holdOf(h))
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, list)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, h := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), cli.Printable(oneLine(h.By)),
-					selectionText(h.What), cli.Printable(oneLine(h.Reason)))
-			}
-			return w.Flush()
+			return cli.Print(cmd, shared, list, func(out io.Writer) {
+				w := table(out)
+				for _, h := range list {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), cli.Printable(oneLine(h.By)),
+						selectionText(h.What), cli.Printable(oneLine(h.Reason)))
+				}
+				w.Flush()
+			})
 		},
 	}
 }

@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -45,19 +46,16 @@ Where the key was changed (auditor key rotate) the changes that led to it follow
 			if err != nil {
 				return err
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, shown)
-			}
-			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "%s\n", shown.Key)
-			for _, l := range shown.Ledgers {
-				fmt.Fprintf(out, "origin %s\n", l.Origin)
-			}
-			for _, c := range shown.Changes {
-				fmt.Fprintf(out, "%s %s in the place of %s, by %s: %s\n", c.Time.Format(time.RFC3339), c.To, c.From,
-					cli.Printable(c.By), cli.Printable(oneLine(c.Reason)))
-			}
-			return nil
+			return cli.Print(cmd, shared, shown, func(out io.Writer) {
+				fmt.Fprintf(out, "%s\n", shown.Key)
+				for _, l := range shown.Ledgers {
+					fmt.Fprintf(out, "origin %s\n", l.Origin)
+				}
+				for _, c := range shown.Changes {
+					fmt.Fprintf(out, "%s %s replaced %s, by %s: %s\n", c.Time.Format(time.RFC3339), c.To, c.From,
+						cli.Printable(c.By), cli.Printable(oneLine(c.Reason)))
+				}
+			})
 		},
 	}
 	cmd.AddCommand(rotateCommand(shared))

@@ -2,6 +2,7 @@ package auditor
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -43,16 +44,13 @@ the command can be repeated.`,
 			if err != nil {
 				return err
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, done)
-			}
-			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "%s\n%s is in the place of %s\n", done.Key, done.To, done.From)
-			fmt.Fprintf(out, "%s: auditor serve sends the orders when it starts\n", plural(int64(done.Ledgers), "ledger", "ledgers"))
-			if done.Retired != "" {
-				fmt.Fprintf(out, "the old key is in %s, and needed for nothing\n", cli.Printable(done.Retired))
-			}
-			return nil
+			return cli.Print(cmd, shared, done, func(out io.Writer) {
+				fmt.Fprintf(out, "%s\n%s has replaced %s\n", done.Key, done.To, done.From)
+				fmt.Fprintf(out, "%s: auditor serve sends the orders when it starts\n", plural(int64(done.Ledgers), "ledger", "ledgers"))
+				if done.Retired != "" {
+					fmt.Fprintf(out, "the old key is in %s and is no longer needed\n", cli.Printable(done.Retired))
+				}
+			})
 		},
 	}
 	f.purpose.register(cmd.Flags())

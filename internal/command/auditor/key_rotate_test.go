@@ -108,7 +108,7 @@ func TestKeyRotate(t *testing.T) {
 	if want := "Keys:         " + before.Keys[0].To + ", since "; !strings.Contains(text, want) || !strings.Contains(text, ", from "+before.Keys[0].From) {
 		t.Errorf("got\n%s\nwant %q in it", text, want)
 	}
-	if _, text = command(t, "key", "--data-dir", dir); strings.Count(text, " in the place of ") != 3 {
+	if _, text = command(t, "key", "--data-dir", dir); strings.Count(text, " replaced ") != 3 {
 		t.Errorf("key:\n%s", text)
 	}
 }

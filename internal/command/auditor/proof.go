@@ -65,13 +65,8 @@ func (p proving) run(cmd *cobra.Command, shared *cli.Shared, id string) error {
 			return err
 		})
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, map[string]any{"leaf": proof.Index, "proof": string(proof.Encode())})
-	}
-	if _, err := cmd.OutOrStdout().Write(proof.Encode()); err != nil {
-		return fmt.Errorf("write proof: %w", err)
-	}
-	return nil
+	result := map[string]any{"leaf": proof.Index, "proof": string(proof.Encode())}
+	return cli.Print(cmd, shared, result, func(out io.Writer) { fmt.Fprintf(out, "%s", proof.Encode()) })
 }
 
 // prove returns the proof of the event with that id.

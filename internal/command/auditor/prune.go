@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,11 +63,8 @@ func (f *ordering) prune(cmd *cobra.Command, shared *cli.Shared, keep keepRules)
 		return err
 	}
 	if len(orders) == 0 {
-		if shared.JSON {
-			return cli.PrintJSON(cmd, Change{Tenant: r.Tenant(), Action: events.AuditPrune, Orders: []string{}, By: given.By, Reason: given.Reason})
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), "nothing is past its retention")
-		return nil
+		none := Change{Tenant: r.Tenant(), Action: events.AuditPrune, Orders: []string{}, By: given.By, Reason: given.Reason}
+		return cli.Print(cmd, shared, none, func(out io.Writer) { fmt.Fprintln(out, "no records are past their retention") })
 	}
 	for i := range orders {
 		orders[i].By, orders[i].Reason, orders[i].Ticket = given.By, given.Reason, given.Ticket

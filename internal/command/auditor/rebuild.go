@@ -2,7 +2,7 @@ package auditor
 
 import (
 	"fmt"
-	"text/tabwriter"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,23 +63,22 @@ func runRebuild(cmd *cobra.Command, shared *cli.Shared, o auditor.RebuildOptions
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		if done == nil {
-			done = []auditor.Rebuilt{}
-		}
-		return cli.PrintJSON(cmd, done)
+	if done == nil {
+		done = []auditor.Rebuilt{}
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, r := range done {
-		agrees := "nothing to compare with"
-		switch {
-		case o.AgentFS:
-			agrees = "as it was"
-		case r.Compared != "":
-			agrees = "agrees with " + r.Compared
+	return cli.Print(cmd, shared, done, func(out io.Writer) {
+		w := table(out)
+		for _, r := range done {
+			agrees := "no old checkpoint to compare with"
+			switch {
+			case o.AgentFS:
+				agrees = "unchanged"
+			case r.Compared != "":
+				agrees = "agrees with " + r.Compared
+			}
+			fmt.Fprintf(w, "%s\t%s\troot %s\tsigned %s\t%s\n",
+				cli.Printable(r.Tenant), plural(r.Leaves, "leaf", "leaves"), r.Root, r.Checkpoint.Format(time.RFC3339), agrees)
 		}
-		fmt.Fprintf(w, "%s\t%s\troot %s\tsigned %s\t%s\n",
-			cli.Printable(r.Tenant), plural(r.Leaves, "leaf", "leaves"), r.Root, r.Checkpoint.Format(time.RFC3339), agrees)
-	}
-	return w.Flush()
+		w.Flush()
+	})
 }

@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -37,9 +38,9 @@ func Command() *cobra.Command {
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		opts   auditor.Options
-		kept   RetentionFlags
-		places AnchorFlags
+		opts      auditor.Options
+		retention RetentionFlags
+		anchors   AnchorFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -63,8 +64,8 @@ until that one ends or does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			kept.Apply(&opts)
-			if err := places.Apply(&opts); err != nil {
+			retention.Apply(&opts)
+			if err := anchors.Apply(&opts); err != nil {
 				return err
 			}
 			if err := opts.CheckStandby(shared.NATSURL); err != nil {
@@ -82,9 +83,9 @@ until that one ends or does not answer.`,
 			})
 		},
 	}
-	kept.Register(cmd)
+	retention.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
-	places.Register(cmd)
+	anchors.Register(cmd)
 	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")
 	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
 	cmd.Flags().DurationVar(&opts.Silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
@@ -107,8 +108,8 @@ func runServe(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) erro
 	return printLedgers(cmd, shared)
 }
 
-// held is what a ledger holds, for the summary.
-type held struct {
+// ledgerSummary is the result of a drain for one ledger.
+type ledgerSummary struct {
 	Tenant     string    `json:"tenant"`
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
@@ -120,7 +121,7 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	list := make([]held, 0, len(tenants))
+	list := make([]ledgerSummary, 0, len(tenants))
 	for _, tenant := range tenants {
 		if len(shared.Tenants) > 0 && !slices.Contains(shared.Tenants, tenant) {
 			continue
@@ -133,18 +134,27 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
-		list = append(list, held{Tenant: tenant, Leaves: c.Size, Root: c.Root.String(), Checkpoint: c.Time})
+		list = append(list, ledgerSummary{Tenant: tenant, Leaves: c.Size, Root: c.Root.String(), Checkpoint: c.Time})
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, list)
+	return cli.Print(cmd, shared, list, func(out io.Writer) {
+		w := table(out)
+		for _, s := range list {
+			fmt.Fprintf(w, "%s\t%d leaves\troot %s\tsigned %s\n",
+				cli.Printable(s.Tenant), s.Leaves, s.Root, s.Checkpoint.Format(time.RFC3339))
+		}
+		w.Flush()
+	})
+}
+
+// table returns a writer that aligns the columns of a text result.
+func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
+
+// printVerdict prints a report and exits with its status.
+func printVerdict(cmd *cobra.Command, shared *cli.Shared, report any, status int, text func(io.Writer)) error {
+	if err := cli.Print(cmd, shared, report, text); err != nil || status == verifier.ExitVerified {
+		return err
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, h := range list {
-		fmt.Fprintf(w, "%s\t%d leaves\troot %s\tsigned %s\n",
-			cli.Printable(h.Tenant), h.Leaves, h.Root, h.Checkpoint.Format(time.RFC3339))
-	}
-	w.Flush()
-	return nil
+	return cli.Exit(status)
 }
 
 // openLedger opens the ledger in file, whosever it is, or that of tenant.

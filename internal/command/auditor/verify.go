@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -142,15 +143,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, report)
-	} else {
-		PrintReport(cmd.OutOrStdout(), report)
-	}
-	if err != nil || report.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(report.Exit)
+	return printVerdict(cmd, shared, report, report.Exit, func(out io.Writer) { PrintReport(out, report) })
 }
 
 func (v verification) verify(ctx context.Context, shared *cli.Shared, opts verifier.Options) (verifier.Report, error) {

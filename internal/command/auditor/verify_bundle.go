@@ -68,15 +68,7 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, report)
-	} else {
-		printBundle(cmd.OutOrStdout(), report)
-	}
-	if err != nil || report.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(report.Exit)
+	return printVerdict(cmd, shared, report, report.Exit, func(out io.Writer) { printBundle(out, report) })
 }
 
 // printBundle prints a report about a bundle for people.

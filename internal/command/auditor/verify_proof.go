@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -72,15 +73,7 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 	} else if r.Witnesses != nil && !r.Witnesses.Met {
 		r.Exit = verifier.ExitUnwitnessed
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, r)
-	} else {
-		r.print(lines{out: cmd.OutOrStdout(), palette: cli.PaletteFor(cmd.OutOrStdout())})
-	}
-	if err != nil || r.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(r.Exit)
+	return printVerdict(cmd, shared, r, r.Exit, func(out io.Writer) { r.print(lines{out: out, palette: cli.PaletteFor(out)}) })
 }
 
 // check checks the proof in text; with an event, also that it is the one proved,

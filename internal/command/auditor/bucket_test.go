@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-func TestKeep_Bucket(t *testing.T) {
+func TestAnchor_Bucket(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	acme := auditortest.Outbox(t, b, "coder", "acme")
@@ -45,7 +45,7 @@ func TestKeep_Bucket(t *testing.T) {
 	if status, text := command(t, check...); status != verifier.ExitDiverged {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
 	}
-	if err := keepOnce(t, auditor.Options{Broker: b, DataDir: dir}, "acme"); !errors.Is(err, anchor.ErrForked) {
+	if err := anchorOnce(t, auditor.Options{Broker: b, DataDir: dir}, "acme"); !errors.Is(err, anchor.ErrForked) {
 		t.Errorf("an older copy: got %v, want %v", err, anchor.ErrForked)
 	}
 	if !bytes.Equal(auditortest.InBucket(t, b, "acme"), newest) {

@@ -258,7 +258,7 @@ func TestPrune(t *testing.T) {
 	change(t, 2, nil, "prune", "--keep", "tool.*=soon", "--data-dir", dir)
 }
 
-func TestParseKeep(t *testing.T) {
+func TestParseRetention(t *testing.T) {
 	for text, want := range map[string]ledger.RetentionRule{
 		"tool.*=90d":      {Kind: "tool.*", Age: 90 * day},
 		"*=7y":            {Kind: "*", Age: 7 * 365 * day},
@@ -266,28 +266,28 @@ func TestParseKeep(t *testing.T) {
 		"a=12h30m":        {Kind: "a", Age: 12*time.Hour + 30*time.Minute},
 		"issue.*=forever": {Kind: "issue.*"},
 	} {
-		got, err := ParseKeep(text)
+		got, err := ParseRetention(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
 		}
 	}
 	for _, text := range []string{"", "tool.*", "=90d", "[=90d", "a=0d", "a=-1d", "a=soon", "a=99999999999d", "a=2147483647y"} {
-		if k, err := ParseKeep(text); err == nil {
+		if k, err := ParseRetention(text); err == nil {
 			t.Errorf("%q is %v, want an error", text, k)
 		}
 	}
 }
 
-func FuzzParseKeep(f *testing.F) {
+func FuzzParseRetention(f *testing.F) {
 	f.Add("tool.*=90d")
 	f.Add("*=7y")
 	f.Add("a=1h")
 	f.Fuzz(func(t *testing.T, text string) {
-		k, err := ParseKeep(text)
+		k, err := ParseRetention(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseKeep(k.String())
+		again, err := ParseRetention(k.String())
 		if err != nil || again != k {
 			t.Errorf("%q is %v, and that is %v again: %v", text, k, again, err)
 		}

@@ -14,25 +14,25 @@ import (
 )
 
 func holdCommand(shared *cli.Shared) *cobra.Command {
-	cmd := cli.Group("hold", "Keep evidence from being erased or pruned",
+	cmd := cli.Group("hold", "Protect evidence from erasure and pruning",
 		holdAddCommand(shared), holdLiftCommand(shared), holdListCommand(shared))
 	return cmd
 }
 
 func holdAddCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		f        ordering
+		f        orderFlags
 		what     ledger.OrderSelection
 		from, to string
 		all      bool
 	)
 	cmd := &cobra.Command{
 		Use:   "add --run RUN | --event ID | --user USER | --from TIME --to TIME | --all",
-		Short: "Hold records: neither auditor erase nor retention touches them",
-		Long: `Hold the records of a run, an event, a user or a range of time, or all. While a
-hold is in force, no order to erase or to prune that concerns one of them has any
-effect. A hold covers what comes later too. It is a record, signed with the
-ledger's key; its id, by which it is lifted, is printed.`,
+		Short: "Place a legal hold on records",
+		Long: `Place a hold on the records of a run, an event, a user or a range of time, or on all
+records. While the hold is in force, an order to erase or prune one of these records
+has no effect. The hold includes later records. It is itself a record, signed with
+the key of the ledger. The command prints its id, which auditor hold lift takes.`,
 		Example: `  auditor hold add --run r-42 --reason "case 2026-17" --by jdoe
   auditor hold add --from 2026-11-01 --to 2026-12-01 --reason audit --json`,
 		Args: cobra.NoArgs,
@@ -43,7 +43,7 @@ ledger's key; its id, by which it is lifted, is printed.`,
 			}
 			what.From, what.To = chosen.From, chosen.To
 			if all != what.IsAll() {
-				return cli.Usage("say what to hold: --run, --event, --user, --from, --to, or --all alone")
+				return cli.Usage("one of --run, --event, --user, --from, --to or --all is required, and --all excludes the others")
 			}
 			return f.hold(cmd, shared, events.AuditHold, func(o *ledger.Order) { o.Selection = what })
 		},
@@ -52,21 +52,21 @@ ledger's key; its id, by which it is lifted, is printed.`,
 	flags.StringVar(&what.Run, "run", "", "the records of this `run`")
 	flags.StringVar(&what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&what.User, "user", "", "the events of this `user`")
-	flags.StringVar(&from, "from", "", "what happened from this `time` on: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
-	flags.StringVar(&to, "to", "", "what happened before this `time`, in the same forms")
-	flags.BoolVar(&all, "all", false, "everything of the tenant")
+	flags.StringVar(&from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&to, "to", "", "events before this `time`, in the same forms")
+	flags.BoolVar(&all, "all", false, "all records of the tenant")
 	f.register(cmd)
 	return cmd
 }
 
 func holdLiftCommand(shared *cli.Shared) *cobra.Command {
-	var f ordering
+	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "lift HOLD",
 		Short: "End a hold",
-		Long: `End the hold with this id, which auditor hold list tells. That is a record too.
-What retention lets go is pruned at its next look; an order to erase that the hold
-has stopped stays stopped.`,
+		Long: `End the hold with this id, as shown by auditor hold list. The end of a hold is
+recorded too. The next retention scan prunes expired records. An erasure that the
+hold has prevented is not repeated.`,
 		Example: `  auditor hold lift 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --reason "case closed"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,8 +77,8 @@ has stopped stays stopped.`,
 	return cmd
 }
 
-// hold gives an order to hold or to lift, and waits for it.
-func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.AuditAction, about func(*ledger.Order)) (err error) {
+// hold gives an order to hold or to lift, and waits for its effect.
+func (f *orderFlags) hold(cmd *cobra.Command, shared *cli.Shared, action events.AuditAction, about func(*ledger.Order)) (err error) {
 	o, err := f.order(action)
 	if err != nil {
 		return err
@@ -123,15 +123,15 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (auditor hold list tells which are)", id, r.Tenant())
+	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (see auditor hold list)", id, r.Tenant())
 }
 
-// Hold is a hold, or the end of one.
+// Hold is a hold or its end.
 type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`
 	Action events.AuditAction    `json:"action"`
-	Hold   string                `json:"hold,omitempty"` // of a lift
+	Hold   string                `json:"hold,omitempty"` // the hold that a lift ends
 	What   ledger.OrderSelection `json:"selection"`
 	Time   time.Time             `json:"time"`
 	By     string                `json:"by"`

@@ -15,15 +15,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// keyShown is what others need to know to check, or to witness, the ledgers.
+// keyShown is the data that others need to verify or witness the ledgers.
 type keyShown struct {
-	ID      string              `json:"id"`  // as reports name it
+	ID      string              `json:"id"`  // the name of the key in reports
 	Key     string              `json:"key"` // verifier key
 	Ledgers []logOrigin         `json:"ledgers"`
-	Changes []ledger.KeyChanged `json:"changes,omitempty"` // that led to it, the oldest first
+	Changes []ledger.KeyChanged `json:"changes,omitempty"` // the changes of the key, the oldest first
 }
 
-// logOrigin is a ledger as witnesses and monitors know it.
+// logOrigin is the name of a ledger for witnesses and monitors.
 type logOrigin struct {
 	Tenant string `json:"tenant"`
 	Origin string `json:"origin"` // first line of its checkpoints
@@ -32,12 +32,12 @@ type logOrigin struct {
 func keyCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
-		Short: "Show the verifier key, and what witnesses and monitors have to know",
-		Long: `Print the verifier key of the data directory, and of each ledger the origin: the
-two that a witness or monitor needs to watch it. With --tenant of that one alone.
-It reads ledger.pub and the names of the ledgers; the signing key is not touched.
+		Short: "Show the verifier key and the origins of the ledgers",
+		Long: `Print the verifier key of the data directory and the origin of each ledger, or only
+of the ledger of --tenant. A witness or monitor needs both to watch a ledger. The
+command does not read the signing key.
 
-Where the key was changed (auditor key rotate) the changes that led to it follow.`,
+If the key was changed (auditor key rotate), the changes follow.`,
 		Example: `  auditor key
   auditor key --json | jq -r .key > ledger.pub`,
 		Args: cobra.NoArgs,
@@ -65,7 +65,7 @@ Where the key was changed (auditor key rotate) the changes that led to it follow
 func showKey(shared *cli.Shared) (keyShown, error) {
 	verifier, text, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
 	if errors.Is(err, os.ErrNotExist) {
-		return keyShown{}, fmt.Errorf("%w (the first start of auditor serve makes it, in %s)", err, filepath.Clean(auditor.KeyDir(shared.DataDir)))
+		return keyShown{}, fmt.Errorf("%w (the first start of auditor serve creates it in %s)", err, filepath.Clean(auditor.KeyDir(shared.DataDir)))
 	}
 	if err != nil {
 		return keyShown{}, err

@@ -17,17 +17,17 @@ func rebuildCommand(shared *cli.Shared) *cobra.Command {
 	var o auditor.RebuildOptions
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make ledgers, checkpoints and AgentFS files anew, from the stream or from ledgers",
-		Long: `Make the ledgers, with their indexes and checkpoints, and the AgentFS files anew
-from the stream, beside the old ones, which stay in place until all is complete.
-What an order erased further down the stream is in none of them. Rows that other
-tools wrote into AgentFS files are kept. Stop the auditor first.
+		Short: "Rebuild ledgers, checkpoints and AgentFS files from the stream or from ledgers",
+		Long: `Rebuild the ledgers with their indexes and checkpoints, and the AgentFS files, from
+the stream. The old files stay in place until all new files are complete. The new
+files contain no payload that an order in the stream erases. Rows that other tools
+wrote into AgentFS files are carried over. Stop the auditor first.
 
-A rebuilt ledger must agree with the newest checkpoint of the one before it. Where
-the stream does not go back far enough any more, begin with a ledger that does:
-with --from a copy, or the very one in the data directory. It is checked first.
+A rebuilt ledger must agree with the newest checkpoint of the old one. If the stream
+no longer has all messages, start with a ledger that has them: use --from with a
+copy, or with the ledger in the data directory. It is verified first.
 
-With --agentfs-only write the AgentFS files anew from the ledgers as they are; that
+With --agentfs-only, rebuild only the AgentFS files from the current ledgers. That
 needs no broker.`,
 		Example: `  auditor rebuild
   auditor rebuild --tenant acme --from /backup/acme/ledger.db
@@ -35,7 +35,7 @@ needs no broker.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.AgentFS && len(o.From) > 0 {
-				return cli.Usage("--from: with --agentfs-only the ledgers in the data directory are read")
+				return cli.Usage("--from: --agentfs-only reads the ledgers in the data directory")
 			}
 			o.DataDir, o.Tenant, o.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 			if o.AgentFS {
@@ -50,8 +50,8 @@ needs no broker.`,
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&o.From, "from", nil, "`file` of a ledger to begin with; again for that of another tenant")
-	cmd.Flags().BoolVar(&o.AgentFS, "agentfs-only", false, "only the AgentFS files, from the ledgers as they are")
+	cmd.Flags().StringArrayVar(&o.From, "from", nil, "`file` of a ledger to start with; repeat for other tenants")
+	cmd.Flags().BoolVar(&o.AgentFS, "agentfs-only", false, "rebuild only the AgentFS files, from the current ledgers")
 	return cmd
 }
 

@@ -27,7 +27,7 @@ const commandName = "auditor"
 // Command returns the auditor command.
 func Command() *cobra.Command {
 	shared := new(cli.Shared)
-	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
+	cmd := cli.Group("auditor", "Record what agents did as signed evidence, and prove it",
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
 		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared), keyCommand(shared),
@@ -45,17 +45,17 @@ func serveCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Read the stream into the ledgers and AgentFS files",
-		Long: `Read the stream into one signed ledger per tenant, and behind it into AgentFS
-files, until a signal ends it. With --drain handle everything that is in the
-stream now, print what the ledgers hold and end.
+		Long: `Read the stream into one signed ledger per tenant, and from there into AgentFS
+files, until a signal arrives. With --drain, handle all messages that are in the
+stream now, print a summary of the ledgers and exit.
 
-The signing key is made at the first start, in the folder keys of the data
-directory. Keep a copy of ledger.pub, and of a checkpoint now and then, where
-nobody who can write to the ledgers can reach it.
+The first start creates the signing key in the keys folder of the data directory.
+Store copies of ledger.pub and of checkpoints in a place that the writers of the
+ledgers cannot reach.
 
-With --standby stand by for another auditor: with a data directory of its own, and
-a copy of that one's keys folder, follow the same stream, and keep nothing elsewhere
-until that one ends or does not answer.`,
+With --standby, be the standby of another auditor. A standby has its own data
+directory and a copy of the other auditor's keys folder. It follows the same stream,
+and takes over when the other auditor ends or stops answering.`,
 		Example: `  auditor serve
   auditor serve --drain --json
   auditor serve --tenant acme --tenant other
@@ -84,9 +84,9 @@ until that one ends or does not answer.`,
 		},
 	}
 	retention.Register(cmd)
-	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
+	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle the messages that are in the stream now, then exit")
 	anchors.Register(cmd)
-	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")
+	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "be the standby of an auditor with another data directory and the same keys")
 	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
 	cmd.Flags().DurationVar(&opts.Silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
 	cli.SeveralTenants(cmd)
@@ -157,7 +157,7 @@ func printVerdict(cmd *cobra.Command, shared *cli.Shared, report any, status int
 	return cli.Exit(status)
 }
 
-// openLedger opens the ledger in file, whosever it is, or that of tenant.
+// openLedger opens the ledger in file, or the ledger of tenant if file is empty.
 func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	path, err := ledgerPath(dataDir, tenant, file)
 	if err != nil {
@@ -173,16 +173,16 @@ func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	return r, err
 }
 
-// noLedger says that a tenant has none, and who has.
+// noLedger returns the error for a missing ledger. It names the tenants with a ledger.
 func noLedger(dataDir, tenant, path string) error {
-	err := fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
+	err := fmt.Errorf("tenant %q has no ledger at %s", tenant, path)
 	others, failed := ledger.Tenants(auditor.LedgerDir(dataDir))
 	if failed != nil {
 		return err
 	}
 	var names []string
 	for _, other := range others {
-		if other != "" { // the flag does not reach that one
+		if other != "" { // --tenant cannot name the empty tenant
 			names = append(names, strconv.Quote(other))
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// drainKeeping handles all that there is, and keeps checkpoints in file.
-func drainKeeping(tb testing.TB, o Options, file string) {
+// drainWithFile handles all that there is, and keeps checkpoints in file.
+func drainWithFile(tb testing.TB, o Options, file string) {
 	tb.Helper()
 	o.Drain, o.CheckpointFile = true, anchor.File(file)
 	if err := Run(auditortest.Deadline(tb), o); err != nil {
@@ -18,9 +18,9 @@ func drainKeeping(tb testing.TB, o Options, file string) {
 	}
 }
 
-// keepOnce brings the checkpoint of tenant where o says, as an auditor does at its
+// anchorOnce brings the checkpoint of tenant where o says, as an auditor does at its
 // end, and returns what could not be kept.
-func keepOnce(tb testing.TB, o Options, tenant string) error {
+func anchorOnce(tb testing.TB, o Options, tenant string) error {
 	tb.Helper()
 	key, err := writer.OpenKey(KeyDir(o.DataDir))
 	if err != nil {
@@ -32,7 +32,7 @@ func keepOnce(tb testing.TB, o Options, tenant string) error {
 	return k.Failure()
 }
 
-func TestKeep_OneFileForAllTenants(t *testing.T) {
+func TestAnchor_OneFileForAllTenants(t *testing.T) {
 	b := auditortest.Connect(t, auditortest.Server(t))
 	err := Run(auditortest.Deadline(t), Options{Broker: b, DataDir: t.TempDir(), Drain: true, CheckpointFile: "/tmp/one"})
 	if err == nil || !strings.Contains(err.Error(), "{tenant}") {

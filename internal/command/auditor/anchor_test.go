@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// drainKeeping handles all that there is, and keeps checkpoints in file.
-func drainKeeping(tb testing.TB, o auditor.Options, file string) {
+// drainWithFile handles all that there is, and keeps checkpoints in file.
+func drainWithFile(tb testing.TB, o auditor.Options, file string) {
 	tb.Helper()
 	o.Drain, o.CheckpointFile = true, anchor.File(file)
 	if err := auditor.Run(auditortest.Deadline(tb), o); err != nil {
@@ -27,9 +27,9 @@ func drainKeeping(tb testing.TB, o auditor.Options, file string) {
 	}
 }
 
-// keepOnce brings the checkpoint of tenant where o says, as an auditor does at its
+// anchorOnce brings the checkpoint of tenant where o says, as an auditor does at its
 // end, and returns what could not be kept.
-func keepOnce(tb testing.TB, o auditor.Options, tenant string) error {
+func anchorOnce(tb testing.TB, o auditor.Options, tenant string) error {
 	tb.Helper()
 	key, err := writer.OpenKey(auditor.KeyDir(o.DataDir))
 	if err != nil {
@@ -48,16 +48,16 @@ func keepOnce(tb testing.TB, o auditor.Options, tenant string) error {
 	return k.Failure()
 }
 
-func TestKeep_File(t *testing.T) {
+func TestAnchor_File(t *testing.T) {
 	b, dir, away := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	acme, other := auditortest.Outbox(t, b, "coder", "acme"), auditortest.Outbox(t, b, "coder2", "other")
 	auditortest.PublishRun(t, acme, "r1", 5)
 	auditortest.PublishRun(t, other, "r1", 5)
 	kept := filepath.Join(away, "{tenant}.checkpoint")
-	drainKeeping(t, auditor.Options{Broker: b, DataDir: dir}, kept)
+	drainWithFile(t, auditor.Options{Broker: b, DataDir: dir}, kept)
 	older := auditortest.ReadFile(t, auditortest.LedgerFile(t, dir, "acme"))
 	auditortest.PublishRun(t, acme, "r2", 5)
-	drainKeeping(t, auditor.Options{Broker: b, DataDir: dir}, kept)
+	drainWithFile(t, auditor.Options{Broker: b, DataDir: dir}, kept)
 
 	check := []string{"verify", "--data-dir", dir, "--tenant", "acme", "--checkpoint-file", kept, "--require-trusted", "--json"}
 	status, text := command(t, check...)
@@ -80,21 +80,21 @@ func TestKeep_File(t *testing.T) {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
 	}
 	o := auditor.Options{DataDir: dir, NoBucket: true, CheckpointFile: anchor.File(kept)}
-	if err := keepOnce(t, o, "acme"); !errors.Is(err, anchor.ErrForked) {
+	if err := anchorOnce(t, o, "acme"); !errors.Is(err, anchor.ErrForked) {
 		t.Errorf("an older copy: got %v, want %v", err, anchor.ErrForked)
 	}
 	if !bytes.Equal(auditortest.ReadFile(t, file), newest) {
 		t.Error("the kept checkpoint was replaced by that of an older copy")
 	}
 	// What it lacks comes from the stream again, and it goes on.
-	drainKeeping(t, auditor.Options{Broker: b, DataDir: dir}, kept)
+	drainWithFile(t, auditor.Options{Broker: b, DataDir: dir}, kept)
 	if status, text := command(t, check...); status != 0 {
 		t.Errorf("read from the stream again: got status %d:\n%s", status, text)
 	}
 }
 
 // An address that no server can have is told before anything runs, not again and again.
-func TestPlaces_TilesNowhere(t *testing.T) {
+func TestAnchorFlags_TilesNowhere(t *testing.T) {
 	status, _ := command(t, "serve", "--data-dir", t.TempDir(), "--nats-url", "nats://127.0.0.1:1", "--tiles-listen", "8555")
 	if status != 2 {
 		t.Errorf("got status %d, want 2", status)

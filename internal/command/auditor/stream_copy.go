@@ -75,9 +75,9 @@ func lastOf(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (last 
 func printStreamCopy(out io.Writer, c Change) {
 	switch c.Stream {
 	case CopyKept:
-		fmt.Fprintf(out, "  the stream has a copy until %s at the latest\n", c.Expires.Format(time.RFC3339))
+		fmt.Fprintf(out, "  the stream keeps its own copy until %s at the latest\n", c.Expires.Format(time.RFC3339))
 	case CopyEndless:
-		fmt.Fprintln(out, "  the stream has a copy, and limits it only by size, not by age")
+		fmt.Fprintln(out, "  the stream keeps its own copy, limited by size and not by age")
 	case CopyUnknown:
 		fmt.Fprintln(out, "  the stream could not be read and may have a copy")
 	case CopyGone:

@@ -14,8 +14,8 @@ import (
 
 const (
 	// The pause between attempts to open the outbox doubles each time.
-	sendPauseMin = time.Second
-	sendPauseMax = time.Minute
+	firstSendPause = time.Second
+	maxSendPause = time.Minute
 	// sendPoll is how often a drain looks whether another process has sent the outbox.
 	sendPoll = 100 * time.Millisecond
 	// sendOpen is how long a drain tries to open the outbox before it looks again.
@@ -37,7 +37,7 @@ func newSender(o Options) *sender { return &sender{opts: o} }
 // run sends until ctx ends, and then sends the rest for at most lastSync. It waits while
 // another process has the outbox open.
 func (s *sender) run(ctx context.Context) {
-	for pause := sendPauseMin; ; pause = min(2*pause, sendPauseMax) {
+	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
 		p, err := s.open(ctx)
 		if ctx.Err() != nil && err != nil {
 			return // stopped while another process sends

@@ -18,8 +18,8 @@ func drainWithFile(tb testing.TB, o Options, file string) {
 	}
 }
 
-// anchorOnce brings the checkpoint of tenant where o says, as an auditor does at its
-// end, and returns what could not be kept.
+// anchorOnce stores the checkpoint of a tenant at the anchors of o, as an auditor does at
+// its end, and returns the failure.
 func anchorOnce(tb testing.TB, o Options, tenant string) error {
 	tb.Helper()
 	key, err := writer.OpenKey(KeyDir(o.DataDir))

@@ -97,8 +97,8 @@ func (f *feed) detach(tenant string) *backlog {
 	return a
 }
 
-// While the ledger of one tenant is scrubbed those of others go on, and what came
-// for it comes to it afterwards, in order.
+// A scrub of one ledger does not block the others. Messages for that ledger are written
+// afterwards in order.
 func TestScrub_OthersGoOn(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"), f.custom("other"))
@@ -114,7 +114,7 @@ func TestScrub_OthersGoOn(t *testing.T) {
 	f.apply(f.custom("acme"))
 	f.wantAt(map[string]uint64{"acme": 6, "other": 4})
 	if len(f.s.ledgers.backlogs) > 0 || len(f.s.ledgers.scrubs.list()) != 0 {
-		t.Errorf("the ledger is set aside still, or to be scrubbed: %v", f.s.ledgers.scrubs.list())
+		t.Errorf("the ledger still has a backlog, or is to be scrubbed: %v", f.s.ledgers.scrubs.list())
 	}
 	if err := f.s.close(); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestScrub_OthersGoOn(t *testing.T) {
 	}
 }
 
-// What waits for a ledger in memory is read again where the auditor ends first.
+// If the auditor ends before a backlog is written, the next start reads it again.
 func TestScrub_EndedMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
@@ -136,14 +136,14 @@ func TestScrub_EndedMeanwhile(t *testing.T) {
 	}
 	again := newFeed(t, b, dir)
 	if again.s.projector.resumed.start.Sequence != 1 {
-		t.Errorf("it goes on behind %d, want what the ledger lacks to be read again", again.s.projector.resumed.start.Sequence)
+		t.Errorf("resumed after %d, want the missing messages to be read again", again.s.projector.resumed.start.Sequence)
 	}
 	if err := again.s.close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// Not more than a bounded number of bytes waits: then everything waits.
+// When the backlogs are full, the whole batch waits.
 func TestScrub_WhatWaitsIsBounded(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	f.apply(f.custom("acme"))
@@ -163,7 +163,7 @@ func TestScrub_WhatWaitsIsBounded(t *testing.T) {
 	}
 }
 
-// An order that comes while the ledger is scrubbed has it scrubbed again.
+// An order that arrives during a scrub causes another scrub.
 func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	f := newFeed(t, auditortest.Connect(t, auditortest.Server(t)), t.TempDir())
 	told := f.custom("acme")
@@ -206,8 +206,8 @@ func TestScrub_OrderComesMeanwhile(t *testing.T) {
 	}
 }
 
-// A scrub that failed writes the whole file again: it is not tried each second. A
-// reader costs nothing to look for.
+// A failed scrub is retried after a growing pause, because each attempt writes the whole
+// file. A scrub that a reader delays is retried without a pause.
 func TestScrubs_Pause(t *testing.T) {
 	var s scrubQueue
 	s.add("acme", nil)
@@ -217,7 +217,7 @@ func TestScrubs_Pause(t *testing.T) {
 		t.Errorf("due: %v of %v", due, s.list())
 	}
 	if err := s.failure(); err == nil {
-		t.Error("nobody is told that the disk is full")
+		t.Error("the full disk is not reported")
 	}
 	for range 10 {
 		s.add("full", errors.New("disk full"))

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// A stranger's ledger, with a key of its own, does not get in the place of what is
-// kept, and health says so.
+// The ledger of another key does not replace the stored checkpoint, and readiness reports
+// that.
 func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)

@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// Two sets that overlap: who comes later waits for the tenant that both have, and
-// so does one that has all tenants.
+// The auditor of a tenant waits for another auditor of the same tenant, and so does the
+// auditor of all tenants.
 func TestRun_TurnsOfTenants(t *testing.T) {
 	dir := t.TempDir()
 	o := func(tenant string) Options {

@@ -30,8 +30,7 @@ func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebu
 	return done
 }
 
-// TestRebuild_SameFromTheStream has everything made anew: the same root, the same
-// rows, and what other tools wrote beside them.
+// A rebuild gives the same root and the same rows, including the rows of other tools.
 func TestRebuild_SameFromTheStream(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {

@@ -15,7 +15,7 @@ import (
 const (
 	// The pause between attempts to open the outbox doubles each time.
 	firstSendPause = time.Second
-	maxSendPause = time.Minute
+	maxSendPause   = time.Minute
 	// sendPoll is how often a drain looks whether another process has sent the outbox.
 	sendPoll = 100 * time.Millisecond
 	// sendOpen is how long a drain tries to open the outbox before it looks again.

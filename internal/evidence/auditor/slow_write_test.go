@@ -37,7 +37,7 @@ func (f *feed) lockLedger(tenant string) (unlock func()) {
 	}
 }
 
-// impatient has ledgers that are not written yet set aside at once, or never.
+// impatient gives each ledger a backlog at once, or never.
 func (f *feed) impatient(is bool) {
 	f.s.ledgers.opts.tooLong = func() <-chan time.Time {
 		at := make(chan time.Time)
@@ -48,8 +48,8 @@ func (f *feed) impatient(is bool) {
 	}
 }
 
-// A tenant whose ledger is locked for several batches holds up no other. When it is
-// free, it comes to the same root as one that was never locked.
+// A locked ledger does not block other tenants. After the lock is released, it gets the
+// same root as a ledger that was never locked.
 func TestSlowWrite_OthersGoOn(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
@@ -107,7 +107,7 @@ func TestSlowWrite_OthersGoOn(t *testing.T) {
 	}
 }
 
-// What waits for a locked ledger is read again where the auditor was killed.
+// If the auditor is killed, the next start reads the backlog of a locked ledger again.
 func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	f := newFeed(t, b, dir)
@@ -117,7 +117,7 @@ func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	f.apply(f.custom("acme"))
 	f.impatient(false)
 	f.apply(f.custom("other"), f.custom("acme"))
-	// What a start does with what lies on disk now.
+	// Resume from the files as they are now.
 	if at, err := resume(auditortest.Deadline(t), f.s.ledgers); err != nil || at.start.Sequence != 1 {
 		t.Errorf("resumed after %d, %v, want the missing message to be read again", at.start.Sequence, err)
 	}
@@ -142,7 +142,7 @@ func TestSlowWrite_KilledMeanwhile(t *testing.T) {
 	}
 }
 
-// More ledgers than may be set aside are waited for, and more bytes.
+// A budget limits the backlogs by number and by bytes.
 func TestBudget(t *testing.T) {
 	left := &budget{ledgers: 2, bytes: 10}
 	if !left.take(8) || left.take(3) || !left.take(2) || left.take(0) {

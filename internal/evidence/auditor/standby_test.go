@@ -60,8 +60,8 @@ func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 	}
 }
 
-// A standby that was not there from the stream's first message has another tree:
-// it says so while it stands by, and puts nothing in the place of what is right.
+// A standby that did not read the stream from its first message has another tree. It
+// reports that, and replaces no stored checkpoint.
 func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 	b, first, second := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")

@@ -16,9 +16,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A ledger that somebody changed is held back; the other tenants go on. When the
-// ledger is restored it gets all that came meanwhile.
-func TestRun_HoldsBackWhatIsDamaged(t *testing.T) {
+// A damaged ledger is suspended and the other tenants go on. After the ledger is
+// restored, it gets all messages that arrived meanwhile.
+func TestRun_SuspendsDamagedLedger(t *testing.T) {
 	for name, damage := range map[string]func(tb testing.TB, path string){
 		"LeafDeleted":      edit("DELETE FROM leaves WHERE leaf = (SELECT max(leaf) FROM leaves)"),
 		"NoCheckpoint":     edit("DELETE FROM checkpoints"),
@@ -102,7 +102,7 @@ func edit(statement string) func(tb testing.TB, path string) {
 }
 
 // One ledger that cannot be signed must not keep the others from it.
-func TestRun_RenewsBesideWhatIsDamaged(t *testing.T) {
+func TestRun_RenewsWithDamagedLedger(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {
 		p := auditortest.Outbox(t, b, "coder-"+tenant, tenant)

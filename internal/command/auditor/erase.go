@@ -91,7 +91,7 @@ func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if o, err = r.Resolve(cmd.Context(), o); err != nil {
+	if o, err = r.Orders().Resolve(cmd.Context(), o); err != nil {
 		return err
 	}
 	if len(o.Leaves) == 0 {
@@ -105,7 +105,7 @@ func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 
 // refuseHeld returns an error if holds prevent an order.
 func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
-	holds, err := r.Stopping(ctx, o)
+	holds, err := r.Orders().BlockingHolds(ctx, o)
 	if err != nil || len(holds) == 0 {
 		return err
 	}
@@ -157,7 +157,7 @@ func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.R
 		}
 		late := orders[0]
 		late.ID, late.Time = events.NewID(), time.Now().UTC()
-		if late, err = r.Resolve(cmd.Context(), late); err != nil || len(late.Leaves) == 0 {
+		if late, err = r.Orders().Resolve(cmd.Context(), late); err != nil || len(late.Leaves) == 0 {
 			break
 		}
 		var more []ledger.Outcome

@@ -139,7 +139,7 @@ func remaining(left []string, err error) error {
 // effects returns the effects of the orders that are in the ledger.
 func effects(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Outcome, err error) {
 	for _, id := range ids {
-		done, ok, err := r.Came(ctx, id)
+		done, ok, err := r.Orders().Outcome(ctx, id)
 		if err != nil {
 			return nil, err
 		}

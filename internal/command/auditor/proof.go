@@ -120,9 +120,9 @@ func proveEvent(cmd *cobra.Command, shared *cli.Shared, file, id string, why pur
 // newest checkpoint.
 func ProveLeaf(ctx context.Context, r *ledger.Reader, leaf int64) (transparency.Proof, error) {
 	// A cosigned checkpoint proves more and is rarely much older.
-	p, ok, err := r.ProveWitnessed(ctx, leaf)
+	p, ok, err := r.Tree().ProveWitnessed(ctx, leaf)
 	if err == nil && !ok {
-		p, err = r.Prove(ctx, leaf)
+		p, err = r.Tree().Prove(ctx, leaf)
 	}
 	if errors.Is(err, ledger.ErrDamaged) {
 		err = fmt.Errorf("%w (auditor verify shows the damage)", err)

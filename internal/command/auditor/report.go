@@ -138,7 +138,7 @@ func (l lines) completeness(r verifier.Report) {
 // eventsHeld returns how many events of its producers the ledger has.
 func eventsHeld(r verifier.Report) (n int64) {
 	for _, p := range r.Producers {
-		n += int64(p.Held)
+		n += int64(p.Received)
 	}
 	return n
 }
@@ -155,7 +155,7 @@ func gapLines(r verifier.Report) []string {
 		}
 		if len(parts) > 0 {
 			texts = append(texts, fmt.Sprintf("producer %s sent %s, ledger has %s: %s", p.Name,
-				thousands(int64(p.Sent)), thousands(int64(p.Held)), list(parts)))
+				thousands(int64(p.Sent)), thousands(int64(p.Received)), list(parts)))
 		}
 	}
 	return texts
@@ -218,12 +218,12 @@ func (l lines) trusted(r verifier.Report) {
 	if r.Trusted != nil {
 		l.compared("Trusted", *r.Trusted)
 	}
-	for _, k := range r.Kept {
+	for _, k := range r.Anchored {
 		l.compared("Kept", k)
 	}
 	if r.Exit == verifier.ExitUntrusted && r.Trusted == nil {
 		text := "--require-trusted needs a checkpoint that was stored elsewhere: name one with --trusted"
-		if slices.ContainsFunc(r.Kept, func(k verifier.Trusted) bool { return !k.Unusable }) {
+		if slices.ContainsFunc(r.Anchored, func(k verifier.Trusted) bool { return !k.Unusable }) {
 			text += "; a checkpoint next to the ledger does not count"
 		}
 		l.print("Trusted", l.verdict("NOT FOUND", l.palette.Warn), text)

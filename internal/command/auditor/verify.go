@@ -134,7 +134,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 			return cli.Usage("%w", err)
 		}
 		// Read the stored checkpoint before the ledger, which may grow meanwhile.
-		opts.Kept = append(opts.Kept, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
+		opts.Anchored = append(opts.Anchored, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }

@@ -46,8 +46,8 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *v
 	if err != nil {
 		k = verifier.Anchored{From: "bucket " + subjects.Space{}.CheckpointBucket(), Err: err}
 	}
-	k.Beside = shared.NATSURL == ""
-	opts.Kept = append(opts.Kept, k)
+	k.WithLedger = shared.NATSURL == ""
+	opts.Anchored = append(opts.Anchored, k)
 	return nil
 }
 

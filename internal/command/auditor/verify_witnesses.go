@@ -25,7 +25,7 @@ func (v verification) askWitnesses(opts *verifier.Options, path string) (err err
 		return err
 	}
 	found := [][]byte{local}
-	for _, k := range opts.Kept {
+	for _, k := range opts.Anchored {
 		found = append(found, k.Note)
 	}
 	for _, signed := range found {

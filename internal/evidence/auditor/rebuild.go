@@ -249,8 +249,8 @@ func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, e
 	}
 	opts := verifier.Options{Key: key, Tenant: tenant}
 	if old, err := ledger.OpenTenant(LedgerDir(r.DataDir), tenant); err == nil {
-		treeErr := old.Tree(ctx, func(signed []byte, _ tlog.HashReader) error {
-			opts.Kept = []verifier.Anchored{{From: "the old ledger", Note: signed}}
+		treeErr := old.Tree().Read(ctx, func(signed []byte, _ tlog.HashReader) error {
+			opts.Anchored = []verifier.Anchored{{From: "the old ledger", Note: signed}}
 			return nil
 		})
 		if err := errors.Join(treeErr, old.Close()); err != nil {
@@ -269,7 +269,7 @@ func (r *rebuilding) compare(ctx context.Context, tenant string) (one Rebuilt, e
 		return one, fmt.Errorf("tenant %q: %w: %s", tenant, ledger.ErrDamaged, report.Problems[0])
 	}
 	one = Rebuilt{Tenant: tenant, Leaves: report.Leaves, Root: report.Checkpoint.Root, Checkpoint: report.Checkpoint.Time}
-	for _, k := range report.Kept {
+	for _, k := range report.Anchored {
 		switch {
 		case k.Diverged:
 			return one, fmt.Errorf("tenant %q: %w: %s (%s)", tenant, ErrLess, k.Reason, r.advice(tenant))

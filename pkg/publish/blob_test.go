@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// assemble puts the blobs of a stream together, by hash.
+// assemble joins the chunks of each blob. The blobs have their hashes as keys.
 func assemble(tb testing.TB, list []events.Event) (blobs map[string][]byte, rest []events.Event) {
 	tb.Helper()
 	blobs = map[string][]byte{}

@@ -15,10 +15,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// patienceOf is how long a test waits for what has to come.
-const patienceOf = 30 * time.Second
+// testTimeout is the longest wait of a test for an expected result.
+const testTimeout = 30 * time.Second
 
-// testOptions are small and quick.
+// testOptions returns options with short delays.
 func testOptions(tb testing.TB, dir string) Options {
 	tb.Helper()
 	return Options{
@@ -28,7 +28,7 @@ func testOptions(tb testing.TB, dir string) Options {
 	}
 }
 
-// testLog writes log lines to the test, as long as it runs.
+// testLog writes log lines to the test while it runs.
 type testLog struct{ tb testing.TB }
 
 // Write logs one line.
@@ -49,7 +49,7 @@ func mustOpen(tb testing.TB, nc *nats.Conn, opts Options) *Publisher {
 	return p
 }
 
-// kill ends p as the end of its process would, without a flush or a farewell.
+// kill ends p like a kill of its process, without a flush.
 func kill(p *Publisher) {
 	p.closing.Do(func() {
 		p.intake.close()
@@ -62,7 +62,7 @@ func kill(p *Publisher) {
 
 func mustClose(tb testing.TB, p *Publisher) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patienceOf)
+	ctx, cancel := context.WithTimeout(tb.Context(), testTimeout)
 	defer cancel()
 	if err := p.Close(ctx); err != nil {
 		tb.Fatal(err)
@@ -71,14 +71,14 @@ func mustClose(tb testing.TB, p *Publisher) {
 
 func mustFlush(tb testing.TB, p *Publisher) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patienceOf)
+	ctx, cancel := context.WithTimeout(tb.Context(), testTimeout)
 	defer cancel()
 	if err := p.Flush(ctx); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// newEvent returns a small event of a run, named by n.
+// newEvent returns the small event with the id event-n.
 func newEvent(n int) events.Event {
 	e, err := events.New(events.ToolBefore, "/test", events.ToolBeforeData{Tool: fmt.Sprintf("tool-%d", n)})
 	if err != nil {
@@ -109,21 +109,21 @@ func until(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patienceOf)
+	deadline := time.After(testTimeout)
 	for !condition() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			tb.Fatalf("waited in vain until %s", what)
+			tb.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
 
 type producerKey struct{ tenant, producer string }
 
-// history is what a stream holds, repeats dropped as every consumer drops them.
+// history is the content of a stream without repeats.
 type history struct {
-	events    []events.Event // in stream order, the outbox's own left out
+	events    []events.Event // in stream order, without events of the outbox itself
 	gaps      []events.GapRecordedData
 	seals     []events.Event
 	manifests map[producerKey][]events.Manifest
@@ -132,9 +132,9 @@ type history struct {
 	expected  map[producerKey]uint64
 }
 
-// checkStream reads the whole stream and checks every invariant of the write
-// path: subjects, numbers, their order, the chains of manifests, seals. What was
-// published it returns.
+// checkStream reads the whole stream and checks all invariants of the write path:
+// subjects, numbers and their order, chains of manifests, seals. It returns the
+// published events.
 func checkStream(tb testing.TB, srv *natstest.Server) *history {
 	tb.Helper()
 	h := &history{
@@ -250,7 +250,7 @@ func (h *history) checkManifest(tb testing.TB, key producerKey, data []byte, pre
 	}
 }
 
-// checkSeals computes each seal again.
+// checkSeals compares each seal with the stored events.
 func (h *history) checkSeals(tb testing.TB) {
 	tb.Helper()
 	for _, seal := range h.seals {
@@ -286,8 +286,8 @@ func (h *history) checkSeals(tb testing.TB) {
 	}
 }
 
-// wantEvents checks that the events from..to of [newEvent], and no others, are
-// there once, in order.
+// wantEvents checks that the stream has exactly the events of [newEvent] from from
+// to to-1, once and in order.
 func (h *history) wantEvents(tb testing.TB, from, to int) {
 	tb.Helper()
 	n := from

@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// What is held is carried to the end of the outbox. Killed before that is noted,
-// the outbox has those records twice, and sends each once.
+// A crash during compaction leaves records twice. The outbox sends each once.
 func TestCompact_Killed(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

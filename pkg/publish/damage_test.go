@@ -15,10 +15,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// A record that was whole and is damaged is never dropped silently.
+// The damage of a complete record is always recorded.
 func TestRecover_Damage(t *testing.T) {
 	for name, tt := range map[string]struct {
-		record, offset int // which byte is hit; from the end when negative
+		record, offset int // of the damaged byte; from the end if negative
 		renumbered     bool
 	}{
 		"Body":        {record: 4, offset: -10},
@@ -46,7 +46,7 @@ func TestRecover_Damage(t *testing.T) {
 				damaged = b
 				return b
 			})
-			for range 2 { // what was found once is not reported again
+			for range 2 { // damage is reported only once
 				p = mustOpen(t, offline(t), opts)
 				kill(p)
 			}
@@ -121,7 +121,7 @@ func TestRecover_DamagedIdentity(t *testing.T) {
 	}
 }
 
-// Who does as the error says loses nothing: what waits goes out under a new id.
+// The remedy in the error of a damaged identity loses no event.
 func TestRecover_RemovedIdentity(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprintf("shared=%t", shared), func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestRecover_RemovedIdentity(t *testing.T) {
 	}
 }
 
-// Losses keep their place when the numbers change.
+// Recorded losses survive a renumbering.
 func TestRecover_PowerCutWithLosses(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -209,7 +209,7 @@ func TestRecover_PowerCutWithLosses(t *testing.T) {
 	}
 }
 
-// What is damaged of what the stream has is of no more concern.
+// Inspect ignores damaged records that were sent.
 func TestInspect_DamageBehind(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

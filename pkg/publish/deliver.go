@@ -80,12 +80,7 @@ func (d *delivery) deliver(ctx context.Context, groups []*group) error {
 		if isClosed(lost) {
 			failures = 0
 		}
-		result := atomicbatch.OutcomeOf(err)
-		if result == atomicbatch.OutcomeUnexplained && d.isToBlame(ctx, groups) {
-			if unexplained++; unexplained == maxUnexplained {
-				unexplained, result = 0, atomicbatch.OutcomeRefused
-			}
-		}
+		result := d.judge(ctx, groups, err, &unexplained)
 		if d.isBlocking(groups, result, failures) {
 			return d.giveWay(ctx, groups, err)
 		}
@@ -136,6 +131,20 @@ func (d *delivery) attempt(ctx context.Context, groups []*group) error {
 	}
 	d.chains.acknowledged(ctx, groups)
 	return nil
+}
+
+// judge returns the outcome of a failed attempt. It counts refusals without a
+// reason, and after maxUnexplained of them the batch counts as refused.
+func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
+	result := atomicbatch.OutcomeOf(err)
+	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
+		return result
+	}
+	if *unexplained++; *unexplained < maxUnexplained {
+		return result
+	}
+	*unexplained = 0
+	return atomicbatch.OutcomeRefused
 }
 
 // react does what the outcome of an attempt requires. It returns true if it has

@@ -58,7 +58,7 @@ func TestFormat_Exclusive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch e.Kind() { //nolint:exhaustive // the two that the outbox makes
+		switch e.Kind() {
 		case events.GapRecorded:
 			d, err := events.Payload[events.GapRecordedData](e)
 			if err != nil {

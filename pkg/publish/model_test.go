@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// outboxModel is what an outbox should do under any order of appends, ends of
-// its process, power cuts, rolled back copies and states of the connection.
+// outboxModel runs an outbox through random sequences of appends, exits, power
+// cuts, restored copies and connection states.
 type outboxModel struct {
 	t     *testing.T
 	opts  Options
@@ -25,8 +25,8 @@ type outboxModel struct {
 	p     *Publisher
 	boot  int
 	n     int
-	taken map[string]bool // what Append returned for
-	dir   string          // of a copy
+	taken map[string]bool // ids for which Append returned
+	dir   string          // of a copy of the outbox
 }
 
 func (m *outboxModel) open(rt *rapid.T, nc *nats.Conn) {
@@ -54,7 +54,7 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"flush": func(rt *rapid.T) {
-			ctx, cancel := context.WithTimeout(m.t.Context(), patienceOf)
+			ctx, cancel := context.WithTimeout(m.t.Context(), testTimeout)
 			defer cancel()
 			if m.p.fwd.chains.nc == m.down {
 				return
@@ -91,8 +91,8 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 			if m.dir == "" {
 				return
 			}
-			// What only the abandoned outbox had would be gone with it.
-			ctx, cancel := context.WithTimeout(m.t.Context(), patienceOf)
+			// Flush first; events that only the abandoned outbox has would be lost.
+			ctx, cancel := context.WithTimeout(m.t.Context(), testTimeout)
 			defer cancel()
 			kill(m.p)
 			m.open(rt, m.up)
@@ -126,7 +126,7 @@ func TestModel(t *testing.T) {
 		rt.Repeat(m.actions())
 		kill(m.p)
 		m.open(rt, m.up)
-		ctx, cancel := context.WithTimeout(t.Context(), patienceOf)
+		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 		defer cancel()
 		if err := m.p.Close(ctx); err != nil {
 			rt.Fatal(err)
@@ -148,7 +148,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// rtTB reports failures to rapid, so that it can find a shorter example.
+// rtTB reports failures to rapid, which then finds a shorter example.
 type rtTB struct {
 	testing.TB
 

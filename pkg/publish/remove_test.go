@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// holds reports whether a file below dir has text in it.
-func holds(tb testing.TB, dir, text string) (found bool) {
+// contains reports whether a file below dir contains text.
+func contains(tb testing.TB, dir, text string) (found bool) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -35,8 +35,8 @@ func holds(tb testing.TB, dir, text string) (found bool) {
 // payload is in every event of newEvent.
 const payload = "specversion"
 
-// What the stream has goes from the disk soon, and the outbox goes on.
-func TestPublisher_WipesWhatWasSent(t *testing.T) {
+// Sent events are removed from the disk soon, and the outbox stays usable.
+func TestPublisher_RemovesSentEvents(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
 	opts.KeepSent = 20 * time.Millisecond
@@ -44,20 +44,20 @@ func TestPublisher_WipesWhatWasSent(t *testing.T) {
 	for round := range 3 {
 		appendMany(t, p, 10*round, 10*round+10)
 		mustFlush(t, p)
-		until(t, "nothing of it is on disk", func() bool { return !holds(t, opts.Dir, payload) })
+		until(t, "nothing of it is on disk", func() bool { return !contains(t, opts.Dir, payload) })
 	}
 	kill(p)
 	p = mustOpen(t, srv.Connect(t), opts)
 	appendMany(t, p, 30, 40)
 	mustClose(t, p)
-	if holds(t, opts.Dir, payload) {
+	if contains(t, opts.Dir, payload) {
 		t.Error("it is on disk after the end")
 	}
 	checkStream(t, srv).wantEvents(t, 0, 40)
 }
 
-// What waits stays, whatever was sent before.
-func TestPublisher_WipesNothingThatWaits(t *testing.T) {
+// Waiting events stay on disk.
+func TestPublisher_KeepsWaitingEvents(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	opts.KeepSent = time.Nanosecond
 	p := mustOpen(t, offline(t), opts)
@@ -69,8 +69,8 @@ func TestPublisher_WipesNothingThatWaits(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 10)
 }
 
-// Processes that share an outbox go on while what was sent is removed under them.
-func TestOpenShared_WipesWhatWasSent(t *testing.T) {
+// Sent events are removed while other processes append.
+func TestOpenShared_RemovesSentEvents(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
 	opts.Name, opts.Tenant, opts.KeepSent = "", "", time.Microsecond
@@ -88,7 +88,7 @@ func TestOpenShared_WipesWhatWasSent(t *testing.T) {
 	}
 	wg.Wait()
 	mustFlush(t, p)
-	until(t, "nothing of it is on disk", func() bool { return !holds(t, opts.Dir, payload) })
+	until(t, "nothing of it is on disk", func() bool { return !contains(t, opts.Dir, payload) })
 	mustClose(t, p)
 	if h := checkStream(t, srv); len(h.events) != writers*each || len(h.gaps) > 0 {
 		t.Errorf("%d events and gaps %+v, want %d and none", len(h.events), h.gaps, writers*each)

@@ -16,8 +16,8 @@ func eventOf(tenant, id string) events.Event {
 	return e
 }
 
-// After a power cut a tenant whose chain may not be read does not hold up the
-// others; its own events wait for who may send them.
+// After a power cut, a tenant whose chain may not be read does not block other
+// tenants. Its events wait for a user with the permission.
 func TestRenumber_ChainThatMayNotBeRead(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
 		Name: "acme-only",
@@ -49,8 +49,8 @@ func TestRenumber_ChainThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// While nobody's chain can be read, nothing goes out under a new id that the
-// stream may have under the old one.
+// If no chain can be read, no event is sent under a new producer id, because the
+// stream may have it under the old one.
 func TestRenumber_NoChainMayBeRead(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
 		Name: "blind", Publish: []string{"hooktrail.>"}, Subscribe: []string{"_INBOX.>"},
@@ -76,8 +76,8 @@ func TestRenumber_NoChainMayBeRead(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 5)
 }
 
-// Where one tenant's chain is found to be another's work, what the stream has of
-// the other tenants is not sent again.
+// If the chain of one tenant has diverged, the sent events of other tenants are not
+// sent again.
 func TestRenumber_OneDiverged(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

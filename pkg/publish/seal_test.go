@@ -17,7 +17,7 @@ func finish(n int, run string) events.Event {
 	return e
 }
 
-// sealCounts returns what the seals of a run counted, in order.
+// sealCounts returns the counts in the seals of a run, in order.
 func (h *history) sealCounts(tb testing.TB, run string) []uint64 {
 	tb.Helper()
 	var list []uint64
@@ -53,7 +53,7 @@ func TestSeal_AfterRunFinished(t *testing.T) {
 	until(t, "the seal is acknowledged", func() bool { return p.Stats().Acked == 8 })
 	wantSeals(t, checkStream(t, srv), "run-1", 6)
 
-	appendMany(t, p, 7, 9) // run-1 goes on
+	appendMany(t, p, 7, 9) // run-1 continues
 	until(t, "they are acknowledged", func() bool { return p.Stats().Acked == 10 })
 	wantSeals(t, checkStream(t, srv), "run-1", 6)
 	mustFlush(t, p)
@@ -85,7 +85,7 @@ func TestSeal_AfterQuiet(t *testing.T) {
 	})
 }
 
-// The counters go on after a restart, and a seal that waited is not made twice.
+// The counters continue after a restart, and a waiting seal is not made twice.
 func TestSeal_AfterRestart(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -107,8 +107,7 @@ func TestSeal_AfterRestart(t *testing.T) {
 	wantSeals(t, checkStream(t, srv), "run-1", 4, 6)
 }
 
-// The process is killed when a run is finished and its seal is still to be made,
-// or waits.
+// The process is killed after the end of a run and before its seal is sent.
 func TestSeal_KilledBetween(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	nc := srv.Connect(t)
@@ -129,7 +128,7 @@ func TestSeal_KilledBetween(t *testing.T) {
 	wantSeals(t, checkStream(t, srv), "run-1", 4)
 }
 
-// Runs that were not heard of for long are counted on, however many come and go.
+// The counters of idle runs continue after many other runs.
 func TestSeal_IdleRuns(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

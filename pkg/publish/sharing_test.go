@@ -10,9 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// Without its tail an outbox of many segments is read again, each record once:
-// what waits is not more than before.
-func TestAppendShared_CountsAnew(t *testing.T) {
+// Without its tail, an outbox of many segments is read again. Each record counts
+// once.
+func TestAppendShared_NoTail(t *testing.T) {
 	dir := t.TempDir()
 	opts := sharedOptions()
 	opts.SegmentBytes = 1 << 10
@@ -52,8 +52,8 @@ func TestAppendShared_CountsAnew(t *testing.T) {
 	}
 }
 
-// A shared outbox that is closed while the server is away is closed cleanly: it
-// keeps its producer id whatever happens next to the machine.
+// A shared outbox can be closed cleanly without a server and without time. It then
+// keeps its producer id after a power cut.
 func TestOpenShared_ClosedWithoutTime(t *testing.T) {
 	dir := t.TempDir()
 	srv := natstest.Start(t)

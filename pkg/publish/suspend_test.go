@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// twoTenants appends events of acme and globex in turns.
+// twoTenants alternately appends events of acme and globex.
 func twoTenants(t *testing.T, p *Publisher, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
@@ -26,7 +26,7 @@ func twoTenants(t *testing.T, p *Publisher, from, to int) {
 	}
 }
 
-// countTenants returns how many events of each tenant the stream has.
+// countTenants returns the number of events of each tenant in the stream.
 func countTenants(t *testing.T, srv *natstest.Server) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
@@ -36,9 +36,9 @@ func countTenants(t *testing.T, srv *natstest.Server) map[string]int {
 	return counts
 }
 
-// A tenant whose subjects no stream takes does not hold up another one, and goes
-// out once they are taken.
-func TestSuspend_StreamWithoutATenant(t *testing.T) {
+// A tenant whose subjects no stream takes does not block another tenant. Its events
+// are sent once a stream takes them.
+func TestSuspend_StreamWithoutTenant(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{AllowTamper: true})
 	js := srv.JetStream(t)
 	stream, err := js.Stream(t.Context(), srv.Space().EventStream())
@@ -66,13 +66,13 @@ func TestSuspend_StreamWithoutATenant(t *testing.T) {
 		mustAppend(t, p, newEvent(n))
 	}
 	until(t, "more of the one tenant", func() bool { return p.Stats().Acked == 451 })
-	mustAppend(t, p, newEvent(500)) // finds that there is much to drop
-	until(t, "what is held was carried", func() bool { return len(segments(t, opts.Dir)) < 30 })
+	mustAppend(t, p, newEvent(500)) // starts the compaction
+	until(t, "the outbox is compacted", func() bool { return len(segments(t, opts.Dir)) < 30 })
 	config.Subjects = all
 	if _, err := js.UpdateStream(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "nobody is held", func() bool { return p.Stats().Suspended == 0 })
+	until(t, "no tenant is suspended", func() bool { return p.Stats().Suspended == 0 })
 	mustFlush(t, p)
 	if s := p.Stats(); s.LastError != nil || s.Pending != 0 || s.Bytes != 0 {
 		t.Errorf("stats %+v", s)
@@ -86,8 +86,8 @@ func TestSuspend_StreamWithoutATenant(t *testing.T) {
 	}
 }
 
-// A publisher without the right to write one tenant's events keeps them, for who
-// has it, and sends the others.
+// A publisher without the permission to write one tenant's events keeps them, and
+// sends those of the other tenant.
 func TestSuspend_NoPermission(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{Users: []natstest.User{{
 		Name: "acme-only",
@@ -107,7 +107,7 @@ func TestSuspend_NoPermission(t *testing.T) {
 	if s := p.Stats(); s.LastError == nil {
 		t.Errorf("stats %+v", s)
 	}
-	until(t, "the other one is held", func() bool { return p.Stats().Suspended == 1 })
+	until(t, "the other tenant is suspended", func() bool { return p.Stats().Suspended == 1 })
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := p.Close(short); !errors.Is(err, context.DeadlineExceeded) {

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// With a bound, the latest ids are known, also after a restart, and the oldest
-// are forgotten, on disk too.
-func TestUnique_Last(t *testing.T) {
+// With a limit, the outbox remembers the latest ids, also after a restart, and
+// forgets the oldest.
+func TestUnique_Limit(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
 	opts.Unique, opts.UniqueLast, opts.SegmentBytes = true, 100, 2<<10
@@ -78,7 +78,7 @@ func TestUnique(t *testing.T) {
 		}
 	}
 	mustFlush(t, p)
-	if got := again(p, 60); got != 10 { // the last of them wait when the process is killed
+	if got := again(p, 60); got != 10 { // the last 10 wait when the process is killed
 		t.Errorf("took %d events, want 10", got)
 	}
 	kill(p)
@@ -102,8 +102,7 @@ func TestUnique(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 70)
 }
 
-// CloudEvents tells events apart by source and id together: two tools that both
-// count from 1 send different events.
+// Events with the same id and different sources are different events.
 func TestUnique_PerSource(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -126,7 +125,7 @@ func TestUnique_PerSource(t *testing.T) {
 	mustClose(t, p)
 }
 
-// A write of ids was cut off, or never came: the segments still have them.
+// Ids that are missing in the file are found in the segments.
 func TestUnique_TornFile(t *testing.T) {
 	for _, cut := range []int64{1, 17, 1 << 20} {
 		srv := natstest.Start(t)

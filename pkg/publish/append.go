@@ -16,14 +16,13 @@ import (
 // errQuota is wrapped if the quota leaves no room for an event.
 var errQuota = errors.New("quota reached")
 
-// hasNoRoom reports whether the quota or the disk leaves no room.
 func hasNoRoom(err error) bool { return errors.Is(err, errQuota) || errors.Is(err, disk.ErrNoSpace) }
 
 // roomPoll is the interval at which a full disk is tried again.
 const roomPoll = 200 * time.Millisecond
 
-// prepare makes *e ready to be numbered under a producer id. It returns *e and,
-// in front of it, the blob.chunk events that its payload needs.
+// prepare makes *e ready to be numbered. It returns *e behind the blob.chunk events
+// that its payload needs.
 func prepare(opts Options, producer string, e *events.Event) ([]*events.Event, error) {
 	if e.Tenant == "" {
 		e.Tenant = opts.Tenant
@@ -164,8 +163,7 @@ func (in *intake) close() {
 	in.outbox.backlog.broadcast()
 }
 
-// waitForRoom waits until it makes sense to retry an append that failed for
-// cause.
+// waitForRoom waits until a retry of an append that failed for cause makes sense.
 func waitForRoom(ctx context.Context, changed <-chan struct{}, cause error) error {
 	timer := time.NewTimer(roomPoll)
 	defer timer.Stop()

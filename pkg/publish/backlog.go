@@ -29,7 +29,6 @@ func (b *backlog) release(first, records uint64, bytes int64) {
 	b.bytes -= min(bytes, b.bytes)
 }
 
-// broadcast wakes all goroutines that wait for a change.
 func (b *backlog) broadcast() {
 	close(b.changed)
 	b.changed = make(chan struct{})

@@ -33,7 +33,6 @@ type chains struct {
 	missing []state.Gap // listed as missing by the last manifests, and to be recorded
 }
 
-// of returns the chain of a tenant.
 func (c *chains) of(tenant string) cursor.Chain {
 	if ch := c.backlog.cursor.Chains()[tenant]; ch != nil {
 		return *ch

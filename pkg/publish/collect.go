@@ -79,7 +79,6 @@ func (c *collector) collect(await func(linger <-chan time.Time, hasBegun bool) (
 	return b, nil
 }
 
-// take adds an item to the batch.
 func (c *collector) take(b *batch, it segment.Item) {
 	switch {
 	case it.Ordinal > c.backlog.read:

@@ -52,7 +52,6 @@ func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
 	return d.deliverEach(ctx, doubtful)
 }
 
-// deliverEach delivers groups one by one.
 func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
 	for _, g := range groups {
 		if err := d.deliver(ctx, []*group{g}); err != nil && !errors.Is(err, errSuspended) {

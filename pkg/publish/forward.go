@@ -42,7 +42,6 @@ type waiting struct {
 	read     uint64 // ordinal of the last record that the collector has read
 }
 
-// each calls visit for each record that waits.
 func (w *waiting) each(visit func(segment.Item)) error {
 	rd := w.log.Reader(w.cursor.Next)
 	defer rd.Close()
@@ -94,7 +93,6 @@ func (f *forwarder) restart(producer string, log *segment.Log, c *cursor.Cursor)
 	f.seals.restart(c.Runs)
 }
 
-// run forwards until ctx ends.
 func (f *forwarder) run(ctx context.Context) {
 	var pause atomicbatch.Backoff
 	for ctx.Err() == nil {
@@ -115,7 +113,6 @@ func (f *forwarder) run(ctx context.Context) {
 	}
 }
 
-// step forwards one batch.
 func (f *forwarder) step(ctx context.Context) error {
 	if f.outbox.isSuspect() {
 		if err := f.renumberUnsent(ctx); err != nil {

@@ -77,7 +77,6 @@ func (o *outbox) recordLosses() error {
 	})
 }
 
-// hasLosses reports whether a loss is not recorded yet.
 func (o *outbox) hasLosses() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -108,7 +107,6 @@ func newGapEvent(producer string, g state.Gap) (events.Event, error) {
 	return e, err
 }
 
-// gapOf returns the gap that a gap.recorded event records.
 func gapOf(r segment.Record) (state.Gap, bool) {
 	e, err := events.Decode(r.Event)
 	if err != nil {

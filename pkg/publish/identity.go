@@ -124,7 +124,6 @@ func (id identity) removeOthers(outbox string) error {
 	return nil
 }
 
-// recordFolders returns the folders of producer ids in an outbox.
 func recordFolders(outbox string) (folders []string, err error) {
 	entries, err := os.ReadDir(outbox)
 	if err != nil {
@@ -141,7 +140,6 @@ func recordFolders(outbox string) (folders []string, err error) {
 
 func identityFile(dir string) string { return filepath.Join(dir, "outbox.json") }
 
-// dir returns the folder of the producer's records.
 func (id identity) dir(outbox string) string {
 	name, err := subjects.FileName(id.Producer)
 	if err != nil {

@@ -45,7 +45,6 @@ type group struct {
 	refused *events.Range // numbers behind the events that the manifest lists as missing
 }
 
-// isEmpty reports whether the group has nothing to send.
 func (g *group) isEmpty() bool { return len(g.entries) == 0 && g.refused == nil }
 
 // trim removes the events and numbers up to last.
@@ -107,7 +106,6 @@ func (g *group) messages(space subjects.Space, m events.Manifest, fence uint64) 
 	return append(list, atomicbatch.Message{Subject: subject, Data: m.Encode(), IsFenced: true, Fence: fence}), nil
 }
 
-// lists reports whether m lists a number as missing.
 func lists(m events.Manifest, sequence uint64) bool {
 	for _, r := range m.Missing {
 		if r.First <= sequence && sequence <= r.Last {

@@ -12,7 +12,6 @@ type numbering struct {
 	gaps state.Gaps
 }
 
-// nextOf returns the number of a tenant's next event.
 func (n *numbering) nextOf(tenant string) uint64 { return max(n.next[tenant], 1) }
 
 // advance makes next the smallest number that a tenant's next event can get.
@@ -26,21 +25,18 @@ func (n *numbering) lose(g state.Gap) {
 	n.gaps.Add(g)
 }
 
-// missing returns why a tenant's numbers from first to last never arrive.
 func (o *outbox) missing(tenant string, first, last uint64) []events.Range {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.numbers.gaps.Ranges(tenant, first, last)
 }
 
-// forgetGaps removes a tenant's gaps up to the number last.
 func (o *outbox) forgetGaps(tenant string, last uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.numbers.gaps.Forget(tenant, last)
 }
 
-// hasOtherTenants reports whether the outbox has taken events of other tenants.
 func (o *outbox) hasOtherTenants(tenant string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

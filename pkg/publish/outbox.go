@@ -65,7 +65,6 @@ func (o *outbox) begin(ctx context.Context) error {
 	return err
 }
 
-// end unlocks the outbox.
 func (o *outbox) end() {
 	if o.shared == nil {
 		o.mu.Unlock()
@@ -143,7 +142,6 @@ func (o *outbox) release(ctx context.Context, first, records uint64, bytes int64
 	o.backlog.broadcast()
 }
 
-// producer returns the present producer id.
 func (o *outbox) producer() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -158,7 +156,6 @@ func (o *outbox) isSuspect() bool {
 	return o.id.Suspect
 }
 
-// stats returns the counts of the outbox.
 func (o *outbox) stats() Stats {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -29,7 +29,6 @@ func (o *outbox) quarantine(first uint64, it segment.Item) {
 	log.Error("outbox is damaged, unreadable records are recorded as lost")
 }
 
-// copySegment copies a segment unless the copy exists.
 func copySegment(path, kept string) (err error) {
 	if _, err := os.Stat(kept); err == nil {
 		return nil

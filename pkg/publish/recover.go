@@ -71,7 +71,6 @@ func (r *recovery) run() error {
 	return nil
 }
 
-// read reads all segments.
 func (r *recovery) read() error {
 	rd := r.o.log.Reader(0)
 	defer rd.Close()
@@ -118,7 +117,7 @@ func (r *recovery) item(first uint64, it segment.Item) {
 		if r.ordinal+1 >= r.c.Next {
 			r.o.backlog.bytes += int64(it.Size)
 		}
-		return // the ordinal of the next record tells how many are lost
+		return // the next record counts the loss by its ordinal
 	}
 	if it.Fault == segment.Intact {
 		r.o.ids.Add(it.ID)

@@ -237,7 +237,6 @@ func (n *renumbering) moveGap(g state.Gap) error {
 	return nil
 }
 
-// appendGap appends the gap.recorded of g.
 func (n *renumbering) appendGap(g state.Gap) error {
 	e, err := newGapEvent(n.id.Producer, g)
 	if err != nil {
@@ -263,7 +262,6 @@ func (n *renumbering) adopt() {
 	o.backlog.broadcast()
 }
 
-// abandon removes the copies.
 func (n *renumbering) abandon() error {
 	err := errors.Join(n.log.Close(), n.losses.Close())
 	if n.tail != nil {

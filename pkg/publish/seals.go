@@ -127,7 +127,6 @@ func (s *seals) appendAll(ctx context.Context) error {
 	return err
 }
 
-// append appends the run.sealed of a run.
 func (s *seals) append(ctx context.Context, key cursor.RunKey, t cursor.Tally) error {
 	d := events.RunSealedData{
 		Count: t.Count, First: t.First, Last: t.Last, Digest: events.Hash(t.Digest).String(),

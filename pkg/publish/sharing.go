@@ -37,7 +37,6 @@ func (s *sharing) refresh() error {
 	return s.load()
 }
 
-// saveTail writes the end of the outbox.
 func (s *sharing) saveTail() error {
 	o := s.outbox
 	last, end := o.log.Last()

@@ -21,7 +21,6 @@ type status struct {
 	suspendedErr error // why one of them is
 }
 
-// acknowledged counts events that the stream has.
 func (s *status) acknowledged(events int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,7 +29,6 @@ func (s *status) acknowledged(events int) {
 	s.err = nil
 }
 
-// refuse counts events that the stream refuses.
 func (s *status) refuse(events uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,6 @@ type suspensions struct {
 	released uint64 // ordinal up to which the records of all other tenants are released
 }
 
-// clear forgets all suspensions.
 func (s *suspensions) clear() {
 	s.byTenant, s.released = map[string]*suspension{}, 0
 	s.report()

@@ -25,12 +25,12 @@ type Outcome int
 // The outcomes.
 const (
 	OutcomeStored      Outcome = iota
-	OutcomeRetry               // not stored, for a reason outside the batch; retry later
-	OutcomeUnknown             // the answer is missing; the last manifest tells if it was stored
+	OutcomeRetry               // not stored, for a reason outside the batch
+	OutcomeUnknown             // the answer is missing, and the batch may be stored
 	OutcomeConflict            // not stored, because the fence failed
 	OutcomeRefused             // not stored, but parts of the batch may pass
 	OutcomeUnexplained         // not stored, for an unknown reason
-	OutcomeTooLarge            // not stored; the server takes smaller batches
+	OutcomeTooLarge            // not stored, but the server takes smaller batches
 )
 
 // OutcomeOf returns the outcome of a batch for which [Sender.Send] returned err.

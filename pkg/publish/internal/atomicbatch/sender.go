@@ -33,10 +33,9 @@ type Message struct {
 	Subject  string
 	Data     []byte
 	IsFenced bool   // store the batch only if Fence is the last sequence on the subject
-	Fence    uint64 // 0: there is no message on the subject
+	Fence    uint64 // 0 requires that the subject is empty
 }
 
-// answer is the server's answer to a batch.
 type answer struct {
 	Stream   string        `json:"stream"`
 	Sequence uint64        `json:"seq"` // of the last message

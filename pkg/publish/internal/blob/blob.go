@@ -15,7 +15,6 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// member is a top-level field of an event's data.
 type member struct {
 	name  string
 	value json.RawMessage

@@ -35,7 +35,6 @@ func (s *idleRuns) file(key RunKey) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%02x", h[0]))
 }
 
-// put appends tallies.
 func (s *idleRuns) put(list map[RunKey]*Tally) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("store idle runs: %w", disk.MarkNoSpace(err))

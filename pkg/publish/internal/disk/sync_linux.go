@@ -23,8 +23,8 @@ func Sync(f *os.File) error {
 	}
 }
 
-// BootID identifies the current boot of this machine. It is empty if the system
-// does not tell.
+// BootID identifies the current boot of this machine. It is empty if it is
+// unknown.
 func BootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -5,7 +5,6 @@
 // [Reader] reads the records in order while others are appended. [Follow] takes
 // in records that another process appended to the same files.
 //
-// Each record has two checksums, so that reading continues behind damage and
-// reports it. One goroutine of one process may append at a time; the outbox
-// ensures that. Readers need no lock.
+// Each record has checksums, so that reading reports damage and continues behind
+// it. One goroutine of one process may append at a time. Readers need no lock.
 package segment

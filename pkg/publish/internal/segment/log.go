@@ -33,8 +33,8 @@ type Log struct {
 	broken error     // the end of a file is unknown, and the log takes no more records
 }
 
-// Open returns the log of the segments in dir. It does not read their records;
-// the caller reads them and sets the end with [Log.SetEnd].
+// Open returns the log of the segments in dir. The caller reads the records and
+// then sets the end with [Log.SetEnd].
 func Open(dir string, opts Options) (*Log, error) {
 	l := &Log{Dir: Dir(dir), opts: opts}
 	var err error

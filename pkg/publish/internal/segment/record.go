@@ -109,7 +109,6 @@ type Item struct {
 	HasHeader bool // of a torn item: its header is intact
 }
 
-// header is the decoded header of a record.
 type header struct {
 	ordinal, sequence  uint64
 	length             int // of the body
@@ -118,7 +117,6 @@ type header struct {
 
 func (h header) size() int { return HeaderBytes + h.length }
 
-// parseHeader reads the header at the start of b.
 func parseHeader(b []byte) (h header, ok bool) {
 	if len(b) < HeaderBytes || string(b[:len(magic)]) != magic {
 		return h, false
@@ -155,7 +153,6 @@ func Scan(b []byte) (Item, error) {
 	}
 }
 
-// scanBody reads the body that belongs to h.
 func scanBody(h header, body []byte) Item {
 	it := Item{Size: h.size(), Record: Record{Ordinal: h.ordinal, Sequence: h.sequence}}
 	rest, ok := body, len(body) >= len(it.ID)

@@ -1,5 +1,5 @@
-// Package state has the small files of an outbox besides its segments and its
-// cursor: the losses, the published ids, and the tail of a shared outbox.
+// Package state has the small files of an outbox: the losses, the published ids,
+// and the tail of a shared outbox.
 package state
 
 import (

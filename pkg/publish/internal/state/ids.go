@@ -21,8 +21,8 @@ import (
 // published again, and an event in the stream cannot. Each id needs about 40
 // bytes of memory.
 //
-// With a limit, the file is rotated when it has that many ids, and the previous
-// file is removed. IDs is safe for concurrent use.
+// With a limit, the file is rotated when it has that many ids. IDs is safe for
+// concurrent use.
 type IDs struct {
 	dir   string
 	limit int // 0 keeps all ids

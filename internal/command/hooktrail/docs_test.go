@@ -16,7 +16,7 @@ var (
 	root       = filepath.Join("..", "..", "..")
 	testName   = regexp.MustCompile("`((?:internal|pkg)/[a-z0-9/]+)\\.(Test[A-Za-z0-9_]+)`")
 	docLink    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
-	everyDoc   = []string{"README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/guarantees.md", "docs/operations.md", "docs/hooks-yaml.md", "docs/hooks.md", "docs/hooks-policies.md", "docs/import.md", "docs/agents.md", "docs/verify.md", "docs/keys.md", "docs/erasure.md", "docs/formats.md", "docs/glossary.md", "docs/tracker.md", "docs/events.md", "docs/http.md"}
+	everyDoc   = []string{"README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/guarantees.md", "docs/operations.md", "docs/hooks-yaml.md", "docs/hooks.md", "docs/hooks-policies.md", "docs/import.md", "docs/agents.md", "docs/verify.md", "docs/keys.md", "docs/erasure.md", "docs/formats.md", "docs/glossary.md", "docs/architecture.md", "docs/tracker.md", "docs/events.md", "docs/http.md"}
 	markedRows = regexp.MustCompile(`measured|comes with`)
 )
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -189,7 +190,7 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	for _, p := range f.Warnings {
 		log.WarnContext(ctx, "hooks file is odd", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
 	}
-	opts := hookfile.Options{Logger: log}
+	var opts hookfile.Options
 	if f.Asks(hookfile.NATSType) {
 		// Without a connection these hooks fail, and the output shows the failure.
 		nc, err := broker.Dial(ctx, broker.Options{
@@ -200,7 +201,7 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 			log.WarnContext(ctx, "nats hooks cannot ask", "error", err)
 		} else {
 			defer nc.Close()
-			opts.Conn = nc
+			opts.Requester = decision.Client{Conn: nc}
 		}
 	}
 	r := hooks.NewRegistry(hooks.Options{Logger: log})

@@ -8,7 +8,6 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
@@ -174,7 +173,7 @@ var typeKeys = []key{
 		name: "subject", types: []Type{NATSType}, about: "where the service listens; Hooktrail's own decision service by default", schema: nonEmpty(),
 		read: func(r *hookReader, n *yaml.Node, what string) {
 			if s, ok := r.text(n, what); ok {
-				if err := subjects.CheckRequest(s); err != nil {
+				if err := checkSubject(s); err != nil {
 					r.wrong(n, "%s: %v", what, err)
 				}
 				r.hook.subject = s

@@ -7,12 +7,10 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
-	"time"
+	"strings"
 
-	"github.com/nats-io/nats.go"
-
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
@@ -93,7 +91,7 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 
 // remoteFault says why nobody answered.
 func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
-	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) {
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		return hooks.ErrTimedOut
 	}
 	return otherwise
@@ -102,44 +100,43 @@ func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 // service asks a decision service over NATS.
 type service struct {
 	event   string
-	subject string // empty: the decision service of the document's tenant
-	space   subjects.Space
-	conn    *nats.Conn
+	subject string // empty for the decision service of the document's tenant
+	to      Requester
 }
 
-// run sends d and returns the answer. That nobody is there is known at once.
+// run sends d and returns the answer.
 func (s service) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
-	if s.conn == nil || !s.conn.IsConnected() {
+	if s.to == nil {
 		return nil, hooks.Fault("not connected to NATS")
-	}
-	subject := s.subject
-	if subject == "" {
-		var err error
-		if subject, err = s.space.Decisions(d.Meta.Tenant); err != nil {
-			return nil, hooks.Fault("tenant cannot be asked for")
-		}
 	}
 	body, err := wire.Append(nil, s.event, d)
 	if err != nil {
 		return nil, err
 	}
-	msg := nats.NewMsg(subject)
-	msg.Data = body
-	if deadline, ok := ctx.Deadline(); ok {
-		subjects.SetTimeout(msg.Header, time.Until(deadline))
+	answer, err := s.to.Request(ctx, d.Meta.Tenant, s.subject, body)
+	if fault, ok := errors.AsType[hooks.Fault](err); ok {
+		return nil, fault
 	}
-	answer, err := s.conn.RequestMsgWithContext(ctx, msg)
 	switch {
-	case errors.Is(err, nats.ErrNoResponders):
-		return nil, hooks.Fault("no decision service there")
-	case errors.Is(err, nats.ErrMaxPayload):
-		return nil, hooks.Fault("document is too large for NATS")
 	case err != nil:
 		return nil, remoteFault(ctx, err, "decision service cannot be reached")
-	case answer.Header.Get(subjects.ServiceError) != "":
-		return nil, hooks.Fault("decision service refused the document")
-	case len(bytes.TrimSpace(answer.Data)) == 0:
+	case len(bytes.TrimSpace(answer)) == 0:
 		return nil, hooks.Fault("decision service answered nothing")
 	}
-	return wire.ParseReply(answer.Data, d)
+	return wire.ParseReply(answer, d)
+}
+
+// checkSubject refuses subjects that no request can be sent to: subjects with
+// wildcards, empty tokens or white space, and subjects of the server.
+func checkSubject(subject string) error {
+	const refused = "not a subject that can be asked: "
+	switch {
+	case len(subject) > 1024 || strings.ContainsAny(subject, " \t\r\n*>\x00"):
+		return errors.New(refused + "want tokens with dots in between, without wildcards and spaces")
+	case slices.Contains(strings.Split(subject, "."), ""):
+		return errors.New(refused + "empty token; want tokens with dots in between")
+	case strings.HasPrefix(subject, "$"), strings.HasPrefix(subject, "_INBOX."):
+		return errors.New(refused + "it is the server's own")
+	}
+	return nil
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/anthropic"
-	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/openai"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
 // defaultMaxTokens is enough for a verdict and a sentence.
@@ -21,18 +20,13 @@ const defaultMaxTokens = 100
 // maxCached is how many verdicts a hook remembers.
 const maxCached = 1000
 
-// completer is a language model.
-type completer interface {
-	Complete(ctx context.Context, model, prompt string, maxTokens int) (string, error)
-}
-
 // judge asks a model whether something is safe.
 type judge struct {
 	event     string
 	prompt    *prompt
 	model     string
 	maxTokens int
-	ask       completer
+	client    *llm.Client
 	cache     *otter.Cache[[sha256.Size]byte, judgement] // nil: none
 }
 
@@ -44,7 +38,7 @@ type judgement struct {
 
 // newJudge returns the judge of h.
 func newJudge(h *Hook) (*judge, error) {
-	j := &judge{event: h.Event, prompt: h.prompt, model: h.model, maxTokens: h.maxTokens, ask: newCompleter(h)}
+	j := &judge{event: h.Event, prompt: h.prompt, model: h.model, maxTokens: h.maxTokens, client: newModelClient(h)}
 	if j.maxTokens == 0 {
 		j.maxTokens = defaultMaxTokens
 	}
@@ -56,14 +50,14 @@ func newJudge(h *Hook) (*judge, error) {
 	return j, err
 }
 
-// newCompleter returns the model of h.
-func newCompleter(h *Hook) completer {
+// newModelClient returns a client for the model of h.
+func newModelClient(h *Hook) *llm.Client {
 	name := h.keyName()
-	key := func() string { return os.Getenv(name) }
+	c := &llm.Client{API: llm.OpenAI, BaseURL: h.url, Key: func() string { return os.Getenv(name) }, HTTP: newClient()}
 	if h.usesAnthropic() {
-		return anthropic.New(anthropic.Options{BaseURL: h.url, Key: key, Client: newClient()})
+		c.API = llm.Anthropic
 	}
-	return openai.New(openai.Options{BaseURL: h.url, Key: key, Client: newClient()})
+	return c
 }
 
 func (h *Hook) usesAnthropic() bool {
@@ -122,9 +116,9 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 
 // consult asks the model.
 func (j *judge) consult(ctx context.Context, text string) (judgement, error) {
-	answer, err := j.ask.Complete(ctx, j.model, text, j.maxTokens)
+	answer, err := j.client.Complete(ctx, j.model, text, j.maxTokens)
 	if err != nil {
-		if errors.Is(err, openai.ErrNoKey) || errors.Is(err, anthropic.ErrNoKey) {
+		if errors.Is(err, llm.ErrNoKey) {
 			return judgement{}, hooks.Fault("no key for the model in the environment")
 		}
 		return judgement{}, remoteFault(ctx, err, "model did not answer")

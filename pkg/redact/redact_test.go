@@ -163,7 +163,7 @@ func TestReadRules_Refuses(t *testing.T) {
 		"NoID":           "[[rules]]\nregex = '''x'''\n",
 		"TwiceTheSame":   rule + rule,
 		"NoExpression":   "[[rules]]\nid = \"a\"\n",
-		"Escape":         "title = \"a\\n\"\n",
+		"BadEscape":      "title = \"a\\q\"\n",
 		"Unclosed":       "title = '''a\n",
 		"UnclosedList":   rule + "keywords = [\"a\"",
 		"UnclosedTable":  "[[rules]\n",

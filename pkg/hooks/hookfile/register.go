@@ -37,8 +37,8 @@ func (f *File) Asks(t Type) bool {
 // runner is the function of a hook.
 type runner = func(context.Context, hooks.Document) (*hooks.Reply, error)
 
-// Register adds the policies of the file and then its hooks to r, in the order
-// of the file. If one cannot be added, none is.
+// Register adds the policies of the file and then its hooks to r, in the order of
+// the file. On an error it adds none.
 func (f *File) Register(r *hooks.Registry, opts Options) (err error) {
 	var ids []hooks.ID
 	defer func() {
@@ -78,7 +78,7 @@ func (h *Hook) register(r *hooks.Registry, opts Options) (hooks.ID, error) {
 	return r.OnDocument(h.Point.Kind, run, h.options()...)
 }
 
-// options returns how the hook is chosen, run and ordered.
+// options returns the matchers, limits and order of the hook.
 func (h *Hook) options() []hooks.Option {
 	list := []hooks.Option{hooks.Name(h.Name), hooks.Priority(h.Priority), hooks.Timeout(h.Timeout)}
 	if h.OnFailure != 0 {
@@ -126,7 +126,8 @@ func (h *Hook) runner(opts Options) (runner, error) {
 	return nil, fmt.Errorf("hook %s: no type", h.Name)
 }
 
-// decide is the function of a matcher hook: it has matched.
+// decide is the function of a matcher hook. The registry calls it for matching
+// calls only.
 func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	reply := &hooks.Reply{Reason: h.message}
 	switch h.action {
@@ -140,8 +141,8 @@ func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	return reply, nil
 }
 
-// guard returns run for where the expression holds. Where it does not, there is
-// no opinion; where it cannot be evaluated, the hook fails.
+// guard returns a runner that calls run if the expression is true. If it is
+// false, there is no opinion. If its evaluation fails, the hook fails.
 func (c *condition) guard(run runner) runner {
 	return func(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 		if yes, err := c.holds(d); err != nil || !yes {
@@ -151,7 +152,7 @@ func (c *condition) guard(run runner) runner {
 	}
 }
 
-// silent is a hook that has nothing to say.
+// silent is a hook without an opinion.
 func silent(context.Context, hooks.Document) (*hooks.Reply, error) {
 	return nil, nil //nolint:nilnil // no opinion
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// newClient returns a client for hooks: it reads answers up to a limit, does not
-// follow redirects, because whoever is asked was named in the file, and has no
-// time limit of its own.
+// newClient returns an HTTP client for hooks. It limits responses, has no
+// timeout, and does not follow redirects, because the file names the server.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     bounded{http.DefaultTransport},
@@ -25,7 +24,7 @@ func newClient() *http.Client {
 	}
 }
 
-// bounded cuts answers off behind the limit, where they cannot be used any more.
+// bounded truncates response bodies after the limit.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -40,7 +39,7 @@ func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// server asks a server by POST.
+// server sends documents to a server by POST.
 type server struct {
 	event  string
 	url    string
@@ -48,7 +47,7 @@ type server struct {
 	client *http.Client
 }
 
-// run posts d, and returns what the server answers. 204 is no opinion.
+// run posts d and returns the reply of the server. Status 204 means no opinion.
 func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	body, err := wire.Append(nil, s.event, d)
 	if err != nil {
@@ -89,7 +88,7 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return wire.ParseReply(answer, d)
 }
 
-// remoteFault says why nobody answered.
+// remoteFault returns ErrTimedOut for timeouts, and otherwise for other errors.
 func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		return hooks.ErrTimedOut

@@ -58,8 +58,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// A server that does not answer costs the call its deadline and no more; one
-// that is not there costs nothing.
+// A server that does not answer costs the call its deadline. An unreachable
+// server costs nothing.
 func TestHTTPAway(t *testing.T) {
 	stalls := make(chan struct{})
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-stalls }))

@@ -34,7 +34,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// What is written is read as it was.
+// Parse returns the document that Append has encoded.
 func TestRoundTrip(t *testing.T) {
 	points := hooks.Points()
 	text := rapid.StringMatching(`[ -~é]{0,8}`)
@@ -133,8 +133,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Whatever comes in: it is refused with an InvalidError, or can be written and
-// read again.
+// Parse returns an InvalidError, or a document that Append and Parse round-trip.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"event":"PreToolUse","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`,
@@ -164,8 +163,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever a hook answers: it is refused with a fault, or the verdict exists and
-// the patch is JSON.
+// ParseReply returns a fault, or a valid verdict and a JSON patch.
 func FuzzParseReply(f *testing.F) {
 	for _, s := range []string{
 		"", " \n", "{}", `{"action":"allow"}`, `{"action":"modify","modified_args":{}}`, `{"action":"explode"}`, `{"verdict":"ask","args":{"a":1}}`, "[]", "{",

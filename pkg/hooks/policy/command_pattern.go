@@ -8,15 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// commandPattern is a program, its first operands and its options.
+// commandPattern is a program with its first operands and its options.
 type commandPattern struct {
 	name    matchText
 	words   []matchText
-	options []string // "-rf", "--force", "-delete"
-	pushes  bool     // it is "git push", where "+main" is --force
+	options []string // such as "-rf", "--force", "-delete"
+	pushes  bool     // "git push", for which "+main" means --force
 }
 
-// errNotPlain refuses what is more than a program with its arguments.
+// errNotPlain is the error for more than one program with arguments.
 var errNotPlain = errors.New("not one plain command")
 
 func newCommandPattern(text string) (commandPattern, error) {
@@ -25,7 +25,7 @@ func newCommandPattern(text string) (commandPattern, error) {
 	if slices.ContainsFunc(a.Doubts, unclear) || len(a.Commands) == 0 || len(a.Writes) > 0 {
 		return commandPattern{}, errNotPlain
 	}
-	first := a.Commands[0] // others are what it would start: "sudo rm"
+	first := a.Commands[0] // the others are started by it, as in "sudo rm"
 	if strings.ContainsAny(text, "|&;<>()$`\n") {
 		return commandPattern{}, errNotPlain
 	}

@@ -9,32 +9,32 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// place is where a path leads.
-type place int
+// location classifies a path.
+type location int
 
 const (
-	placeInside   place = iota // below the working directory
-	placeTemp                  // in a directory for temporary files
-	placeOutside               // anywhere else
-	placeCritical              // a whole system, home, project or its history
-	placeUnknown               // cannot be known
+	locationInside   location = iota // below the working directory
+	locationTemp                     // in a temporary directory
+	locationOutside                  // anywhere else
+	locationCritical                 // a whole system, home, project or its history
+	locationUnknown                  // unknown before the command runs
 )
 
-// temps are directories for temporary files.
+// temps are temporary directories.
 var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders", "/dev/shm"}
 
-// homes are directories whose entries are homes.
+// homes are directories that contain homes.
 var homes = []string{"/home", "/Users"}
 
-// placeOf tells where word leads for a command that runs in dir, when the text
-// was started in root ("" is not known). Links are not followed.
-func placeOf(word shell.Word, dir, root string) place {
+// locate classifies word for a command that runs in dir, in a text that starts in
+// root. root can be "". Links are not followed.
+func locate(word shell.Word, dir, root string) location {
 	text, glob := word.Text, word.Glob
 	if i := strings.Index(text, shell.Hole); i >= 0 {
-		if i > 0 && !word.Open && placeOf(shell.Word{Text: path.Dir(text[:i] + "x")}, dir, root) == placeTemp {
-			return placeTemp
+		if i > 0 && !word.Open && locate(shell.Word{Text: path.Dir(text[:i] + "x")}, dir, root) == locationTemp {
+			return locationTemp
 		}
-		return placeUnknown
+		return locationUnknown
 	}
 	full := slashed(text)
 	if !path.IsAbs(full) {
@@ -46,10 +46,10 @@ func placeOf(word shell.Word, dir, root string) place {
 			full = "./" + full
 		}
 	}
-	return placeOfPath(path.Clean(full), glob, dir, root)
+	return locatePath(path.Clean(full), glob, dir, root)
 }
 
-// slashed turns a path of Windows into one that begins with a slash.
+// slashed converts a Windows path to a path that begins with a slash.
 func slashed(text string) string {
 	if len(text) > 2 && text[1] == ':' && (text[2] == '/' || text[2] == '\\') && unicode.IsLetter(rune(text[0])) {
 		return "/" + strings.ReplaceAll(text, `\`, "/")
@@ -57,21 +57,21 @@ func slashed(text string) string {
 	return text
 }
 
-// unknownDir places a relative path below a directory that is not known.
-func unknownDir(text string, glob bool) place {
+// unknownDir classifies a relative path in an unknown directory.
+func unknownDir(text string, glob bool) location {
 	clean := path.Clean(text)
 	if clean == "." || strings.HasPrefix(clean, "..") || glob && matchesAll(path.Base(clean)) || historyOf(clean, glob) {
-		return placeCritical
+		return locationCritical
 	}
-	return placeUnknown
+	return locationUnknown
 }
 
-// placeOfPath places a clean path.
-func placeOfPath(full string, glob bool, dir, root string) place {
+// locatePath classifies a clean path.
+func locatePath(full string, glob bool, dir, root string) location {
 	relative := full
 	if path.IsAbs(full) {
 		if isTemp(full) {
-			return placeTemp
+			return locationTemp
 		}
 		if root == "" {
 			root = project(dir)
@@ -84,25 +84,25 @@ func placeOfPath(full string, glob bool, dir, root string) place {
 	}
 	switch {
 	case strings.Trim(relative, "./") == "":
-		return placeCritical // the project, or what it lies in
+		return locationCritical // the project or a parent of it
 	case strings.HasPrefix(relative, "../"):
-		return placeOutside
+		return locationOutside
 	case glob && !strings.Contains(relative, "/") && matchesAll(relative), historyOf(relative, glob):
-		return placeCritical
+		return locationCritical
 	}
-	return placeInside
+	return locationInside
 }
 
-// project returns the directory that "cd" made the working directory, unless it
-// is one that no project is.
+// project returns the working directory after "cd", unless it cannot be a
+// project.
 func project(dir string) string {
-	if !path.IsAbs(dir) || outside(dir, false) == placeCritical {
+	if !path.IsAbs(dir) || outside(dir, false) == locationCritical {
 		return ""
 	}
 	return dir
 }
 
-// below returns full as seen from base.
+// below returns full relative to base.
 func below(full, base string) (string, bool) {
 	switch {
 	case base == "":
@@ -113,21 +113,21 @@ func below(full, base string) (string, bool) {
 	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
 }
 
-// outside tells whether a path outside the project is one that nobody means to
-// remove: a directory of the system, a home, or all that is in one.
-func outside(full string, glob bool) place {
+// outside classifies a path outside of the project. A system directory, a home
+// and all entries of one are critical.
+func outside(full string, glob bool) location {
 	parent, last := path.Split(full)
 	parent = path.Clean(parent)
 	if glob && matchesAll(last) {
 		full, parent = parent, path.Dir(parent)
 	}
 	if parent == "/" || full == "/" || slices.Contains(homes, parent) {
-		return placeCritical
+		return locationCritical
 	}
-	return placeOutside
+	return locationOutside
 }
 
-// isTemp tells whether full is in a directory for temporary files, or is one.
+// isTemp reports whether full is a temporary directory or inside of one.
 func isTemp(full string) bool {
 	for _, t := range temps {
 		if full == t || strings.HasPrefix(full, t+"/") {
@@ -137,13 +137,13 @@ func isTemp(full string) bool {
 	return false
 }
 
-// matchesAll tells whether a pattern of names takes everything.
+// matchesAll reports whether a pattern matches all names.
 func matchesAll(pattern string) bool {
 	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?.") == ""
 }
 
-// historyOf tells whether a path below a project is its history, or a pattern
-// that takes it.
+// historyOf reports whether a path in a project is its history, or a pattern that
+// matches the history.
 func historyOf(relative string, glob bool) bool {
 	parent, last := path.Split(relative)
 	if glob && parent == "" && strings.HasPrefix(last, ".") {

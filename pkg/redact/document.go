@@ -20,7 +20,7 @@ type document struct {
 
 	trail    []step // path to the current value
 	edits    []edit // ordered by position
-	found    []place
+	found    []fieldSpan
 	object   region // the outermost value, if it is an object
 	recorded region // its list of earlier redactions, without the brackets
 	taken    bool   // the member of that name is not a list
@@ -39,8 +39,8 @@ type edit struct {
 	text string
 }
 
-// place is a finding and the value that contains it.
-type place struct {
+// fieldSpan is a finding and the value that contains it.
+type fieldSpan struct {
 	field string // JSON pointer
 	Span
 }
@@ -217,7 +217,7 @@ func (d *document) string(name, path string) error {
 	field := d.field()
 	list := make([]finding, len(spans))
 	for i, s := range spans {
-		d.found = append(d.found, place{field, s})
+		d.found = append(d.found, fieldSpan{field, s})
 		list[i] = finding{rule: s.Rule, start: s.Start, end: s.End, secret: !isPersonalRule(s.Rule)}
 	}
 	for _, m := range rawRegions(raw, merge(list)) {

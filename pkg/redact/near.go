@@ -111,8 +111,8 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	var found [][]int
 	from := 0 // end of the last match
-	for _, place := range at {
-		p := int(place)
+	for _, position := range at {
+		p := int(position)
 		if p < from || !n.hopeful(text, p) {
 			continue
 		}

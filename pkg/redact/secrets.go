@@ -15,11 +15,11 @@ type detector struct {
 	words  *automaton
 	users  [][]int32 // rules of each word
 	always []int32   // rules without keywords
-	pool   sync.Pool // of *places
+	pool   sync.Pool // of *positions
 }
 
-// places holds the positions of each rule's keywords in a text.
-type places struct {
+// positions holds the positions of each rule's keywords in a text.
+type positions struct {
 	of   [][]int32
 	hit  []int32 // rules with positions
 	once []bool  // reports whether hit contains a rule
@@ -49,11 +49,11 @@ func newDetector(book *rulebook, on func(id string) bool) *detector {
 		}
 	}
 	d.words = newAutomaton(words)
-	d.pool.New = func() any { return &places{of: make([][]int32, len(d.rules)), once: make([]bool, len(d.rules))} }
+	d.pool.New = func() any { return &positions{of: make([][]int32, len(d.rules)), once: make([]bool, len(d.rules))} }
 	return d
 }
 
-func (p *places) add(rule int32, start int) {
+func (p *positions) add(rule int32, start int) {
 	if !p.once[rule] {
 		p.once[rule] = true
 		p.hit = append(p.hit, rule)
@@ -63,7 +63,7 @@ func (p *places) add(rule int32, start int) {
 	}
 }
 
-func (p *places) clear() {
+func (p *positions) clear() {
 	for _, rule := range p.hit {
 		p.of[rule], p.once[rule] = p.of[rule][:0], false
 	}
@@ -72,7 +72,7 @@ func (p *places) clear() {
 
 // find appends the secrets in a text, in the order of the rules.
 func (d *detector) find(list []finding, in *subject) []finding {
-	p, _ := d.pool.Get().(*places)
+	p, _ := d.pool.Get().(*positions)
 	defer func() {
 		p.clear()
 		d.pool.Put(p)

@@ -18,8 +18,8 @@ type AskLimit struct {
 	limit int
 	opts  Options
 
-	mu    sync.Mutex
-	asked map[session]int // guarded by mu
+	mu    sync.Mutex // guards asked; no other lock is taken while it is held
+	asked map[session]int
 }
 
 // session identifies a counter of questions.

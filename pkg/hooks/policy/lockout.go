@@ -24,8 +24,8 @@ import (
 type ReviewerLockout struct {
 	opts Options
 
-	mu    sync.RWMutex
-	locks []lock // guarded by mu, in the order of creation
+	mu    sync.RWMutex // guards locks; no other lock is taken while it is held
+	locks []lock       // in the order of creation
 }
 
 // lock lists the agents that are locked out of an artifact, in order.
@@ -97,7 +97,7 @@ func (p *ReviewerLockout) ClearAll() {
 // Name returns the name of the policy.
 func (*ReviewerLockout) Name() string { return "policy.reviewerLockout" }
 
-// PreToolUse denies writes to artifacts that the agent is locked out of.
+// PreToolUse denies a write if the agent is locked out of the artifact.
 func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
 	artifact, locked := p.lockedBy(meta, call)
 	if !locked {

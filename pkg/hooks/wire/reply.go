@@ -44,7 +44,7 @@ type reply struct {
 // ParseReply decodes the reply of a hook to d. An empty reply is no opinion, and
 // ParseReply returns nil. A reply has an action:
 //
-//	allow      allow the call
+//	allow      no objection
 //	block      deny with message as the reason
 //	modify     continue with modified_args, which are the arguments, or the patch or
 //	           value at points without a tool call

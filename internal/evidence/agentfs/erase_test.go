@@ -120,7 +120,7 @@ func foreign(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(execute(conn, []string{
+	err = errors.Join(executeAll(conn, []string{
 		`INSERT INTO tool_calls (name, status, started_at) VALUES ('own', 'pending', 1)`,
 		`INSERT INTO kv_store (key, value) VALUES ('own', '1')`,
 	}), conn.Close())
@@ -166,7 +166,7 @@ func TestErase_BusyFile(t *testing.T) {
 	project(t, dir, l)
 	l = append(l, event(t, 7, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
 	src := erasing{l, all(0, 6, 7)}
-	names, err := Disobedient(t.Context(), dir, "acme", src)
+	names, err := Unerased(t.Context(), dir, "acme", src)
 	if diff := cmp.Diff([]string{"coder__acme.db"}, names); diff != "" || err != nil {
 		t.Errorf("files that have what was erased: %v (-want +got):\n%s", err, diff)
 	}
@@ -182,7 +182,7 @@ func TestErase_BusyFile(t *testing.T) {
 	if err := errors.Join(w.Sync(t.Context(), "acme", src), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if names, err = Disobedient(t.Context(), dir, "acme", src); len(names) > 0 || err != nil {
+	if names, err = Unerased(t.Context(), dir, "acme", src); len(names) > 0 || err != nil {
 		t.Errorf("files that have what was erased: %v %v, want none", names, err)
 	}
 	if n := occurrences(t, dir, secret); n != 0 {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 )
 
 // foreignCounts count what other tools wrote, in a file without anything of ours.
@@ -17,8 +19,8 @@ var foreignCounts = []string{
 	`SELECT count(*) FROM fs_inode WHERE mode & 61440 <> 16384`,
 }
 
-// ErrWritten is wrapped by [Unwritten] when a file is not what it was.
-var ErrWritten = errors.New("another tool wrote into it meanwhile")
+// ErrChanged is wrapped by [Unchanged] when a file is not what it was.
+var ErrChanged = errors.New("another tool wrote into it meanwhile")
 
 // Mark tells what a file is from what it was: whoever writes into it changes it.
 type Mark struct {
@@ -29,7 +31,7 @@ type Mark struct {
 // Foreign writes to out, which must not be there yet, what other tools wrote into
 // the file at path, and nothing of the ledger's: what such a file is written anew
 // from. It reports false, and leaves no file, when they wrote nothing. The file
-// at path stays as it is; its mark is for [Unwritten]. It wraps [ErrBusy] when
+// at path stays as it is; its mark is for [Unchanged]. It wraps [ErrBusy] when
 // another process has that open for long.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
@@ -37,11 +39,11 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 		return false, mark, fmt.Errorf("make file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
-	err = visit(ctx, path, leaveTimeout, func(f *file) (err error) {
-		if mark, err = f.mark(path); err != nil {
+	err = read(ctx, path, leaveTimeout, func(r *reader) (err error) {
+		if mark, err = markOf(r.conn, path); err != nil {
 			return err
 		}
-		return f.exec("VACUUM INTO ?", made.Name())
+		return execute(r.conn, "VACUUM INTO ?", made.Name())
 	})
 	if err == nil {
 		kept, err = strip(ctx, made.Name())
@@ -58,14 +60,14 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 	return kept, mark, nil
 }
 
-// Unwritten returns an error that wraps [ErrWritten] if anybody wrote into the
+// Unchanged returns an error that wraps [ErrChanged] if anybody wrote into the
 // file at path since it had mark, and one that wraps [ErrBusy] if another process
 // has it open for long.
-func Unwritten(ctx context.Context, path string, mark Mark) error {
-	err := visit(ctx, path, leaveTimeout, func(f *file) error {
-		now, err := f.mark(path)
+func Unchanged(ctx context.Context, path string, mark Mark) error {
+	err := read(ctx, path, leaveTimeout, func(r *reader) error {
+		now, err := markOf(r.conn, path)
 		if err == nil && (now.bytes != mark.bytes || !now.written.Equal(mark.written)) {
-			err = ErrWritten
+			err = ErrChanged
 		}
 		return err
 	})
@@ -77,8 +79,8 @@ func Unwritten(ctx context.Context, path string, mark Mark) error {
 
 // mark returns the mark of f at path, with all that its log has brought into it:
 // closing it changes it no more.
-func (f *file) mark(path string) (Mark, error) {
-	if err := execute(f.conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
+func markOf(conn *sqlite.Conn, path string) (Mark, error) {
+	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
 	}
 	info, err := os.Stat(path)
@@ -103,7 +105,7 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 		return false, err
 	}
 	for _, query := range foreignCounts {
-		n, err := f.number(query)
+		n, err := number(f.conn, query)
 		if err != nil {
 			return false, err
 		}

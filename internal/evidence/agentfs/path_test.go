@@ -71,7 +71,7 @@ func checkReferences(t *testing.T, rt *rapid.T, path string) {
 		rt.Fatal(err)
 	}
 	defer conn.Close()
-	f := &file{conn: conn}
+	f := &fileSystem{conn}
 	var check func(v any)
 	check = func(v any) {
 		m, ok := v.(map[string]any)
@@ -92,7 +92,7 @@ func checkReferences(t *testing.T, rt *rapid.T, path string) {
 		sum, _ := m["sha256"].(string)
 		size, _ := m["bytes"].(float64)
 		want := events.BlobRef{SHA256: sum, Bytes: int64(size)}
-		if ok, err := f.isContent(ino, want); !ok || err != nil {
+		if ok, err := f.matches(ino, want); !ok || err != nil {
 			rt.Errorf("%s is not what its hash says: %v", name, err)
 		}
 	}

@@ -77,24 +77,24 @@ type Contents struct {
 
 // Look returns what the file at path holds, and whether it is that of run, if one
 // is named. It wraps [ErrBusy] when another process keeps it open.
-func Look(ctx context.Context, path, run string) (Contents, error) {
+func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
-	err := visit(ctx, path, lookTimeout, func(f *file) (err error) {
-		if made, err := f.number(`SELECT count(*) FROM sqlite_schema WHERE name = 'tool_calls'`); err != nil || made == 0 {
+	err := read(ctx, path, lookTimeout, func(r *reader) (err error) {
+		if made, err := number(r.conn, `SELECT count(*) FROM sqlite_schema WHERE name = 'tool_calls'`); err != nil || made == 0 {
 			return err
 		}
-		if c.Calls, err = f.number(`SELECT count(*) FROM tool_calls`); err != nil || f.foreign {
+		if c.Calls, err = number(r.conn, `SELECT count(*) FROM tool_calls`); err != nil || r.foreign {
 			return err
 		}
-		if c.Ours, err = f.number(`SELECT count(*) FROM hooktrail_rows`); err != nil {
+		if c.Ours, err = number(r.conn, `SELECT count(*) FROM hooktrail_rows`); err != nil {
 			return err
 		}
-		if c.Leaf, err = loadNumber(f.conn, "hooktrail_state", "position"); err != nil || run == "" {
+		if c.Leaf, err = loadNumber(r.conn, "hooktrail_state", "position"); err != nil || run == "" {
 			return err
 		}
-		for _, what := range rowKinds {
-			from, to := prefixed(rowKey(what, run, ""))
-			n, err := f.number(`SELECT count(*) FROM hooktrail_rows WHERE key >= ? AND key < ?`, from, to)
+		for _, kind := range rowKinds {
+			from, to := prefixed(rowKey(kind, run, ""))
+			n, err := number(r.conn, `SELECT count(*) FROM hooktrail_rows WHERE key >= ? AND key < ?`, from, to)
 			if err != nil {
 				return err
 			}
@@ -121,13 +121,13 @@ func Copy(ctx context.Context, path, out string, src Source) (err error) {
 		return fmt.Errorf("make file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
-	err = visit(ctx, path, leaveTimeout, func(f *file) error {
-		if disobeys, err := f.disobeys(ctx, src); err != nil {
+	err = read(ctx, path, leaveTimeout, func(r *reader) error {
+		if erased, err := r.hasErased(ctx, src); err != nil {
 			return err
-		} else if disobeys {
+		} else if erased {
 			return fmt.Errorf("%w: the auditor takes it out as soon as it runs and no other process has the file", ErrErased)
 		}
-		return f.exec("VACUUM INTO ?", made.Name())
+		return execute(r.conn, "VACUUM INTO ?", made.Name())
 	})
 	if err == nil {
 		err = made.Sync()
@@ -149,10 +149,10 @@ func removed(path string) error {
 	return nil
 }
 
-// Disobedient returns the names of a tenant's files in dir that still have what
+// Unerased returns the names of a tenant's files in dir that still have what
 // orders in src destroyed. Of files that another process has open it cannot know:
 // the error wraps [ErrBusy] and names them.
-func Disobedient(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
+func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
 		return nil, err
@@ -160,51 +160,59 @@ func Disobedient(ctx context.Context, dir, tenant string, src Source) ([]string,
 	var names []string
 	var errs []error
 	for _, entry := range files {
-		var disobeys bool
-		if err := visit(ctx, filepath.Join(dir, entry.Name), 10*busyTimeout, func(f *file) (err error) {
-			disobeys, err = f.disobeys(ctx, src)
+		var erased bool
+		if err := read(ctx, filepath.Join(dir, entry.Name), 10*busyTimeout, func(r *reader) (err error) {
+			erased, err = r.hasErased(ctx, src)
 			return err
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("%s: %w", entry.Name, err))
 		}
-		if disobeys {
+		if erased {
 			names = append(names, entry.Name)
 		}
 	}
 	return names, errors.Join(errs...)
 }
 
-// visit opens the file at path for read, and closes it. A file that is in use is
-// waited for as long as patience says.
-func visit(ctx context.Context, path string, patience time.Duration, read func(*file) error) (err error) {
+// reader is an AgentFS file that is open for reading.
+type reader struct {
+	conn    *sqlite.Conn
+	orders  int64 // last applied erasure order; -1: none
+	foreign bool  // the file has no table of this package
+}
+
+// read opens the file at path, calls fn and closes it. It waits up to patience for a
+// file that is in use.
+func read(ctx context.Context, path string, patience time.Duration, fn func(*reader) error) (err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return err
 	}
-	defer func() { err = withheld(path, unreadable(busy(errors.Join(err, conn.Close())))) }()
+	defer func() { err = notWritable(path, unreadable(busy(errors.Join(err, conn.Close())))) }()
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
 	conn.SetBusyTimeout(patience)
-	// Without a file of shared memory beside it, which the clients' engine does not know.
-	if err := execute(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
+	// Exclusive locking avoids the shared memory file, which the clients' engine does
+	// not know.
+	if err := executeAll(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err
 	}
-	f := &file{conn: conn, orders: -1}
-	ours, err := f.number(`SELECT count(*) FROM sqlite_schema WHERE name = 'hooktrail_state'`)
+	r := &reader{conn: conn, orders: -1}
+	ours, err := number(conn, `SELECT count(*) FROM sqlite_schema WHERE name = 'hooktrail_state'`)
 	if err != nil {
 		return err
 	}
-	if f.foreign = ours == 0; !f.foreign {
-		if f.orders, err = loadNumber(conn, "hooktrail_state", "orders"); err != nil {
+	if r.foreign = ours == 0; !r.foreign {
+		if r.orders, err = loadNumber(conn, "hooktrail_state", "orders"); err != nil {
 			return err
 		}
 	}
-	return read(f)
+	return fn(r)
 }
 
 // withheld returns that the file at path may not be written, where err comes of
 // that: who reads it locks it, and SQLite only says that it cannot.
-func withheld(path string, err error) error {
+func notWritable(path string, err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the others tell enough
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
 		f, denied := os.OpenFile(path, os.O_RDWR, 0)
@@ -217,16 +225,16 @@ func withheld(path string, err error) error {
 	}
 }
 
-// disobeys reports whether f still has what an order destroyed.
-func (f *file) disobeys(ctx context.Context, src Source) (bool, error) {
-	if f.foreign {
+// erased reports whether f still has what an order destroyed.
+func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
+	if r.foreign {
 		return false, nil
 	}
-	for e, err := range src.Erased(ctx, f.orders) {
+	for e, err := range src.Erased(ctx, r.orders) {
 		if err != nil {
 			return false, fmt.Errorf("read orders: %w", err)
 		}
-		if has, err := f.hasBefore(e); err != nil || has {
+		if has, err := r.hasBefore(e); err != nil || has {
 			return has, err
 		}
 	}
@@ -235,11 +243,11 @@ func (f *file) disobeys(ctx context.Context, src Source) (bool, error) {
 
 // hasBefore reports whether f has anything of a run from before an order: rows,
 // whose ids tell their leaves, or files without any row.
-func (f *file) hasBefore(e Erasure) (bool, error) {
+func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
-	for _, what := range rowKinds {
-		from, to := prefixed(rowKey(what, e.Run, ""))
-		err := sqlitex.Execute(f.conn, `SELECT count(*), coalesce(sum(id < ?), 0) FROM hooktrail_rows WHERE key >= ? AND key < ?`,
+	for _, kind := range rowKinds {
+		from, to := prefixed(rowKey(kind, e.Run, ""))
+		err := sqlitex.Execute(r.conn, `SELECT count(*), coalesce(sum(id < ?), 0) FROM hooktrail_rows WHERE key >= ? AND key < ?`,
 			&sqlitex.ExecOptions{
 				Args: []any{(e.Order + 1) * idsPerLeaf, from, to},
 				ResultFunc: func(stmt *sqlite.Stmt) error {
@@ -255,6 +263,6 @@ func (f *file) hasBefore(e Erasure) (bool, error) {
 		return old > 0, nil
 	}
 	from, to := prefixed(runPath(e.Run) + "/")
-	n, err := f.number(`SELECT count(*) FROM hooktrail_files WHERE path >= ? AND path < ?`, from, to)
+	n, err := number(r.conn, `SELECT count(*) FROM hooktrail_files WHERE path >= ? AND path < ?`, from, to)
 	return n > 0, err
 }

@@ -18,19 +18,19 @@ type session struct {
 	tenant   *tenant
 	src      Source
 	failures map[string]error     // by file: not to be tried again in this call
-	visited  map[string]time.Time // when this call gave a file back
+	updated  map[string]time.Time // when this call gave a file back
 }
 
 // work is what one file gets of a chunk.
 type work struct {
-	volume *volume
+	state  *fileState
 	before int64 // what the file has already, unless it is an older copy
 	behind bool  // it lags behind: catchUp has its turn
 	items  []item
 }
 
 func (s *session) run(ctx context.Context) error {
-	if err := s.notice(); err != nil {
+	if err := s.checkFiles(); err != nil {
 		return err
 	}
 	for {
@@ -50,7 +50,7 @@ func (s *session) run(ctx context.Context) error {
 			break
 		}
 	}
-	if err := s.heed(ctx); err != nil {
+	if err := s.readOrders(ctx); err != nil {
 		return err
 	}
 	if err := s.catchUp(ctx); err != nil {
@@ -66,18 +66,18 @@ func (s *session) run(ctx context.Context) error {
 
 // notice marks the files that somebody deleted as empty, and those that may have
 // come back as an older copy with what was erased, while nothing ran, as unclean.
-func (s *session) notice() error {
+func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
 		return err
 	}
-	for _, v := range files {
-		if s.missing(v.name) {
-			v.lose()
-			delete(s.tenant.checked, v.name)
+	for _, state := range files {
+		if s.missing(state.name) {
+			state.clear()
+			delete(s.tenant.checked, state.name)
 		}
-		if v.order >= 0 && !s.tenant.checked[v.name] {
-			v.cleaned = -1
+		if state.order >= 0 && !s.tenant.checked[state.name] {
+			state.cleaned = -1
 		}
 	}
 	return nil
@@ -106,20 +106,20 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 		if !ok {
 			continue
 		}
-		v, err := r.route(e)
+		state, err := r.route(e)
 		if err != nil {
 			return nil, false, err
 		}
 		if !isProjected(e) {
 			continue
 		}
-		w, ok := byFile[v.name]
+		w, ok := byFile[state.name]
 		if !ok {
-			w = &work{volume: v, before: min(v.done, v.last), behind: v.done < v.last}
-			byFile[v.name], order = w, append(order, w)
+			w = &work{state: state, before: min(state.done, state.last), behind: state.done < state.last}
+			byFile[state.name], order = w, append(order, w)
 		}
 		bytes += len(entry.Event)
-		if err := r.add(v, entry.Leaf, e); err != nil {
+		if err := r.add(state, entry.Leaf, e); err != nil {
 			return nil, false, err
 		}
 		w.items = append(w.items, item{pos: r.pos, event: e})
@@ -142,10 +142,10 @@ func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) 
 
 // write puts one file's part of a chunk into it.
 func (s *session) write(ctx context.Context, w *work) error {
-	if _, failed := s.failures[w.volume.name]; failed || w.behind {
+	if _, failed := s.failures[w.state.name]; failed || w.behind {
 		return nil
 	}
-	return s.visit(ctx, w.volume, func(f *file) error {
+	return s.update(ctx, w.state, func(f *file) error {
 		if f.pos.leaf < w.before {
 			return nil // an older copy: catchUp fills the gap first
 		}
@@ -165,13 +165,13 @@ func (s *session) catchUp(ctx context.Context) error {
 		return err
 	}
 	names := make([]string, 0, len(files))
-	for _, v := range files {
-		if v.isBehind() {
-			names = append(names, v.name)
+	for _, state := range files {
+		if state.isBehind() {
+			names = append(names, state.name)
 		}
 	}
 	for _, name := range names {
-		if err := s.bring(ctx, name); err != nil {
+		if err := s.catchUpFile(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -179,20 +179,20 @@ func (s *session) catchUp(ctx context.Context) error {
 }
 
 // bring visits one file until it no longer lags behind, or fails.
-func (s *session) bring(ctx context.Context, name string) error {
+func (s *session) catchUpFile(ctx context.Context, name string) error {
 	for s.failures[name] == nil {
-		v, err := s.tenant.routes.volume(name)
+		state, err := s.tenant.routes.file(name)
 		if err != nil {
 			return err
 		}
-		if !v.isBehind() {
+		if !state.isBehind() {
 			return nil
 		}
-		err = s.visit(ctx, v, func(f *file) error {
-			if f.pos.leaf >= v.last {
+		err = s.update(ctx, state, func(f *file) error {
+			if f.pos.leaf >= state.last {
 				return nil
 			}
-			return s.replay(ctx, f, v)
+			return s.replay(ctx, f, state)
 		})
 		if err != nil {
 			return err
@@ -205,13 +205,13 @@ func (s *session) bring(ctx context.Context, name string) error {
 }
 
 // replay applies to f the next chunk of what belongs in it.
-func (s *session) replay(ctx context.Context, f *file, v *volume) error {
+func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 	var count, bytes int
 	for entry, err := range s.src.After(ctx, f.pos.leaf) {
 		if err != nil {
 			return fmt.Errorf("read ledger: %w", err)
 		}
-		if entry.Leaf > v.last {
+		if entry.Leaf > state.last {
 			break
 		}
 		if count >= s.opts.ChunkEvents || bytes >= s.opts.ChunkBytes {
@@ -225,7 +225,7 @@ func (s *session) replay(ctx context.Context, f *file, v *volume) error {
 		if err != nil {
 			return err
 		}
-		if !ok || name != v.name {
+		if !ok || name != state.name {
 			continue
 		}
 		count++
@@ -235,6 +235,6 @@ func (s *session) replay(ctx context.Context, f *file, v *volume) error {
 		}
 	}
 	// f has all that the ledger holds for it, even if the routes knew of more.
-	v.last = f.pos.leaf
+	state.last = f.pos.leaf
 	return nil
 }

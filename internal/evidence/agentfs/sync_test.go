@@ -169,7 +169,7 @@ func hold(t *testing.T, path string) (release func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := execute(conn, []string{"BEGIN EXCLUSIVE"}); err != nil {
+	if err := executeAll(conn, []string{"BEGIN EXCLUSIVE"}); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
@@ -220,7 +220,7 @@ func TestSync_RebuildKeepsForeignRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(execute(conn, []string{
+	err = errors.Join(executeAll(conn, []string{
 		`INSERT INTO tool_calls (name, status, started_at) VALUES ('own', 'pending', 1)`,
 		`INSERT INTO kv_store (key, value) VALUES ('own', '1')`,
 		`UPDATE hooktrail_state SET value = 'another ledger' WHERE name = 'hash'`,

@@ -120,12 +120,12 @@ func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	opened := t.routes == nil
 	err := w.open(ctx, t, name, src)
 	if err == nil {
-		s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, visited: map[string]time.Time{}}
+		s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, updated: map[string]time.Time{}}
 		err = s.run(ctx)
 	}
 	t.mu.Unlock()
 	if opened {
-		err = errors.Join(err, w.spare())
+		err = errors.Join(err, w.evict())
 	}
 	if err != nil {
 		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
@@ -164,7 +164,7 @@ func (w *Writer) tenant(name string) *tenant {
 }
 
 // spare closes the routes that were longest not used, when there are too many.
-func (w *Writer) spare() error {
+func (w *Writer) evict() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var idle []*tenant
@@ -198,13 +198,13 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	if err != nil {
 		return err
 	}
-	ok, err := holds(ctx, src, r.pos)
+	ok, err := contains(ctx, src, r.pos)
 	if err == nil && !ok {
 		w.opts.Logger.WarnContext(ctx, "agentfs routes of another ledger dropped", "tenant", name)
-		err = r.forget()
+		err = r.reset()
 	}
 	if err == nil && r.pos == start {
-		err = w.mistrust(ctx, r, src)
+		err = w.rebuildIfErased(ctx, r, src)
 	}
 	if err != nil {
 		return errors.Join(err, r.close())
@@ -215,35 +215,35 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 
 // mistrust has what lies in the files written anew if an order has destroyed
 // something: routes that are computed without it may lead to other files.
-func (w *Writer) mistrust(ctx context.Context, r *routes, src Source) error {
+func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
-		return w.anew(r)
+		return w.rebuildAll(r)
 	}
 	return nil
 }
 
 // anew notes that all files of a tenant are to be written anew.
-func (w *Writer) anew(r *routes) error {
+func (w *Writer) rebuildAll(r *routes) error {
 	files, err := List(w.dir, r.tenant)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		v, err := r.volume(f.Name)
+		state, err := r.file(f.Name)
 		if err != nil {
 			return err
 		}
-		v.lose()
-		v.anew = true
+		state.clear()
+		state.rebuild = true
 	}
 	return r.commit()
 }
 
 // holds reports whether the ledger has the event that pos stands for.
-func holds(ctx context.Context, src Source, pos position) (bool, error) {
+func contains(ctx context.Context, src Source, pos position) (bool, error) {
 	if pos.leaf < 0 {
 		return true, nil
 	}

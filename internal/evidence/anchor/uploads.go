@@ -18,7 +18,7 @@ const (
 	// uploadInterval is the pause between two rounds. After a long round the pause is
 	// four times the duration of the round, up to maxUploadInterval, so that the
 	// ledgers keep most of the machine.
-	uploadInterval = time.Second
+	uploadInterval    = time.Second
 	maxUploadInterval = 5 * time.Second
 )
 

@@ -17,15 +17,15 @@ type fileState struct {
 	saved progress // on disk
 }
 
-// progress says which leaves and erasure orders a file needs and which it has. The
-// second half is a guess: a file can be replaced by an older copy.
+// progress is the saved part of a fileState. The fields done, cleaned and listed may be
+// wrong because an older copy can replace a file.
 type progress struct {
 	name    string
 	last    int64 // last leaf for the file
-	done    int64 // last applied leaf; -1: none
-	halves  int64 // half rows: a call and its result share a row
-	order   int64 // last erasure order that concerns the file; -1: none
-	cleaned int64 // last applied erasure order; -1: none
+	done    int64 // last applied leaf, -1 for none
+	halves  int64 // half rows, because a call and its result share a row
+	order   int64 // last erasure order that concerns the file, -1 for none
+	cleaned int64 // last applied erasure order, -1 for none
 	parts   int64 // how many files the agent has, if more than one
 	listed  int64 // how many files of the agent the file lists
 	rebuild bool  // the file must be rebuilt

@@ -12,20 +12,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the size of the largest payload that lies in its row.
+// maxInline is the size of the largest payload that a row contains.
 const maxInline = 64 << 10
 
-// reference names a payload that lies in the file system tables.
+// reference refers to a payload in the file system tables.
 type reference struct {
 	File    string `json:"$file,omitempty"`
 	SHA256  string `json:"sha256"`
 	Bytes   int64  `json:"bytes"`
-	Missing bool   `json:"missing,omitempty"` // its content never came
+	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// The paths of a run in the file system tables, all of them below its folder.
-// Ids are escaped as in subjects, so that none reaches into another's folder; no
-// escaped id has a dot, and every file of ours but a blob has one.
+// The files of a run lie below its folder. Ids are escaped as in subjects, so that no id
+// reaches into another folder. Escaped ids have no dot, and all files except blobs have
+// one.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -34,8 +34,8 @@ func toolPath(e events.Event) string {
 	return runPath(e.Run) + "/tools/" + pathPart(firstOf(e.ToolCall, e.ID))
 }
 
-// pathPart returns id as the name of one file or folder. Ids of events that
-// went over the broker are always short enough; of others the hash is kept.
+// pathPart returns id as the name of a file or folder. An id that is too long becomes a
+// hash. The broker accepts no such ids.
 func pathPart(id string) string {
 	name, err := subjects.FileName(id)
 	if err != nil {
@@ -45,11 +45,10 @@ func pathPart(id string) string {
 	return name
 }
 
-// payloads writes the payloads of events: small ones as values for a row, large ones
-// as files.
+// payloads writes small payloads as values for rows and large ones as files.
 type payloads struct{ files *fileSystem }
 
-// facts are the parameters that every row of a run has.
+// facts returns the parameters that all rows of a run share.
 func facts(e events.Event, runType, role string) map[string]any {
 	return map[string]any{
 		"run_id": e.Run, "tenant_id": e.Tenant,
@@ -58,8 +57,8 @@ func facts(e events.Event, runType, role string) map[string]any {
 	}
 }
 
-// context is all that e tells, its payload's fields and its attributes, with
-// what is too large by reference.
+// context returns the payload's fields and the attributes of e, with references to
+// large fields.
 func (p *payloads) context(e events.Event, path string) (map[string]any, error) {
 	var data map[string]json.RawMessage
 	if err := json.Unmarshal(e.Data, &data); err != nil && len(e.Data) > 0 {
@@ -97,8 +96,8 @@ func (p *payloads) context(e events.Event, path string) (map[string]any, error) 
 	return context, nil
 }
 
-// field returns a payload's field for a row: value itself, or the reference to
-// its content where that is large or travelled apart.
+// field returns a payload's field for a row. It returns a reference if the value is
+// large or arrived in chunks.
 func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
 		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
@@ -113,7 +112,7 @@ func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name s
 	return p.store(content, path, e.Time)
 }
 
-// bounded returns value, or the reference to it where it is large.
+// bounded returns value, or a reference if it is large.
 func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, error) {
 	if len(value) <= maxInline {
 		return value, nil
@@ -122,8 +121,8 @@ func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, err
 	return object(ref), err
 }
 
-// failure returns the text of an error, cut where it is large: the whole lies
-// in the file that it ends with.
+// errorText returns the text of an error. A large text is cut and ends with the path of
+// the whole.
 func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
@@ -140,8 +139,8 @@ func (p *payloads) store(content []byte, path string, at time.Time) (reference, 
 	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob returns the reference to content that travelled as chunks, and gives it
-// the name path, if it is what its hash says.
+// blob returns a reference to content that arrived in chunks and links it to path. If
+// the hash is wrong, the reference says that the content is missing.
 func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
 	ino, ok, err := p.files.lookup(from)

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A projector turns events into rows, key-value entries and payload files. It has
-// no state beyond the tables that its fields own.
+// A projector turns events into rows, key-value entries and payload files. Its fields
+// own the tables.
 type projector struct {
 	calls    *toolCalls
 	values   *keyValues
@@ -124,8 +124,8 @@ func (p *projector) runFinished(e events.Event, data events.RunFinishedData) err
 func metaKey(run string) string       { return "runs:" + keyPart(run) + ":meta" }
 func stepKey(run, step string) string { return "steps:" + keyPart(run) + ":" + keyPart(step) }
 
-// mergeMeta writes what is known of a run: its start, and over it the latest
-// end.
+// mergeMeta writes the entry of a run. The fields of its end replace those of its
+// start.
 func (p *projector) mergeMeta(e events.Event, change func(*sources)) error {
 	key := metaKey(e.Run)
 	s, err := p.values.sources(key)
@@ -196,7 +196,7 @@ func (p *projector) stepFinished(e events.Event, data events.StepFinishedData) e
 	return p.putStep(e, step, role, path)
 }
 
-// stepContext writes the whole of a step to the key-value store.
+// putStep writes the key-value entry of a step.
 func (p *projector) putStep(e events.Event, step, role, path string) error {
 	context, err := p.payloads.context(e, path)
 	if err != nil {
@@ -214,8 +214,7 @@ func (p *projector) putStep(e events.Event, step, role, path string) error {
 	return p.values.set(key, value, e.Time)
 }
 
-// milliseconds returns a duration as an event tells it, the longest there is where
-// that is longer.
+// milliseconds converts a duration of an event. It limits large values.
 func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }

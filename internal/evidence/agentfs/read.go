@@ -15,30 +15,29 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased is wrapped by [Copy] when a file still has what an order destroyed in
+// ErrErased is wrapped by [Copy] when a file still has data that an order erased from
 // the ledger.
-var ErrErased = errors.New("file still has what was erased")
+var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long a reader waits for a file: longer than one commit of
-// the writer.
+// leaveTimeout is how long a reader waits for a file. It is longer than a commit.
 const leaveTimeout = 10 * time.Second
 
-// lookTimeout is how long one waits who only looks, at many files perhaps.
+// lookTimeout is how long [Inspect] waits for a file.
 const lookTimeout = 2 * time.Second
 
-// File is an AgentFS file of a folder.
+// A File is an AgentFS file in a folder.
 type File struct {
 	Name  string // of the file
-	Agent string // whose it is; of a long id the start, and "…"
-	Part  int    // which one of the agent's files, from 1
+	Agent string // id, cut with "…" if it is long
+	Part  int    // number among the agent's files, from 1
 	Bytes int64
 }
 
 // ID returns the id by which AgentFS tools open the file.
 func (f File) ID() string { return strings.TrimSuffix(f.Name, ".db") }
 
-// List returns the AgentFS files of a tenant in dir, by agent and part. A folder
-// that is not there has none.
+// List returns the AgentFS files of a tenant in dir, sorted by agent and part. A
+// missing folder has none.
 func List(dir, tenant string) ([]File, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -66,17 +65,17 @@ func List(dir, tenant string) ([]File, error) {
 	return files, nil
 }
 
-// Contents is what a file holds.
+// Contents describes the contents of a file.
 type Contents struct {
-	Calls int64 // rows of tool_calls, those of other tools too
-	Ours  int64 // of them, those of the ledger
-	Leaf  int64 // the last leaf that is in it; -1 is none
+	Calls int64 // rows of tool_calls
+	Ours  int64 // rows of tool_calls from the ledger
+	Leaf  int64 // last applied leaf; -1: none
 
-	HasRun bool // it has rows of the run that was asked for
+	HasRun bool // the file has rows of the given run
 }
 
-// Look returns what the file at path holds, and whether it is that of run, if one
-// is named. It wraps [ErrBusy] when another process keeps it open.
+// Inspect describes the file at path. HasRun is false if run is empty. The error wraps
+// [ErrBusy] if another process has the file open.
 func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
 	err := read(ctx, path, lookTimeout, func(r *reader) (err error) {
@@ -105,27 +104,27 @@ func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy writes a copy of the file at path to out, which must not be there yet: one
-// that readers may keep open without being in the writer's way, in one file
-// without a log, readable by its owner alone. It is whole or not there at all. A
-// file that still has what an order in src destroyed is not copied: that wraps
-// [ErrErased]; one that another process has open for long wraps [ErrBusy].
+// Copy copies the file at path to out, which must not exist. The copy is one file
+// without a log, readable by its owner alone, and readers of it do not block the
+// writer. It appears complete or not at all. Copy refuses a file that still has erased
+// data with an error that wraps [ErrErased]. An error that wraps [ErrBusy] means that
+// another process has the file open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
-		return fmt.Errorf("%s is there already: name another file, or take it away", out)
+		return fmt.Errorf("%s exists: choose another file or remove it", out)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
-		return fmt.Errorf("make file: %w", err)
+		return fmt.Errorf("create file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
 	err = read(ctx, path, leaveTimeout, func(r *reader) error {
 		if erased, err := r.hasErased(ctx, src); err != nil {
 			return err
 		} else if erased {
-			return fmt.Errorf("%w: the auditor takes it out as soon as it runs and no other process has the file", ErrErased)
+			return fmt.Errorf("%w: the auditor erases it when it runs and no other process has the file open", ErrErased)
 		}
 		return execute(r.conn, "VACUUM INTO ?", made.Name())
 	})
@@ -141,7 +140,7 @@ func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	return nil
 }
 
-// removed removes a file that may be gone already.
+// removed removes a file that may be missing.
 func removed(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -149,9 +148,9 @@ func removed(path string) error {
 	return nil
 }
 
-// Unerased returns the names of a tenant's files in dir that still have what
-// orders in src destroyed. Of files that another process has open it cannot know:
-// the error wraps [ErrBusy] and names them.
+// Unerased returns the names of a tenant's files in dir that still have data that
+// orders in src erased. The error wraps [ErrBusy] and names the files that another
+// process has open.
 func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
@@ -177,7 +176,7 @@ func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, er
 // reader is an AgentFS file that is open for reading.
 type reader struct {
 	conn    *sqlite.Conn
-	orders  int64 // last applied erasure order; -1: none
+	orders  int64 // last applied erasure order, -1 for none
 	foreign bool  // the file has no table of this package
 }
 
@@ -210,10 +209,10 @@ func read(ctx context.Context, path string, patience time.Duration, fn func(*rea
 	return fn(r)
 }
 
-// withheld returns that the file at path may not be written, where err comes of
-// that: who reads it locks it, and SQLite only says that it cannot.
+// notWritable replaces err if the cause is that the file may not be written. Readers
+// lock the file, and SQLite does not name the cause.
 func notWritable(path string, err error) error {
-	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the others tell enough
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
 		f, denied := os.OpenFile(path, os.O_RDWR, 0)
 		if denied != nil {
@@ -225,7 +224,7 @@ func notWritable(path string, err error) error {
 	}
 }
 
-// erased reports whether f still has what an order destroyed.
+// hasErased reports whether the file still has data that an order erased.
 func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	if r.foreign {
 		return false, nil
@@ -241,8 +240,8 @@ func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
 	return false, nil
 }
 
-// hasBefore reports whether f has anything of a run from before an order: rows,
-// whose ids tell their leaves, or files without any row.
+// hasBefore reports whether the file has rows of the run from before the order, or
+// payload files without any row. The ids of rows show their leaves.
 func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
 	for _, kind := range rowKinds {

@@ -11,20 +11,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session is one call of Sync: it routes what is new and writes it, notes which
-// files new orders concern, then has the files that lag behind catch up.
+// session is one call of Sync. It routes and writes new records, applies new erasure
+// orders, and updates files that lag behind.
 type session struct {
 	*Writer
 	tenant   *tenant
 	src      Source
-	failures map[string]error     // by file: not to be tried again in this call
-	updated  map[string]time.Time // when this call gave a file back
+	failures map[string]error     // by file; this call does not retry them
+	updated  map[string]time.Time // by file; when this call closed it
 }
 
-// work is what one file gets of a chunk.
+// work is one file's share of a chunk.
 type work struct {
 	state  *fileState
-	before int64 // what the file has already, unless it is an older copy
+	before int64 // last leaf that the file should have already
 	behind bool  // it lags behind: catchUp has its turn
 	items  []item
 }
@@ -64,8 +64,8 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// notice marks the files that somebody deleted as empty, and those that may have
-// come back as an older copy with what was erased, while nothing ran, as unclean.
+// checkFiles clears the state of files that were deleted. It also marks files with
+// erasure orders for another check after a start, because they may be older copies.
 func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -83,8 +83,7 @@ func (s *session) checkFiles() error {
 	return nil
 }
 
-// read routes the next chunk of the ledger. It reports whether there may be
-// more behind it.
+// read routes the next chunk of the ledger. It reports whether more records may follow.
 func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	var (
 		order  []*work
@@ -127,27 +126,27 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode returns the event of an entry that has a run. What cannot be read is
-// none of ours: the ledger says what it is.
+// decode returns the event of an entry if it has a run. It skips unreadable events,
+// which the verifier reports.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false
 	}
 	e, err := events.Decode(entry.Event)
 	if err != nil {
-		s.opts.Logger.WarnContext(ctx, "agentfs passed over an event", "leaf", entry.Leaf, "error", err)
+		s.opts.Logger.WarnContext(ctx, "agentfs skipped an event", "leaf", entry.Leaf, "error", err)
 	}
 	return e, err == nil && e.Run != ""
 }
 
-// write puts one file's part of a chunk into it.
+// write applies one file's share of a chunk.
 func (s *session) write(ctx context.Context, w *work) error {
 	if _, failed := s.failures[w.state.name]; failed || w.behind {
 		return nil
 	}
 	return s.update(ctx, w.state, func(f *file) error {
 		if f.pos.leaf < w.before {
-			return nil // an older copy: catchUp fills the gap first
+			return nil // an older copy, which catchUp handles
 		}
 		for _, item := range w.items {
 			if err := f.apply(item); err != nil {
@@ -158,7 +157,7 @@ func (s *session) write(ctx context.Context, w *work) error {
 	})
 }
 
-// catchUp brings the files that lag behind to where the routes are.
+// catchUp updates the files that lag behind the routes.
 func (s *session) catchUp(ctx context.Context) error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
@@ -178,7 +177,7 @@ func (s *session) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// bring visits one file until it no longer lags behind, or fails.
+// catchUpFile updates one file until it no longer lags behind or an update fails.
 func (s *session) catchUpFile(ctx context.Context, name string) error {
 	for s.failures[name] == nil {
 		state, err := s.tenant.routes.file(name)
@@ -204,7 +203,7 @@ func (s *session) catchUpFile(ctx context.Context, name string) error {
 	return nil
 }
 
-// replay applies to f the next chunk of what belongs in it.
+// replay applies the next chunk of a file's records to it.
 func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 	var count, bytes int
 	for entry, err := range s.src.After(ctx, f.pos.leaf) {
@@ -234,7 +233,7 @@ func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 			return err
 		}
 	}
-	// f has all that the ledger holds for it, even if the routes knew of more.
+	// The ledger has no more records for the file even if the routes say so.
 	state.last = f.pos.leaf
 	return nil
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failureText says what went wrong: the failure's own message, else what else
-// there is.
+// failureText returns the failure's message or class, or the first other text.
 func failureText(failure *events.Failure, others ...string) string {
 	if failure != nil {
 		others = append([]string{failure.Message, failure.Class}, others...)
@@ -16,8 +15,7 @@ func failureText(failure *events.Failure, others ...string) string {
 	return firstOf(others...)
 }
 
-// resultText returns a failed tool's result as text: some tools put the error
-// there.
+// resultText returns a failed tool's result as text. Some tools put the error there.
 func resultText(result json.RawMessage) string {
 	if len(result) == 0 || bytes.Equal(result, []byte("null")) {
 		return ""
@@ -25,7 +23,7 @@ func resultText(result json.RawMessage) string {
 	return firstOf(unquoted(result), string(result))
 }
 
-// unquoted returns the string that value is, "" if it is none.
+// unquoted returns the JSON string in value, or "" for any other JSON.
 func unquoted(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) != nil {
@@ -34,7 +32,7 @@ func unquoted(value json.RawMessage) string {
 	return s
 }
 
-// raw returns JSON that may be absent as a value to encode.
+// raw returns JSON for encoding, or nil if it is empty.
 func raw(value json.RawMessage) any {
 	if len(value) == 0 {
 		return nil
@@ -42,7 +40,7 @@ func raw(value json.RawMessage) any {
 	return value
 }
 
-// object encodes value. It cannot fail: everything comes from decoded JSON.
+// object encodes value. It cannot fail because all values come from decoded JSON.
 func object(value any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -53,7 +51,7 @@ func object(value any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// firstOf returns the first that is not empty.
+// firstOf returns the first non-empty value.
 func firstOf(values ...string) string {
 	for _, v := range values {
 		if v != "" {

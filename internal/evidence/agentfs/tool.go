@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes a call that waits for its result, or adds the arguments to
-// one whose result came first. A denied call has no result: it is an error.
+// toolBefore writes the row of a pending call. If the result arrived first, it adds the
+// arguments. A denied call becomes an error because it has no result.
 func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, firstOf(e.ToolCall, e.ID))
 	path := toolPath(e)
@@ -35,7 +35,7 @@ func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error
 	return p.calls.put(r)
 }
 
-// toolResult completes the row of its call, or makes one for a result without.
+// toolResult completes the row of a call. A result without a call gets a new row.
 func (p *projector) toolResult(e events.Event, data events.ToolResultData) error {
 	key, path := rowKey("tool", e.Run, firstOf(e.ToolCall, e.ID)), toolPath(e)
 	r := row{key: key, name: toolName(data.Tool), status: success, ended: e.Time, started: e.Time.Add(-milliseconds(data.DurationMS))}
@@ -66,8 +66,8 @@ func (p *projector) toolResult(e events.Event, data events.ToolResultData) error
 	return p.calls.put(r)
 }
 
-// exact returns a call's duration in milliseconds: as its tool measured it,
-// else as the times of its two events tell.
+// durationMS returns the duration that the tool measured, or the time between the two
+// events.
 func durationMS(data events.ToolResultData, between time.Duration) float64 {
 	if data.DurationMS > 0 {
 		return float64(data.DurationMS)

@@ -11,7 +11,7 @@ import (
 func TestServer_StandsBy(t *testing.T) {
 	l := write(t, "acme")
 	for _, other := range []bool{false, true} {
-		h := inTurn(func() bool { return other }, Handler(l.dir, nil, slog.New(slog.DiscardHandler)))
+		h := unlessStandby(func() bool { return other }, Handler(l.dir, nil, slog.New(slog.DiscardHandler)))
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/hooktrail/acme/checkpoint", nil))
 		if standsBy := w.Code == http.StatusServiceUnavailable; standsBy != other {

@@ -15,13 +15,13 @@ import (
 
 // Options select the ledgers and their anchors.
 type Options struct {
-	LedgerDir string         // required; folder of the ledgers
-	Tenant    string         // only this tenant's ledger; empty: all
-	Keys      note.Verifiers // required; keys that may have signed the ledgers
+	LedgerDir string         // required, folder of the ledgers
+	Tenant    string         // only this tenant's ledger, or all if empty
+	Keys      note.Verifiers // required, keys that may have signed the ledgers
 
-	File      File                 // file for the newest checkpoints; empty: none
-	Witnesses *transparency.Policy // witnesses to ask for cosignatures; nil: none
-	Bucket    *bucket.Bucket       // bucket for checkpoints and the lease; nil: no other auditor
+	File      File                 // for the newest checkpoints, may be empty
+	Witnesses *transparency.Policy // witnesses to ask for cosignatures, or nil
+	Bucket    *bucket.Bucket       // for checkpoints and the lease, nil without other auditors
 
 	// Candidate describes this auditor's claim to the lease in Bucket. Another
 	// auditor's lease stops all uploads of this one.
@@ -48,7 +48,7 @@ func (o Options) withDefaults() Options {
 // be called concurrently.
 type Anchors struct {
 	all    []*uploads
-	bucket *bucketAnchor // its uploads are in all; nil: none
+	bucket *bucketAnchor // nil without a bucket
 }
 
 // New returns the anchors that o selects. They do nothing before Run or Finish.

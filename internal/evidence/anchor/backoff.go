@@ -30,7 +30,7 @@ type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
 
-	mu     sync.Mutex // guards sizes and pauses; no other lock is taken under it
+	mu     sync.Mutex // guards sizes and pauses (last in the lock order)
 	sizes  map[target]int64
 	pauses map[target]pause
 }

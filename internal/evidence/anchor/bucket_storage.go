@@ -17,7 +17,7 @@ type bucketStorage struct {
 	bucket *bucket.Bucket
 	lease  *bucket.Lease
 
-	mu    sync.Mutex // guards known; no other lock is taken under it
+	mu    sync.Mutex // guards known (last in the lock order)
 	known map[string]bucket.Entry
 }
 

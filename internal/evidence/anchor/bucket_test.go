@@ -17,8 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// atBroker returns what keeps the checkpoints of l in the bucket of a broker, and
-// has its turn there, and the bucket's stream.
+// atBroker returns anchors that hold the lease at a broker and have uploaded the
+// checkpoints of l, and the bucket's stream.
 func (l ledgers) atBroker(tb testing.TB, s *natstest.Server, file File) (*Anchors, *bucket.Bucket, jetstream.Stream) {
 	tb.Helper()
 	js := s.JetStream(tb)
@@ -46,7 +46,7 @@ func newest(tb testing.TB, b *bucket.Bucket, tenant string) string {
 	return string(e.Data)
 }
 
-// Who deletes the bucket does not keep checkpoints from the other places.
+// Deleting the bucket does not stop uploads to other anchors.
 func TestAnchors_BucketDeletedMeanwhile(t *testing.T) {
 	l := newLedgers(t, "acme")
 	synctest.Test(t, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestAnchors_BucketDeletedMeanwhile(t *testing.T) {
 	})
 }
 
-// An auditor that was cut off from the broker for a while, and nobody took its turn,
-// is not told that another one did.
+// An auditor that was cut off for a while, while no other auditor took the lease, does
+// not log a takeover.
 func TestAnchors_CutOffForAWhile(t *testing.T) {
 	l := newLedgers(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestAnchors_CutOffForAWhile(t *testing.T) {
 	})
 }
 
-// What was in a bucket that was emptied comes back, also of ledgers that do not grow.
+// Checkpoints return to a purged bucket, also those of idle ledgers.
 func TestAnchors_BucketPurgedMeanwhile(t *testing.T) {
 	l := newLedgers(t, "acme")
 	k, bucket, stream := l.atBroker(t, natstest.Start(t, natstest.Options{AllowTamper: true}), "")

@@ -23,7 +23,7 @@ type leadership struct {
 	standby bool
 	logger  *slog.Logger
 
-	mu       sync.Mutex // guards the fields below; no other lock is taken under it
+	mu       sync.Mutex // guards the fields below (last in the lock order)
 	leading  bool       // as last logged
 	yielded  bool       // it was logged that another auditor holds the lease
 	taken    int        // value of lease.Taken at the last change

@@ -17,11 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ledgers are those of some tenants, of a leaf each.
+// ledgers are the ledgers of some tenants with one leaf each.
 type ledgers struct {
 	dir    string
 	key    note.Verifier
-	public string // the key, as text
+	public string // verifier key
 }
 
 func newLedgers(tb testing.TB, tenants ...string) ledgers {
@@ -42,7 +42,7 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 			tb.Fatal(err)
 		}
 		_, err = l.Append(tb.Context(), ledger.Stream{Epoch: 1, Created: time.Unix(1, 0)}, []ledger.Message{{
-			Sequence: uint64(i + 1), Stored: time.Unix(2, 0), Data: []byte("{}"), // set apart, and so a leaf
+			Sequence: uint64(i + 1), Stored: time.Unix(2, 0), Data: []byte("{}"), // set apart in a leaf
 			Address: subjects.Address{Tenant: tenant, Producer: "p", Run: "r", Kind: "custom"},
 		}})
 		if err != nil {
@@ -55,7 +55,7 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 	return ledgers{dir, verifier, key.Public()}
 }
 
-// keeper returns one that brings checkpoints to s.
+// anchor returns a storageAnchor with storage s.
 func (l ledgers) anchor(s storage) *storageAnchor {
 	return newStorageAnchor(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key)}.withDefaults(), s)
 }
@@ -77,7 +77,7 @@ func (l ledgers) newest(tb testing.TB, tenant string) string {
 	return string(signed)
 }
 
-// A place that cannot be written holds nothing up, and is told.
+// A failed upload is reported and retried.
 func TestStorageAnchor_FileCannotBeWritten(t *testing.T) {
 	l := newLedgers(t, "acme")
 	folder := filepath.Join(t.TempDir(), "gone")
@@ -100,8 +100,8 @@ func TestStorageAnchor_FileCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Who can write to the place of a checkpoint can neither stop the auditor there nor
-// have it take in more than it has room for.
+// A pipe or a huge file in place of a checkpoint neither blocks the auditor nor fills
+// its memory.
 func TestStorageAnchor_PlaceWithoutAnEnd(t *testing.T) {
 	l := newLedgers(t, "acme")
 	dir := t.TempDir()
@@ -142,7 +142,7 @@ func TestStorageAnchor_ReplacesNothingOfOthers(t *testing.T) {
 	}
 }
 
-// counted counts what is stored on a shelf.
+// counted counts calls of store.
 type counted struct {
 	File
 	stores int

@@ -26,10 +26,10 @@ const (
 // them. The next round retries failed uploads.
 type uploads struct {
 	ledgerDir string
-	tenant    string // only this tenant; empty: all
+	tenant    string // only this tenant, or all if empty
 	where     string // the anchor, such as "in FILE"
 	logger    *slog.Logger
-	timeout   time.Duration // of one round; 0: upload has its own timeouts
+	timeout   time.Duration // of one round, 0 if upload has its own timeouts
 	workers   int           // concurrent uploads
 
 	// upload uploads the newest checkpoint of one ledger.
@@ -40,10 +40,10 @@ type uploads struct {
 	uploadAll func(ctx context.Context, tenants []string)
 	mayUpload func() bool // false while another auditor uploads
 
-	mu      sync.Mutex // guards the fields below; no other lock is taken under it
+	mu      sync.Mutex // guards pending, failed and late (last in the lock order)
 	pending map[string]bool
 	failed  map[string]error // last error by tenant
-	late    string           // first tenant that the last round had no time for; empty: none
+	late    string           // first tenant that the last round had no time for
 }
 
 func newUploads(o Options, where string, upload func(context.Context, string) error) *uploads {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A round that is over has not failed for those whom it did not come to: they are the
-// first of the next one, however many come before them by name.
+// A timeout of a round is not a failure. Tenants that the round missed come first in
+// the next one.
 func TestUploads_TimeIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var uploaded []string
@@ -34,7 +34,7 @@ func TestUploads_TimeIsOver(t *testing.T) {
 	})
 }
 
-// At the end, all are uploaded.
+// Finish uploads all checkpoints.
 func TestUploads_LastTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		uploaded := 0

@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// What a policy lacks, so that no witness could ever meet it, is told.
+// A policy that no witness can meet is reported.
 func TestWitnesses_PolicyThatCannotBeMet(t *testing.T) {
 	l, stranger := newLedgers(t, "acme"), newLedgers(t)
 	for name, tt := range map[string]struct{ more, want string }{
@@ -39,7 +39,7 @@ func TestWitnesses_PolicyThatCannotBeMet(t *testing.T) {
 	}
 }
 
-// A ledger that cannot prove how it has grown does not keep witnesses from others.
+// A ledger that cannot prove its growth does not pause the witness for others.
 func TestWitnesses_LedgerWithoutProof(t *testing.T) {
 	l := newLedgers(t, "acme")
 	one := witnesstest.New(t, "w1.example")

@@ -37,12 +37,12 @@ func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 
 type handler struct {
 	dir     string
-	tenants []string // empty: all
+	tenants []string // all if empty
 	logger  *slog.Logger
 	slots   chan struct{} // one element for each open ledger
 
 	mu     sync.Mutex       // guards served
-	served map[string]int64 // by tenant; size of the last served checkpoint
+	served map[string]int64 // size of the last served checkpoint by tenant
 }
 
 func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {

@@ -18,7 +18,7 @@ const shutdownTimeout = 5 * time.Second
 type Options struct {
 	Listen   string      // address, such as 127.0.0.1:8555
 	Dir      string      // folder of the ledgers
-	Tenants  []string    // tenants to serve; empty: all
+	Tenants  []string    // tenants to serve, or all if empty
 	StandsBy func() bool // true while another auditor serves the log
 	Logger   *slog.Logger
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Of two auditors with copies of one key the one whose turn it is shows the log.
+// Of two auditors with one key only the active one serves the log.
 func TestServer_StandsBy(t *testing.T) {
 	l := write(t, "acme")
 	for _, other := range []bool{false, true} {

@@ -33,7 +33,7 @@ func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 // Entry is the value of a key and its revision. A missing key has the zero Entry.
 type Entry struct {
 	Data     []byte // nil if the key is missing or deleted
-	Revision uint64 // expected by the next write; 0: the key never existed
+	Revision uint64 // expected by the next write, 0 if the key never existed
 }
 
 // Newest returns the checkpoint of tenant, a signed note, from the leader of the

@@ -46,8 +46,8 @@ type Lease struct {
 	op         sync.Mutex
 	record     record // as last read or written
 	revision   uint64
-	seen       time.Time // when this revision was first read; zero: not since an error
-	challenged bool      // this process has written; the first challenge needs no quiet holder
+	seen       time.Time // when this revision was first read, zero after an error
+	challenged bool      // this process has written (the first challenge needs no quiet holder)
 	taken      int       // how often this process took the lease
 
 	mu      sync.Mutex // guards held and checked

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
 
-// clock is a contender's own.
+// clock is the clock of one candidate.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time          { return c.Time }
@@ -36,7 +36,7 @@ func refresh(tb testing.TB, l *Lease) {
 	}
 }
 
-// pass lets time pass at one contender, who steps meanwhile.
+// pass advances the clock of a candidate that keeps refreshing.
 func pass(tb testing.TB, l *Lease, c *clock, d time.Duration) {
 	tb.Helper()
 	for ; d > 0; d -= RefreshInterval {
@@ -63,8 +63,8 @@ func wantNewest(tb testing.TB, b *Bucket, tenant, signed string) Entry {
 	return e
 }
 
-// A bucket that was made anew counts from 1 again: what another one wrote there is
-// not ours for having the number that ours had.
+// A recreated bucket counts revisions from 1 again. A lease of another process with the
+// old revision is not taken for the own one.
 func TestLease_SameRevisionInANewBucket(t *testing.T) {
 	js := broker(t)
 	old, c := At(js, subjects.Space{}), newClock()
@@ -88,9 +88,9 @@ func TestLease_SameRevisionInANewBucket(t *testing.T) {
 	}
 }
 
-// TestLease_StoppedHolderStoresNothing is the heart of it: who was stopped, and
-// goes on after another one took over, holds nothing, and what it had in hand is
-// refused, also under keys that the other one has not written.
+// TestLease_StoppedHolderStoresNothing suspends the holder during a takeover.
+// Afterwards it does not hold the lease and its uploads are rejected, also for keys
+// that the new holder has not written.
 func TestLease_StoppedHolderStoresNothing(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	firstClock, secondClock := newClock(), newClock()
@@ -103,7 +103,7 @@ func TestLease_StoppedHolderStoresNothing(t *testing.T) {
 	acme := put(t, first, "acme", "one", 0)
 	other := put(t, first, "other", "one", 0)
 
-	// The first one is stopped here: its clock goes on, and it does nothing.
+	// The first process is suspended here while its clock continues.
 	pass(t, second, secondClock, challengeAfter+TakeoverAfter+2*RefreshInterval)
 	if !second.Held() {
 		t.Fatal("the second one did not take over")
@@ -140,7 +140,7 @@ func TestLease_HolderThatAnswersKeepsIt(t *testing.T) {
 	if !first.Held() || second.Held() || !second.Answered() {
 		t.Errorf("held: %v and %v; answered: %v", first.Held(), second.Held(), second.Answered())
 	}
-	// What it puts tells that it is alive, too.
+	// An upload also shows that the holder is alive.
 	before := first.revision
 	put(t, first, "acme", "one", 0)
 	refresh(t, second)
@@ -149,7 +149,7 @@ func TestLease_HolderThatAnswersKeepsIt(t *testing.T) {
 	}
 }
 
-// Nothing is written while nobody else wants the lease.
+// An undisputed lease causes no writes.
 func TestLease_CostsNothingAlone(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	c := newClock()
@@ -182,7 +182,7 @@ func TestLease_Free(t *testing.T) {
 	if err := first.Release(t.Context()); err != nil || first.Held() {
 		t.Fatalf("release: %v, held: %v", err, first.Held())
 	}
-	if err := standby.Release(t.Context()); err != nil { // which it does not have
+	if err := standby.Release(t.Context()); err != nil { // it does not hold the lease
 		t.Error(err)
 	}
 	pass(t, standby, c, TakeoverAfter+2*RefreshInterval)
@@ -196,7 +196,7 @@ func TestLease_Free(t *testing.T) {
 	}
 }
 
-// TakeoverAfter does not run while the broker cannot be asked.
+// TakeoverAfter does not elapse while the broker is unreachable.
 func TestLease_BrokerAway(t *testing.T) {
 	s := natstest.Listen(t, t.TempDir())
 	b := At(s.JetStream(t), subjects.Space{})
@@ -204,7 +204,7 @@ func TestLease_BrokerAway(t *testing.T) {
 	first := b.Lease(Candidate{Durable: "auditor", now: c.now})
 	second := b.Lease(Candidate{Durable: "auditor", now: c.now})
 	refresh(t, first)
-	refresh(t, second) // asks
+	refresh(t, second) // challenges
 	s.Stop()
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -216,7 +216,7 @@ func TestLease_BrokerAway(t *testing.T) {
 		t.Error("an hour later the lease is held still")
 	}
 	s.Restart(t)
-	for second.Refresh(t.Context()) != nil { // until the connection is there again
+	for second.Refresh(t.Context()) != nil { // until the connection is back
 		if t.Context().Err() != nil {
 			t.Fatal("the broker did not come back")
 		}
@@ -283,8 +283,8 @@ func TestPut_AllOrNone(t *testing.T) {
 	}
 }
 
-// Whether a put was stored that nobody answered, the bucket tells: what is put
-// again on an old revision is refused, on the present one it is stored.
+// After an unanswered Put the bucket shows whether it was stored. A repeated Put with
+// the old revision is rejected, and with the current one it is stored.
 func TestPut_Unanswered(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	l := b.Lease(Candidate{Durable: "auditor"})
@@ -309,7 +309,7 @@ func TestPut_Unanswered(t *testing.T) {
 	wantNewest(t, b, "acme", "two")
 }
 
-// NATS's own tools read the bucket, and what they delete is nothing.
+// NATS tools can read the bucket. A key that they delete is empty.
 func TestBucket_IsKeyValue(t *testing.T) {
 	js := natstest.Start(t, natstest.Options{AllowTamper: true}).JetStream(t)
 	b := At(js, subjects.Space{})

@@ -2,7 +2,7 @@
 // bucket at the broker. Users who can write to the ledgers' files cannot write to the
 // bucket. A [Lease] ensures that one auditor at a time stores checkpoints.
 //
-// The lease does not need synchronized clocks, and an undisputed lease causes no
+// The lease does not need synchronised clocks, and an undisputed lease causes no
 // writes. A candidate challenges the holder by writing its own name into the lease. The
 // holder answers by removing that name. If the holder does not answer within
 // [TakeoverAfter], the candidate takes the lease. Every write is a compare-and-set on

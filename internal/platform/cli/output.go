@@ -6,13 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 // Logger returns the logger of cmd: for people when stderr is a terminal, as
@@ -75,54 +74,11 @@ func (p Palette) paint(code, s string) string {
 // PrintJSON writes v to the stdout of cmd as indented JSON. Characters that a
 // terminal could obey are written as their escapes, which mean the same.
 func PrintJSON(cmd *cobra.Command, v any) error {
-	enc := json.NewEncoder(SafeJSON(cmd.OutOrStdout()))
+	enc := json.NewEncoder(termtext.SafeJSON(cmd.OutOrStdout()))
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	return nil
-}
-
-// Printable returns s with every character that a terminal could take for a
-// command, or a reader for another one, escaped as Go writes it. What agents
-// did ends up in titles, names and errors; it must not move anybody's cursor.
-// Line feeds and tabs stay.
-func Printable(s string) string {
-	if strings.IndexFunc(s, unsafeRune) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unsafeRune(r) {
-			quoted := strconv.QuoteRuneToASCII(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// unsafeRune reports whether r is not what it looks like: a control or format
-// character (the directions of text among them), or no character at all.
-func unsafeRune(r rune) bool {
-	return r != '\n' && r != '\t' && (!unicode.IsGraphic(r) || r == unicode.ReplacementChar)
-}
-
-// ShellQuote returns a command line that a POSIX shell splits into args again,
-// for hints that people paste.
-func ShellQuote(args ...string) string {
-	quoted := make([]string, len(args))
-	for i, arg := range args {
-		quoted[i] = arg
-		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return !shellSafe(r) }) {
-			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-func shellSafe(r rune) bool {
-	return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=@%+,", r))
 }

@@ -10,7 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
@@ -20,7 +20,7 @@ import (
 // Members of more, if it is not nil, follow.
 func writeOutcome(out io.Writer, f *Replay, more func(*jsonWriter)) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
-	safe := cli.SafeJSON(buf) // before the buffer, which cuts characters
+	safe := termtext.SafeJSON(buf) // before the buffer, which cuts characters
 	j := &jsonWriter{w: safe}
 	separator := "\n"
 	j.raw(`{"issues":[`)

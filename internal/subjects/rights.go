@@ -47,10 +47,10 @@ var trackerKinds = []events.Kind{events.IssueDecided, events.IssueEdited, events
 // evidence, and the outbox's own.
 var auditorKinds = []events.Kind{events.AuditAccessed, events.GapRecorded, events.BlobChunk}
 
-// Rights returns the least that a client of a role needs. A consumer has the
-// durable that [Space.Durable] names, and no other. The client's inbox prefix is
-// inbox: nobody else may listen there.
-func (s Space) Rights(role Role, durable, inbox string) Rights {
+// RoleRights returns the minimum rights of a role. A consumer may use one durable,
+// named by [Space.Durable]. inbox is the inbox prefix of the client, and no other
+// client may subscribe to it.
+func RoleRights(s Space, role Role, durable, inbox string) Rights {
 	r := Rights{Subscribe: []string{inbox + ".>"}}
 	ev := s.EventStream()
 	for _, stream := range []string{ev, s.DeadLetterStream(), s.AdvisoryStream(), s.CheckpointStream()} {
@@ -67,7 +67,7 @@ func (s Space) Rights(role Role, durable, inbox string) Rights {
 	case Owner:
 		return Rights{Publish: []string{">"}, Subscribe: []string{">"}}
 	case PublisherRole:
-		r.Publish = append(r.Publish, s.PublisherRights()...)
+		r.Publish = append(r.Publish, publisherSubjects(s)...)
 		r.decide(s)
 	case TrackerRole:
 		r.produce(s, trackerKinds)
@@ -82,12 +82,21 @@ func (s Space) Rights(role Role, durable, inbox string) Rights {
 	return r
 }
 
+// publisherSubjects returns the subjects that a publisher needs to write events,
+// look up its chain and request decisions.
+func publisherSubjects(s Space) []string {
+	return []string{
+		s.AllEvents(), s.AllChains(), s.AllDecisions(),
+		chainLookup(s, s.AllChains()),
+	}
+}
+
 // produce adds what a service needs whose outbox has events of these kinds.
 func (r *Rights) produce(s Space, kinds []events.Kind) {
 	for _, kind := range kinds {
 		r.Publish = append(r.Publish, s.prefix()+"ev.*.*.*."+escape(string(kind)))
 	}
-	r.Publish = append(r.Publish, s.AllChains(), s.chainLookup(s.AllChains()))
+	r.Publish = append(r.Publish, s.AllChains(), chainLookup(s, s.AllChains()))
 }
 
 // decide adds what a decision service needs: requests, and those by which NATS's
@@ -97,8 +106,8 @@ func (r *Rights) decide(s Space) {
 	r.Responses = true
 }
 
-// chainLookup is where the last message on a subject of chains is asked for.
-func (s Space) chainLookup(subject string) string {
+// chainLookup returns the API subject that gets the last message on subject.
+func chainLookup(s Space, subject string) string {
 	return "$JS.API.DIRECT.GET." + s.EventStream() + "." + subject
 }
 
@@ -113,7 +122,7 @@ type Route struct{ From, To string }
 // the last manifest of a chain of its own, and requests for decisions about it.
 // Each is there twice, with the tenant's token, as [Space.Event] and the like
 // make the subject, and without it: the route adds the token.
-func (s Space) Routes(tenant string) ([]Route, error) {
+func TenantRoutes(s Space, tenant string) ([]Route, error) {
 	token, err := Token(tenant)
 	if err != nil {
 		return nil, fmt.Errorf("tenant id: %w", err)
@@ -125,8 +134,8 @@ func (s Space) Routes(tenant string) ([]Route, error) {
 		{From: ev + "*.*.*", To: ev + token + ".*.*.*"},
 		same(chain + token + ".*"),
 		{From: chain + "*", To: chain + token + ".*"},
-		same(s.chainLookup(chain + token + ".*")),
-		{From: s.chainLookup(chain + "*"), To: s.chainLookup(chain + token + ".*")},
+		same(chainLookup(s, chain + token + ".*")),
+		{From: chainLookup(s, chain + "*"), To: chainLookup(s, chain + token + ".*")},
 		same(decide + "." + token),
 		{From: decide, To: decide + "." + token},
 	}, nil
@@ -134,16 +143,16 @@ func (s Space) Routes(tenant string) ([]Route, error) {
 
 // LocalRoutes are the ways out of the account of local clients without
 // credentials: what a publisher may ask for, of any tenant.
-func (s Space) LocalRoutes() []Route {
+func LocalRoutes(s Space) []Route {
 	var routes []Route
-	for _, subject := range s.PublisherRights() {
+	for _, subject := range publisherSubjects(s) {
 		routes = append(routes, Route{From: subject, To: subject})
 	}
 	return routes
 }
 
 // GuestRights are the rights of a client in an account with these ways out.
-func GuestRights(routes []Route) Rights {
+func RouteRights(routes []Route) Rights {
 	r := Rights{Subscribe: []string{LoopbackInbox + ".>"}}
 	for _, route := range routes {
 		r.Publish = append(r.Publish, route.From)

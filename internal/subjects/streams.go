@@ -12,11 +12,11 @@ const (
 )
 
 // EventSubjects are what the stream of events stores.
-func (s Space) EventSubjects() []string { return []string{s.AllEvents(), s.AllChains()} }
+func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
 // DeadLetterSubjects are what the stream of dead letters stores: the letters,
 // and the server's own notices of messages that a consumer gave up.
-func (s Space) DeadLetterSubjects() []string {
+func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
 		"$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + s.EventStream() + ".>",
@@ -26,19 +26,10 @@ func (s Space) DeadLetterSubjects() []string {
 
 // AdvisorySubjects are what the stream of alarms stores: the server's notices
 // that the stream of events was changed or deleted.
-func (s Space) AdvisorySubjects() []string {
+func AdvisorySubjects(s Space) []string {
 	return []string{
 		"$JS.EVENT.ADVISORY.STREAM.UPDATED." + s.EventStream(),
 		"$JS.EVENT.ADVISORY.STREAM.DELETED." + s.EventStream(),
-	}
-}
-
-// PublisherRights are the subjects that a client may publish to when it may
-// write events, look up its own chain and ask for decisions, and nothing else.
-func (s Space) PublisherRights() []string {
-	return []string{
-		s.AllEvents(), s.AllChains(), s.AllDecisions(),
-		s.chainLookup(s.AllChains()),
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // eventStream is all that the write path needs of a stream.
 func eventStream(srv *natstest.Server) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
-		Name: srv.Space().EventStream(), Subjects: srv.Space().EventSubjects(),
+		Name: srv.Space().EventStream(), Subjects: []string{srv.Space().AllEvents(), srv.Space().AllChains()},
 		AllowAtomicPublish: true, AllowDirect: true, Discard: jetstream.DiscardNew, MaxBytes: 64 << 20,
 	}
 }

@@ -72,7 +72,7 @@ func WriteConf(out io.Writer, space subjects.Space, users []ConfUser) error {
 	for _, u := range users {
 		switch {
 		case u.EngineOf == "":
-			c.user(u, space.Rights(u.Role, u.Durable, InboxElsewhere(u.Role)))
+			c.user(u, subjects.RoleRights(space, u.Role, u.Durable, ExternalInbox(u.Role)))
 		case engines[u.EngineOf] == nil:
 			tenants = append(tenants, u.EngineOf)
 			fallthrough
@@ -154,7 +154,7 @@ func (c *conf) exports(tenants []string) error {
 	}
 	c.line(2, "exports: [")
 	for _, tenant := range tenants {
-		routes, err := c.space.Routes(tenant)
+		routes, err := subjects.TenantRoutes(c.space, tenant)
 		if err != nil {
 			return err
 		}
@@ -171,11 +171,11 @@ func (c *conf) exports(tenants []string) error {
 }
 
 func (c *conf) tenant(tenant string, engines []ConfUser) error {
-	routes, err := c.space.Routes(tenant)
+	routes, err := subjects.TenantRoutes(c.space, tenant)
 	if err != nil {
 		return err
 	}
-	rights := subjects.GuestRights(routes)
+	rights := subjects.RouteRights(routes)
 	c.line(1, "%q {", tenantAccount(tenant))
 	c.line(2, "limits: {max_connections: %d}", maxOfAccount)
 	c.line(2, "users: [")

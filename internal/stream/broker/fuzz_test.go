@@ -85,7 +85,7 @@ func FuzzTenantFile(f *testing.F) {
 		if err != nil || k.Key != public || k.Tenant == "" {
 			t.Fatalf("let in %+v: %v", k, err)
 		}
-		routes, err := subjects.Space{}.Routes(k.Tenant)
+		routes, err := subjects.TenantRoutes(subjects.Space{}, k.Tenant)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ func TestEmbedded_Settings(t *testing.T) {
 	}
 	var sum int64
 	for _, name := range []string{"HOOKTRAIL_EV", "HOOKTRAIL_DLQ", "HOOKTRAIL_ADV", "KV_HOOKTRAIL_CHECKPOINTS"} {
-		stream, err := b.js.Stream(t.Context(), name)
+		stream, err := b.conn.js.Stream(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestOpen_DiskBecameTooSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.js.Publish(t.Context(), "hooktrail.chain.acme.p1", nil); err != nil {
+		if _, err := b.conn.js.Publish(t.Context(), "hooktrail.chain.acme.p1", nil); err != nil {
 			t.Errorf("publish: %v", err)
 		}
 		b.check(t.Context())

@@ -114,19 +114,19 @@ func streamConfigs(space subjects.Space, opts StreamOptions) []jetstream.StreamC
 		AllowDirect:       true,
 	}
 	ev, dlq, adv := base, base, base
-	ev.Name, ev.Subjects, ev.MaxBytes, ev.MaxAge = space.EventStream(), space.EventSubjects(), size, eventAge
+	ev.Name, ev.Subjects, ev.MaxBytes, ev.MaxAge = space.EventStream(), subjects.EventSubjects(space), size, eventAge
 	ev.Description = "Hooktrail: events and manifests"
 	ev.AllowAtomicPublish = true
 	ev.DenyDelete, ev.DenyPurge = !opts.AllowTamper, !opts.AllowTamper
 
-	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), space.DeadLetterSubjects(), deadLetterBytes, deadLetterAge
+	dlq.Name, dlq.Subjects, dlq.MaxBytes, dlq.MaxAge = space.DeadLetterStream(), subjects.DeadLetterSubjects(space), deadLetterBytes, deadLetterAge
 	dlq.Description = "Hooktrail: pointers to messages that a consumer could not handle"
 	// A letter more is worth more than the oldest one: the loss of both is
 	// logged, but a full stream would stop the consumer that writes to it.
 	dlq.Discard = jetstream.DiscardOld
 	dlq.DenyPurge = !opts.AllowTamper
 
-	adv.Name, adv.Subjects, adv.MaxBytes, adv.MaxAge = space.AdvisoryStream(), space.AdvisorySubjects(), advisoryBytes, deadLetterAge
+	adv.Name, adv.Subjects, adv.MaxBytes, adv.MaxAge = space.AdvisoryStream(), subjects.AdvisorySubjects(space), advisoryBytes, deadLetterAge
 	adv.Description = "Hooktrail: alarms about changes to the event stream"
 	adv.Discard = jetstream.DiscardOld
 	adv.DenyPurge = !opts.AllowTamper

@@ -194,7 +194,7 @@ func TestRun_ExpiredMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		js := natstest.Start(t, natstest.Options{NoStreams: true}).JetStream(t)
 		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
-			Name: space.EventStream(), Subjects: space.EventSubjects(), MaxAge: time.Minute,
+			Name: space.EventStream(), Subjects: []string{space.AllEvents(), space.AllChains()}, MaxAge: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ const inboxOfReader = "_INBOX.reader"
 // readerRights are what a consumer needs of the broker; the streams beside
 // the events' are looked at by who connects.
 func readerRights() subjects.Rights {
-	r := subjects.Space{}.Rights(subjects.ReaderRole, "reader", inboxOfReader)
+	r := subjects.RoleRights(subjects.Space{}, subjects.ReaderRole, "reader", inboxOfReader)
 	r.Publish = slices.DeleteFunc(r.Publish, func(s string) bool {
 		return strings.HasSuffix(s, "INFO.HOOKTRAIL_DLQ") || strings.HasSuffix(s, "INFO.HOOKTRAIL_ADV") ||
 			strings.HasSuffix(s, "INFO.KV_HOOKTRAIL_CHECKPOINTS")

@@ -134,8 +134,8 @@ func TenantRoutes(s Space, tenant string) ([]Route, error) {
 		{From: ev + "*.*.*", To: ev + token + ".*.*.*"},
 		same(chain + token + ".*"),
 		{From: chain + "*", To: chain + token + ".*"},
-		same(chainLookup(s, chain + token + ".*")),
-		{From: chainLookup(s, chain + "*"), To: chainLookup(s, chain + token + ".*")},
+		same(chainLookup(s, chain+token+".*")),
+		{From: chainLookup(s, chain+"*"), To: chainLookup(s, chain+token+".*")},
 		same(decide + "." + token),
 		{From: decide, To: decide + "." + token},
 	}, nil

@@ -29,7 +29,7 @@ const (
 // at which byte and in which attribute. What it returns has an id, a source and
 // a type; everything else is for [Event.Validate] to judge.
 func Decode(data []byte) (Event, error) {
-	d := decoder{scanner: scanner{data: data}}
+	d := decoder{scan: scanner{data: data}}
 	if err := d.decode(); err != nil {
 		return Event{}, fmt.Errorf("decode event: %w", err)
 	}
@@ -37,7 +37,7 @@ func Decode(data []byte) (Event, error) {
 }
 
 type decoder struct {
-	scanner
+	scan    scanner
 	event   Event
 	version bool // specversion was there
 	seen    [len(attributes)]bool
@@ -46,25 +46,25 @@ type decoder struct {
 }
 
 func (d *decoder) decode() error {
-	if len(d.data) > MaxInputBytes {
-		return d.fail("larger than " + strconv.Itoa(MaxInputBytes) + " bytes")
+	if len(d.scan.data) > MaxInputBytes {
+		return d.scan.fail("larger than " + strconv.Itoa(MaxInputBytes) + " bytes")
 	}
-	if err := d.object(d.member); err != nil {
+	if err := d.scan.object(d.member); err != nil {
 		return err
 	}
-	if d.peek(); d.pos < len(d.data) {
-		return d.unexpected("want the end")
+	if d.scan.peek(); d.scan.pos < len(d.scan.data) {
+		return d.scan.unexpected("want the end")
 	}
 	d.fill()
 	switch {
 	case !d.version:
-		return within("specversion", d.fail("missing"))
+		return within("specversion", d.scan.fail("missing"))
 	case d.event.ID == "":
-		return within("id", d.fail("missing"))
+		return within("id", d.scan.fail("missing"))
 	case d.event.Source == "":
-		return within("source", d.fail("missing"))
+		return within("source", d.scan.fail("missing"))
 	case d.event.Type == "":
-		return within("type", d.fail("missing"))
+		return within("type", d.scan.fail("missing"))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (d *decoder) member(name []byte) error {
 		return d.extra(name)
 	}
 	if d.seen[i] {
-		return within(attributes[i], d.fail("occurs twice"))
+		return within(attributes[i], d.scan.fail("occurs twice"))
 	}
 	d.seen[i] = true
 	d.next = (i + 1) % len(attributes)
@@ -92,14 +92,14 @@ func (d *decoder) known(i int) error {
 	if name == "data" {
 		return d.payload()
 	}
-	if d.peek() == 'n' {
-		return d.literal("null")
+	if d.scan.peek() == 'n' {
+		return d.scan.literal("null")
 	}
-	start := d.pos
-	if d.peek() != '"' {
-		return d.unexpected("want a string")
+	start := d.scan.pos
+	if d.scan.peek() != '"' {
+		return d.scan.unexpected("want a string")
 	}
-	raw, escaped, err := d.text()
+	raw, escaped, err := d.scan.text()
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (d *decoder) known(i int) error {
 	switch name {
 	case "specversion", "time", "sequence":
 		if reason := d.set(name, string(raw)); reason != "" {
-			return d.failAt(start, reason)
+			return d.scan.failAt(start, reason)
 		}
 	default:
 		d.raw[i] = raw
@@ -160,31 +160,31 @@ func (d *decoder) set(name, value string) (reason string) {
 // line and its data the same bytes wherever it came from.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
-		return d.fail("excluded by data_base64")
+		return d.scan.fail("excluded by data_base64")
 	}
-	d.peek()
-	start := d.pos
-	outer := d.space
-	d.space = false
-	if err := d.value(1); err != nil {
+	d.scan.peek()
+	start := d.scan.pos
+	outer := d.scan.space
+	d.scan.space = false
+	if err := d.scan.value(1); err != nil {
 		return err
 	}
-	raw := d.data[start:d.pos:d.pos]
-	if d.space {
+	raw := d.scan.data[start:d.scan.pos:d.scan.pos]
+	if d.scan.space {
 		raw = compact(raw)
 	}
-	d.space = outer
+	d.scan.space = outer
 	d.event.Data = raw
 	return nil
 }
 
 func (d *decoder) binary(start int, text []byte) error {
 	if d.event.Data != nil {
-		return d.failAt(start, "excluded by data")
+		return d.scan.failAt(start, "excluded by data")
 	}
 	b, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text)
 	if err != nil {
-		return d.failAt(start, "not base64")
+		return d.scan.failAt(start, "not base64")
 	}
 	d.event.Binary = b
 	return nil
@@ -193,26 +193,26 @@ func (d *decoder) binary(start int, text []byte) error {
 // extra keeps an attribute that has no field.
 func (d *decoder) extra(name []byte) error {
 	if !isAttributeName(name) {
-		return within(quoteName(name), d.fail("only lower-case letters and digits may name an attribute"))
+		return within(quoteName(name), d.scan.fail("only lower-case letters and digits may name an attribute"))
 	}
 	for i := range d.event.Extra {
 		if d.event.Extra[i].Name == string(name) {
-			return within(string(name), d.fail("occurs twice"))
+			return within(string(name), d.scan.fail("occurs twice"))
 		}
 	}
-	c := d.peek()
-	start := d.pos
-	if err := d.value(1); err != nil {
+	c := d.scan.peek()
+	start := d.scan.pos
+	if err := d.scan.value(1); err != nil {
 		return within(string(name), err)
 	}
-	value := d.data[start:d.pos:d.pos]
+	value := d.scan.data[start:d.scan.pos:d.scan.pos]
 	switch {
 	case c == 'n':
 		return nil
 	case !isScalar(value):
-		return within(string(name), d.failAt(start, "neither a string nor a boolean nor an integer"))
+		return within(string(name), d.scan.failAt(start, "neither a string nor a boolean nor an integer"))
 	case len(d.event.Extra) == maxExtra:
-		return d.failAt(start, "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
+		return d.scan.failAt(start, "more than "+strconv.Itoa(maxExtra)+" unknown attributes")
 	}
 	d.event.Extra = append(d.event.Extra, Attribute{Name: string(name), Value: value})
 	return nil

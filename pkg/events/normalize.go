@@ -24,12 +24,12 @@ func (e *Event) Normalize() error {
 	if err := e.validateAttributes(); err != nil {
 		return err
 	}
-	s, err := e.scanData()
+	m, err := e.matchData()
 	if err != nil {
 		return err
 	}
-	e.upperRunType(s.runType)
-	if s.space {
+	e.upperRunType(m.runType)
+	if m.scan.space {
 		e.Data = compact(e.Data)
 	}
 	return nil

@@ -11,13 +11,8 @@ const maxDepth = 512
 type scanner struct {
 	data  []byte
 	pos   int
-	space bool // white space was met between tokens
-
-	runType span // the value of the payload's run_type, if it has one
+	space bool // white space was found between tokens
 }
-
-// span is a part of a scanner's data.
-type span struct{ start, end int }
 
 // fail returns an error at the present position.
 func (s *scanner) fail(reason string) error { return s.failAt(s.pos, reason) }

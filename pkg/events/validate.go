@@ -28,11 +28,11 @@ func (e Event) Validate() error {
 	if err := e.validateAttributes(); err != nil {
 		return err
 	}
-	s, err := e.scanData()
+	m, err := e.matchData()
 	if err != nil {
 		return err
 	}
-	if s.space {
+	if m.scan.space {
 		return invalid("data", "white space between tokens; SetData and Normalize remove it")
 	}
 	return nil
@@ -135,30 +135,30 @@ func (e *Event) ownKind() (Kind, bool) {
 	return Kind(kind), own
 }
 
-// scanData reads the data of e against the shape of its kind.
-func (e *Event) scanData() (scanner, error) {
-	s := scanner{data: e.Data}
+// matchData compares the data of e with the shape of its kind.
+func (e *Event) matchData() (matcher, error) {
+	m := matcher{scan: scanner{data: e.Data}}
 	sh := &anything
 	kind, own := e.ownKind()
 	if own && shapes()[kind] != nil {
 		sh = shapes()[kind]
 	}
 	if done, err := e.withoutData(sh); done || err != nil {
-		return s, err
+		return m, err
 	}
-	if sh != &anything && s.peek() != '{' {
-		return s, within("data", s.unfit("an object"))
+	if sh != &anything && m.scan.peek() != '{' {
+		return m, within("data", m.unfit("an object"))
 	}
-	if err := s.fit(sh, 1); err != nil {
-		return s, within("data", err)
+	if err := m.fit(sh, 1); err != nil {
+		return m, within("data", err)
 	}
-	if s.peek(); s.pos < len(s.data) {
-		return s, within("data", s.unexpected("want the end"))
+	if m.scan.peek(); m.scan.pos < len(m.scan.data) {
+		return m, within("data", m.scan.unexpected("want the end"))
 	}
 	if own {
-		return s, e.validateRecord(kind)
+		return m, e.validateRecord(kind)
 	}
-	return s, nil
+	return m, nil
 }
 
 // withoutData judges events that have no JSON to read.

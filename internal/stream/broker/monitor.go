@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	monitorEvery   = 10 * time.Second
-	manySubjects   = 500_000
+	monitorEvery = 10 * time.Second
+	manySubjects = 500_000
 )
 
 // monitor checks the disk and the event stream until ctx ends.

@@ -29,14 +29,14 @@ func storeLimit(dir string, asked int64) (int64, error) {
 	}
 	room := (free + used) / 10 * 9
 	if asked > room {
-		return 0, fmt.Errorf("%w: %s asked for, %s has room for %s; free some space, "+
-			"choose another --data-dir, or ask for less", ErrDiskSmall, size(asked), dir, size(room))
+		return 0, fmt.Errorf("%w: %s requested, %s has space for %s; free some space, "+
+			"choose another --data-dir, or request less", ErrDiskSmall, size(asked), dir, size(room))
 	}
 	if asked > 0 {
 		room = asked
 	}
 	if used == 0 && room < smallestStream+otherStreams {
-		return 0, fmt.Errorf("%w: %s has room for %s, at least %s are needed; free some space "+
+		return 0, fmt.Errorf("%w: %s has space for %s, at least %s are needed; free some space "+
 			"or choose another --data-dir", ErrDiskSmall, dir, size(room), size(smallestStream+otherStreams))
 	}
 	return room, nil
@@ -47,8 +47,8 @@ func storeLimit(dir string, asked int64) (int64, error) {
 func (e *embedded) limit(opts *StreamOptions, asked int64) error {
 	room := e.maxStore - otherStreams - 1
 	if asked > room && asked > 0 {
-		return fmt.Errorf("%w: a stream of %s was asked for, the store has room for %s; "+
-			"free some space, choose another --data-dir, or ask for less", ErrDiskSmall, size(asked), size(room))
+		return fmt.Errorf("%w: a stream of %s was requested, the store has space for %s; "+
+			"free some space, choose another --data-dir, or request less", ErrDiskSmall, size(asked), size(room))
 	}
 	// Half of the space is left to the ledger and the projections, which store
 	// the same data again.

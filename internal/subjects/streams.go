@@ -2,20 +2,19 @@ package subjects
 
 import "fmt"
 
-// LoopbackInbox is the inbox prefix of clients without credentials, and of
-// tenants' engines in their accounts. Services of the embedded server have
-// inboxes of their own below [ServiceInbox], so that nobody else on the machine
-// can listen to the replies that they get.
+// LoopbackInbox is the inbox prefix of clients without credentials and of tenants'
+// engines. Each service of the embedded server has an inbox below [ServiceInbox], so
+// that no other client can read its replies.
 const (
 	LoopbackInbox = "_INBOX"
 	ServiceInbox  = "_HTINBOX"
 )
 
-// EventSubjects are what the stream of events stores.
+// EventSubjects returns the subjects of the event stream.
 func EventSubjects(s Space) []string { return []string{s.AllEvents(), s.AllChains()} }
 
-// DeadLetterSubjects are what the stream of dead letters stores: the letters,
-// and the server's own notices of messages that a consumer gave up.
+// DeadLetterSubjects returns the subjects of the dead-letter stream: dead letters, and
+// server advisories about messages that a consumer gave up.
 func DeadLetterSubjects(s Space) []string {
 	return []string{
 		s.AllDeadLetters(),
@@ -24,8 +23,8 @@ func DeadLetterSubjects(s Space) []string {
 	}
 }
 
-// AdvisorySubjects are what the stream of alarms stores: the server's notices
-// that the stream of events was changed or deleted.
+// AdvisorySubjects returns the subjects of the advisory stream: server advisories about
+// updates and deletions of the event stream.
 func AdvisorySubjects(s Space) []string {
 	return []string{
 		"$JS.EVENT.ADVISORY.STREAM.UPDATED." + s.EventStream(),
@@ -33,8 +32,8 @@ func AdvisorySubjects(s Space) []string {
 	}
 }
 
-// Durable names the durable consumer of a service: the same for all tenants,
-// and one more for each tenant that the service reads alone.
+// Durable names the durable consumer of a service. A service that reads one tenant has
+// another durable than a service that reads all tenants.
 func (s Space) Durable(consumer, tenant string) (string, error) {
 	c, err := FileName(consumer)
 	if err != nil || consumer == "" {

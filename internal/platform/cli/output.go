@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// Logger returns the logger of cmd: for people when stderr is a terminal, as
-// JSON otherwise.
+// Logger returns the logger of cmd. It writes text if stderr is a terminal, and JSON
+// otherwise.
 func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 	w := cmd.ErrOrStderr()
 	if IsTerminal(w) {
@@ -28,40 +28,40 @@ func (s *Shared) Logger(cmd *cobra.Command) *slog.Logger {
 	return slog.New(zerolog.NewSlogHandler(zerolog.New(w).Level(level).With().Timestamp().Logger()))
 }
 
-// IsTerminal reports whether w is a terminal: where progress may go.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f := fileOf(w)
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// dumb is the TERM of a terminal that takes nothing but text.
+// dumb is the TERM value of a terminal without control sequences.
 const dumb = "dumb"
 
-// UseColor reports whether w is a terminal whose user did not refuse colour,
-// by a NO_COLOR variable with any value or a terminal that has none.
+// UseColor reports whether w is a terminal with colour. The variable NO_COLOR disables
+// colour.
 func UseColor(w io.Writer) bool {
 	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != dumb
 }
 
-// Palette colours text. The zero Palette leaves it as it is.
+// Palette colours text. The zero Palette adds no colour.
 type Palette struct{ on bool }
 
-// PaletteFor returns the palette for what is written to w.
+// PaletteFor returns the palette for output to w.
 func PaletteFor(w io.Writer) Palette { return Palette{on: UseColor(w)} }
 
 // Bold returns s in bold.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
-// Dim returns s for what matters less.
+// Dim returns s in a dim colour, for less important text.
 func (p Palette) Dim(s string) string { return p.paint("2", s) }
 
-// Good returns s for what is as it should be.
+// Good returns s in green, for success.
 func (p Palette) Good(s string) string { return p.paint("32", s) }
 
-// Bad returns s for what is not.
+// Bad returns s in red, for failure.
 func (p Palette) Bad(s string) string { return p.paint("31", s) }
 
-// Warn returns s for what deserves a look.
+// Warn returns s in yellow, for warnings.
 func (p Palette) Warn(s string) string { return p.paint("33", s) }
 
 func (p Palette) paint(code, s string) string {
@@ -71,8 +71,8 @@ func (p Palette) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// PrintJSON writes v to the stdout of cmd as indented JSON. Characters that a
-// terminal could obey are written as their escapes, which mean the same.
+// PrintJSON writes v to the stdout of cmd as indented JSON. It escapes characters that
+// could control a terminal, which does not change the value.
 func PrintJSON(cmd *cobra.Command, v any) error {
 	enc := json.NewEncoder(termtext.SafeJSON(cmd.OutOrStdout()))
 	enc.SetEscapeHTML(false)

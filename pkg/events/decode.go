@@ -8,26 +8,24 @@ import (
 )
 
 const (
-	// MaxInputBytes is the size of the largest event that [Decode] reads. Before
-	// they are numbered and split, foreign events may be larger than [MaxBytes].
+	// MaxInputBytes is the size of the largest event that [Decode] reads. Events of
+	// other tools may be larger than [MaxBytes] until pkg/publish splits them.
 	MaxInputBytes = 64 << 20
 
-	// maxExtra is how many attributes an event may have that this version does
-	// not know.
+	// maxExtra limits the unknown attributes of an event.
 	maxExtra = 128
 )
 
-// Decode reads one CloudEvents 1.0 event in JSON structured mode: what
-// [Event.Append] wrote, or a foreign tool's. An attribute that is null counts
-// as absent, as CloudEvents has it, and so does a known one that is empty;
-// attributes that it does not know are kept in Extra in their order, and data
-// is kept as it is, less white space between tokens. Data and Extra alias data,
-// which therefore must not change while the event is in use.
+// Decode reads one CloudEvents 1.0 event in JSON structured mode, written by
+// [Event.Append] or another tool. As in CloudEvents, a null attribute counts as absent.
+// So does an empty known attribute. Unknown attributes stay in Extra in their order.
+// Data loses only white space between tokens. Data and Extra alias data, which must not
+// change while the event is in use.
 //
-// Decode refuses what two readers could read differently: attributes that occur
-// twice, invalid UTF-8, lone surrogates. An error is an [InvalidError] and says
-// at which byte and in which attribute. What it returns has an id, a source and
-// a type; everything else is for [Event.Validate] to judge.
+// Decode rejects input that other readers could interpret differently: repeated
+// attributes, invalid UTF-8 and lone surrogates. An [InvalidError] contains the byte and
+// the attribute. A decoded event has an id, a source and a type. [Event.Validate] checks
+// the rest.
 func Decode(data []byte) (Event, error) {
 	d := decoder{scan: scanner{data: data}}
 	if err := d.decode(); err != nil {
@@ -39,10 +37,10 @@ func Decode(data []byte) (Event, error) {
 type decoder struct {
 	scan    scanner
 	event   Event
-	version bool // specversion was there
+	version bool // specversion was read
 	seen    [len(attributes)]bool
-	raw     [len(attributes)][]byte // the texts, without quotes and escapes
-	next    int                     // the attribute that is likely to come next
+	raw     [len(attributes)][]byte // text values, without quotes and escapes
+	next    int                     // index of the attribute that probably follows
 }
 
 func (d *decoder) decode() error {
@@ -80,14 +78,14 @@ func (d *decoder) member(name []byte) error {
 	}
 	d.seen[i] = true
 	d.next = (i + 1) % len(attributes)
-	if err := d.known(i); err != nil {
+	if err := d.attribute(i); err != nil {
 		return within(attributes[i], err)
 	}
 	return nil
 }
 
-// known reads the value of an attribute that has a field.
-func (d *decoder) known(i int) error {
+// attribute reads the value of an attribute with a field.
+func (d *decoder) attribute(i int) error {
 	name := attributes[i]
 	if name == "data" {
 		return d.payload()
@@ -120,7 +118,7 @@ func (d *decoder) known(i int) error {
 	return nil
 }
 
-// fill stores the texts of all attributes, in one allocation.
+// fill stores all text attributes with one allocation.
 func (d *decoder) fill() {
 	size := 0
 	for _, raw := range d.raw {
@@ -139,7 +137,7 @@ func (d *decoder) fill() {
 	}
 }
 
-// set stores an attribute that is not text, or returns the reason why not.
+// set stores an attribute that is not text. It returns a reason if value is invalid.
 func (d *decoder) set(name, value string) (reason string) {
 	switch {
 	case name == "specversion":
@@ -156,8 +154,8 @@ func (d *decoder) set(name, value string) (reason string) {
 	return reason
 }
 
-// payload reads data. White space between tokens goes, so that an event is one
-// line and its data the same bytes wherever it came from.
+// payload reads data and removes white space between tokens. An event is therefore one
+// line, and equal data of different tools has equal bytes.
 func (d *decoder) payload() error {
 	if d.event.Binary != nil {
 		return d.scan.fail("excluded by data_base64")
@@ -190,7 +188,7 @@ func (d *decoder) binary(start int, text []byte) error {
 	return nil
 }
 
-// extra keeps an attribute that has no field.
+// extra stores an attribute without a field.
 func (d *decoder) extra(name []byte) error {
 	if !isAttributeName(name) {
 		return within(quoteName(name), d.scan.fail("only lower-case letters and digits may name an attribute"))
@@ -218,7 +216,7 @@ func (d *decoder) extra(name []byte) error {
 	return nil
 }
 
-// parseSequence reads a decimal from 1, without sign and leading zeros.
+// parseSequence parses a positive decimal without sign and leading zeros.
 func parseSequence(s string) (n uint64, reason string) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || s[0] == '0' || s[0] == '+' {

@@ -50,11 +50,11 @@ type Attribute struct {
 	Value json.RawMessage
 }
 
-// Kind returns what e reports. Events of foreign types are [Custom].
+// Kind returns the kind of e. Events with types of other tools are [Custom].
 func (e Event) Kind() Kind { return KindOf(e.Type) }
 
-// Enabled reports whether the hooks attribute of e leaves the hook of that name
-// on: it is absent, or the name is in its list, in whatever case.
+// Enabled reports whether the hooks attribute of e enables hook. It does if it is empty
+// or lists the name. Case does not matter.
 func (e Event) Enabled(hook string) bool {
 	if e.Hooks == "" {
 		return true
@@ -67,17 +67,17 @@ func (e Event) Enabled(hook string) bool {
 	return false
 }
 
-// New returns an event of kind k with a fresh id, the present time and payload
-// as its data. It fails only if payload cannot be encoded as JSON.
+// New returns an event of kind k with a new id, the current time and payload as its
+// data. It fails only if payload cannot be encoded as JSON.
 func New(k Kind, source string, payload any) (Event, error) {
 	e := Event{ID: NewID(), Source: source, Type: k.Type(), Time: time.Now().UTC()}
 	err := e.SetData(payload)
 	return e, err
 }
 
-// Payload decodes the data of e into the payload type T of its kind. Fields that
-// T does not know stay in e.Data. It does not fail for an event that
-// [Event.Validate] accepts, if T is what [PayloadOf] returns for its type.
+// Payload decodes the data of e into the payload type T. It ignores unknown fields. It
+// succeeds for every event that [Event.Validate] accepts if T is the type that
+// [PayloadOf] returns for the kind.
 func Payload[T any](e Event) (T, error) {
 	var p T
 	if len(e.Data) == 0 {

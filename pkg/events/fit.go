@@ -18,8 +18,8 @@ type matcher struct {
 // span is a range of bytes in the data of a scanner.
 type span struct{ start, end int }
 
-// fit reads one value and returns an error where the decoder of a payload of
-// shape sh would stop. Null fits everything: it leaves the field as it is.
+// fit reads one value. It returns an error if encoding/json could not decode the value
+// into a field of shape sh. Null fits every shape, because it does not change the field.
 func (m *matcher) fit(sh *shape, depth int) error {
 	switch c := m.scan.peek(); {
 	case c == 'n' || sh.is == formRaw:
@@ -50,7 +50,7 @@ func (m *matcher) fitNested(c byte, sh *shape, depth int) error {
 	return m.fitRecord(sh, depth)
 }
 
-// fitScalar reads what is neither.
+// fitScalar reads any other value.
 func (m *matcher) fitScalar(c byte, sh *shape) error {
 	switch {
 	case sh.is == formBool:
@@ -66,8 +66,8 @@ func (m *matcher) fitScalar(c byte, sh *shape) error {
 	return m.fitText(sh)
 }
 
-// unfit says that the present value is not what it should be. A value that is
-// no JSON at all is blamed for that instead.
+// unfit returns an error for a value of the wrong type, or the syntax error if the value
+// is not valid JSON.
 func (m *matcher) unfit(want string) error {
 	start := m.scan.pos
 	if err := m.scan.value(1); err != nil {
@@ -76,7 +76,7 @@ func (m *matcher) unfit(want string) error {
 	return m.scan.failAt(start, "not "+want)
 }
 
-// fitAny reads what is decoded into an any: all its numbers become a float64.
+// fitAny reads a value for a field of type any. All its numbers must fit a float64.
 func (m *matcher) fitAny(c byte, sh *shape, depth int) error {
 	switch {
 	case c == '{' || c == '[':
@@ -106,7 +106,7 @@ func (m *matcher) fitText(sh *shape) error {
 	return nil
 }
 
-// refuses returns what text should be but is not, empty when it fits.
+// refuses returns the expected form of text, or "" if text has that form.
 func (sh *shape) refuses(text []byte) (want string) {
 	if sh.is == formBytes {
 		if _, err := base64.StdEncoding.AppendDecode(make([]byte, 0, len(text)), text); err != nil {
@@ -146,9 +146,9 @@ func (m *matcher) fitNumber(c byte, f form) error {
 	return err
 }
 
-// holds tells whether the decoder can put the number raw into a field of form f.
+// holds reports whether a field of form f can store the number raw.
 func (f form) holds(raw []byte) bool {
-	const short = 18 // digits that fit 64 bits, whatever they are
+	const short = 18 // any number with so many digits fits 64 bits
 	var err error
 	switch {
 	case f == formNumber:
@@ -180,8 +180,8 @@ func (m *matcher) fitList(elem *shape, depth int) error {
 	}
 }
 
-// fitRecord reads an object whose known fields have to fit and whose required
-// ones have to be there, here or in a blob.
+// fitRecord reads an object. Its known fields must fit. Its required fields must be in
+// the object or in a blob.
 func (m *matcher) fitRecord(sh *shape, depth int) error {
 	start := m.scan.pos
 	missing := sh.required
@@ -211,9 +211,8 @@ func (m *matcher) fitRecord(sh *shape, depth int) error {
 	return within(sh.fields[bits.TrailingZeros64(missing)].name, m.scan.failAt(start, "missing"))
 }
 
-// fitBlobs reads the names of the fields that travelled as blobs and returns
-// which of the missing ones they leave. The blob of the empty name is all of
-// the data.
+// fitBlobs reads the names of the fields in blobs. It removes them from missing and
+// returns the rest. The empty name stands for all of the data.
 func (m *matcher) fitBlobs(sh *shape, missing uint64) (uint64, error) {
 	blobs := sh.fields[sh.field([]byte(blobsField))].shape
 	if m.scan.peek() != '{' {

@@ -7,44 +7,44 @@ import (
 	"time"
 )
 
-// Event is one CloudEvents 1.0 event with Hooktrail's extension attributes.
-// An empty string is an absent attribute. The zero Event is not valid; fill ID,
-// Source, Type and Time, or start from [New].
+// Event is one CloudEvents 1.0 event with Hooktrail's extension attributes. An empty
+// string is an absent attribute. The zero Event is invalid. Set ID, Source, Type and
+// Time, or start with [New].
 type Event struct {
-	ID              string    // unique for ever within its source; [NewID] mints one, [DeriveID] computes one
-	Source          string    // who emitted it: "/engine", "claude-code"
-	Type            string    // "hooktrail.<kind>", or a foreign type
-	Subject         string    // the run id; set by Append when empty
-	Time            time.Time // when it happened, UTC
+	ID              string    // unique within its source; see [NewID] and [DeriveID]
+	Source          string    // "/engine", "claude-code"
+	Type            string    // "hooktrail.<kind>", or a type of another tool
+	Subject         string    // the run id; Normalize sets it if empty
+	Time            time.Time // time of the event, UTC
 	DataContentType string    // empty means application/json
 
-	Tenant   string // whose event this is
+	Tenant   string // owner of the event
 	Producer string // the outbox that numbered it
-	Sequence uint64 // gap-free from 1 per (tenant, producer); 0 is not numbered yet
+	Sequence uint64 // consecutive from 1 per (tenant, producer); 0 before it is assigned
 
 	Run         string // runid
 	Step        string // stepid
 	Session     string // sessionid
 	Agent       string // agent
-	AgentRole   string // agentrole: FOREMAN, CODER, …
-	RunType     string // runtype: TRIAGE, PLAN, RESOLVE, REVIEW, AUTOPILOT
+	AgentRole   string // agentrole, such as FOREMAN or CODER
+	RunType     string // runtype, such as TRIAGE, PLAN, RESOLVE, REVIEW or AUTOPILOT
 	ParentAgent string // parentagent
 	ParentRun   string // parentrun
-	ToolCall    string // toolcall: pairs a call with its result
+	ToolCall    string // toolcall, which relates a call and its result
 	User        string // userid
-	AgentFS     string // agentfs: the AgentFS file (GWI_AGENTFS_ID)
-	Hooks       string // hooks: which of "agentfs", "beads" are on; empty means all
+	AgentFS     string // agentfs, the AgentFS file (GWI_AGENTFS_ID)
+	Hooks       string // hooks, a list of the enabled names "agentfs" and "beads"; empty enables all
 	TraceParent string // W3C traceparent
 	Salt        string // 128 random bits, base64url; set at Append
 
-	Extra []Attribute // attributes that this version does not know, in their order
+	Extra []Attribute // unknown attributes in their order
 
-	Data   json.RawMessage // the payload as JSON, verbatim; nil when there is none
-	Binary []byte          // the payload when it came as data_base64; excludes Data
+	Data   json.RawMessage // the payload as verbatim JSON, or nil
+	Binary []byte          // the payload of data_base64; nil if Data is set
 }
 
-// Attribute is a CloudEvents extension attribute that this version of the
-// package does not know. Value is its JSON, verbatim.
+// Attribute is a CloudEvents extension attribute that this version does not know. Value
+// is verbatim JSON.
 type Attribute struct {
 	Name  string
 	Value json.RawMessage

@@ -1,6 +1,6 @@
-// Package amplifier shows a hooks.yaml in the shape of the enhanced hooks
-// document. The commands take such a file with --hooks; `hooktrail hooks test`
-// tells what it would do to an event.
+// Package amplifier shows a hooks.yaml in the form of the enhanced hooks document.
+// The commands accept such a file with --hooks. `hooktrail hooks test` shows its
+// decision on an event.
 package amplifier_test
 
 import (

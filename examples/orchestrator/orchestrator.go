@@ -12,11 +12,34 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 	"github.com/hooktrail/hooktrail/pkg/hooks/provider"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+	"github.com/hooktrail/hooktrail/pkg/redact"
 )
+
+// Publish runs the pipeline once and publishes its events over nc. The outbox is
+// in dir. Publish returns after the server has stored all events.
+func Publish(ctx context.Context, nc *nats.Conn, dir string, out io.Writer) (err error) {
+	redactor, err := redact.New(redact.Options{})
+	if err != nil {
+		return err
+	}
+	publisher, err := publish.Open(ctx, nc, publish.Options{Dir: dir, Name: "engine", Redactor: redactor})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, publisher.Close(ctx)) }()
+	pipeline, err := New(publisher, out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pipeline.Run(ctx, "fix-parser", "Fix the parser"), pipeline.Close(ctx), publisher.Flush(ctx))
+}
 
 // Pipeline runs the agents with their hooks.
 type Pipeline struct {

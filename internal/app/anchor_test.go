@@ -75,10 +75,10 @@ func TestRun_ShowsCheckpoints(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 		t.Fatalf("%v in %s", err, out.String())
 	}
-	if len(report.Kept) != 2 || report.Integrity != verifier.Verified {
-		t.Errorf("compared with %+v", report.Kept)
+	if len(report.Anchored) != 2 || report.Integrity != verifier.Verified {
+		t.Errorf("compared with %+v", report.Anchored)
 	}
-	for _, k := range report.Kept {
+	for _, k := range report.Anchored {
 		if k.Unusable || k.Diverged {
 			t.Errorf("%s: %+v", k.From, k)
 		}

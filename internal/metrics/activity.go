@@ -13,18 +13,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// thingKind says what a thing is. The numbers are stored.
-type thingKind int
+// activityKind is the kind of an activity. The values are stored.
+type activityKind int
 
 const (
-	aRun thingKind = iota + 1
-	aStep
-	aCall
-	anAnswer
-	aDispatch // of hooks, one of which failed
+	runActivity activityKind = iota + 1
+	stepActivity
+	callActivity
+	responseActivity
+	dispatchActivity // a dispatch of hooks with a failure
 )
 
-// The states of things that are not those of their payload.
+// Statuses that do not come from the payload of an event.
 const (
 	active    = "active"
 	completed = "completed"
@@ -32,126 +32,126 @@ const (
 	denied    = "denied"
 )
 
-// key names a thing.
-type key struct {
-	kind            thingKind
+// activityKey identifies an activity.
+type activityKey struct {
+	kind            activityKind
 	tenant, run, id string
 }
 
-// thing is what is known of something that is counted. Times and durations are
-// whole microseconds, as they are stored: what was added is what is taken out.
-type thing struct {
+// activity is a counted run, step, tool call, model response or hook dispatch. Times and
+// durations are whole microseconds, as in the database. Therefore a subtraction removes
+// exactly the value that was added.
+type activity struct {
 	label    string
-	status   string // empty until something counts
+	status   string // empty until an event sets it
 	started  time.Time
 	ended    time.Time
-	measured time.Duration // as reported; 0 is unknown
-	seen     []byte
+	measured time.Duration // as reported; 0 if unknown
+	seen     []byte        // a short hash of each applied event id
 }
 
-// duration returns how long a thing that ended took, as it was measured, else
-// as its times tell.
-func (t thing) duration() (time.Duration, bool) {
-	if t.measured > 0 {
-		return t.measured, true
+// duration returns the duration of an ended activity: the reported one, or else the
+// difference of its times.
+func (a activity) duration() (time.Duration, bool) {
+	if a.measured > 0 {
+		return a.measured, true
 	}
-	if t.started.IsZero() || t.ended.IsZero() || t.ended.Before(t.started) {
+	if a.started.IsZero() || a.ended.IsZero() || a.ended.Before(a.started) {
 		return 0, false
 	}
-	return min(t.ended.Sub(t.started), maxDuration), true
+	return min(a.ended.Sub(a.started), maxDuration), true
 }
 
 const seenBytes = 8
 
-// see notes that an event was applied. It reports false if it was before.
-func (t *thing) see(id string) bool {
+// addEvent records an applied event. It returns false if the event was applied before.
+func (a *activity) addEvent(id string) bool {
 	sum := sha256.Sum256([]byte(id))
-	for have := range slices.Chunk(t.seen, seenBytes) {
+	for have := range slices.Chunk(a.seen, seenBytes) {
 		if bytes.Equal(have, sum[:seenBytes]) {
 			return false
 		}
 	}
-	t.seen = append(t.seen, sum[:seenBytes]...)
+	a.seen = append(a.seen, sum[:seenBytes]...)
 	return true
 }
 
-// count adds the thing to the numbers, or takes it out with times -1.
-func (t thing) count(n *numbers, k key, times int64) {
+// count adds the activity to the series. With times -1 it subtracts the activity.
+func (a activity) count(n *seriesSet, k activityKey, times int64) {
 	var total, open, took *family
 	switch k.kind {
-	case aRun:
+	case runActivity:
 		total, open, took = runsTotal, runsActive, runDuration
-	case aStep:
+	case stepActivity:
 		total, open, took = stepsTotal, stepsActive, stepDuration
-	case aCall:
+	case callActivity:
 		total, open, took = callsTotal, callsActive, callDuration
-	case anAnswer, aDispatch:
+	case responseActivity, dispatchActivity:
 		return
 	}
-	switch t.status {
+	switch a.status {
 	case "":
 	case active:
-		n.add(open, times, k.tenant, t.label)
+		n.add(open, times, k.tenant, a.label)
 	default:
-		n.add(total, times, k.tenant, t.label, t.status)
-		if d, ok := t.duration(); ok && t.status != denied {
-			n.observe(took, times, d, k.tenant, t.label)
+		n.add(total, times, k.tenant, a.label, a.status)
+		if d, ok := a.duration(); ok && a.status != denied {
+			n.observe(took, times, d, k.tenant, a.label)
 		}
 	}
 }
 
-// change applies an event to the thing that k names, and keeps the numbers up
-// with it. An event that was applied before changes nothing, and change reports
-// false.
-func (f *fold) change(k key, e events.Event, apply func(*thing)) (bool, error) {
+// change applies an event to an activity and updates the series. It returns false, and
+// changes nothing, if the event was applied before.
+func (f *fold) change(k activityKey, e events.Event, apply func(*activity)) (bool, error) {
 	before, err := f.load(k)
 	if err != nil {
 		return false, err
 	}
 	after := before
 	after.seen = slices.Clone(before.seen)
-	if !after.see(e.ID) {
+	if !after.addEvent(e.ID) {
 		return false, nil
 	}
 	apply(&after)
 	after.started = fromMicroseconds(toMicroseconds(after.started))
 	after.ended = fromMicroseconds(toMicroseconds(after.ended))
-	before.count(f.numbers, k, -1)
-	after.count(f.numbers, k, 1)
+	before.count(f.series, k, -1)
+	after.count(f.series, k, 1)
 	return true, f.store(k, after)
 }
 
-func (f *fold) load(k key) (thing, error) {
-	var t thing
+func (f *fold) load(k activityKey) (activity, error) {
+	var a activity
 	err := sqlitex.Execute(f.conn, `SELECT label, status, started, ended, measured, seen FROM thing
 		WHERE kind = ? AND tenant = ? AND run = ? AND id = ?`, &sqlitex.ExecOptions{
 		Args: []any{int(k.kind), k.tenant, k.run, k.id},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			t = thing{
+			a = activity{
 				label: stmt.ColumnText(0), status: stmt.ColumnText(1),
 				started: fromMicroseconds(stmt.ColumnInt64(2)), ended: fromMicroseconds(stmt.ColumnInt64(3)),
 				measured: time.Duration(stmt.ColumnInt64(4)) * time.Microsecond,
 				seen:     make([]byte, stmt.ColumnLen(5)),
 			}
-			stmt.ColumnBytes(5, t.seen)
+			stmt.ColumnBytes(5, a.seen)
 			return nil
 		},
 	})
 	if err != nil {
-		return thing{}, fmt.Errorf("load thing: %w", err)
+		return activity{}, fmt.Errorf("load activity: %w", err)
 	}
-	return t, nil
+	return a, nil
 }
 
-func (f *fold) store(k key, t thing) error {
+func (f *fold) store(k activityKey, a activity) error {
 	err := sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO thing
 		(kind, tenant, run, id, label, status, started, ended, measured, seen) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&sqlitex.ExecOptions{Args: []any{
-			int(k.kind), k.tenant, k.run, k.id, t.label, t.status,
-			toMicroseconds(t.started), toMicroseconds(t.ended), t.measured.Microseconds(), t.seen,
+			int(k.kind), k.tenant, k.run, k.id, a.label, a.status,
+			toMicroseconds(a.started), toMicroseconds(a.ended), a.measured.Microseconds(), a.seen,
 		}})
 	if err != nil {
-		return fmt.Errorf("store thing: %w", err)
+		return fmt.Errorf("store activity: %w", err)
 	}
 	return nil
 }

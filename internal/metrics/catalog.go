@@ -6,33 +6,33 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// family is one metric: its series differ in the values of its labels.
+// family is a metric. Its series differ in their label values.
 type family struct {
 	name    string
 	help    string
 	labels  []string
 	gauge   bool
-	buckets []time.Duration // of a histogram; nil for others
+	buckets []time.Duration // only for histograms
 }
 
-// The families, by the name that their series are stored under: a name is never
-// given another meaning.
+// The series of a family are stored under its name, so the meaning of a name never
+// changes.
 var (
 	runsTotal = &family{
 		name: "hooktrail_runs_total", labels: []string{"tenant", "run_type", "status"},
-		help: "Runs that ended, by how they ended last (completed, failed).",
+		help: "Ended runs by their last status (completed, failed).",
 	}
 	runsActive = &family{
 		name: "hooktrail_runs_active", labels: []string{"tenant", "run_type"}, gauge: true,
-		help: "Runs that started and have not ended.",
+		help: "Runs that have started and have not ended.",
 	}
 	runDuration = &family{
 		name: "hooktrail_run_duration_seconds", labels: []string{"tenant", "run_type"}, buckets: longBuckets,
-		help: "How long runs took.",
+		help: "Duration of runs.",
 	}
 	stepsTotal = &family{
 		name: "hooktrail_steps_total", labels: []string{"tenant", "agent_role", "status"},
-		help: "Steps that ended, by how they ended last (completed, failed, skipped).",
+		help: "Ended steps by their last status (completed, failed, skipped).",
 	}
 	stepsActive = &family{
 		name: "hooktrail_steps_active", labels: []string{"tenant", "agent_role"}, gauge: true,
@@ -40,11 +40,11 @@ var (
 	}
 	stepDuration = &family{
 		name: "hooktrail_step_duration_seconds", labels: []string{"tenant", "agent_role"}, buckets: longBuckets,
-		help: "How long steps took.",
+		help: "Duration of steps.",
 	}
 	callsTotal = &family{
 		name: "hooktrail_tool_calls_total", labels: []string{"tenant", "tool", "status"},
-		help: "Tool calls that ended, by how (success, error, denied).",
+		help: "Ended tool calls by status (success, error, denied).",
 	}
 	callsActive = &family{
 		name: "hooktrail_tool_calls_active", labels: []string{"tenant", "tool"}, gauge: true,
@@ -52,15 +52,15 @@ var (
 	}
 	callDuration = &family{
 		name: "hooktrail_tool_call_duration_seconds", labels: []string{"tenant", "tool"}, buckets: shortBuckets,
-		help: "How long tool calls took.",
+		help: "Duration of tool calls.",
 	}
 	tokensTotal = &family{
 		name: "hooktrail_tokens_total", labels: []string{"tenant", "agent_role", "kind"},
-		help: "Model tokens, by kind (input, output, cache_creation, cache_read).",
+		help: "Model tokens by kind (input, output, cache_creation, cache_read).",
 	}
 	hookFailures = &family{
 		name: "hooktrail_hook_failures_total", labels: []string{"tenant", "point", "hook"},
-		help: "Executions of hooks that failed or timed out.",
+		help: "Hook executions that failed or timed out.",
 	}
 )
 
@@ -69,8 +69,8 @@ var families = []*family{
 	callsTotal, callsActive, callDuration, tokensTotal, hookFailures,
 }
 
-// The upper bounds of the buckets. They are part of the stored state: changing
-// them asks for another schema version.
+// The upper bounds of the buckets. They are part of the stored state. A change requires
+// a new schema version.
 var (
 	shortBuckets = []time.Duration{
 		5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
@@ -84,17 +84,17 @@ var (
 	}
 )
 
-// schema is that of the state. Its version is raised with every change of the
-// tables, of what is counted, of labelLimit, or of the buckets.
+// schema is the schema of the state. Every change of the tables, of the counting, of
+// labelLimit or of the buckets requires a new version.
 var schema = projection.Schema{Name: "metrics", Version: 1, Tables: tables}
 
-// tables of the state:
+// The tables of the state:
 //
-//	thing    a run, step, tool call, answer or failing dispatch, as its events left it
-//	tokens   the tokens of a thing, and on which level of its run they were reported
-//	series   the numbers, kept up with the things
-//	label    the values that a label may have in a metric
-//	about    what the state is of
+//	thing    activities: runs, steps, tool calls, model responses and failed hook dispatches
+//	tokens   the tokens of an activity, with the level of its run that reported them
+//	series   the series of all metrics
+//	label    the accepted values of each label of a metric
+//	about    the counted tenant, and the time of the last message
 const tables = `
 CREATE TABLE thing (
 	kind     INTEGER NOT NULL,

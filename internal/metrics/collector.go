@@ -9,8 +9,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// collector hands the committed numbers to Prometheus, and how the reading of
-// the stream stands. It is made of constant metrics: nothing is counted twice.
+// collector reports the committed series and the state of the consumer to Prometheus. It
+// creates constant metrics for each request and keeps no counts.
 type collector struct {
 	state    *state
 	descs    map[*family]*prometheus.Desc
@@ -19,7 +19,7 @@ type collector struct {
 	last     *prometheus.Desc
 	healthy  *prometheus.Desc
 
-	mu       sync.Mutex // guards progress
+	mu       sync.Mutex // guards progress; no other lock is taken while it is locked
 	progress *consume.Progress
 }
 
@@ -29,11 +29,11 @@ func newCollector(s *state, consumer string) *collector {
 		c.descs[f] = prometheus.NewDesc(f.name, f.help, f.labels, nil)
 	}
 	of := prometheus.Labels{"consumer": consumer}
-	c.lag = prometheus.NewDesc("hooktrail_consumer_lag_messages", "Messages of the stream that are not applied yet.", nil, of)
-	c.position = prometheus.NewDesc("hooktrail_consumer_position", "Stream sequence of the last message applied.", nil, of)
+	c.lag = prometheus.NewDesc("hooktrail_consumer_lag_messages", "Messages of the stream that are not applied.", nil, of)
+	c.position = prometheus.NewDesc("hooktrail_consumer_position", "Stream sequence of the last applied message.", nil, of)
 	c.last = prometheus.NewDesc("hooktrail_consumer_last_event_timestamp_seconds",
-		"When the last message applied was stored in the stream.", nil, of)
-	c.healthy = prometheus.NewDesc("hooktrail_consumer_healthy", "Whether the consumer goes on (1) or something keeps it from it (0).", nil, of)
+		"Time when the stream stored the last applied message.", nil, of)
+	c.healthy = prometheus.NewDesc("hooktrail_consumer_healthy", "1 if the consumer makes progress, 0 if an error blocks it.", nil, of)
 	return c
 }
 
@@ -49,7 +49,7 @@ func (c *collector) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (c *collector) Collect(metrics chan<- prometheus.Metric) {
-	c.collectNumbers(metrics)
+	c.collectSeries(metrics)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.progress == nil {
@@ -64,7 +64,7 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- gauge(c.healthy, healthy)
 }
 
-func (c *collector) collectNumbers(metrics chan<- prometheus.Metric) {
+func (c *collector) collectSeries(metrics chan<- prometheus.Metric) {
 	c.state.mu.RLock()
 	defer c.state.mu.RUnlock()
 	for _, s := range c.state.series {
@@ -115,14 +115,15 @@ func gauge(desc *prometheus.Desc, value float64) prometheus.Metric {
 	return m
 }
 
-// note keeps how the reading stands.
+// note stores the progress of the consumer.
 func (c *collector) note(p consume.Progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.progress = &p
 }
 
-// ready returns nil once the stream is being read, else why it is not.
+// ready returns nil while the stream is being read, and otherwise the reason why it is
+// not.
 func (c *collector) ready() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

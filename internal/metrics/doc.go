@@ -1,21 +1,17 @@
-// Package metrics counts what agents did, from the stream of events: runs,
-// steps, tool calls, tokens, durations and failures of hooks, by tenant, role,
-// tool and status, for Prometheus.
+// Package metrics counts events for Prometheus: runs, steps, tool calls, tokens,
+// durations and hook failures, by tenant, role, tool and status.
 //
-// What is counted are things, not messages: a run by its id, a step by run and
-// step, a tool call by run and call, an answer of a model by run and message.
-// The latest event of a thing counts, and an event counts once, however often
-// and through however many producers it comes: an import that is repeated, or
-// that brings a longer transcript of the same session, counts nothing twice.
-// So a counter can fall, when a run that had failed goes on and succeeds;
-// Prometheus takes that for a restart.
+// The service counts activities and not messages. A run is identified by its id, a step
+// by run and step, a tool call by run and call, and a model response by run and message.
+// The latest event of an activity determines its status. An event counts once, even if
+// several producers or repeated imports send it. A counter can fall when a failed run
+// continues and succeeds. Prometheus treats that as a restart.
 //
-// Tokens are those of the model's answers; in a run that reports none of them,
-// those of its steps; in one that has neither, those of its end.
+// The tokens of a run come from its model responses. If it has none, they come from its
+// steps, and otherwise from its end.
 //
-// The state lies in DataDir/metrics/metrics.db and is committed together with
-// the position in the stream, so that the same stream gives the same numbers
-// whatever the batches, restarts and crashes in between. A label has at most
-// 100 values in each metric, the first in stream order; things with another
-// value count under "other".
+// The state is in DataDir/metrics/metrics.db. One transaction commits the state and the
+// position in the stream. The same stream therefore gives the same counts, whatever the
+// batches, restarts and crashes. A label has at most 100 values in each metric, in the
+// order of the stream. All further values count as "other".
 package metrics

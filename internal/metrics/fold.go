@@ -11,8 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The largest numbers that are believed: sums of what is beyond them would
-// overflow.
+// Limits of reported values. Sums of larger values would overflow.
 const (
 	maxTokens   = 1 << 40
 	maxDuration = 10 * 366 * 24 * time.Hour
@@ -20,17 +19,17 @@ const (
 
 // fold applies events to the state, within a transaction.
 type fold struct {
-	conn    *sqlite.Conn
-	numbers *numbers
+	conn   *sqlite.Conn
+	series *seriesSet
 }
 
-// payloadError says that an event cannot be counted, ever.
+// payloadError reports an event that can never be counted.
 type payloadError struct{ err error }
 
 func (e *payloadError) Error() string { return e.err.Error() }
 func (e *payloadError) Unwrap() error { return e.err }
 
-// projections are the kinds that are counted, and how.
+// projections contains the counted kinds and their functions.
 var projections = []struct {
 	kind  events.Kind
 	apply func(*fold, events.Event) error
@@ -44,7 +43,7 @@ var projections = []struct {
 	{events.HookExecuted, decoded((*fold).hookExecuted)},
 }
 
-// decoded hands apply the payload of an event.
+// decoded returns a function that decodes the payload of an event and calls apply.
 func decoded[T any](apply func(*fold, events.Event, T) error) func(*fold, events.Event) error {
 	return func(f *fold, e events.Event) error {
 		payload, err := events.Payload[T](e)
@@ -68,87 +67,87 @@ func (f *fold) apply(e events.Event) error {
 }
 
 func (f *fold) runStarted(e events.Event, p events.RunStartedData) error {
-	_, err := f.change(key{aRun, e.Tenant, e.Run, ""}, e, func(t *thing) {
-		t.label = upper(p.RunType, e.RunType, t.label)
-		if t.started.IsZero() || e.Time.Before(t.started) {
-			t.started = e.Time
+	_, err := f.change(activityKey{runActivity, e.Tenant, e.Run, ""}, e, func(a *activity) {
+		a.label = upper(p.RunType, e.RunType, a.label)
+		if a.started.IsZero() || e.Time.Before(a.started) {
+			a.started = e.Time
 		}
-		if t.status == "" {
-			t.status = active
+		if a.status == "" {
+			a.status = active
 		}
 	})
 	return err
 }
 
 func (f *fold) runFinished(e events.Event, p events.RunFinishedData) error {
-	isNew, err := f.change(key{aRun, e.Tenant, e.Run, ""}, e, func(t *thing) {
-		t.label = upper(p.RunType, e.RunType, t.label)
-		t.status, t.ended, t.measured = failed, e.Time, milliseconds(p.DurationMS)
+	isNew, err := f.change(activityKey{runActivity, e.Tenant, e.Run, ""}, e, func(a *activity) {
+		a.label = upper(p.RunType, e.RunType, a.label)
+		a.status, a.ended, a.measured = failed, e.Time, milliseconds(p.DurationMS)
 		if p.Success {
-			t.status = completed
+			a.status = completed
 		}
 	})
 	if err != nil || !isNew {
 		return err
 	}
-	return f.tokens(e, ofRun, "", e.AgentRole, p.TokensUsed)
+	return f.tokens(e, runLevel, "", e.AgentRole, p.TokensUsed)
 }
 
 func (f *fold) stepFinished(e events.Event, p events.StepFinishedData) error {
 	role := upper(p.AgentRole, e.AgentRole)
-	k := key{aStep, e.Tenant, e.Run, firstOf(e.Step, e.ID)}
-	isNew, err := f.change(k, e, func(t *thing) {
-		t.label, t.status = upper(role, t.label), string(p.StepStatus)
-		t.ended, t.measured = e.Time, milliseconds(p.DurationMS)
+	k := activityKey{stepActivity, e.Tenant, e.Run, firstOf(e.Step, e.ID)}
+	isNew, err := f.change(k, e, func(a *activity) {
+		a.label, a.status = upper(role, a.label), string(p.StepStatus)
+		a.ended, a.measured = e.Time, milliseconds(p.DurationMS)
 		if p.StepStatus == events.StepPending || p.StepStatus == events.StepRunning {
-			t.status = active
+			a.status = active
 		}
 	})
 	if err != nil || !isNew {
 		return err
 	}
-	return f.tokens(e, ofStep, k.id, role, p.TokensUsed)
+	return f.tokens(e, stepLevel, k.id, role, p.TokensUsed)
 }
 
 func (f *fold) toolBefore(e events.Event, p events.ToolBeforeData) error {
-	_, err := f.change(key{aCall, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(t *thing) {
-		t.label, t.started = firstOf(p.Tool, t.label), e.Time
+	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
+		a.label, a.started = firstOf(p.Tool, a.label), e.Time
 		switch {
-		case t.status != "" && t.status != active: // its result came first
+		case a.status != "" && a.status != active: // its result came first
 		case p.Verdict == events.VerdictDeny:
-			t.status = denied
+			a.status = denied
 		default:
-			t.status = active
+			a.status = active
 		}
 	})
 	return err
 }
 
 func (f *fold) toolResult(e events.Event, p events.ToolResultData) error {
-	_, err := f.change(key{aCall, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(t *thing) {
-		t.label = firstOf(p.Tool, t.label)
-		t.status, t.ended, t.measured = string(events.ToolSuccess), e.Time, milliseconds(p.DurationMS)
+	_, err := f.change(activityKey{callActivity, e.Tenant, e.Run, firstOf(e.ToolCall, e.ID)}, e, func(a *activity) {
+		a.label = firstOf(p.Tool, a.label)
+		a.status, a.ended, a.measured = string(events.ToolSuccess), e.Time, milliseconds(p.DurationMS)
 		if p.Status != events.ToolSuccess {
-			t.status = string(events.ToolError)
+			a.status = string(events.ToolError)
 		}
 	})
 	return err
 }
 
 func (f *fold) responseCompleted(e events.Event, p events.ResponseCompletedData) error {
-	k := key{anAnswer, e.Tenant, e.Run, firstOf(p.Message, e.ID)}
-	isNew, err := f.change(k, e, func(*thing) {})
+	k := activityKey{responseActivity, e.Tenant, e.Run, firstOf(p.Message, e.ID)}
+	isNew, err := f.change(k, e, func(*activity) {})
 	if err != nil || !isNew {
 		return err
 	}
-	return f.tokens(e, ofAnswer, k.id, e.AgentRole, p.TokensUsed)
+	return f.tokens(e, responseLevel, k.id, e.AgentRole, p.TokensUsed)
 }
 
 func (f *fold) hookExecuted(e events.Event, p events.HookExecutedData) error {
 	return f.failures(e, []events.Execution{p.Execution})
 }
 
-// executions counts the hooks that failed in the dispatch that e records.
+// executions counts the failed hooks of the dispatch that e records.
 func (f *fold) executions(e events.Event) error {
 	if !bytes.Contains(e.Data, []byte(`"executions"`)) || e.Kind() == events.Custom {
 		return nil
@@ -160,7 +159,7 @@ func (f *fold) executions(e events.Event) error {
 	return f.failures(e, outcome.Executions)
 }
 
-// failures counts the failed ones of executions, once for each event.
+// failures counts the failed executions, once for each event.
 func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	count := 0
 	for _, x := range executions {
@@ -171,26 +170,27 @@ func (f *fold) failures(e events.Event, executions []events.Execution) error {
 	if count == 0 {
 		return nil
 	}
-	isNew, err := f.change(key{aDispatch, e.Tenant, e.Run, e.ID}, e, func(*thing) {})
+	isNew, err := f.change(activityKey{dispatchActivity, e.Tenant, e.Run, e.ID}, e, func(*activity) {})
 	if err != nil || !isNew {
 		return err
 	}
 	for _, x := range executions {
 		if !x.Success {
-			f.numbers.add(hookFailures, 1, e.Tenant, firstOf(string(x.Point), string(e.Kind())), firstOf(x.Name, x.Hook))
+			f.series.add(hookFailures, 1, e.Tenant, firstOf(string(x.Point), string(e.Kind())), firstOf(x.Name, x.Hook))
 		}
 	}
 	return nil
 }
 
+// milliseconds converts a reported duration and limits it.
 func milliseconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), maxDuration.Milliseconds())) * time.Millisecond
 }
 
-// upper returns the first that is not empty, in upper case.
+// upper returns the first value that is not empty, in upper case.
 func upper(values ...string) string { return strings.ToUpper(firstOf(values...)) }
 
-// firstOf returns the first that is not empty.
+// firstOf returns the first value that is not empty.
 func firstOf(values ...string) string {
 	for _, v := range values {
 		if v != "" {

@@ -18,10 +18,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 )
 
-// Consumer is the name of this service's consumer.
+// Consumer is the name of the durable consumer.
 const Consumer = "metrics"
 
-// DefaultListen is where the numbers are served.
+// DefaultListen is the default address of the HTTP server.
 const DefaultListen = "127.0.0.1:9464"
 
 const (
@@ -32,21 +32,20 @@ const (
 
 var errStarting = errors.New("the stream is not being read yet")
 
-// Options say what to count and where to show it. Broker and DataDir are
-// required.
+// Options configures the service. Broker and DataDir are required.
 type Options struct {
 	Broker  *broker.Broker
-	DataDir string // the state lies in DataDir/metrics
-	Tenant  string // only this tenant; empty means all
-	Drain   bool   // count everything up to the stream's last message at start, then return
+	DataDir string // the state is in DataDir/metrics
+	Tenant  string // count only this tenant, or all tenants if empty
+	Drain   bool   // return after the message that was last in the stream at the start
 
-	Listen    string                 // address of /metrics, /livez and /readyz; empty serves none
-	Registry  *prometheus.Registry   // gets the collectors while Run runs; nil means one of its own
-	Progress  func(consume.Progress) // told how the reading stands
-	Listening func(address net.Addr) // told where the numbers are served
+	Listen    string                 // address of /metrics, /livez and /readyz; no server if empty
+	Registry  *prometheus.Registry   // contains the collectors while Run runs, or nil for a private registry
+	Progress  func(consume.Progress) // receives the progress of the consumer
+	Listening func(address net.Addr) // receives the address of the server
 	Logger    *slog.Logger
 
-	batch int // messages of one transaction at most; what consume takes unless a test sets it
+	batch int // for tests: largest number of messages in one transaction
 }
 
 func (o Options) withDefaults() Options {
@@ -65,8 +64,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run counts the stream until ctx ends, and serves the numbers meanwhile. On
-// one data directory a second one waits, and takes over when the first is gone.
+// Run counts events and serves metrics until ctx ends. If another process uses the state
+// of the data directory, Run waits for it.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()
 	if opts.Broker == nil || opts.DataDir == "" {
@@ -74,7 +73,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	s, err := openState(ctx, opts.DataDir, opts.Tenant, labelLimit, opts.Logger)
 	if errors.Is(err, context.Canceled) && !opts.Drain {
-		return nil // told to stop while another process was counting
+		return nil // stopped while it waited for another process
 	}
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -99,16 +98,15 @@ func read(ctx context.Context, opts Options, s *state, c *collector) error {
 			c.note(p)
 			opts.Progress(p)
 		},
-		// What the old stream had is counted, and the marks tell what comes again.
+		// Events of the old stream stay counted. The marks filter repeated events.
 		OnStreamChanged: func(reason string) error {
-			opts.Logger.WarnContext(ctx, "counting went on in another stream", "reason", reason)
+			opts.Logger.WarnContext(ctx, "counting continued in another stream", "reason", reason)
 			return nil
 		},
 	}, s)
 }
 
-// serve does the same with a server for the numbers beside it. Either ends the
-// other.
+// serve calls read and runs an HTTP server in parallel. When one ends, the other ends too.
 func serve(ctx context.Context, opts Options, s *state, c *collector) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", opts.Listen)
 	if err != nil {
@@ -143,11 +141,12 @@ func serve(ctx context.Context, opts Options, s *state, c *collector) error {
 	return errors.Join(err, served)
 }
 
-// Handler serves what was registered in Prometheus's formats.
+// Handler serves the metrics of registry in the formats of Prometheus.
 func Handler(registry prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.HTTPErrorOnError})
 }
 
+// routes returns the handler of the HTTP server.
 func routes(registry prometheus.Gatherer, ready func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", Handler(registry))

@@ -72,7 +72,7 @@ func connect(tb testing.TB, server *natstest.Server) *broker.Broker {
 	return b
 }
 
-// page returns what a running service says at path.
+// page returns the response of a running service at path.
 func page(tb testing.TB, address net.Addr, path string) (int, []byte) {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "http://"+address.String()+path, http.NoBody)
@@ -202,7 +202,7 @@ func TestRun_DeadLettersAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(recordedValues, values(t, dir)); diff != "" {
-		t.Errorf("numbers (-want +got):\n%s", diff)
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	letters, err := js.Stream(t.Context(), subjects.Space{}.DeadLetterStream())
 	if err != nil {
@@ -213,8 +213,7 @@ func TestRun_DeadLettersAndGoesOn(t *testing.T) {
 	}
 }
 
-// The test binary runs one service itself when it is asked to, so that the test
-// below can kill a process.
+// The test binary can run a service, so that the test below can kill a process.
 const (
 	childURL = "HOOKTRAIL_TEST_METRICS_URL"
 	childDir = "HOOKTRAIL_TEST_METRICS_DIR"
@@ -242,8 +241,8 @@ func child(url, dir string) int {
 	return 0
 }
 
-// runUntil runs a child and kills it after some batches and a moment. It
-// reports whether the child was done before.
+// runUntil runs a child and kills it after some batches and a moment. It reports
+// whether the child had finished before.
 func runUntil(t *testing.T, url, dir string, batches int, moment time.Duration) (done bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -292,14 +291,14 @@ func TestRun_KilledAtRandomMoments(t *testing.T) {
 		t.Errorf("got %d kills, want some more", kills)
 	}
 	if diff := cmp.Diff(dump(t, once), dump(t, killed)); diff != "" {
-		t.Errorf("numbers after %d kills (-once +killed):\n%s", kills, diff)
+		t.Errorf("series after %d kills (-once +killed):\n%s", kills, diff)
 	}
 	if got := values(t, killed)[`runs_total["acme","RESOLVE","failed"]`]; got != strconv.Itoa(runs) {
 		t.Errorf("got %s runs, want %d", got, runs)
 	}
 }
 
-// many returns the events of that many runs.
+// many returns the events of the given number of runs.
 func many(tb testing.TB, runs int) []events.Event {
 	tb.Helper()
 	var all []events.Event

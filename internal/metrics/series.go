@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	otherValue   = "other"   // of a label: values beyond the limit
-	unknownValue = "unknown" // of a label: nobody said
-	maxValue     = 128       // bytes of a label's value
+	otherValue   = "other"   // label value for all values beyond the limit
+	unknownValue = "unknown" // label value for a missing value
+	maxValue     = 128       // largest length of a label value in bytes
 )
 
 // series is one time series: a family and the values of its labels.
 type series struct {
 	family *family
 	labels []string
-	value  int64   // of a histogram: the sum in microseconds
-	counts []int64 // of a histogram: one per bucket, and one for what is larger
+	value  int64   // for a histogram, the sum in microseconds
+	counts []int64 // for a histogram, one for each bucket and one for larger values
 }
 
-// numbers are all series and the values that their labels may have. Changes
-// are provisional until commit. They belong to one goroutine.
-type numbers struct {
-	limit   int
-	kept    map[string]*series
-	changed map[string]*series
-	known   map[label]map[string]bool
-	added   []addedValue
+// seriesSet contains all series and the accepted values of their labels. Changes are
+// provisional until commit. A seriesSet belongs to one goroutine.
+type seriesSet struct {
+	limit     int // values of a label in one metric
+	committed map[string]*series
+	changed   map[string]*series
+	accepted  map[label]map[string]bool
+	added     []addedValue // accepted since the last commit
 }
 
 type label struct {
@@ -47,27 +47,27 @@ type addedValue struct {
 	value string
 }
 
-func newNumbers(limit int) *numbers {
-	return &numbers{limit: limit, kept: map[string]*series{}, changed: map[string]*series{}, known: map[label]map[string]bool{}}
+func newSeriesSet(limit int) *seriesSet {
+	return &seriesSet{limit: limit, committed: map[string]*series{}, changed: map[string]*series{}, accepted: map[label]map[string]bool{}}
 }
 
-// add adds n to the series of f with these labels.
-func (n *numbers) add(f *family, delta int64, labels ...string) {
+// add adds delta to the series of f with these labels.
+func (n *seriesSet) add(f *family, delta int64, labels ...string) {
 	if delta != 0 {
 		n.at(f, labels).value += delta
 	}
 }
 
-// observe counts a duration in the histogram f, or takes it back with times -1.
-func (n *numbers) observe(f *family, times int64, d time.Duration, labels ...string) {
+// observe counts a duration in the histogram f. With times -1 it subtracts the duration.
+func (n *seriesSet) observe(f *family, times int64, d time.Duration, labels ...string) {
 	s := n.at(f, labels)
 	bucket, _ := slices.BinarySearch(f.buckets, d)
 	s.counts[bucket] += times
 	s.value += times * d.Microseconds()
 }
 
-// at returns the series, ready to be changed.
-func (n *numbers) at(f *family, labels []string) *series {
+// at returns the series for a change.
+func (n *seriesSet) at(f *family, labels []string) *series {
 	bounded := make([]string, len(labels))
 	for i, value := range labels {
 		bounded[i] = n.bound(label{f, i}, value)
@@ -80,20 +80,19 @@ func (n *numbers) at(f *family, labels []string) *series {
 	if f.buckets != nil {
 		s.counts = make([]int64, len(f.buckets)+1)
 	}
-	if kept, ok := n.kept[key]; ok {
-		s.value = kept.value
-		copy(s.counts, kept.counts)
+	if old, ok := n.committed[key]; ok {
+		s.value = old.value
+		copy(s.counts, old.counts)
 	}
 	n.changed[key] = s
 	return s
 }
 
-// bound returns the value itself while its label has room for it. The answer
-// for a value never changes: what was let in stays in, and what was not finds
-// the label full for ever.
-func (n *numbers) bound(l label, value string) string {
+// bound returns the value if its label has room for it, and otherwise otherValue. The
+// result for a value never changes, because accepted values stay.
+func (n *seriesSet) bound(l label, value string) string {
 	value = tidy(value)
-	known := n.known[l]
+	known := n.accepted[l]
 	switch {
 	case known[value]:
 		return value
@@ -101,14 +100,14 @@ func (n *numbers) bound(l label, value string) string {
 		return otherValue
 	case known == nil:
 		known = map[string]bool{}
-		n.known[l] = known
+		n.accepted[l] = known
 	}
 	known[value] = true
 	n.added = append(n.added, addedValue{l, value})
 	return value
 }
 
-// tidy makes a value fit for a label.
+// tidy makes a value valid as a label value.
 func tidy(value string) string {
 	value = strings.ToValidUTF8(strings.ReplaceAll(value, "\x00", "\uFFFD"), "\uFFFD")
 	if value == "" {
@@ -124,27 +123,27 @@ func tidy(value string) string {
 	return value[:cut]
 }
 
-// commit keeps the changes: they are on disk. It returns the series that
-// changed, which nobody may change any more.
-func (n *numbers) commit() map[string]*series {
+// commit accepts the changes after they are on disk. It returns the changed series, which
+// are immutable from now on.
+func (n *seriesSet) commit() map[string]*series {
 	changed := n.changed
-	maps.Copy(n.kept, changed)
+	maps.Copy(n.committed, changed)
 	n.changed = map[string]*series{}
 	n.added = n.added[:0]
 	return changed
 }
 
-// rollback forgets the changes.
-func (n *numbers) rollback() {
+// rollback discards the changes.
+func (n *seriesSet) rollback() {
 	clear(n.changed)
 	for _, a := range n.added {
-		delete(n.known[a.label], a.value)
+		delete(n.accepted[a.label], a.value)
 	}
 	n.added = n.added[:0]
 }
 
-// save stores the changes, within a transaction.
-func (n *numbers) save(conn *sqlite.Conn) error {
+// save stores the changes in a transaction.
+func (n *seriesSet) save(conn *sqlite.Conn) error {
 	for _, s := range n.changed {
 		labels, counts, err := s.encode()
 		if err != nil {
@@ -181,8 +180,8 @@ func (s *series) encode() (labels, counts string, err error) {
 	return labels, string(data), nil
 }
 
-// load reads what save stored.
-func (n *numbers) load(conn *sqlite.Conn) error {
+// load reads the stored series and label values.
+func (n *seriesSet) load(conn *sqlite.Conn) error {
 	err := sqlitex.Execute(conn, `SELECT metric, labels, value, counts FROM series`, &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) error { return n.loadSeries(stmt) },
 	})
@@ -208,7 +207,7 @@ func (n *numbers) load(conn *sqlite.Conn) error {
 	return nil
 }
 
-func (n *numbers) loadSeries(stmt *sqlite.Stmt) error {
+func (n *seriesSet) loadSeries(stmt *sqlite.Stmt) error {
 	f := familyOf(stmt.ColumnText(0))
 	if f == nil {
 		return nil
@@ -225,7 +224,7 @@ func (n *numbers) loadSeries(stmt *sqlite.Stmt) error {
 			return fmt.Errorf("counts of %s: %d, want %d", f.name, len(s.counts), len(f.buckets)+1)
 		}
 	}
-	n.kept[f.name+"\x00"+strings.Join(s.labels, "\x00")] = s
+	n.committed[f.name+"\x00"+strings.Join(s.labels, "\x00")] = s
 	return nil
 }
 

@@ -17,26 +17,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 )
 
-// ErrTenant is wrapped when the state counts other tenants than is asked for.
-var ErrTenant = errors.New("the metrics kept here are of other tenants")
+// ErrTenant is wrapped if the state counts other tenants than the requested ones.
+var ErrTenant = errors.New("the metrics stored here count other tenants")
 
-// state is the projection: things and numbers on disk, and the numbers in
-// memory for whoever asks.
+// state is the projection of the stream. It keeps activities and series on disk, and the
+// series in memory for the collector.
 type state struct {
 	db    *projection.DB
 	marks *projection.Marks
 
-	numbers *numbers // belongs to the goroutine that applies
+	working *seriesSet // owned by the goroutine that calls Apply
 
-	mu     sync.RWMutex // guards the numbers as they are committed
+	mu     sync.RWMutex // guards series and last; no other lock is taken while it is locked
 	series map[string]*series
-	last   time.Time // when the last message was stored in the stream
+	last   time.Time // when the stream stored the last applied message
 }
 
-// statePath returns where the state of a data directory lies.
+// statePath returns the path of the state in a data directory.
 func statePath(dataDir string) string { return filepath.Join(dataDir, "metrics", "metrics.db") }
 
-// openState opens the state, waiting until ctx ends for a process that has it.
+// openState opens the state. It waits for another process that uses it.
 func openState(ctx context.Context, dataDir, tenant string, limit int, logger *slog.Logger) (_ *state, err error) {
 	db, err := projection.Open(ctx, statePath(dataDir), schema, logger)
 	if err != nil {
@@ -47,29 +47,29 @@ func openState(ctx context.Context, dataDir, tenant string, limit int, logger *s
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	s := &state{db: db, numbers: newNumbers(limit), series: map[string]*series{}}
+	s := &state{db: db, working: newSeriesSet(limit), series: map[string]*series{}}
 	if s.marks, err = db.LoadMarks(ctx); err != nil {
 		return nil, err
 	}
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
-		if err := claim(conn, tenant); err != nil {
+		if err := bindTenant(conn, tenant); err != nil {
 			return err
 		}
 		if s.last, err = lastStored(conn); err != nil {
 			return err
 		}
-		return s.numbers.load(conn)
+		return s.working.load(conn)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("metrics %s: %w", db.Path(), err)
 	}
-	maps.Copy(s.series, s.numbers.kept)
+	maps.Copy(s.series, s.working.committed)
 	return s, nil
 }
 
-// claim makes a new state that of tenant, and refuses one of another: what was
-// passed over for it would be missing for ever.
-func claim(conn *sqlite.Conn, tenant string) error {
+// bindTenant stores the counted tenant in a new state. It fails if the state counts
+// another tenant, because its position has skipped events.
+func bindTenant(conn *sqlite.Conn, tenant string) error {
 	if err := set(conn, `INSERT OR IGNORE INTO about (name, value) VALUES (?, ?)`, "tenant", tenant); err != nil {
 		return err
 	}
@@ -111,33 +111,33 @@ func (s *state) Position(ctx context.Context) (consume.Position, error) { return
 
 // Apply implements [consume.Projection].
 func (s *state) Apply(ctx context.Context, batch []consume.Message, next consume.Position) error {
-	s.numbers.rollback()
+	s.working.rollback()
 	last := s.last
 	err := s.db.Commit(ctx, next, s.marks, func(conn *sqlite.Conn) error {
-		f := &fold{conn: conn, numbers: s.numbers}
+		f := &fold{conn: conn, series: s.working}
 		for _, m := range batch {
 			if err := s.apply(f, m); err != nil {
 				return err
 			}
 			last = m.Stored
 		}
-		if err := s.numbers.save(conn); err != nil {
+		if err := s.working.save(conn); err != nil {
 			return err
 		}
 		return set(conn, `INSERT OR REPLACE INTO about (name, value) VALUES (?, ?)`, "last_stored", last.Format(time.RFC3339Nano))
 	})
 	if err != nil {
-		s.numbers.rollback()
+		s.working.rollback()
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.Copy(s.series, s.numbers.commit())
+	maps.Copy(s.series, s.working.commit())
 	s.last = last
 	return nil
 }
 
-// apply counts one message: an event that is no copy.
+// apply counts one message, unless it is a manifest or a repeated event.
 func (s *state) apply(f *fold, m consume.Message) error {
 	if m.Address.Manifest {
 		return nil

@@ -24,7 +24,7 @@ func TestState_Counts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(recordedValues, values(t, dir)); diff != "" {
-		t.Errorf("numbers (-want +got):\n%s", diff)
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	all := dump(t, dir)
 	for name, want := range map[string]string{
@@ -63,7 +63,7 @@ func TestState_CopiesCountNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(recordedValues, values(t, dir)); diff != "" {
-		t.Errorf("numbers (-want +got):\n%s", diff)
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestState_GrowingRunReplaces(t *testing.T) {
 		event(t, 13, events.StepFinished, events.StepFinishedData{StepStatus: events.StepCompleted, DurationMS: 12_000}, step("s1")),
 		event(t, 14, events.RunFinished, events.RunFinishedData{Success: true, DurationMS: 14_000}),
 	}
-	// Then the first snapshot comes again, under other numbers.
+	// Then the first snapshot arrives again, with other sequences.
 	again := recorded(t)
 	for i := range again {
 		from("q", i+1)(&again[i])
@@ -91,7 +91,7 @@ func TestState_GrowingRunReplaces(t *testing.T) {
 	want[`steps_total["acme","CODER","completed"]`] = "1"
 	want[`tool_calls_total["acme","Read","success"]`] = "1"
 	if diff := cmp.Diff(want, values(t, dir)); diff != "" {
-		t.Errorf("numbers (-want +got):\n%s", diff)
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	if got, want := dump(t, dir)[`run_duration_seconds["acme","RESOLVE"]`], "14000000 [0,0,0,0,1,0,0,0,0,0,0,0,0,0,0,0,0,0]"; got != want {
 		t.Errorf("run duration: got %s, want %s", got, want)
@@ -152,7 +152,7 @@ func TestState_LabelsAreBounded(t *testing.T) {
 		`tool_calls_total["acme","other","success"]`: "2", `tool_calls_active["acme","other"]`: "1",
 	}
 	if diff := cmp.Diff(want, values(t, dir)); diff != "" {
-		t.Errorf("numbers (-want +got):\n%s", diff)
+		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	if got := tidy(strings.Repeat("é", 200)); len(got) > maxValue || !strings.HasPrefix(strings.Repeat("é", 200), got) {
 		t.Errorf("tidy: got %d bytes", len(got))
@@ -176,7 +176,7 @@ func TestState_Poison(t *testing.T) {
 				t.Fatalf("got %v, want message 2 to be poison", err)
 			}
 			if got := values(t, dir); len(got) != 0 {
-				t.Errorf("something was kept: %v", got)
+				t.Errorf("state after a failure: %v", got)
 			}
 		})
 	}
@@ -196,8 +196,7 @@ func TestState_OtherTenantsAreRefused(t *testing.T) {
 	}
 }
 
-// However the stream is cut into batches, restarts and failures, the numbers
-// come out the same.
+// Batches, restarts and failures do not change the series.
 func TestState_SameNumbersWhateverTheBatches(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := messages(1, history(t, rt)...)
@@ -219,7 +218,7 @@ func TestState_SameNumbersWhateverTheBatches(t *testing.T) {
 			rest = rest[n:]
 		}
 		if diff := cmp.Diff(dump(t, once), dump(t, often)); diff != "" {
-			rt.Errorf("numbers (-once +often):\n%s", diff)
+			rt.Errorf("series (-once +often):\n%s", diff)
 		}
 		for name, value := range dump(t, once) {
 			if strings.HasPrefix(value, "-") || strings.Contains(value, ",-") {

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Summary is what was counted, of all tenants together.
+// Summary contains the counts of all tenants together.
 type Summary struct {
-	Runs          int64         `json:"runs"` // ended and active ones
+	Runs          int64         `json:"runs"` // ended and active
 	RunsFailed    int64         `json:"runs_failed"`
 	RunsActive    int64         `json:"runs_active"`
 	Steps         int64         `json:"steps"`
@@ -25,7 +25,7 @@ type Summary struct {
 	Tools         []ToolSummary `json:"tools,omitempty"` // most used first
 	TokensUsed    events.Tokens `json:"tokens_used"`
 	HookFailures  int64         `json:"hook_failures"`
-	StreamApplied uint64        `json:"stream_applied"` // last message of the stream that is counted
+	StreamApplied uint64        `json:"stream_applied"` // sequence of the last counted message
 }
 
 // ToolSummary counts the calls of one tool.
@@ -37,10 +37,10 @@ type ToolSummary struct {
 	Waiting int64  `json:"waiting,omitempty"`
 }
 
-// Snapshot returns what is counted in a data directory, whether or not a
-// process is counting. It wraps [fs.ErrNotExist] when nothing is.
+// Snapshot returns the counts in a data directory. It works while another process is
+// counting. It wraps [fs.ErrNotExist] if there is no state.
 func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
-	n := newNumbers(labelLimit)
+	n := newSeriesSet(labelLimit)
 	var position projection.Position
 	err := projection.Read(ctx, statePath(dataDir), schema, func(conn *sqlite.Conn) (err error) {
 		if position, err = projection.PositionOf(conn); err != nil {
@@ -56,10 +56,10 @@ func Snapshot(ctx context.Context, dataDir string) (Summary, error) {
 	return s, nil
 }
 
-func summarize(n *numbers) Summary {
+func summarize(n *seriesSet) Summary {
 	var s Summary
 	tools := map[string]*ToolSummary{}
-	for _, one := range n.kept {
+	for _, one := range n.committed {
 		s.add(one)
 		if one.family == callsTotal || one.family == callsActive {
 			name := one.labels[1]

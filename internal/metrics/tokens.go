@@ -9,29 +9,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// level is where in a run tokens are reported. The same tokens may be reported
-// on several levels: the finest that a run has counts, the others do not.
+// level is the part of a run that reports tokens. Several levels can report the same
+// tokens. Only the finest level of a run counts.
 type level int
 
 const (
-	ofAnswer level = iota
-	ofStep
-	ofRun
-	ofNothing
+	responseLevel level = iota
+	stepLevel
+	runLevel
+	noLevel
 )
 
-// tokens notes what the thing id used, in place of what it had used before, and
-// keeps the numbers up with it.
+// tokens replaces the tokens of the activity id and updates the series.
 func (f *fold) tokens(e events.Event, at level, id, role string, used *events.Tokens) error {
 	before, err := f.finest(e)
 	if err != nil {
 		return err
 	}
 	if at > before {
-		return f.noteTokens(e, at, id, role, used)
+		return f.storeTokens(e, at, id, role, used)
 	}
-	// The levels can change places: all of the run's tokens if so, else only
-	// those of this thing.
+	// If the finest level changes, all tokens of the run are counted again. Otherwise
+	// only the tokens of this activity are.
 	ids := &id
 	if at < before {
 		ids = nil
@@ -39,7 +38,7 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 	if err := f.countTokens(e, before, ids, -1); err != nil {
 		return err
 	}
-	if err := f.noteTokens(e, at, id, role, used); err != nil {
+	if err := f.storeTokens(e, at, id, role, used); err != nil {
 		return err
 	}
 	after, err := f.finest(e)
@@ -54,20 +53,20 @@ func (f *fold) tokens(e events.Event, at level, id, role string, used *events.To
 
 // finest returns the level that counts in the run of e.
 func (f *fold) finest(e events.Event) (level, error) {
-	finest := ofNothing
+	finest := noLevel
 	err := sqlitex.Execute(f.conn, `SELECT level FROM tokens WHERE tenant = ? AND run = ? ORDER BY level LIMIT 1`,
 		&sqlitex.ExecOptions{
 			Args:       []any{e.Tenant, e.Run},
 			ResultFunc: func(stmt *sqlite.Stmt) error { finest = level(stmt.ColumnInt(0)); return nil },
 		})
 	if err != nil {
-		return ofNothing, fmt.Errorf("look up tokens: %w", err)
+		return noLevel, fmt.Errorf("look up tokens: %w", err)
 	}
 	return finest, nil
 }
 
-// countTokens adds the tokens of one level of the run of e to the numbers, or
-// takes them out with times -1: those of all things, or of the one named.
+// countTokens adds the tokens of one level of the run of e to the series, for all
+// activities or for id. With times -1 it subtracts them.
 func (f *fold) countTokens(e events.Event, at level, id *string, times int64) error {
 	query, args := `SELECT role, input, output, cache_creation, cache_read FROM tokens
 		WHERE tenant = ? AND run = ? AND level = ?`, []any{e.Tenant, e.Run, int(at)}
@@ -79,7 +78,7 @@ func (f *fold) countTokens(e events.Event, at level, id *string, times int64) er
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			role := stmt.ColumnText(0)
 			for i, kind := range []string{"input", "output", "cache_creation", "cache_read"} {
-				f.numbers.add(tokensTotal, times*stmt.ColumnInt64(1+i), e.Tenant, role, kind)
+				f.series.add(tokensTotal, times*stmt.ColumnInt64(1+i), e.Tenant, role, kind)
 			}
 			return nil
 		},
@@ -90,17 +89,18 @@ func (f *fold) countTokens(e events.Event, at level, id *string, times int64) er
 	return nil
 }
 
-func (f *fold) noteTokens(e events.Event, at level, id, role string, used *events.Tokens) error {
+// storeTokens stores the tokens of an activity, or deletes them if used is nil.
+func (f *fold) storeTokens(e events.Event, at level, id, role string, used *events.Tokens) error {
 	query, args := `DELETE FROM tokens WHERE tenant = ? AND run = ? AND level = ? AND id = ?`, []any{e.Tenant, e.Run, int(at), id}
 	if used != nil {
 		query = `INSERT OR REPLACE INTO tokens (tenant, run, level, id, role, input, output, cache_creation, cache_read)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-		args = append(args, upper(role), believed(used.Input), believed(used.Output), believed(used.CacheCreation), believed(used.CacheRead))
+		args = append(args, upper(role), limitTokens(used.Input), limitTokens(used.Output), limitTokens(used.CacheCreation), limitTokens(used.CacheRead))
 	}
 	if err := sqlitex.Execute(f.conn, query, &sqlitex.ExecOptions{Args: args}); err != nil {
-		return fmt.Errorf("note tokens: %w", err)
+		return fmt.Errorf("store tokens: %w", err)
 	}
 	return nil
 }
 
-func believed(tokens int64) int64 { return min(max(tokens, 0), maxTokens) }
+func limitTokens(tokens int64) int64 { return min(max(tokens, 0), maxTokens) }

@@ -94,11 +94,9 @@ var held = regexp.MustCompile("`((?:internal|pkg)/[a-z0-9/]+)\\.(Test[A-Za-z0-9_
 // TestDocs_Seeds checks that the tables of criteria name all tests of the seeds
 // and no others.
 func TestDocs_Seeds(t *testing.T) {
-	_, doc, _ := strings.Cut(readDoc(t, "docs/hooks.md"), "\n## Seeds\n")
-	doc, _, _ = strings.Cut(doc, "\n## ")
 	listed := map[string]bool{}
 	known := map[string]map[string][]string{}
-	for _, row := range cells(doc) {
+	for _, row := range cells(readDoc(t, "docs/seeds.md")) {
 		if row[0] == "criterion" {
 			continue
 		}
@@ -128,7 +126,7 @@ func TestDocs_Seeds(t *testing.T) {
 		for test, subtests := range testsIn(t, dir) {
 			for _, sub := range subtests {
 				if name := dir + "." + test + "/" + sub; strings.HasPrefix(test, "TestSeed") && !listed[name] {
-					t.Errorf("docs/hooks.md does not list %s", name)
+					t.Errorf("docs/seeds.md does not list %s", name)
 				}
 			}
 		}

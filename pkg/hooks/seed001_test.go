@@ -99,7 +99,7 @@ func TestSeed001(t *testing.T) {
 			}
 		})
 	})
-	t.Run("Async hooks cannot decide: the decision would be lost", func(t *testing.T) {
+	t.Run("Async hooks cannot decide, because the decision would be lost", func(t *testing.T) {
 		r := hooks.NewRegistry(hooks.Options{})
 		id := hooks.ToolBefore.On(r, func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {
 			return nil, nil //nolint:nilnil // no opinion
@@ -131,7 +131,7 @@ func TestSeed001(t *testing.T) {
 			}
 		})
 	})
-	t.Run("Hook failures don't crash the session; on_failure is warn, block or ignore", func(t *testing.T) {
+	t.Run("Hook failures don't crash the session, and on_failure is warn, block or ignore", func(t *testing.T) {
 		for mode, denied := range map[hooks.FailureMode]bool{hooks.Warn: false, hooks.Block: true, hooks.Ignore: false} {
 			e, j := engine(t, hooks.Meta{Run: "r"})
 			hooks.ToolBefore.On(e.Registry(), func(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.ToolDecision, error) {

@@ -117,7 +117,7 @@ func TestSeed002(t *testing.T) {
 			t.Errorf("ran %d times", ran)
 		}
 	})
-	t.Run("AgentRunContext: every field reaches hooks and the audit trail", func(t *testing.T) {
+	t.Run("Every field of AgentRunContext reaches hooks and the audit trail", func(t *testing.T) {
 		j := &journal{}
 		r := hooks.NewRunner(hooks.RunnerOptions{Appender: j, AgentFS: "gwi", Beads: true})
 		r.AfterStep(t.Context(), step)
@@ -135,7 +135,7 @@ func TestSeed002(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("Hook failures don't crash the main pipeline: errors are logged, not thrown", func(t *testing.T) {
+	t.Run("Hook failures don't crash the main pipeline, and errors are logged, not thrown", func(t *testing.T) {
 		var log bytes.Buffer
 		var calls []string
 		r := hooks.NewRunner(hooks.RunnerOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -173,7 +173,7 @@ func TestSeed002(t *testing.T) {
 			}
 		})
 	})
-	t.Run("Configuration via environment: both hooks are off by default", func(t *testing.T) {
+	t.Run("Both hooks are configured via environment and off by default", func(t *testing.T) {
 		environment(t, nil)
 		j := &journal{}
 		r := hooks.RunnerFromEnv(j)
@@ -212,7 +212,7 @@ func TestSeed002(t *testing.T) {
 			}
 		})
 	})
-	t.Run("Mitigation: hooks that are not available are skipped", func(t *testing.T) {
+	t.Run("Hooks that are not available are skipped", func(t *testing.T) {
 		r := hooks.NewRunner(hooks.RunnerOptions{})
 		hook := &unavailable{}
 		if err := r.Use(hook); err != nil {
@@ -222,7 +222,7 @@ func TestSeed002(t *testing.T) {
 			t.Errorf("got %+v, asked %d times", told, hook.asked)
 		}
 	})
-	t.Run("Extensible: new hooks can be added without changing core code", func(t *testing.T) {
+	t.Run("New hooks can be added without changing core code", func(t *testing.T) {
 		var calls []string
 		r := hooks.NewRunner(hooks.RunnerOptions{})
 		for _, name := range []string{"telemetry", "notifications"} {

@@ -97,7 +97,7 @@ func TestSeed003(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("1.2 Hook implementations SHOULD be idempotent: each is called once per trigger all the same", func(t *testing.T) {
+	t.Run("1.2 Hook implementations SHOULD be idempotent, but each is called only once per trigger", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		calls := 0
 		hooks.ToolResult.On(e.Registry(), keep(func(hooks.Meta, hooks.ToolDone, hooks.ToolOutcome) { calls++ }))
@@ -106,7 +106,7 @@ func TestSeed003(t *testing.T) {
 			t.Errorf("called %d times", calls)
 		}
 	})
-	t.Run("1.2 Implementations SHOULD enforce timeouts; a hook that blocks does not stall the run", func(t *testing.T) {
+	t.Run("1.2 Implementations SHOULD enforce timeouts, and a hook that blocks does not stall the run", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			e, _ := engine(t, hooks.Meta{})
 			hooks.ToolResult.On(e.Registry(), keep(func(hooks.Meta, hooks.ToolDone, hooks.ToolOutcome) { time.Sleep(time.Minute) }), hooks.Timeout(time.Second))
@@ -210,14 +210,14 @@ func TestSeed003_Messages(t *testing.T) {
 			t.Errorf("got %q, and the history has %q", *got[0].Content, text)
 		}
 	})
-	t.Run("3.2 Hooks modifying message content SHOULD validate inputs: what is no message is refused", func(t *testing.T) {
+	t.Run("3.2 Hooks modifying message content SHOULD validate inputs, and invalid messages are refused", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		hooks.MessageCreate.On(e.Registry(), change[hooks.NoSubject](func(hooks.JSON) hooks.JSON { return `{"a":1},"injected"` }))
 		if err := e.CreateMessage(t.Context(), `{}`, func(context.Context, hooks.JSON) error { t.Error("inserted"); return nil }); err == nil {
 			t.Error("no error")
 		}
 	})
-	t.Run("4.1 before_create_message MUST be called before inserting; the returned object MUST be used", func(t *testing.T) {
+	t.Run("4.1 before_create_message MUST be called before inserting, and the returned object MUST be used", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{Flow: "f", Side: "a"})
 		// Example 8.4.
 		hooks.MessageCreate.On(e.Registry(), func(_ context.Context, m hooks.Meta, _ hooks.NoSubject, message hooks.JSON) (*hooks.JSON, error) {
@@ -243,7 +243,7 @@ func TestSeed003_Messages(t *testing.T) {
 			t.Errorf("got %v, %v", err, j.kinds())
 		}
 	})
-	t.Run("4.2 after_create_message MUST be called after insertion; failures SHOULD NOT affect the message", func(t *testing.T) {
+	t.Run("4.2 after_create_message MUST be called after insertion, and failures SHOULD NOT affect the message", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		var order []string
 		hooks.MessageCreated.On(e.Registry(), func(_ context.Context, _ hooks.Meta, m events.MessageData) error {
@@ -259,7 +259,7 @@ func TestSeed003_Messages(t *testing.T) {
 			t.Errorf("got %v, and the hook was told of a message that is not there: %v", err, order)
 		}
 	})
-	t.Run("4.3 before_update_message MUST be called before updating; the returned object MUST be used; failures SHOULD prevent it", func(t *testing.T) {
+	t.Run("4.3 before_update_message MUST be called before updating, the returned object MUST be used, and failures SHOULD prevent the update", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		id := hooks.MessageUpdate.On(e.Registry(), func(_ context.Context, _ hooks.Meta, id hooks.MessageID, updates hooks.JSON) (*hooks.JSON, error) {
 			changed := hooks.JSON(strings.Replace(string(updates), "x", string(id), 1))
@@ -277,7 +277,7 @@ func TestSeed003_Messages(t *testing.T) {
 			t.Errorf("got %s, %v", applied, err)
 		}
 	})
-	t.Run("4.4 after_update_message MUST be called after the update; failures SHOULD NOT affect the message", func(t *testing.T) {
+	t.Run("4.4 after_update_message MUST be called after the update, and failures SHOULD NOT affect the message", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		var got events.MessageData
 		hooks.MessageUpdated.On(e.Registry(), func(_ context.Context, _ hooks.Meta, m events.MessageData) error {
@@ -297,7 +297,7 @@ var card = regexp.MustCompile(`\b\d{4}[-\s]?\d{4}[-\s]?\d{4}[-\s]?\d{4}\b`)
 
 func TestSeed003_Tools(t *testing.T) {
 	call := hooks.ToolCall{ID: "c", Tool: "payment_process", Args: `{"amount":5}`}
-	t.Run("5.1 before_store_tool_result changes what is stored: sensitive data is taken out", func(t *testing.T) {
+	t.Run("5.1 before_store_tool_result removes sensitive data from the stored result", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		// Example 8.5.
 		hooks.ToolResultStore.On(e.Registry(), change[hooks.ToolCall](func(v hooks.JSON) hooks.JSON {
@@ -309,7 +309,7 @@ func TestSeed003_Tools(t *testing.T) {
 			t.Errorf("got %s, %v", stored, err)
 		}
 	})
-	t.Run("5.2 after_tool_call_success: null keeps the result, a result replaces it", func(t *testing.T) {
+	t.Run("5.2 after_tool_call_success keeps the result for null, and replaces it by a result", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{Thread: "t1"})
 		var seen []string
 		hooks.ToolResult.On(e.Registry(), keep(func(m hooks.Meta, d hooks.ToolDone, o hooks.ToolOutcome) { // example 8.2
@@ -327,7 +327,7 @@ func TestSeed003_Tools(t *testing.T) {
 			t.Errorf("got %q", seen)
 		}
 	})
-	t.Run("5.3 after_tool_call_failure: null keeps the error, a result replaces it", func(t *testing.T) {
+	t.Run("5.3 after_tool_call_failure keeps the error for null, and replaces it by a result", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		var alerts []string
 		declined := func(context.Context, hooks.ToolCall) (hooks.JSON, error) { return "", errors.New("declined") }
@@ -345,7 +345,7 @@ func TestSeed003_Tools(t *testing.T) {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("5.3 Hooks accessing external services MUST handle failures gracefully: one that does not changes nothing", func(t *testing.T) {
+	t.Run("5.3 Hooks accessing external services MUST handle failures gracefully, and a hook that fails changes nothing", func(t *testing.T) {
 		e, _ := engine(t, hooks.Meta{})
 		hooks.ToolResult.On(e.Registry(), failing[hooks.ToolDone, hooks.ToolOutcome])
 		if out, err := e.Tool(t.Context(), call, succeed); err != nil || out.Result != `{"ok":true}` {

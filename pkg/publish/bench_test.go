@@ -22,7 +22,7 @@ func median[T int | float64 | time.Duration](list []T) T {
 	return list[len(list)/2]
 }
 
-// reportRatios reports the median of per-round ratios, and their spread.
+// reportRatios reports the median and the spread of ratios.
 func reportRatios(b *testing.B, name string, ratios []float64) {
 	b.Helper()
 	b.ReportMetric(median(ratios), name)
@@ -41,8 +41,8 @@ func kilobyte(n int) events.Event {
 	return e
 }
 
-// paced calls do n times, a thousand times per second, and returns the median
-// and the 99th percentile of how long it took.
+// paced calls do n times, a thousand times per second, and returns the median and
+// the 99th percentile of its duration.
 func paced(n int, do func(int)) (p50, p99 time.Duration) {
 	took := make([]time.Duration, n)
 	tick := time.NewTicker(time.Millisecond)
@@ -57,9 +57,8 @@ func paced(n int, do func(int)) (p50, p99 time.Duration) {
 	return took[n/2], took[n*99/100]
 }
 
-// BenchmarkAppend compares Append with a synchronous publish on the same server,
-// which syncs always. To reach: p50 0.10, p99 0.25, and the same with the server
-// down.
+// BenchmarkAppend compares Append with a synchronous publish to a server that
+// always syncs. Goals: p50 0.10 and p99 0.25, also with the server down.
 func BenchmarkAppend(b *testing.B) {
 	srv := natstest.Listen(b, b.TempDir(), natstest.Options{MaxBytes: 1 << 30})
 	js := srv.JetStream(b)
@@ -107,9 +106,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkForward compares what the forwarder sends per second with
-// PublishAsync and with single publishes on the same server, which syncs always.
-// To reach: 8 times and 9 times as much.
+// BenchmarkForward compares the rate of the forwarder with PublishAsync and with
+// single publishes to a server that always syncs. Goals: 8 and 9 times the rate.
 func BenchmarkForward(b *testing.B) {
 	srv := natstest.Listen(b, b.TempDir(), natstest.Options{MaxBytes: 4 << 30})
 	const n = 4000
@@ -167,7 +165,7 @@ func publishAsync(b *testing.B, srv *natstest.Server, n int) float64 {
 	return float64(n) / time.Since(start).Seconds()
 }
 
-// forward fills an outbox and returns how many events per second leave it.
+// forward fills an outbox and returns the rate at which events leave it.
 func forward(b *testing.B, srv *natstest.Server, n, round int) float64 {
 	b.Helper()
 	opts := testOptions(b, b.TempDir())

@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// assemble puts the blobs of a stream together, by hash.
+// assemble joins the chunks of each blob. The blobs have their hashes as keys.
 func assemble(tb testing.TB, list []events.Event) (blobs map[string][]byte, rest []events.Event) {
 	tb.Helper()
 	blobs = map[string][]byte{}
@@ -120,28 +120,5 @@ func TestBlob(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The same payload again has the same chunk ids.
-func TestBlob_StableIDs(t *testing.T) {
-	e := newEvent(1)
-	e.Data = []byte(`{"tool":"T","args":"` + strings.Repeat("x", 2<<20) + `"}`)
-	a, b := e, e
-	first, err := externalise(&a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := externalise(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(first) != 6 || len(second) != 6 {
-		t.Fatalf("%d and %d events", len(first), len(second))
-	}
-	for i := range first {
-		if first[i].ID != second[i].ID || first[i].Run != "run-1" {
-			t.Errorf("chunk %d: %s and %s, run %s", i, first[i].ID, second[i].ID, first[i].Run)
-		}
 	}
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
 )
 
-// patienceOf is how long a test waits for what has to come.
-const patienceOf = 30 * time.Second
+// testTimeout is the longest wait of a test for an expected result.
+const testTimeout = 30 * time.Second
 
-// testOptions are small and quick.
+// testOptions returns options with short delays.
 func testOptions(tb testing.TB, dir string) Options {
 	tb.Helper()
 	return Options{
@@ -27,7 +28,7 @@ func testOptions(tb testing.TB, dir string) Options {
 	}
 }
 
-// testLog writes log lines to the test, as long as it runs.
+// testLog writes log lines to the test while it runs.
 type testLog struct{ tb testing.TB }
 
 // Write logs one line.
@@ -48,22 +49,20 @@ func mustOpen(tb testing.TB, nc *nats.Conn, opts Options) *Publisher {
 	return p
 }
 
-// kill ends p as the end of its process would, without a flush or a farewell.
+// kill ends p like a kill of its process, without a flush.
 func kill(p *Publisher) {
 	p.closing.Do(func() {
-		p.outbox.shut()
+		p.intake.close()
 		p.cancel()
 		<-p.done
-		p.fwd.batcher.close()
-		p.fwd.link.close()
-		p.fwd.reader.close()
+		p.fwd.disconnect()
 		p.closed = p.lock.Close()
 	})
 }
 
 func mustClose(tb testing.TB, p *Publisher) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patienceOf)
+	ctx, cancel := context.WithTimeout(tb.Context(), testTimeout)
 	defer cancel()
 	if err := p.Close(ctx); err != nil {
 		tb.Fatal(err)
@@ -72,14 +71,14 @@ func mustClose(tb testing.TB, p *Publisher) {
 
 func mustFlush(tb testing.TB, p *Publisher) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patienceOf)
+	ctx, cancel := context.WithTimeout(tb.Context(), testTimeout)
 	defer cancel()
 	if err := p.Flush(ctx); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// newEvent returns a small event of a run, named by n.
+// newEvent returns the small event with the id event-n.
 func newEvent(n int) events.Event {
 	e, err := events.New(events.ToolBefore, "/test", events.ToolBeforeData{Tool: fmt.Sprintf("tool-%d", n)})
 	if err != nil {
@@ -110,21 +109,21 @@ func until(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(patienceOf)
+	deadline := time.After(testTimeout)
 	for !condition() {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			tb.Fatalf("waited in vain until %s", what)
+			tb.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
 
 type producerKey struct{ tenant, producer string }
 
-// history is what a stream holds, repeats dropped as every consumer drops them.
+// history is the content of a stream without repeats.
 type history struct {
-	events    []events.Event // in stream order, the outbox's own left out
+	events    []events.Event // in stream order, without events of the outbox itself
 	gaps      []events.GapRecordedData
 	seals     []events.Event
 	manifests map[producerKey][]events.Manifest
@@ -133,9 +132,9 @@ type history struct {
 	expected  map[producerKey]uint64
 }
 
-// checkStream reads the whole stream and checks every invariant of the write
-// path: subjects, numbers, their order, the chains of manifests, seals. What was
-// published it returns.
+// checkStream reads the whole stream and checks all invariants of the write path:
+// subjects, numbers and their order, chains of manifests, seals. It returns the
+// published events.
 func checkStream(tb testing.TB, srv *natstest.Server) *history {
 	tb.Helper()
 	h := &history{
@@ -239,7 +238,7 @@ func (h *history) checkManifest(tb testing.TB, key producerKey, data []byte, pre
 	var hashes []events.Hash
 	for n := m.First; n <= m.Last; n++ {
 		event, ok := h.stored[key][n]
-		if ok == lacks(m, n) {
+		if ok == lists(m, n) {
 			tb.Errorf("%v: #%d is there, and listed as missing: both %t", key, n, ok)
 		}
 		if ok {
@@ -251,7 +250,7 @@ func (h *history) checkManifest(tb testing.TB, key producerKey, data []byte, pre
 	}
 }
 
-// checkSeals computes each seal again.
+// checkSeals compares each seal with the stored events.
 func (h *history) checkSeals(tb testing.TB) {
 	tb.Helper()
 	for _, seal := range h.seals {
@@ -260,7 +259,7 @@ func (h *history) checkSeals(tb testing.TB) {
 			tb.Fatal(err)
 		}
 		var got events.RunSealedData
-		var sum digest
+		var sum cursor.Digest
 		for n := uint64(1); n <= d.Last; n++ {
 			data, ok := h.stored[producerKey{seal.Tenant, seal.Producer}][n]
 			if !ok {
@@ -278,7 +277,7 @@ func (h *history) checkSeals(tb testing.TB) {
 			}
 			got.Count++
 			got.Last = n
-			sum = sum.chain(events.HashOf(data))
+			sum = sum.Chain(events.HashOf(data))
 		}
 		got.Digest = events.Hash(sum).String()
 		if got.Count != d.Count || got.First != d.First || got.Last != d.Last || got.Digest != d.Digest {
@@ -287,8 +286,8 @@ func (h *history) checkSeals(tb testing.TB) {
 	}
 }
 
-// wantEvents checks that the events from..to of [newEvent], and no others, are
-// there once, in order.
+// wantEvents checks that the stream has exactly the events of [newEvent] from from
+// to to-1, once and in order.
 func (h *history) wantEvents(tb testing.TB, from, to int) {
 	tb.Helper()
 	n := from

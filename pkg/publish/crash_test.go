@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// childEnv makes the test binary a process that appends until it is killed.
+// childEnv turns the test binary into a process that appends until it is killed.
 const childEnv = "HOOKTRAIL_PUBLISH_CHILD"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	flag.Parse()
-	checks := "12" // of the model: more of them with -rapid.checks
+	checks := "12" // of the model test; -rapid.checks changes it
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "rapid.checks" {
 			checks = f.Value.String()
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// appendForever prints the number of each event once Append has returned.
+// appendForever prints the number of each event after Append has returned.
 func appendForever(args []string) error {
 	dir, url, round := args[0], args[1], args[2]
 	nc, err := nats.Connect(url, nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(5*time.Millisecond))
@@ -86,8 +86,8 @@ func appendForever(args []string) error {
 	}
 }
 
-// killedChild runs a child for a while, kills it, and returns how many appends
-// returned.
+// killedChild runs a child for a while, kills it, and returns the number of
+// appends that returned.
 func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -103,7 +103,7 @@ func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 	lines := bufio.NewScanner(out)
 	var timer *time.Timer
 	for lines.Scan() {
-		if timer == nil { // it has begun: let it work for a random while
+		if timer == nil { // the child has begun
 			timer = time.AfterFunc(rand.N(60*time.Millisecond), func() { _ = cmd.Process.Kill() })
 		}
 		if _, err := strconv.Atoi(lines.Text()); err == nil {
@@ -117,9 +117,9 @@ func killedChild(tb testing.TB, dir, url string, round int) (returned int) {
 	return returned
 }
 
-// Processes are killed at random moments, and the server is restarted among
-// them. What Append returned for is there; what it did not return for may have
-// happened or not, at most one event each time.
+// Processes are killed at random moments, and the server is restarted meanwhile.
+// Each event for which Append returned arrives. At most one more event of each
+// process may arrive.
 func TestCrash_KilledProcesses(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir(), natstest.Options{MaxBytes: 512 << 20})
 	dir := t.TempDir()
@@ -151,7 +151,7 @@ func TestCrash_KilledProcesses(t *testing.T) {
 		if _, err := fmt.Sscanf(e.ID, "%d:%d", &round, &n); err != nil {
 			t.Fatal(err)
 		}
-		// Tenants are two orders: each goes up.
+		// The events of each tenant are in order.
 		key := e.Tenant + strconv.Itoa(round)
 		if last, ok := order[key]; ok && n != last+2 || !ok && n > 1 {
 			t.Fatalf("round %d: #%d came after #%d", round, n, last)
@@ -176,7 +176,7 @@ func TestCrash_KilledProcesses(t *testing.T) {
 	t.Logf("%d events of %d killed processes; %d more had happened; %d repeats in the stream", total, rounds, happened, h.repeats)
 }
 
-// assembleAll drops the blob chunks, of which two tenants have their own.
+// assembleAll removes and counts the blob chunks of all tenants.
 func assembleAll(tb testing.TB, list []events.Event) (chunks int, rest []events.Event) {
 	tb.Helper()
 	for _, e := range list {

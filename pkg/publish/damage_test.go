@@ -11,18 +11,20 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// A record that was whole and is damaged is never dropped silently.
+// The damage of a complete record is always recorded.
 func TestRecover_Damage(t *testing.T) {
 	for name, tt := range map[string]struct {
-		record, offset int // which byte is hit; from the end when negative
+		record, offset int // of the damaged byte; from the end if negative
 		renumbered     bool
 	}{
 		"Body":        {record: 4, offset: -10},
 		"Header":      {record: 4, offset: 9},
 		"Magic":       {record: 4, offset: 1},
-		"Tenant":      {record: 4, offset: recordHeader + 18},
+		"Tenant":      {record: 4, offset: segment.HeaderBytes + 18},
 		"FirstHeader": {record: 0, offset: 9},
 		"LastBody":    {record: 9, offset: -10},
 		"LastHeader":  {record: 9, offset: 9, renumbered: true},
@@ -44,7 +46,7 @@ func TestRecover_Damage(t *testing.T) {
 				damaged = b
 				return b
 			})
-			for range 2 { // what was found once is not reported again
+			for range 2 { // damage is reported only once
 				p = mustOpen(t, offline(t), opts)
 				kill(p)
 			}
@@ -56,7 +58,7 @@ func TestRecover_Damage(t *testing.T) {
 				t.Errorf("got %d events, want 11", len(h.events))
 			}
 			number := uint64(tt.record + 1)
-			want := events.GapRecordedData{First: number, Last: number, Reason: reasonDamaged}
+			want := events.GapRecordedData{First: number, Last: number, Reason: state.ReasonDamaged}
 			if len(h.gaps) != 1 || h.gaps[0].First != want.First || h.gaps[0].Last != want.Last || h.gaps[0].Reason != want.Reason {
 				t.Errorf("gaps %+v, want %+v", h.gaps, want)
 			}
@@ -119,7 +121,7 @@ func TestRecover_DamagedIdentity(t *testing.T) {
 	}
 }
 
-// Who does as the error says loses nothing: what waits goes out under a new id.
+// The remedy in the error of a damaged identity loses no event.
 func TestRecover_RemovedIdentity(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		t.Run(fmt.Sprintf("shared=%t", shared), func(t *testing.T) {
@@ -159,7 +161,7 @@ func TestRecover_RemovedIdentity(t *testing.T) {
 	}
 }
 
-// Losses keep their place when the numbers change.
+// Recorded losses survive a renumbering.
 func TestRecover_PowerCutWithLosses(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -199,7 +201,7 @@ func TestRecover_PowerCutWithLosses(t *testing.T) {
 	for _, g := range h.gaps {
 		lost[g.Reason] += int(g.Last - g.First + 1)
 	}
-	if lost[reasonShed] != shed || lost[reasonDamaged] != 1 || len(lost) != 2 {
+	if lost[state.ReasonShed] != shed || lost[state.ReasonDamaged] != 1 || len(lost) != 2 {
 		t.Errorf("recorded %v, want %d shed and one damaged", lost, shed)
 	}
 	if s := p.Stats(); s.Damaged != 1 {
@@ -207,7 +209,7 @@ func TestRecover_PowerCutWithLosses(t *testing.T) {
 	}
 }
 
-// What is damaged of what the stream has is of no more concern.
+// Inspect ignores damaged records that were sent.
 func TestInspect_DamageBehind(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())

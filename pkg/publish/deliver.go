@@ -3,216 +3,257 @@ package publish
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/atomicbatch"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// patience is how often the server may refuse a batch without a reason before
-// that is taken for the batch's fault.
-const patience = 3
+// maxUnexplained is how often the server may refuse a batch without a reason
+// until the batch itself counts as the cause.
+const maxUnexplained = 3
 
-// deliver returns when each event of groups is in the stream, or listed there
-// as missing because the stream refuses it. It tries until ctx ends, and returns
-// errHeld for a single tenant whose events others should not wait for.
-func (f *forwarder) deliver(ctx context.Context, groups []*group) error {
-	var pause backoff
-	for failures, obscure := 1, 0; ; failures++ {
-		if err := f.link.wait(ctx); err != nil {
+// suspendedWait limits how long other tenants wait for an attempt with the events
+// of a suspended tenant.
+const suspendedWait = time.Second
+
+// delivery sends batches until the stream has them. It splits refused batches and
+// suspends tenants whose events the stream does not take.
+type delivery struct {
+	opts      Options
+	outbox    *outbox
+	link      *atomicbatch.Link
+	sender    *atomicbatch.Sender
+	backlog   *waiting
+	chains    *chains
+	suspended *suspensions
+	collector *collector
+	status    *status
+}
+
+// deliverAll delivers groups. Tenants that were suspended come last and alone.
+func (d *delivery) deliverAll(ctx context.Context, groups []*group) error {
+	var good, doubtful []*group
+	for _, g := range groups {
+		if d.suspended.isDoubtful(g.tenant) {
+			doubtful = append(doubtful, g)
+		} else {
+			good = append(good, g)
+		}
+	}
+	if len(good) > 0 {
+		if err := d.deliver(ctx, good); err != nil && !errors.Is(err, errSuspended) {
 			return err
 		}
-		down := f.link.down()
-		err := f.attempt(ctx, groups)
+	}
+	return d.deliverEach(ctx, doubtful)
+}
+
+func (d *delivery) deliverEach(ctx context.Context, groups []*group) error {
+	for _, g := range groups {
+		if err := d.deliver(ctx, []*group{g}); err != nil && !errors.Is(err, errSuspended) {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver returns when the stream has each event of groups or lists it as
+// missing. It retries until ctx ends. It returns errSuspended if it suspends the
+// only tenant of groups.
+func (d *delivery) deliver(ctx context.Context, groups []*group) error {
+	var pause atomicbatch.Backoff
+	for failures, unexplained := 1, 0; ; failures++ {
+		if err := d.link.Wait(ctx); err != nil {
+			return err
+		}
+		lost := d.link.Lost()
+		err := d.attempt(ctx, groups)
 		if err == nil || ctx.Err() != nil || errors.Is(err, errDiverged) {
 			return err
 		}
-		f.note(err)
-		if isClosed(down) {
+		d.status.fail(err)
+		if isClosed(lost) {
 			failures = 0
 		}
-		what := outcomeOf(err)
-		if what == outcomeObscure && f.isToBlame(ctx, groups) {
-			obscure++
-			what = blame(&obscure)
+		result := d.judge(ctx, groups, err, &unexplained)
+		if d.isBlocking(groups, result, failures) {
+			return d.giveWay(ctx, groups, err)
 		}
-		if f.blocks(groups, what, failures) {
-			return f.stepAside(ctx, groups, err)
-		}
-		if done, err := f.react(ctx, groups, what); done || err != nil {
+		if isDone, err := d.react(ctx, groups, result); isDone || err != nil {
 			return err
 		}
-		pause.pause(ctx, f.link.down())
+		pause.Pause(ctx, d.link.Lost())
 	}
 }
 
-// blame returns what becomes of a batch that was to blame so often.
-func blame(obscure *int) outcome {
-	if *obscure < patience {
-		return outcomeObscure
+// attempt sends the unsettled events of groups as one batch.
+func (d *delivery) attempt(ctx context.Context, groups []*group) error {
+	if d.suspended.isDoubtful(groups[0].tenant) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, min(d.opts.AckWait, suspendedWait))
+		defer cancel()
 	}
-	*obscure = 0
-	return outcomeRefused
-}
-
-// react does what the outcome of an attempt asks for. It is done when that has
-// delivered everything; else the batch is to be tried again.
-func (f *forwarder) react(ctx context.Context, groups []*group, what outcome) (done bool, err error) {
-	switch what {
-	case outcomeStored, outcomeWait, outcomeObscure:
-	case outcomeLookUp:
-		f.unsettle(groups)
-	case outcomeConflict:
-		f.unsettle(groups)
-		if len(groups) > 1 {
-			return true, f.deliverAlone(ctx, groups)
+	for _, g := range groups {
+		if err := d.chains.trim(ctx, g); err != nil {
+			return err
 		}
-	case outcomeTooLarge:
-		f.takeSmaller(groups)
-		return f.split(ctx, groups)
-	case outcomeRefused:
-		return f.split(ctx, groups)
+	}
+	groups = slices.DeleteFunc(slices.Clone(groups), (*group).isEmpty)
+	if len(groups) == 0 {
+		return nil
+	}
+	var messages []atomicbatch.Message
+	manifests := make([]events.Manifest, len(groups))
+	ends := make([]int, len(groups)) // index of each manifest
+	for i, g := range groups {
+		ch := d.chains.of(g.tenant)
+		manifests[i] = g.manifest(d.backlog.producer, ch, d.outbox.missing)
+		list, err := g.messages(d.outbox.space, manifests[i], ch.Fence)
+		if err != nil {
+			return err
+		}
+		messages = append(messages, list...)
+		ends[i] = len(messages) - 1
+	}
+	last, err := d.sender.Send(ctx, messages)
+	if err != nil {
+		return err
+	}
+	for i, g := range groups {
+		d.chains.settled(g, manifests[i], events.HashOf(messages[ends[i]].Data).String())
+		ch := d.backlog.cursor.Chain(g.tenant)
+		ch.Fence, ch.Known = last-uint64(len(messages)-1-ends[i]), true
+	}
+	d.chains.acknowledged(ctx, groups)
+	return nil
+}
+
+// judge returns the outcome of a failed attempt. It counts refusals without a
+// reason, and after maxUnexplained of them the batch counts as refused.
+func (d *delivery) judge(ctx context.Context, groups []*group, err error, unexplained *int) atomicbatch.Outcome {
+	result := atomicbatch.OutcomeOf(err)
+	if result != atomicbatch.OutcomeUnexplained || !d.isToBlame(ctx, groups) {
+		return result
+	}
+	if *unexplained++; *unexplained < maxUnexplained {
+		return result
+	}
+	*unexplained = 0
+	return atomicbatch.OutcomeRefused
+}
+
+// react does what the outcome of an attempt requires. It returns true if it has
+// delivered everything. Otherwise the batch is to be sent again.
+func (d *delivery) react(ctx context.Context, groups []*group, result atomicbatch.Outcome) (isDone bool, err error) {
+	switch result {
+	case atomicbatch.OutcomeStored, atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnexplained:
+	case atomicbatch.OutcomeUnknown:
+		d.chains.invalidate(groups)
+	case atomicbatch.OutcomeConflict:
+		d.chains.invalidate(groups)
+		if len(groups) > 1 {
+			return true, d.deliverEach(ctx, groups)
+		}
+	case atomicbatch.OutcomeTooLarge:
+		d.collector.shrink(groups)
+		return d.split(ctx, groups)
+	case atomicbatch.OutcomeRefused:
+		return d.split(ctx, groups)
 	}
 	return false, nil
 }
 
-// isToBlame tells whether a batch of groups can be the reason of an answer that
-// gives none: if it has parts they tell; else, if the server now takes other
-// events of that tenant. It is asked with a batch that fails at its fence.
-func (f *forwarder) isToBlame(ctx context.Context, groups []*group) bool {
+// isToBlame reports whether groups can be the cause of an answer without a
+// reason. Groups that can be split always can. A single event can if the server
+// now takes another event of its tenant. The test batch has a fence that fails,
+// so that nothing is stored.
+func (d *delivery) isToBlame(ctx context.Context, groups []*group) bool {
 	if len(groups) > 1 || len(groups[0].entries) != 1 {
 		return true
 	}
 	g := group{tenant: groups[0].tenant, entries: []entry{{kind: events.GapRecorded, event: []byte("{}")}}}
-	list, err := f.messages(&g, events.Manifest{}, math.MaxInt64)
+	list, err := g.messages(d.outbox.space, events.Manifest{Producer: d.backlog.producer}, math.MaxInt64)
 	if err != nil {
 		return false
 	}
-	_, err = f.batcher.send(ctx, list)
-	return outcomeOf(err) == outcomeConflict
+	_, err = d.sender.Send(ctx, list)
+	return atomicbatch.OutcomeOf(err) == atomicbatch.OutcomeConflict
 }
 
-// attempt sends what of groups is not settled as one batch.
-func (f *forwarder) attempt(ctx context.Context, groups []*group) error {
-	if f.held[groups[0].tenant] != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, min(f.opts.AckWait, heldWait))
-		defer cancel()
+// isBlocking reports whether a failing delivery should end because events of
+// other tenants wait.
+func (d *delivery) isBlocking(groups []*group, result atomicbatch.Outcome, failures int) bool {
+	switch result {
+	case atomicbatch.OutcomeStored, atomicbatch.OutcomeConflict, atomicbatch.OutcomeRefused, atomicbatch.OutcomeTooLarge:
+		return false
+	case atomicbatch.OutcomeRetry, atomicbatch.OutcomeUnknown, atomicbatch.OutcomeUnexplained:
 	}
-	for _, g := range groups {
-		if err := f.trim(ctx, g); err != nil {
-			return err
-		}
+	tenant := groups[0].tenant
+	if d.suspended.isDoubtful(tenant) && result != atomicbatch.OutcomeUnexplained {
+		return failures > 0
 	}
-	groups = slices.DeleteFunc(slices.Clone(groups), (*group).empty)
-	if len(groups) == 0 {
-		return nil
-	}
-	var batch []message
-	manifests := make([]events.Manifest, len(groups))
-	ends := make([]int, len(groups)) // index of each manifest
-	for i, g := range groups {
-		ch := f.chainOf(g.tenant)
-		manifests[i] = f.manifest(g, &ch)
-		list, err := f.messages(g, manifests[i], ch.Fence)
-		if err != nil {
-			return err
-		}
-		batch = append(batch, list...)
-		ends[i] = len(batch) - 1
-	}
-	last, err := f.batcher.send(ctx, batch)
-	if err != nil {
-		return err
-	}
-	f.cursor.mu.Lock()
-	defer f.cursor.mu.Unlock()
-	for i, g := range groups {
-		f.settled(g, manifests[i], events.HashOf(batch[ends[i]].data).String())
-		ch := f.cursor.chain(g.tenant)
-		ch.Fence, ch.known = last-uint64(len(batch)-1-ends[i]), true
-	}
-	f.acknowledged(ctx, groups)
-	return nil
+	return failures >= maxUnexplained && (len(groups) > 1 || d.outbox.hasOtherTenants(tenant))
 }
 
-// trim makes sure that the end of the group's chain is known, and drops from
-// the group what is settled.
-func (f *forwarder) trim(ctx context.Context, g *group) error {
-	ch := f.chainOf(g.tenant)
-	if !ch.known {
-		if err := f.settle(ctx, g.tenant); err != nil {
-			return fmt.Errorf("look up chain: %w", err)
-		}
-		ch = f.chainOf(g.tenant)
-	}
-	g.trim(ch.Last)
-	return nil
-}
-
-// unsettle makes the next attempt look up the chains.
-func (f *forwarder) unsettle(groups []*group) {
-	f.cursor.mu.Lock()
-	defer f.cursor.mu.Unlock()
-	for _, g := range groups {
-		f.cursor.chain(g.tenant).known = false
-	}
-}
-
-func (f *forwarder) deliverAlone(ctx context.Context, groups []*group) error {
-	for _, g := range groups {
-		if err := f.deliver(ctx, []*group{g}); err != nil && !errors.Is(err, errHeld) {
-			return err
-		}
-	}
-	return nil
-}
-
-// split delivers a refused batch in parts, down to the one event that the
-// stream does not take. It is done when everything is delivered; a batch that
-// has no parts is to be tried again.
-func (f *forwarder) split(ctx context.Context, groups []*group) (done bool, err error) {
+// giveWay delivers the tenants of groups one by one. It suspends a tenant that is
+// alone.
+func (d *delivery) giveWay(ctx context.Context, groups []*group, cause error) error {
+	d.chains.invalidate(groups)
 	if len(groups) > 1 {
-		return true, f.deliverAlone(ctx, groups)
+		return d.deliverEach(ctx, groups)
+	}
+	d.suspended.suspend(groups[0].tenant, cause)
+	return errSuspended
+}
+
+// split delivers a refused batch in parts, down to the single event that the
+// stream does not take. It returns false for a batch that cannot be split and is
+// to be sent again.
+func (d *delivery) split(ctx context.Context, groups []*group) (isDone bool, err error) {
+	if len(groups) > 1 {
+		return true, d.deliverEach(ctx, groups)
 	}
 	g := groups[0]
 	switch n := len(g.entries); n {
 	case 0:
-		return false, nil // a manifest alone is refused: no event is to blame
+		return false, nil // only a manifest is refused, so no event is the cause
 	case 1:
-		return true, f.refuse(ctx, g)
+		return true, d.refuse(ctx, g)
 	default:
 		front := &group{tenant: g.tenant, entries: g.entries[:n/2]}
 		back := &group{tenant: g.tenant, entries: g.entries[n/2:], refused: g.refused}
-		if err := f.deliver(ctx, []*group{front}); err != nil {
+		if err := d.deliver(ctx, []*group{front}); err != nil {
 			return true, err
 		}
-		return true, f.deliver(ctx, []*group{back})
+		return true, d.deliver(ctx, []*group{back})
 	}
 }
 
-// refuse gives up the one event of g. That a manifest which lists it as missing
-// passes where the event does not is the proof that the event is to blame.
-func (f *forwarder) refuse(ctx context.Context, g *group) error {
+// refuse gives up the single event of g. It sends a manifest that lists the event
+// as missing. If the manifest passes and the event does not, the event is the
+// cause.
+func (d *delivery) refuse(ctx context.Context, g *group) error {
 	sequence := g.entries[0].sequence
-	lost := events.Range{First: sequence, Last: sequence, Reason: reasonRefused}
+	lost := events.Range{First: sequence, Last: sequence, Reason: state.ReasonRefused}
 	without := &group{tenant: g.tenant, refused: &lost}
-	if err := f.deliver(ctx, []*group{without}); err != nil {
+	if err := d.deliver(ctx, []*group{without}); err != nil {
 		return err
 	}
 	if g.refused != nil {
-		return f.deliver(ctx, []*group{{tenant: g.tenant, refused: g.refused}})
+		return d.deliver(ctx, []*group{{tenant: g.tenant, refused: g.refused}})
 	}
 	return nil
 }
 
-// takeSmaller makes the next batches half as large as one that the server would
-// not take.
-func (f *forwarder) takeSmaller(groups []*group) {
-	n := 0
-	for _, g := range groups {
-		n += len(g.entries)
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
-	f.most = max(min(f.most, n)/2, 1)
 }

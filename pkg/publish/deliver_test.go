@@ -1,19 +1,17 @@
 package publish
 
 import (
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// eventStream is all that the write path needs of a stream.
+// eventStream is the smallest stream that the write path needs.
 func eventStream(srv *natstest.Server) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: srv.Space().EventStream(), Subjects: []string{srv.Space().AllEvents(), srv.Space().AllChains()},
@@ -21,7 +19,7 @@ func eventStream(srv *natstest.Server) jetstream.StreamConfig {
 	}
 }
 
-// ownStream runs a server with an event stream that change makes different.
+// ownStream runs a server with an event stream that change has changed.
 func ownStream(tb testing.TB, change func(*jetstream.StreamConfig)) *natstest.Server {
 	tb.Helper()
 	srv := natstest.Start(tb, natstest.Options{NoStreams: true})
@@ -33,8 +31,8 @@ func ownStream(tb testing.TB, change func(*jetstream.StreamConfig)) *natstest.Se
 	return srv
 }
 
-// One event of a batch is refused, with a reason or without: it becomes a gap,
-// all others arrive.
+// The server refuses one event of a batch, with or without a reason. It becomes a
+// gap, and all other events arrive.
 func TestDeliver_Refused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stream func(*jetstream.StreamConfig)
@@ -44,7 +42,7 @@ func TestDeliver_Refused(t *testing.T) {
 			func(c *jetstream.StreamConfig) { c.MaxMsgSize = 4000 },
 			func(e *events.Event) { e.Data = []byte(`{"tool":"` + strings.Repeat("x", 5000) + `"}`) },
 		},
-		"NoReason": { // the stream does not take its subject: the server only sees a batch with a hole
+		"NoReason": { // the server sees a batch with a hole, because the stream does not take the subject
 			func(c *jetstream.StreamConfig) {
 				c.Subjects = []string{"hooktrail.ev.*.*.*.tool=2Ebefore", "hooktrail.ev.*.*.*.gap=2Erecorded", "hooktrail.chain.>"}
 			},
@@ -71,14 +69,14 @@ func TestDeliver_Refused(t *testing.T) {
 			mustClose(t, p)
 			h := checkStream(t, srv)
 			if len(h.events) != 98 || len(h.gaps) != 2 || h.gaps[0].First != 31 || h.gaps[1].First != 100 ||
-				h.gaps[0].Reason != reasonRefused {
+				h.gaps[0].Reason != state.ReasonRefused {
 				t.Errorf("%d events, gaps %+v", len(h.events), h.gaps)
 			}
 		})
 	}
 }
 
-// Whatever the stream lacks, events wait until it has it.
+// Events wait until the stream has the right configuration.
 func TestDeliver_WaitsForStream(t *testing.T) {
 	for name, change := range map[string]func(*jetstream.StreamConfig){
 		"NoChain":  func(c *jetstream.StreamConfig) { c.Subjects = c.Subjects[:1] },
@@ -109,29 +107,29 @@ func TestDeliver_WaitsForStream(t *testing.T) {
 	}
 }
 
-// A batch was stored in part, as on a full disk: its events come again, and
-// nothing is confused.
+// The server stored a part of a batch, as on a full disk. The whole batch is sent
+// again.
 func TestDeliver_Orphans(t *testing.T) {
 	srv := natstest.Start(t)
 	nc := srv.Connect(t)
 	opts := testOptions(t, t.TempDir())
 	p := mustOpen(t, offline(t), opts)
 	appendMany(t, p, 0, 20)
-	rd := p.outbox.spool.reader(1)
+	rd := p.outbox.log.Reader(1)
 	for range 8 {
-		it, err := rd.next()
+		it, err := rd.Next()
 		if err != nil {
 			t.Fatal(err)
 		}
-		subject, err := srv.Space().Event(it.tenant, p.Stats().Producer, it.run, events.Kind(it.kind))
+		subject, err := srv.Space().Event(it.Tenant, p.Stats().Producer, it.Run, events.Kind(it.Kind))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := nc.Request(subject, it.event, patienceOf); err != nil {
+		if _, err := nc.Request(subject, it.Event, testTimeout); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rd.close()
+	rd.Close()
 	kill(p)
 	p = mustOpen(t, nc, opts)
 	mustClose(t, p)
@@ -142,8 +140,8 @@ func TestDeliver_Orphans(t *testing.T) {
 	}
 }
 
-// Somebody else writes to one tenant's chain: the others are not held up, and
-// nothing goes out under the id that is not ours alone.
+// Another process writes to the chain of one tenant. Events of other tenants are
+// not affected, and the outbox takes a new producer id.
 func TestDeliver_ForeignManifest(t *testing.T) {
 	srv := natstest.Start(t)
 	nc := srv.Connect(t)
@@ -165,7 +163,7 @@ func TestDeliver_ForeignManifest(t *testing.T) {
 		Version: 1, Tenant: "b", Producer: producer, First: 11, Last: 11, Count: 1,
 		Root: events.BatchRoot(make([]events.Hash, 1)).String(),
 	}
-	if _, err := nc.Request(chain, foreign.Encode(), patienceOf); err != nil {
+	if _, err := nc.Request(chain, foreign.Encode(), testTimeout); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 30 {
@@ -190,7 +188,7 @@ func TestDeliver_ForeignManifest(t *testing.T) {
 	}
 }
 
-// Many tenants share batches, each with a manifest of its own.
+// Many tenants share a batch, each with a manifest.
 func TestDeliver_ManyTenants(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -208,29 +206,5 @@ func TestDeliver_ManyTenants(t *testing.T) {
 	h := checkStream(t, srv)
 	if len(h.events) != tenants*each || len(h.manifests) != tenants {
 		t.Errorf("%d events of %d tenants", len(h.events), len(h.manifests))
-	}
-}
-
-func TestOutcomeOf(t *testing.T) {
-	for name, tt := range map[string]struct {
-		err  error
-		want outcome
-	}{
-		"Stored":   {nil, outcomeStored},
-		"Lost":     {errNoAnswer, outcomeLookUp},
-		"Cut":      {io.ErrUnexpectedEOF, outcomeLookUp},
-		"Payload":  {nats.ErrMaxPayload, outcomeRefused},
-		"Fence":    {&refusalError{Code: 10071}, outcomeConflict},
-		"Busy":     {&refusalError{Code: 10210}, outcomeWait},
-		"Full":     {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, outcomeWait},
-		"FullDisk": {&refusalError{Code: 10047}, outcomeWait},
-		"Large":    {&refusalError{Code: 10077, Description: "message too large"}, outcomeRefused},
-		"Obscure":  {&refusalError{Code: 10176}, outcomeObscure},
-		"Batch":    {&refusalError{Code: 10199}, outcomeTooLarge},
-		"Wrapped":  {errors.Join(&refusalError{Code: 10054}), outcomeRefused},
-	} {
-		if got := outcomeOf(tt.err); got != tt.want {
-			t.Errorf("%s: got %d, want %d", name, got, tt.want)
-		}
 	}
 }

@@ -1,96 +1,95 @@
-// Package publish writes events to the stream without ever stalling the caller
-// and without losing an event.
+// Package publish writes events to the stream. It does not make the caller wait
+// for the server, and it loses no event.
 //
-// [Publisher.Append] redacts, numbers, encodes and writes an event to an outbox
-// on disk, and returns. A forwarder sends what is in the outbox to JetStream,
-// in atomic batches, whenever the server is there. Nothing that happens to the
-// server, a full disk included, is felt by the caller before the outbox has
-// reached [Options.Quota].
+// [Publisher.Append] redacts and numbers an event, writes it to an outbox on disk,
+// and returns. A forwarder sends the events of the outbox to JetStream in atomic
+// batches whenever the server is available. A failure of the server affects the
+// caller only after the outbox has reached [Options.Quota].
 //
 // # Order
 //
-// An outbox is one producer. It numbers the events of each tenant from 1
-// without a gap, in the order in which Append wrote them; concurrent calls are
-// put into some order. They arrive in that order. Events of two tenants, or of
-// two outboxes, have no order.
+// An outbox is one producer. It numbers the events of each tenant from 1 without a
+// gap, in the order in which Append wrote them, and they arrive in that order.
+// Concurrent calls get some order. There is no order between two tenants or two
+// outboxes.
 //
-// Each batch holds, per tenant, events and behind them a manifest: the range of
-// their numbers, which of them are missing and why, the root of their hashes,
-// the hash of the manifest before. The manifest is stored only if it is the
-// next of its chain, and a batch whole or not at all. So two processes cannot
-// write under one producer id, and whoever has the manifests can tell what was
-// sent.
+// For each tenant, a batch has events followed by a manifest with the range of
+// their numbers, the missing numbers, the root of their hashes, and the hash of the
+// previous manifest. The server stores a batch as a whole or not at all, and only
+// if its manifests continue their chains. So two processes cannot write under one
+// producer id, and the manifests prove which events were sent.
 //
 // # Durability
 //
-// With [ProcessDurability] an event survives the end of the process once Append
-// has returned, with [DiskDurability] a power cut too. The event leaves the
-// outbox when the stream has acknowledged it. A consumer that drops what it has
-// seen of (tenant, producer, sequence) sees each event once; without that it
-// can see events of a batch twice that a full server disk cut in half.
+// After Append has returned, an event survives the end of the process with
+// [ProcessDurability], and a power cut with [DiskDurability]. A consumer that
+// filters repeats by (tenant, producer, sequence) sees each event once. Without
+// the filter it can see some events twice after a full server disk.
 //
-// An outbox is opened by one process at a time. After any end, opening it goes
-// on where it was:
+// Only one process can open an outbox. Open recovers from any kind of exit:
 //
-//   - A record that was not written to its end is cut off: its Append had not
-//     returned.
-//   - A record that was damaged later is lost. It is recorded as a gap.
-//   - Where the answer to a batch was lost, the last manifest of the stream
-//     tells what is there; it counts if its root is that of our own records.
-//   - If it is not, the outbox was restored from a copy, or a copy of it is in
-//     use. What waits is given new numbers under a new producer id. The same is
-//     done after a power cut that found the outbox open: what was sent may have
-//     outlived what was on disk. Numbers that Append returned for waiting
-//     events are void then; their ids are not. Where the chain of one tenant may
-//     not be read then, and others' can, what waits of it can come again, with
-//     the same ids: it holds up nobody.
+//   - It cuts off an incomplete record, whose Append had not returned.
+//   - It records a record that was damaged later as a gap, and keeps a copy of the
+//     segment in the folder "quarantine" of the outbox.
+//   - If the answer to a batch was lost, it compares the last manifest in the
+//     stream with its own records, and settles the batch if the roots match.
+//   - If they do not match, the outbox was restored from a copy, or a copy of it
+//     is in use. Waiting events then get new numbers under a new producer id. The
+//     same happens after a power cut while the outbox was open. The old numbers of
+//     these events are void, but their ids stay valid.
 //
-// A number that will never come is named as missing in a manifest, and recorded
-// as a gap.recorded event of its tenant with a reason: "shed" (the outbox was
-// full, see [Shed]), "refused" (the stream takes other events of the tenant,
-// but not this one), "damaged". If it is only named, the producer lost the
-// record of the loss as well; if neither, the stream lost the event.
+// A manifest lists each number that will never arrive. A gap.recorded event gives
+// the reason: "shed" if the outbox was full (see [Shed]), "refused" if the stream
+// takes other events of the tenant but not this one, "damaged" for a damaged
+// record. If a number is only listed, the producer also lost the record of the
+// loss. If it is neither listed nor recorded, the stream lost the event.
 //
-// A segment in which something is damaged is kept aside, as a copy in the folder
-// "quarantine" of the outbox, with a message that says where and what to do.
-//
-// What the stream has acknowledged does not stay: the outbox forgets it on disk
-// when nothing waits and [Options.KeepSent] has passed, at the latest when it is
-// closed. What was damaged stays in "quarantine" until somebody removes it.
+// The outbox removes sent events from the disk when no event waits and
+// [Options.KeepSent] has passed, and at the latest when it is closed.
 //
 // # Sharing
 //
-// [AppendShared] appends to an outbox that many processes share, each of them
-// for as long as one call takes. It needs no server and no process that runs.
-// They take turns by a lock that ends with its holder; where one is killed while
-// it writes, the next one goes on behind what is whole. One process, with
-// [OpenShared], forwards what is there and what the others append, and appends
-// as well. When it ends, another one takes over.
-//
-// The first OpenShared after a power cut gives what waits new numbers only if
-// somebody forwarded when it happened: nobody else can have sent a number.
+// [AppendShared] appends to an outbox that many processes share, each for the time
+// of one call. It needs no server and no running process. If a process is killed
+// during a write, the next one continues behind the last complete record. One
+// process forwards all events with [OpenShared], and can append as well. When it
+// exits, another process can take over.
 //
 // # Runs
 //
-// Behind the run.finished of a run follows a run.sealed with the count and a
-// digest of the run's events from this producer, seals left out. A run may go
-// on; it is sealed again when [Options.SealDelay] has passed since its last
-// event, or at [Publisher.Flush]. The counters of 10,000 runs are kept in
-// memory, those of all other runs on disk, as long as the outbox exists.
+// A run.sealed event follows the run.finished event of a run. It has the count and
+// a digest of the run's events from this producer, without seals. If the run
+// continues, it is sealed again when [Options.SealDelay] has passed since its last
+// event, or at [Publisher.Flush].
 //
 // # Limits
 //
-// An event is at most [events.MaxBytes] long on the wire; larger payloads
-// travel in front of it as blob.chunk events, next to each other, and must fit
-// into the outbox together. Ids of tenants, producers and runs have at most 256
-// bytes. The outbox takes up to [Options.Quota] and two segments of disk, and
-// under [Options.Unique] 16 bytes of disk and some 40 bytes of memory for each
-// id that it remembers, which are all without [Options.UniqueLast].
+// An event has at most [events.MaxBytes] in the stream. Larger payloads travel in
+// front of their event as blob.chunk events, which must fit into the outbox
+// together. Ids of tenants, producers and runs have at most 256 bytes. The outbox
+// takes up to [Options.Quota] and two segments of disk. With [Options.Unique] it
+// takes 16 bytes of disk and about 40 bytes of memory for each id that it
+// remembers.
 //
-// What the stream does not take of one tenant, for want of permission for
-// example, is set aside and tried again every few seconds, and others are sent
-// meanwhile. It counts as waiting, and makes the outbox take up to four times
-// that.
+// If the stream does not take the events of one tenant, for example for want of a
+// permission, that tenant is suspended and retried every few seconds, and other
+// tenants continue. The outbox can then take up to four times its size.
 //
-// Values of [Publisher] are safe for concurrent use.
+// A [Publisher] is safe for concurrent use.
 package publish
+
+// The callers' goroutines append to the outbox, which outbox.mu guards. The
+// forwarder's goroutine reads the log and delivers; the cursor, the collector, the
+// chains, the suspensions and the delivery belong to it and need no lock.
+//
+// The lock order, from the first lock to the last:
+//
+//  1. the lock file of the forwarding process, from Open to Close
+//  2. seals.mu
+//  3. sharing.lock, the lock file for changes of a shared outbox
+//  4. outbox.mu
+//  5. commit.mu of segment.Log
+//  6. mu of segment.Log
+//
+// outbox.begin takes 3 and 4. The mutexes of status, state.IDs and
+// atomicbatch.Link come last, because their holders take no other lock.

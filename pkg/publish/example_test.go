@@ -11,7 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// The server need not be there: what is appended waits in the outbox.
+// Append does not need the server. The events wait in the outbox until a later
+// Open can forward them.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "outbox")
 	if err != nil {
@@ -42,13 +43,39 @@ func ExampleOpen() {
 	e.Run = "run-7"
 	stored, err := p.Append(ctx, e)
 	fmt.Println(stored.Tenant, stored.Sequence, err)
-	fmt.Println(p.Stats().Pending, "waits")
+	fmt.Println("waiting:", p.Stats().Pending)
 
-	enough, cancel := context.WithCancel(ctx)
+	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	fmt.Println("left in the outbox:", p.Close(enough) != nil)
+	fmt.Println("left in the outbox:", p.Close(ended) != nil)
 	// Output:
 	// acme 1 <nil>
-	// 1 waits
+	// waiting: 1
 	// left in the outbox: true
+}
+
+// Short-lived processes append to a shared outbox. Another process forwards it
+// with OpenShared.
+func ExampleAppendShared() {
+	dir, err := os.MkdirTemp("", "outbox")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	e, err := events.New(events.RunStarted, "/engine", events.RunStartedData{Title: "fix the build"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e.Run = "run-7"
+	opts := publish.SharedOptions{Tenant: "acme", Redactor: publish.NoRedaction}
+	if _, err := publish.AppendShared(context.Background(), dir, opts, e); err != nil {
+		fmt.Println(err)
+		return
+	}
+	state, err := publish.Inspect(dir)
+	fmt.Println("waiting:", state.Waiting, state.Tenants, err)
+	// Output:
+	// waiting: 1 map[acme:1] <nil>
 }

@@ -4,183 +4,151 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/atomicbatch"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// forwarder sends what is in the outbox to the stream. It runs in one
-// goroutine; the cursor, which others look at, has a lock.
+// forwarder sends the records of the outbox to the stream. One goroutine runs it.
+// Other goroutines use status, seals and now only.
 type forwarder struct {
-	opts    Options
-	nc      *nats.Conn
-	outbox  *outbox
-	link    *link
-	batcher *batcher
-	now     chan struct{} // has room for one: do not wait for more events
+	opts   Options
+	outbox *outbox
+	link   *atomicbatch.Link
+	sender *atomicbatch.Sender
+	status *status
+	seals  *seals
+	now    chan struct{} // has room for one value: do not wait for more events
 
-	cursor    *cursor
-	due       map[runKey]time.Time // when finished runs are sealed; guarded by cursor.mu
-	producer  string               // whose records are read
-	reader    *reader
-	most      int    // events per batch: fewer where the server takes no more
-	read      uint64 // ordinal of the last record read
-	held      map[string]*hold
-	sentSince time.Time // when it was noticed that all there is was sent; zero: not, or removed
-	peak      uint64    // ordinal up to which all that is of tenants that are not held is released
-	missing   []gap     // that manifests listed and that have to be recorded; guarded by cursor.mu
-
-	mu      sync.Mutex // guards what follows
-	acked   uint64
-	refused uint64
-	lastAck time.Time
-	err     error
-	holds   int   // tenants that are held
-	holdErr error // why one of them is
+	backlog   *waiting
+	collector *collector
+	chains    *chains
+	suspended *suspensions
+	delivery  *delivery
+	idleSince time.Time // when the outbox was found empty; zero if it is not
 }
 
-func newForwarder(nc *nats.Conn, box *outbox, cur *cursor) (*forwarder, error) {
-	l := newLink(nc)
-	b, err := newBatcher(nc, l, box.opts.AckWait)
+// waiting has the records of the present producer id and the progress of their
+// delivery. Only the goroutine of the forwarder uses it.
+type waiting struct {
+	producer string
+	log      *segment.Log
+	cursor   *cursor.Cursor
+	read     uint64 // ordinal of the last record that the collector has read
+}
+
+func (w *waiting) each(visit func(segment.Item)) error {
+	rd := w.log.Reader(w.cursor.Next)
+	defer rd.Close()
+	for {
+		it, err := rd.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if it.Fault == segment.Intact && it.Ordinal >= w.cursor.Next {
+			visit(it)
+		}
+	}
+}
+
+func newForwarder(nc *nats.Conn, o *outbox, c *cursor.Cursor) (*forwarder, error) {
+	link := atomicbatch.NewLink(nc)
+	sender, err := atomicbatch.NewSender(nc, link, o.opts.AckWait)
 	if err != nil {
-		l.close()
+		link.Close()
 		return nil, err
 	}
 	f := &forwarder{
-		opts: box.opts, nc: nc, outbox: box, link: l, batcher: b, cursor: cur,
-		now: make(chan struct{}, 1), most: box.opts.BatchEvents,
+		opts: o.opts, outbox: o, link: link, sender: sender, now: make(chan struct{}, 1),
+		status: &status{logger: o.opts.Logger}, backlog: &waiting{},
 	}
-	f.restart(box.id.Producer, box.spool)
+	f.seals = &seals{outbox: o, delay: o.opts.SealDelay, status: f.status}
+	f.suspended = &suspensions{backlog: f.backlog, status: f.status, logger: o.opts.Logger}
+	f.chains = &chains{opts: o.opts, nc: nc, outbox: o, backlog: f.backlog, seals: f.seals, status: f.status}
+	f.collector = &collector{opts: o.opts, backlog: f.backlog, chains: f.chains, suspended: f.suspended, limit: o.opts.BatchEvents}
+	f.delivery = &delivery{
+		opts: o.opts, outbox: o, link: link, sender: sender, backlog: f.backlog,
+		chains: f.chains, suspended: f.suspended, collector: f.collector, status: f.status,
+	}
+	f.seals.mu.Lock()
+	defer f.seals.mu.Unlock()
+	f.restart(o.id.Producer, o.log, c)
 	return f, nil
 }
 
-// restart begins with the first record of s that waits.
-func (f *forwarder) restart(producer string, s *spool) {
-	if f.reader != nil {
-		f.reader.close()
-	}
-	f.producer, f.held, f.peak = producer, map[string]*hold{}, 0
-	f.noteHeld()
-	f.reader, f.read = s.reader(f.cursor.next), f.cursor.next-1
-	f.due = map[runKey]time.Time{}
-	for key, t := range f.cursor.runs {
-		if t.Finished && !t.Lost && t.Count > t.Sealed {
-			f.due[key] = time.Now()
-			if t.Sealed > 0 {
-				f.due[key] = time.Now().Add(f.opts.SealDelay)
-			}
-		}
-	}
+// restart makes the forwarder begin with the first record of a producer id.
+// seals.mu is held.
+func (f *forwarder) restart(producer string, log *segment.Log, c *cursor.Cursor) {
+	*f.backlog = waiting{producer: producer, log: log, cursor: c}
+	f.suspended.clear()
+	f.collector.rewind()
+	f.seals.restart(c.Runs)
 }
 
-// run forwards until ctx ends.
 func (f *forwarder) run(ctx context.Context) {
-	var pause backoff
+	var pause atomicbatch.Backoff
 	for ctx.Err() == nil {
 		err := f.step(ctx)
 		if errors.Is(err, errDiverged) {
-			err = f.clear(ctx)
+			err = f.renumberUnsent(ctx)
 		}
-		if errors.Is(err, errConnectionClosed) {
-			f.note(err)
+		if errors.Is(err, atomicbatch.ErrConnectionClosed) {
+			f.status.fail(err)
 			return
 		}
 		if err != nil && ctx.Err() == nil {
-			f.note(err)
-			pause.pause(ctx, nil)
+			f.status.fail(err)
+			pause.Pause(ctx, nil)
 			continue
 		}
-		pause = backoff{}
+		pause = atomicbatch.Backoff{}
 	}
 }
 
-// step forwards one batch.
 func (f *forwarder) step(ctx context.Context) error {
-	if f.outbox.suspect() {
-		if err := f.clear(ctx); err != nil {
+	if f.outbox.isSuspect() {
+		if err := f.renumberUnsent(ctx); err != nil {
 			return err
 		}
 	}
-	b, err := f.collect(ctx)
+	b, err := f.collector.collect(func(linger <-chan time.Time, hasBegun bool) (bool, error) {
+		return f.await(ctx, linger, hasBegun)
+	})
 	if err == nil {
-		err = f.deliverAll(ctx, b.groups)
+		err = f.delivery.deliverAll(ctx, b.groups)
 	}
 	if err != nil {
-		f.rewind()
+		f.collector.rewind()
 		return err
 	}
 	f.release(ctx, b)
 	return nil
 }
 
-// rewind makes the next batch begin with the first record that waits.
-func (f *forwarder) rewind() {
-	f.reader.close()
-	f.cursor.mu.Lock()
-	defer f.cursor.mu.Unlock()
-	f.reader = f.outbox.currentSpool().reader(f.cursor.next)
-	f.read = f.cursor.next - 1
-}
-
-// batch is what is forwarded at once.
-type batch struct {
-	groups []*group
-	count  int // of events to send
-	sized  int // bytes of them
-	begun  bool
-	shares map[string]*share // all that was read, by tenant
-}
-
-// collect reads the next batch: it waits for the first record, and a little for
-// more.
-func (f *forwarder) collect(ctx context.Context) (*batch, error) {
-	f.retry(time.Now())
-	b := &batch{shares: map[string]*share{}}
-	byTenant := map[string]*group{}
-	var linger <-chan time.Time
-	for b.count < f.most && len(b.groups) < maxGroups && b.sized < f.opts.BatchBytes {
-		it, err := f.reader.next()
-		if err == nil {
-			f.take(b, byTenant, it)
-			continue
-		}
-		if !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-		if b.begun && linger == nil {
-			timer := time.NewTimer(f.opts.Linger)
-			defer timer.Stop()
-			linger = timer.C
-		}
-		if done, err := f.await(ctx, linger, b.begun); done || err != nil {
-			return b, err
-		}
-	}
-	return b, nil
-}
-
-// maxGroups keeps events and manifests of a batch below the server's limit.
-const maxGroups = 999 - maxBatchEvents
-
-// await waits for records, and seals runs that are due meanwhile. It is done
-// when a batch that has begun should not wait any longer.
-func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bool) (done bool, err error) {
-	f.cursor.mu.Lock()
-	next, err := f.seal(ctx, time.Now())
-	f.cursor.mu.Unlock()
+// await waits for records, and does work that becomes due meanwhile. It returns
+// true when a batch should not wait any longer.
+func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, hasBegun bool) (isDone bool, err error) {
+	next, err := f.seals.appendDue(ctx, time.Now())
 	if err != nil {
-		f.note(err)
+		f.status.fail(err)
 	}
 	due, stop := alarm(next)
 	defer stop()
-	retry, stop := alarm(f.nextRetry())
+	retry, stop := alarm(f.suspended.nextRetry())
 	defer stop()
 	now := f.now
-	var wipe <-chan time.Time
-	if !begun {
+	var remove <-chan time.Time
+	if !hasBegun {
 		now = nil
-		wipe, stop = alarm(f.nextWipe())
+		remove, stop = alarm(f.nextRemoval())
 		defer stop()
 	}
 	select {
@@ -188,9 +156,9 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bo
 		return false, ctx.Err()
 	case <-f.outbox.wake:
 	case <-due:
-	case <-wipe:
-		if err := f.wipe(ctx); err != nil {
-			f.note(err)
+	case <-remove:
+		if err := f.removeSent(ctx); err != nil {
+			f.status.fail(err)
 		}
 	case <-retry:
 		return true, nil
@@ -202,8 +170,8 @@ func (f *forwarder) await(ctx context.Context, linger <-chan time.Time, begun bo
 	return false, nil
 }
 
-// alarm returns a channel that tells when it is time; one that never does where
-// that is zero.
+// alarm returns a channel that receives a value at a time. With a zero time the
+// channel never does.
 func alarm(at time.Time) (due <-chan time.Time, stop func()) {
 	if at.IsZero() {
 		return nil, func() {}
@@ -212,76 +180,70 @@ func alarm(at time.Time) (due <-chan time.Time, stop func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// take adds an item to the batch.
-func (f *forwarder) take(b *batch, byTenant map[string]*group, it item) {
-	switch {
-	case it.ordinal > f.read:
-		f.read = it.ordinal
-	case it.ordinal > 0 || !b.begun && f.read < f.cursor.next:
-		return // in front of where reading began
-	}
-	b.begun = true
-	f.add(b, it)
-	ch := f.chainOf(it.tenant)
-	if it.fault != intact || it.sequence <= ch.Last || f.isHeld(it.tenant) {
-		return
-	}
-	g := byTenant[it.tenant]
-	if g == nil {
-		g = &group{tenant: it.tenant}
-		byTenant[it.tenant] = g
-		b.groups = append(b.groups, g)
-	}
-	if n := len(g.entries); n > 0 && it.sequence <= g.entries[n-1].sequence {
-		return // what was carried is there twice
-	}
-	e := newEntry(it)
-	e.event = append(make([]byte, 0, len(it.event)), it.event...)
-	g.entries = append(g.entries, e)
-	b.count++
-	b.sized += len(it.event)
-}
-
-// chainOf returns what is known of a tenant's chain.
-func (f *forwarder) chainOf(tenant string) chain {
-	f.cursor.mu.Lock()
-	defer f.cursor.mu.Unlock()
-	if ch := f.cursor.chains[tenant]; ch != nil {
-		return *ch
-	}
-	return chain{}
-}
-
-// note keeps why forwarding waits.
-func (f *forwarder) note(err error) {
-	f.mu.Lock()
-	first := f.err == nil || errors.Is(err, ErrPermission) && !errors.Is(f.err, ErrPermission)
-	f.err = err
-	f.mu.Unlock()
-	if first {
-		f.opts.Logger.Warn("forwarding waits", "error", err)
-	}
-}
-
-func (f *forwarder) lastError() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.err
-}
-
-func (f *forwarder) addStats(s *Stats) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s.Acked, s.Refused, s.LastError, s.LastAck, s.Held = f.acked, f.refused, f.err, f.lastAck, f.holds
-	if s.LastError == nil {
-		s.LastError = f.holdErr
-	}
-}
-
-// hurry makes the forwarder send what it has.
-func (f *forwarder) hurry() {
+// sendNow makes the forwarder send a batch without waiting for more events.
+func (f *forwarder) sendNow() {
 	select {
 	case f.now <- struct{}{}:
 	default:
 	}
+}
+
+// release settles a delivered batch: it moves the cursor, and removes segments
+// without waiting records.
+func (f *forwarder) release(ctx context.Context, b *batch) {
+	sent, next := f.suspended.settle(b)
+	f.backlog.cursor.Next = next
+	err := f.seals.withRuns(func() error {
+		return errors.Join(f.persist(sent), f.backlog.cursor.RetireRuns(f.opts.runsInMemory, f.seals.isDue))
+	})
+	if err != nil {
+		// Progress is still in memory, and the stream knows it too.
+		f.status.fail(err)
+	}
+	// The seals come first, so that a Flush that waits for the release finds them
+	// in the outbox.
+	if _, err := f.seals.appendDue(ctx, time.Now()); err != nil {
+		f.status.fail(err)
+	}
+	f.outbox.release(ctx, f.backlog.cursor.Next, uint64(sent.records), sent.bytes)
+	if err := f.compact(ctx); err != nil {
+		f.status.fail(err)
+	}
+}
+
+// persist writes the cursor and the ids, and removes segments once both are on
+// disk. seals.mu is held.
+func (f *forwarder) persist(sent share) error {
+	o, c := f.outbox, f.backlog.cursor
+	if err := errors.Join(o.ids.Save(sent.ids), c.Save()); err != nil {
+		if !errors.Is(err, disk.ErrNoSpace) {
+			return err
+		}
+		if err := o.reserve.Use(func() error { return errors.Join(o.ids.Save(nil), c.Rewrite()) }); err != nil {
+			return err
+		}
+	}
+	if !f.backlog.log.CanDrop(c.Next) {
+		return nil
+	}
+	if err := errors.Join(c.Sync(), o.ids.Sync()); err != nil {
+		return err
+	}
+	if err := f.backlog.log.Drop(c.Next); err != nil {
+		return err
+	}
+	return o.reserve.Refill()
+}
+
+// disconnect ends the use of the connection and of the segments.
+func (f *forwarder) disconnect() {
+	f.sender.Close()
+	f.link.Close()
+	f.collector.reader.Close()
+}
+
+// close closes everything that the forwarder opened.
+func (f *forwarder) close() error {
+	f.disconnect()
+	return f.backlog.cursor.Close()
 }

@@ -12,9 +12,10 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// fill appends until the outbox is full, and returns how many events it took.
+// fill appends until the outbox is full and returns the number of the next event.
 func fill(tb testing.TB, p *Publisher, from int) int {
 	tb.Helper()
 	for n := from; ; n++ {
@@ -121,13 +122,13 @@ func TestFull_Shed(t *testing.T) {
 				t.Errorf("%d events, want %d", len(h.events), len(taken)+1)
 			}
 			first, last := shed[0], shed[len(shed)-1]
-			if len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != reasonShed {
+			if len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != state.ReasonShed {
 				t.Errorf("gaps %+v, want %d–%d", h.gaps, first, last)
 			}
 			for _, list := range h.manifests {
 				for _, m := range list {
 					for _, r := range m.Missing {
-						if r.Reason != reasonShed || r.First != first || r.Last != last {
+						if r.Reason != state.ReasonShed || r.First != first || r.Last != last {
 							t.Errorf("manifest lists %+v", r)
 						}
 					}
@@ -150,7 +151,7 @@ func TestParseFullPolicy(t *testing.T) {
 	}
 }
 
-// tinyDisk mounts a file system of a few hundred KiB, or skips the test.
+// tinyDisk mounts a small file system or skips the test.
 func tinyDisk(tb testing.TB, size string) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -161,7 +162,7 @@ func tinyDisk(tb testing.TB, size string) string {
 	return dir
 }
 
-// A full disk is like a full outbox, and opens again.
+// A full disk is like a full outbox, and the outbox opens again.
 func TestFull_Disk(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	nc := srv.Connect(t)
@@ -215,7 +216,7 @@ func TestFull_DiskShed(t *testing.T) {
 	}
 }
 
-// A full stream is waited for. What was refused as a whole comes once.
+// The forwarder waits for a full stream. Each event arrives once.
 func TestFull_Stream(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{MaxBytes: 100 << 10})
 	opts := testOptions(t, t.TempDir())
@@ -250,7 +251,7 @@ func TestFull_Stream(t *testing.T) {
 	}
 }
 
-// The server's own disk is full: a batch may be stored in part.
+// The disk of the server is full, and a batch may be stored in part.
 func TestFull_ServerDisk(t *testing.T) {
 	store := filepath.Join(tinyDisk(t, "2m"), "store")
 	if err := os.Mkdir(store, 0o700); err != nil {
@@ -276,7 +277,7 @@ func TestFull_ServerDisk(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	srv.Stop() // the server does not write any more to a store that failed once
+	srv.Stop() // the server does not use a store again after a failure
 	srv.Restart(t)
 	mustClose(t, p)
 	h := checkStream(t, srv)

@@ -10,18 +10,20 @@ import (
 	"path/filepath"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// identity is who an outbox is, in the file "outbox.json". The records of each
-// producer id lie in a folder of their own, so that taking a new id is one
-// replacement of this file.
+// identity is the content of the file "outbox.json". The records of each producer
+// id have their own folder, so that replacing this file changes the producer id
+// and the records in one step.
 type identity struct {
 	Producer string `json:"producer"`
-	Boot     string `json:"boot,omitempty"` // of the machine, when last opened
-	Open     bool   `json:"open"`           // not closed, or killed before
-	// Suspect says that the machine lost power while the outbox was open:
-	// numbers that the stream knows may stand for events that the disk lost, so
-	// what waits must go out under a new id.
+	Boot     string `json:"boot,omitempty"` // boot id of the machine at the last open
+	Open     bool   `json:"open"`           // in use, or not closed cleanly
+	// Suspect says that the machine lost power while the outbox was open. The
+	// stream may know numbers whose events the disk lost, so waiting events need a
+	// new producer id.
 	Suspect bool `json:"suspect,omitempty"`
 }
 
@@ -31,7 +33,7 @@ func newProducerID(name string) string {
 	return name + "-" + hex.EncodeToString(b[:])
 }
 
-// ensureIdentity reads the identity of an outbox, or makes one.
+// ensureIdentity reads the identity of a shared outbox or creates it.
 func ensureIdentity(opts Options) (identity, error) {
 	id, err := readIdentity(opts.Dir)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -43,7 +45,7 @@ func ensureIdentity(opts Options) (identity, error) {
 	if err := os.MkdirAll(id.dir(opts.Dir), 0o700); err != nil {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
-	openSpare(opts.Dir) // who forwards needs it on a full disk
+	_ = opts.reserve().Refill() // an outbox on a full disk works without it
 	return id, id.save(opts.Dir)
 }
 
@@ -53,13 +55,13 @@ func readIdentity(dir string) (id identity, err error) {
 		return id, fmt.Errorf("read identity: %w", err)
 	}
 	if err := json.Unmarshal(data, &id); err != nil || id.Producer == "" {
-		return id, fmt.Errorf("read identity: %s is damaged; remove it, and what waits goes out under a new producer id", identityFile(dir))
+		return id, fmt.Errorf("read identity: %s is damaged; remove it to send the waiting events under a new producer id", identityFile(dir))
 	}
 	return id, nil
 }
 
-// newIdentity returns the identity of an outbox that has none: a new one, or that
-// of the records whose identity was lost, which go out under a new producer id.
+// newIdentity returns the identity of an outbox without one. If there are records
+// whose identity was lost, it returns their identity and marks it as suspect.
 func newIdentity(opts Options) (id identity, err error) {
 	folders, err := recordFolders(opts.Dir)
 	switch {
@@ -69,7 +71,7 @@ func newIdentity(opts Options) (id identity, err error) {
 		id.Producer = newProducerID(opts.Name)
 		return id, nil
 	case len(folders) > 1:
-		return id, fmt.Errorf("find identity: %s has the records of %d producers: move away all but the latest", opts.Dir, len(folders))
+		return id, fmt.Errorf("find identity: %s has the records of %d producers; keep only the latest folder there", opts.Dir, len(folders))
 	}
 	id.Suspect = true
 	if id.Producer, err = subjects.ParseToken(filepath.Base(folders[0])); err != nil {
@@ -78,8 +80,8 @@ func newIdentity(opts Options) (id identity, err error) {
 	return id, nil
 }
 
-// openIdentity reads the identity of an outbox, or makes one, and notes that it
-// is open.
+// openIdentity reads the identity of an outbox or creates it, and records that
+// the outbox is open.
 func openIdentity(opts Options) (identity, error) {
 	id, err := readIdentity(opts.Dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -95,18 +97,18 @@ func openIdentity(opts Options) (identity, error) {
 		return id, fmt.Errorf("make outbox: %w", err)
 	}
 	err = id.save(opts.Dir)
-	if errors.Is(err, errNoRoom) {
-		err = spare{opts.Dir}.use(func() error { return id.save(opts.Dir) })
+	if errors.Is(err, disk.ErrNoSpace) {
+		err = opts.reserve().Use(func() error { return id.save(opts.Dir) })
 	}
 	if err != nil {
 		return id, err
 	}
-	return id, id.sweep(opts.Dir)
+	return id, id.removeOthers(opts.Dir)
 }
 
-// sweep removes the records of other producer ids: what a crash left while the
-// outbox took a new one.
-func (id identity) sweep(outbox string) error {
+// removeOthers removes the records of other producer ids. A crash during a change
+// of the producer id leaves such records.
+func (id identity) removeOthers(outbox string) error {
 	folders, err := recordFolders(outbox)
 	if err != nil {
 		return err
@@ -122,7 +124,6 @@ func (id identity) sweep(outbox string) error {
 	return nil
 }
 
-// recordFolders returns the folders of producer ids in an outbox.
 func recordFolders(outbox string) (folders []string, err error) {
 	entries, err := os.ReadDir(outbox)
 	if err != nil {
@@ -130,7 +131,7 @@ func recordFolders(outbox string) (folders []string, err error) {
 	}
 	for _, entry := range entries {
 		dir := filepath.Join(outbox, entry.Name())
-		if _, err := os.Stat(filepath.Join(dir, lossesName)); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, state.LossesName)); err == nil {
 			folders = append(folders, dir)
 		}
 	}
@@ -139,11 +140,10 @@ func recordFolders(outbox string) (folders []string, err error) {
 
 func identityFile(dir string) string { return filepath.Join(dir, "outbox.json") }
 
-// dir returns where the records of the producer are.
 func (id identity) dir(outbox string) string {
 	name, err := subjects.FileName(id.Producer)
 	if err != nil {
-		name = "producer" // not reached: ids are made from a checked name
+		name = "producer" // unreachable, because ids are made from a valid name
 	}
 	return filepath.Join(outbox, name)
 }
@@ -153,8 +153,8 @@ func (id identity) save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("encode identity: %w", err)
 	}
-	if err := replaceFile(identityFile(dir), append(data, '\n')); err != nil {
-		return fmt.Errorf("write identity: %w", asNoRoom(err))
+	if err := disk.Replace(identityFile(dir), append(data, '\n')); err != nil {
+		return fmt.Errorf("write identity: %w", disk.MarkNoSpace(err))
 	}
 	return nil
 }

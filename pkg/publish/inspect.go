@@ -7,50 +7,53 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// State is how an outbox stands on disk.
+// State is the state of an outbox on disk.
 type State struct {
-	Producer string // id that events are numbered under
-	Name     string // [Options.Name] that it was made with
-	Shared   bool   // it is one of [AppendShared]
-	Unique   bool   // it was opened with [Options.Unique]
+	Producer string // the producer id
+	Name     string // the [Options.Name] with which the outbox was created
+	Shared   bool   // the outbox is used by [AppendShared]
+	Unique   bool   // the outbox was opened with [Options.Unique]
 
-	Waiting uint64    // events that the stream has not acknowledged
-	Bytes   int64     // of them
-	Oldest  time.Time // time of the first of them, as it says itself; zero if none waits
-	Tenants map[string]uint64
-	Size    int64 // bytes on disk of all records
+	Waiting uint64            // events that the stream has not acknowledged
+	Bytes   int64             // size of the waiting events
+	Oldest  time.Time         // time of the first waiting event; zero if none waits
+	Tenants map[string]uint64 // waiting events of each tenant
+	Size    int64             // size of all records on disk
 
-	Gaps       []Gap    // losses that the stream does not know of yet
-	Damaged    uint64   // records that wait and cannot be read
+	Gaps       []Gap    // losses that the stream does not know yet
+	Damaged    uint64   // waiting records that cannot be read
 	Quarantine []string // copies of damaged segments
-	Holder     int      // process that forwards, if one does and can be told
-	Held       bool     // a process forwards
+	Forwarding bool     // a process has the outbox open and forwards
+	Process    int      // id of that process; 0 if it is unknown
 }
 
-// Gap is a range of a tenant's numbers that will never come, and why.
+// Gap is a range of a tenant's numbers that will never arrive, and the reason.
 type Gap struct {
 	Tenant string `json:"tenant"`
 	events.Range
 }
 
-// Inspect reads how the outbox in dir stands, without a lock and without a
-// change: its processes go on meanwhile, so that what it returns may be of
-// several moments. The error wraps [os.ErrNotExist] if there is no outbox.
+// Inspect reads the state of the outbox in dir. It takes no lock and changes
+// nothing. Other processes may change the outbox meanwhile, so that the parts of
+// the state may be of different moments. The error wraps [os.ErrNotExist] if there
+// is no outbox.
 func Inspect(dir string) (State, error) {
 	for tries := 1; ; tries++ {
 		s, err := inspect(dir)
 		if !errors.Is(err, os.ErrNotExist) || tries == 3 {
 			return s, err
 		}
-		// A segment that was sent meanwhile, or another producer id.
+		// A segment was removed meanwhile, or the producer id changed.
 	}
 }
 
@@ -58,7 +61,7 @@ func inspect(dir string) (State, error) {
 	id, err := readIdentity(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		if folders, e := recordFolders(dir); e == nil && len(folders) > 0 {
-			id, err = newIdentity(Options{Dir: dir}) // as who opens it would
+			id, err = newIdentity(Options{Dir: dir}) // the one that Open would use
 		}
 	}
 	if err != nil {
@@ -68,117 +71,88 @@ func inspect(dir string) (State, error) {
 	if i := strings.LastIndexByte(s.Name, '-'); i > 0 {
 		s.Name = s.Name[:i]
 	}
-	s.Shared = exists(filepath.Join(dir, turnName))
-	s.Unique = exists(filepath.Join(dir, idsName))
-	c, err := openCursor(id.dir(dir))
+	s.Shared = exists(Options{Dir: dir}.appendLock())
+	s.Unique = exists(filepath.Join(dir, state.IDsName))
+	c, err := cursor.Open(id.dir(dir))
 	if err != nil {
 		return s, err
 	}
-	spool, err := openSpool(id.dir(dir), Options{})
+	log, err := segment.Open(id.dir(dir), segment.Options{})
 	if err != nil {
 		return s, err
 	}
-	s.Size = spool.bytes()
-	if err := s.readWaiting(spool, c); err != nil {
+	s.Size = log.Bytes()
+	if err := s.readWaiting(log, c); err != nil {
 		return s, err
 	}
 	s.addGaps(id.dir(dir), c)
-	s.Quarantine, err = filepath.Glob(filepath.Join(dir, quarantineName, "*"+segmentSuffix))
+	s.Quarantine, err = filepath.Glob(filepath.Join(dir, quarantineName, "*"+segment.Suffix))
 	if err != nil {
 		return s, err
 	}
-	s.Held, s.Holder, err = holder(filepath.Join(dir, Options{shared: s.Shared}.lockName()))
+	s.Forwarding, s.Process, err = disk.LockHolder(Options{Dir: dir, shared: s.Shared}.lockFile())
 	return s, err
 }
 
-// exists tells whether there is a file.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-func (s *State) readWaiting(spool *spool, c *cursor) error {
-	rd := spool.reader(c.next)
-	defer rd.close()
+func (s *State) readWaiting(log *segment.Log, c *cursor.Cursor) error {
+	rd := log.Reader(c.Next)
+	defer rd.Close()
 	for last := uint64(0); ; {
-		it, err := rd.next()
-		if errors.Is(err, io.EOF) || err == nil && it.fault == torn {
-			return nil // torn is what is being written
+		it, err := rd.Next()
+		if errors.Is(err, io.EOF) || err == nil && it.Fault == segment.Torn {
+			return nil // a process is writing a torn record
 		}
 		if err != nil {
 			return err
 		}
-		last = max(last, it.ordinal)
+		last = max(last, it.Ordinal)
 		switch {
-		case it.ordinal > 0 && it.ordinal < c.next || it.ordinal == 0 && last+1 < c.next:
-		case it.fault != intact:
+		case it.Ordinal > 0 && it.Ordinal < c.Next || it.Ordinal == 0 && last+1 < c.Next:
+		case it.Fault != segment.Intact:
 			s.Damaged++
-		case it.sequence > c.chain(it.tenant).Last:
+		case it.Sequence > c.Chain(it.Tenant).Last:
 			s.addWaiting(it)
 		}
 	}
 }
 
-func (s *State) addWaiting(it item) {
+func (s *State) addWaiting(it segment.Item) {
 	s.Waiting++
-	s.Bytes += int64(it.size)
-	s.Tenants[it.tenant]++
+	s.Bytes += int64(it.Size)
+	s.Tenants[it.Tenant]++
 	if s.Oldest.IsZero() {
-		if e, err := events.Decode(it.event); err == nil {
+		if e, err := events.Decode(it.Event); err == nil {
 			s.Oldest = e.Time
 		}
 	}
-	if events.Kind(it.kind) == events.GapRecorded {
-		if g, ok := gapOf(it.record); ok {
-			s.Gaps = append(s.Gaps, Gap{g.tenant, g.Range})
+	if events.Kind(it.Kind) == events.GapRecorded {
+		if g, ok := gapOf(it.Record); ok {
+			s.Gaps = append(s.Gaps, Gap(g))
 		}
 	}
 }
 
-// addGaps adds the losses that are counted and not recorded yet.
-func (s *State) addGaps(dir string, c *cursor) {
-	add := func(g gap) {
-		if gap := (Gap{g.tenant, g.Range}); g.First > 0 && !slices.Contains(s.Gaps, gap) {
-			s.Gaps = append(s.Gaps, gap)
+// addGaps adds the losses without a gap.recorded.
+func (s *State) addGaps(dir string, c *cursor.Cursor) {
+	add := func(g Gap) {
+		if !slices.Contains(s.Gaps, g) {
+			s.Gaps = append(s.Gaps, g)
 		}
 	}
-	for tenant, ch := range c.chains {
+	for tenant, ch := range c.Chains() {
 		for _, r := range ch.Owed {
-			add(gap{tenant, r})
+			add(Gap{tenant, r})
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, lossesName)); err == nil && len(data) == lossSlots*lossSlot {
-		for i := range lossSlots {
-			add(parseLoss(data[i*lossSlot : (i+1)*lossSlot]))
-		}
+	for _, g := range state.ReadLosses(dir) {
+		add(Gap(g))
 	}
 	slices.SortFunc(s.Gaps, func(a, b Gap) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.First, b.First))
 	})
-}
-
-// holder tells whether a process holds a lock, and which.
-func holder(path string) (held bool, pid int, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, 0, nil
-	}
-	if err != nil {
-		return false, 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	// Who wants the lock asks again, so that to have it for a moment is no harm.
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if err == nil {
-		return false, 0, nil
-	}
-	if !errors.Is(err, syscall.EWOULDBLOCK) {
-		return false, 0, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, 32))
-	if err != nil {
-		return true, 0, err
-	}
-	pid, _ = strconv.Atoi(strings.TrimSpace(string(text))) // of who forwards with an older version it cannot be told
-	return true, pid, nil
 }

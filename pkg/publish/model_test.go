@@ -12,10 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// outboxModel is what an outbox should do under any order of appends, ends of
-// its process, power cuts, rolled back copies and states of the connection.
+// outboxModel runs an outbox through random sequences of appends, exits, power
+// cuts, restored copies and connection states.
 type outboxModel struct {
 	t     *testing.T
 	opts  Options
@@ -24,8 +25,8 @@ type outboxModel struct {
 	p     *Publisher
 	boot  int
 	n     int
-	taken map[string]bool // what Append returned for
-	dir   string          // of a copy
+	taken map[string]bool // ids for which Append returned
+	dir   string          // of a copy of the outbox
 }
 
 func (m *outboxModel) open(rt *rapid.T, nc *nats.Conn) {
@@ -53,9 +54,9 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 			}
 		},
 		"flush": func(rt *rapid.T) {
-			ctx, cancel := context.WithTimeout(m.t.Context(), patienceOf)
+			ctx, cancel := context.WithTimeout(m.t.Context(), testTimeout)
 			defer cancel()
-			if m.p.fwd.nc == m.down {
+			if m.p.fwd.chains.nc == m.down {
 				return
 			}
 			if err := m.p.Flush(ctx); err != nil {
@@ -73,7 +74,7 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 				if err != nil {
 					rt.Fatal(err)
 				}
-				torn := appendRecord(nil, newRecord(0))
+				torn := segment.Append(nil, &segment.Record{Ordinal: 1, Sequence: 1, Tenant: "acme", Event: []byte(`{"id":"event-0"}`)})
 				_, err = f.Write(torn[:rapid.IntRange(1, len(torn)-1).Draw(rt, "bytes")])
 				if err = errors.Join(err, f.Close()); err != nil {
 					rt.Fatal(err)
@@ -90,8 +91,8 @@ func (m *outboxModel) actions() map[string]func(*rapid.T) {
 			if m.dir == "" {
 				return
 			}
-			// What only the abandoned outbox had would be gone with it.
-			ctx, cancel := context.WithTimeout(m.t.Context(), patienceOf)
+			// Flush first; events that only the abandoned outbox has would be lost.
+			ctx, cancel := context.WithTimeout(m.t.Context(), testTimeout)
 			defer cancel()
 			kill(m.p)
 			m.open(rt, m.up)
@@ -125,7 +126,7 @@ func TestModel(t *testing.T) {
 		rt.Repeat(m.actions())
 		kill(m.p)
 		m.open(rt, m.up)
-		ctx, cancel := context.WithTimeout(t.Context(), patienceOf)
+		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 		defer cancel()
 		if err := m.p.Close(ctx); err != nil {
 			rt.Fatal(err)
@@ -147,7 +148,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// rtTB reports failures to rapid, so that it can find a shorter example.
+// rtTB reports failures to rapid, which then finds a shorter example.
 type rtTB struct {
 	testing.TB
 

@@ -11,14 +11,17 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
 )
 
-// Publisher takes events into an outbox on disk and forwards them to the
-// stream. Its methods are safe for concurrent use.
+// Publisher appends events to an outbox on disk and forwards them to the stream.
+// Its methods are safe for concurrent use.
 type Publisher struct {
 	opts   Options
 	lock   *os.File
 	outbox *outbox
+	intake *intake
 	fwd    *forwarder
 
 	cancel context.CancelFunc
@@ -28,13 +31,12 @@ type Publisher struct {
 	closed  error
 }
 
-// Open opens the outbox in opts.Dir, making it when there is none, and begins
-// to forward what waits in it over nc. The server need not be there yet: connect
-// with [nats.RetryOnFailedConnect]. Open waits until ctx ends for another
-// process that has the outbox open.
+// Open opens the outbox in opts.Dir, or creates it, and begins to forward its
+// events over nc. The server may be down; connect with
+// [nats.RetryOnFailedConnect]. If another process has the outbox open, Open waits
+// for it until ctx ends.
 //
-// The caller closes the Publisher first and nc, which stays the caller's, after
-// it.
+// The caller closes the Publisher first and then nc.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open outbox: %w", err)
@@ -50,7 +52,7 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(ctx, opts.Dir, opts.lockName())
+	lock, err := disk.Lock(ctx, opts.lockFile())
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +64,10 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	if err != nil {
 		return nil, errors.Join(err, box.close(ctx), box.shared.close(), lock.Close())
 	}
-	p := &Publisher{opts: opts, lock: lock, outbox: box, fwd: fwd, done: make(chan struct{})}
-	// The forwarder works until Close, not until Open's context ends.
+	p := &Publisher{
+		opts: opts, lock: lock, outbox: box, intake: &intake{outbox: box}, fwd: fwd, done: make(chan struct{}),
+	}
+	// The forwarder runs until Close, even if Open's context ends earlier.
 	var run context.Context
 	run, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
@@ -73,8 +77,8 @@ func open(ctx context.Context, nc *nats.Conn, opts Options) (*Publisher, error) 
 	return p, nil
 }
 
-// openBox opens the outbox whose lock is held.
-func openBox(ctx context.Context, opts Options) (*outbox, *cursor, error) {
+// openBox opens the outbox. The caller holds its lock file.
+func openBox(ctx context.Context, opts Options) (*outbox, *cursor.Cursor, error) {
 	if opts.shared {
 		return openShared(ctx, opts)
 	}
@@ -85,31 +89,31 @@ func openBox(ctx context.Context, opts Options) (*outbox, *cursor, error) {
 	return openOutbox(opts, id)
 }
 
-// run forwards until ctx ends, and looks for what other processes append.
+// run forwards until ctx ends. It also takes in the events of other processes.
 func (p *Publisher) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	if p.opts.shared {
-		wg.Go(func() { p.outbox.watch(ctx) })
+		wg.Go(func() { p.outbox.shared.watch(ctx) })
 	}
 	p.fwd.run(ctx)
 	cancel()
 	wg.Wait()
 }
 
-// Append redacts, numbers and stores e, and returns it as it was stored. It
-// never waits for the server. It keeps id, source and time of e where they are
-// set, and sets producer, sequence and salt; see [Options] for the tenant.
+// Append redacts, numbers and stores e and returns it as it was stored. It never
+// waits for the server. Append sets producer, sequence and salt, and also id and
+// time if they are empty. [Options.Tenant] is the default of the tenant.
 //
-// When it returns nil the event will reach the stream, once, behind all events
-// that were appended before, if what [Options.Durability] says holds. After an
-// error it was not stored; only an error of [DiskDurability]'s sync leaves that
-// open. An event that is too large for the wire is stored as blob.chunk events
-// and an event that names them.
+// After Append returns nil, the event will reach the stream once, behind all
+// events that were appended before, within the limits of [Options.Durability].
+// After an error, the event was not stored. Only an error of the sync of
+// [DiskDurability] leaves that open. An event that is too large for one message
+// is stored as blob.chunk events and an event that refers to them.
 func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, error) {
 	batch, err := prepare(p.opts, p.outbox.producer(), &e)
 	if err == nil {
-		err = p.outbox.append(ctx, batch)
+		err = p.intake.append(ctx, batch)
 	}
 	switch {
 	case errors.Is(err, ErrShed):
@@ -120,76 +124,75 @@ func (p *Publisher) Append(ctx context.Context, e events.Event) (events.Event, e
 	return e, nil
 }
 
-// Flush returns when all events that were appended before are acknowledged by
-// the stream, and so are the seals of their finished runs and the records of
-// losses.
+// Flush waits until the stream has acknowledged all events that were appended
+// before, the seals of their finished runs, and the records of losses.
 func (p *Publisher) Flush(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
-		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, errors.Join(err, p.fwd.lastError()))
+		return fmt.Errorf("flush: %d events wait: %w", p.outbox.stats().Pending, errors.Join(err, p.fwd.status.lastError()))
 	}
 	return nil
 }
 
 func (p *Publisher) flush(ctx context.Context) error {
-	if err := p.outbox.notice(ctx); err != nil {
+	if err := p.outbox.shared.takeIn(ctx); err != nil {
 		return err
 	}
-	p.fwd.hurry()
-	if err := p.outbox.flushed(ctx, false, p.done); err != nil {
+	p.fwd.sendNow()
+	if err := p.outbox.waitSent(ctx, allRecords, p.done); err != nil {
 		return err
 	}
 	for {
-		if err := p.fwd.sealAll(ctx); err != nil {
+		if err := p.fwd.seals.appendAll(ctx); err != nil {
 			return err
 		}
-		p.fwd.hurry()
-		if err := p.outbox.flushed(ctx, true, p.done); err != nil {
+		p.fwd.sendNow()
+		if err := p.outbox.waitSent(ctx, ownRecords, p.done); err != nil {
 			return err
 		}
-		if !p.outbox.owes() {
+		if !p.outbox.hasLosses() {
 			return nil
 		}
-		if err := p.outbox.tryAgain(ctx); err != nil {
+		if err := p.outbox.retryLosses(ctx); err != nil {
 			return err
 		}
 	}
 }
 
-// Close ends Append and flushes until ctx ends. What could not be forwarded
-// stays in the outbox for the next Open; the error says how much that is.
-// Closing again returns the same.
+// Close makes Append return [ErrClosed] and flushes until ctx ends. Events that
+// could not be forwarded stay in the outbox for the next Open, and the error says
+// how many there are. A second call returns the same error.
 func (p *Publisher) Close(ctx context.Context) error {
 	p.closing.Do(func() {
-		p.outbox.shut()
+		p.intake.close()
 		err := p.Flush(ctx)
 		p.cancel()
 		<-p.done
 		if err == nil {
-			err = p.fwd.wipe(ctx)
+			err = p.fwd.removeSent(ctx)
 		}
 		p.closed = errors.Join(err, p.fwd.close(), p.outbox.close(ctx), p.outbox.shared.close(), p.lock.Close())
 	})
 	return p.closed
 }
 
-// Stats are counts since Open, but for Pending.
+// Stats are counts since Open. Pending and Bytes include earlier events.
 type Stats struct {
-	Producer  string // id that events are numbered under
-	Appended  uint64 // events taken, those of the outbox's own among them
-	Acked     uint64 // events that the stream acknowledged
-	Pending   uint64 // events that wait
-	Bytes     int64  // size of what waits
-	Shed      uint64 // events lost because the outbox was full
-	Refused   uint64 // events lost because the stream refuses them
-	Damaged   uint64 // records that Open found damaged
-	Held      int    // tenants that are set aside because the stream does not take their events
-	LastError error  // why forwarding waits; nil when it does not
-	LastAck   time.Time
+	Producer  string    // the producer id
+	Appended  uint64    // events written to the outbox, including seals and gap records
+	Acked     uint64    // events that the stream acknowledged
+	Pending   uint64    // events that wait
+	Bytes     int64     // size of the events that wait
+	Shed      uint64    // events lost because the outbox was full
+	Refused   uint64    // events lost because the stream refuses them
+	Damaged   uint64    // records that Open found damaged
+	Suspended int       // tenants that are suspended because the stream does not take their events
+	LastError error     // why forwarding is paused; nil if it is not
+	LastAck   time.Time // when the stream last acknowledged events
 }
 
-// Stats returns the counts of now.
+// Stats returns the present counts.
 func (p *Publisher) Stats() Stats {
 	s := p.outbox.stats()
-	p.fwd.addStats(&s)
+	p.fwd.status.addTo(&s)
 	return s
 }

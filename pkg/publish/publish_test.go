@@ -13,6 +13,7 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/atomicbatch"
 )
 
 func TestPublisher_Append(t *testing.T) {
@@ -169,7 +170,7 @@ func TestPublisher_ServerDown(t *testing.T) {
 	}
 }
 
-// The server goes away again and again while events are forwarded.
+// The server restarts several times while events are forwarded.
 func TestPublisher_ServerRestarts(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	opts := testOptions(t, t.TempDir())
@@ -251,8 +252,8 @@ func TestOpen_Refuses(t *testing.T) {
 	}
 }
 
-// The path of an event of 1 KB allocates its id hash, its salt and its subject,
-// and no buffer.
+// Append allocates the id hash, the salt and the subject of an event, but no
+// buffer.
 func TestPublisher_Append_Allocations(t *testing.T) {
 	opts := testOptions(t, t.TempDir())
 	p := mustOpen(t, offline(t), opts)
@@ -263,13 +264,13 @@ func TestPublisher_Append_Allocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	const most = 12 // eight, and what the race detector adds
+	const most = 12 // eight, and some for the race detector
 	if allocated > most {
 		t.Errorf("%v allocations, at most %d are needed", allocated, most)
 	}
 }
 
-// The caller closed the connection: what is appended stays in the outbox.
+// Events stay in the outbox after the caller has closed the connection.
 func TestPublisher_ConnectionClosed(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -279,7 +280,7 @@ func TestPublisher_ConnectionClosed(t *testing.T) {
 	mustFlush(t, p)
 	nc.Close()
 	mustAppend(t, p, newEvent(1))
-	if err := p.Close(t.Context()); !errors.Is(err, errConnectionClosed) {
+	if err := p.Close(t.Context()); !errors.Is(err, atomicbatch.ErrConnectionClosed) {
 		t.Errorf("close: %v", err)
 	}
 	p = mustOpen(t, srv.Connect(t), opts)

@@ -6,51 +6,51 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// quarantineName is the folder, in the outbox, of copies of segments that were
-// found damaged.
+// quarantineName is the folder of the outbox with copies of damaged segments.
 const quarantineName = "quarantine"
 
-// quarantine keeps a copy of a segment in which something is damaged: what the
-// outbox makes of it goes to the stream, and the segment itself goes then.
-func (o *outbox) quarantine(segment uint64, it item) {
-	kept, err := o.keep(segment)
-	log := o.opts.Logger.With("segment", o.spool.path(segment), "bytes", it.size,
-		"kept", kept, "remedy", "check the disk; remove the copy when it is of no more use")
-	if it.ordinal > 0 {
-		log = log.With("record", it.ordinal, "tenant", it.tenant, "sequence", it.sequence)
+// quarantine copies the segment with the damaged item it and logs the damage. The
+// outbox removes the segment itself once the stream has its other records.
+func (o *outbox) quarantine(first uint64, it segment.Item) {
+	path := segment.Dir(o.id.dir(o.opts.Dir)).Path(first)
+	kept := filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(path))
+	log := o.opts.Logger.With("segment", path, "bytes", it.Size, "copy", kept,
+		"remedy", "check the disk; remove the copy when you no longer need it")
+	if it.Ordinal > 0 {
+		log = log.With("record", it.Ordinal, "tenant", it.Tenant, "sequence", it.Sequence)
 	}
-	if err != nil {
+	if err := copySegment(path, kept); err != nil {
 		log = log.With("error", err)
 	}
-	log.Error("outbox is damaged: what cannot be read is recorded as lost")
+	log.Error("outbox is damaged, unreadable records are recorded as lost")
 }
 
-// keep copies a segment, once, and returns where to.
-func (o *outbox) keep(segment uint64) (path string, err error) {
-	path = filepath.Join(o.opts.Dir, quarantineName, o.id.Producer+"-"+filepath.Base(o.spool.path(segment)))
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
+func copySegment(path, kept string) (err error) {
+	if _, err := os.Stat(kept); err == nil {
+		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		return err
 	}
-	from, err := os.Open(o.spool.path(segment))
+	from, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	to, err := os.OpenFile(kept+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Close()); err == nil {
-		err = os.Rename(path+".new", path)
+		err = os.Rename(kept+".new", kept)
 	}
 	if err != nil {
-		return "", errors.Join(fmt.Errorf("keep a copy: %w", err), os.Remove(path+".new"))
+		return errors.Join(fmt.Errorf("copy damaged segment: %w", err), os.Remove(kept+".new"))
 	}
-	return path, nil
+	return nil
 }

@@ -4,266 +4,245 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// recovery brings together what the files of an outbox say after any end: a
-// first start is the recovery of nothing.
+// recovery restores the state of an outbox from its files after any kind of exit.
+// A first start is a recovery without files.
 type recovery struct {
 	o        *outbox
-	c        *cursor
-	recorded gaps   // that have their gap.recorded in the outbox
-	ordinal  uint64 // of the last record seen
-	lost     uint64 // waiting records that are damaged or gone
-	found    uint64 // how many of them left a hole in their tenant's numbers
-	behind   bool   // the cursor is older than the segments
-	unsure   bool   // of some records it cannot be told which numbers they had
+	c        *cursor.Cursor
+	recorded state.Gaps // gaps with a gap.recorded in the outbox
+	ordinal  uint64     // of the last record read
+	lost     uint64     // waiting records that are damaged or missing
+	found    uint64     // lost records that left a hole in their tenant's numbers
+	isBehind bool       // the cursor is older than the segments
+	isUnsure bool       // the numbers of some records are unknown
 }
 
-// openOutbox opens the outbox of id, whose lock is held.
-func openOutbox(opts Options, id identity) (*outbox, *cursor, error) {
+// openOutbox opens the outbox of id. The caller holds the outbox's lock file.
+func openOutbox(opts Options, id identity) (*outbox, *cursor.Cursor, error) {
 	dir := id.dir(opts.Dir)
-	c, err := openCursor(dir)
+	c, err := cursor.Open(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := &outbox{
-		opts: opts, space: opts.space(), id: id,
-		spare: openSpare(opts.Dir), wake: make(chan struct{}, 1), changed: make(chan struct{}), next: map[string]uint64{},
-	}
-	if o.spool, err = openSpool(dir, opts); err != nil {
+	o := newOutbox(opts)
+	o.id = id
+	_ = o.reserve.Refill() // an outbox on a full disk opens without it
+	if o.log, err = segment.Open(dir, opts.segments()); err != nil {
 		return nil, nil, err
 	}
-	if o.losses, err = openLosses(dir); err != nil {
+	if o.losses.file, err = state.OpenLosses(dir); err != nil {
 		return nil, nil, err
 	}
 	if opts.Unique {
-		if o.ids, err = openIDs(opts.Dir, opts.UniqueLast); err != nil {
-			return nil, nil, errors.Join(err, o.losses.close())
+		if o.ids, err = state.OpenIDs(opts.Dir, opts.UniqueLast); err != nil {
+			return nil, nil, errors.Join(err, o.losses.file.Close())
 		}
 	}
 	r := recovery{o: o, c: c}
 	if err := r.run(); err != nil {
-		err = errors.Join(err, o.losses.close())
-		if o.ids != nil {
-			err = errors.Join(err, o.ids.close())
-		}
-		return nil, nil, err
+		return nil, nil, errors.Join(err, o.losses.file.Close(), o.ids.Close())
 	}
 	return o, c, nil
 }
 
 func (r *recovery) run() error {
-	for tenant, ch := range r.c.chains {
-		r.o.next[tenant] = ch.Last + 1
+	for tenant, ch := range r.c.Chains() {
+		r.o.numbers.next[tenant] = ch.Last + 1
 	}
-	if s := r.o.spool; len(s.segments) > 0 && s.segments[0].first > r.c.next {
-		// Segments go only after the cursor was written: this one is an old copy.
-		r.c.next, r.behind, r.unsure = s.segments[0].first, true, true
+	if first := r.o.log.First(); first > r.c.Next {
+		// Segments are removed only after the cursor is written. So this cursor is
+		// an old copy.
+		r.c.Next, r.isBehind, r.isUnsure = first, true, true
 	}
-	r.o.low = r.c.next
+	r.o.backlog.first = r.c.Next
 	if err := r.read(); err != nil {
 		return fmt.Errorf("recover outbox: %w", err)
 	}
-	r.o.spool.appended = max(r.ordinal, r.c.next-1)
-	r.settleLosses()
-	r.settleDamage()
+	r.o.log.SetEnd(max(r.ordinal, r.c.Next-1))
+	r.restoreLosses()
+	r.settleHoles()
 	return nil
 }
 
-// read reads all segments.
 func (r *recovery) read() error {
-	rd := r.o.spool.reader(0)
-	defer rd.close()
+	rd := r.o.log.Reader(0)
+	defer rd.Close()
 	for {
-		it, err := rd.next()
+		it, err := rd.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if it.fault == torn {
-			if err := r.cut(rd.first, rd.off-int64(it.size), it.size); err != nil {
+		first, end := rd.Position()
+		if it.Fault == segment.Torn {
+			if err := r.cut(first, end-int64(it.Size), it); err != nil {
 				return err
 			}
 			continue
 		}
-		r.item(rd.first, it)
+		r.item(first, it)
 	}
 }
 
-// cut removes what a write that did not end left of a record.
-func (r *recovery) cut(segment uint64, at int64, size int) error {
-	r.o.opts.Logger.Warn("outbox had a torn tail", "segment", segment, "offset", at, "bytes", size)
-	s := r.o.spool
-	if segment != s.segments[len(s.segments)-1].first {
-		r.o.quarantine(segment, item{size: size}) // nobody wrote to it any more
+// cut removes damaged bytes at the end of a segment.
+func (r *recovery) cut(first uint64, at int64, it segment.Item) error {
+	r.o.opts.Logger.Warn("torn end of segment cut off", "segment", first, "offset", at, "bytes", it.Size)
+	last, _ := r.o.log.Last()
+	switch {
+	case first != last.First:
+		r.o.quarantine(first, segment.Item{Size: it.Size}) // only the last segment can be torn by a crash
+	case it.Size >= segment.HeaderBytes && !it.HasHeader && r.ordinal+1 >= r.c.Next:
+		// A record that was written in part has an intact header. So this record was
+		// complete and was damaged later.
+		r.o.quarantine(first, segment.Item{Size: it.Size})
+		r.lost++
+		r.isUnsure = true
 	}
-	if size >= recordHeader {
-		header := make([]byte, recordHeader)
-		f, err := os.Open(s.path(segment))
-		if err != nil {
-			return err
-		}
-		_, err = f.ReadAt(header, at)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		if _, ok := parseHeader(header); !ok && segment == s.segments[len(s.segments)-1].first && r.ordinal+1 >= r.c.next {
-			// What was written in part has its beginning. This record was whole.
-			r.o.quarantine(segment, item{size: size})
-			r.lost++
-			r.unsure = true
-		}
-	}
-	if err := os.Truncate(s.path(segment), at); err != nil {
-		return err
-	}
-	for i := range s.segments {
-		if s.segments[i].first == segment {
-			s.segments[i].size = at
-		}
-	}
-	return nil
+	return r.o.log.Truncate(first, at)
 }
 
-// item takes in one record, or what is in its place.
-func (r *recovery) item(segment uint64, it item) {
-	if it.fault == unreadable {
-		r.o.quarantine(segment, it)
-		if r.ordinal+1 >= r.c.next {
-			r.o.waiting += int64(it.size)
+// item takes in a record or the damaged bytes in its place.
+func (r *recovery) item(first uint64, it segment.Item) {
+	if it.Fault == segment.Unreadable {
+		r.o.quarantine(first, it)
+		if r.ordinal+1 >= r.c.Next {
+			r.o.backlog.bytes += int64(it.Size)
 		}
-		return // the next record's ordinal tells how many are gone
+		return // the next record counts the loss by its ordinal
 	}
-	if it.fault == intact && r.o.ids != nil {
-		r.o.ids.add(it.id)
+	if it.Fault == segment.Intact {
+		r.o.ids.Add(it.ID)
 	}
-	before := max(r.ordinal, r.c.next-1)
-	r.ordinal = max(r.ordinal, it.ordinal)
-	if it.ordinal < r.c.next {
+	before := max(r.ordinal, r.c.Next-1)
+	r.ordinal = max(r.ordinal, it.Ordinal)
+	if it.Ordinal < r.c.Next {
 		return
 	}
-	r.o.waiting += int64(it.size)
-	r.o.pending++
-	if it.ordinal > before+1 {
-		r.lost += it.ordinal - before - 1
+	r.o.backlog.add(1, int64(it.Size))
+	if it.Ordinal > before+1 {
+		r.lost += it.Ordinal - before - 1
 	}
-	if it.fault == damaged {
+	if it.Fault == segment.Damaged {
 		r.lost++
-		r.o.quarantine(segment, it)
-		if it.tenant == "" {
+		r.o.quarantine(first, it)
+		if it.Tenant == "" {
 			return
 		}
 	}
 	r.number(it)
-	if it.fault == intact {
-		r.note(it.record)
+	if it.Fault == segment.Intact {
+		r.note(it.Record)
 	}
 }
 
-// number follows the numbers of the item's tenant.
-func (r *recovery) number(it item) {
-	next := r.o.nextSequence(it.tenant)
-	if it.sequence < next {
+// number checks the number of an item against the previous one of its tenant.
+func (r *recovery) number(it segment.Item) {
+	next := r.o.numbers.nextOf(it.Tenant)
+	if it.Sequence < next {
 		return
 	}
-	last := it.sequence
-	if it.fault == intact {
+	last := it.Sequence
+	if it.Fault == segment.Intact {
 		last--
 	}
-	if last >= next && !r.behind {
+	if last >= next && !r.isBehind {
 		r.found += last - next + 1
-		r.o.gaps.add(gap{it.tenant, events.Range{First: next, Last: last, Reason: reasonDamaged}})
+		r.o.numbers.gaps.Add(state.Gap{Tenant: it.Tenant, Range: events.Range{First: next, Last: last, Reason: state.ReasonDamaged}})
 	}
-	r.o.next[it.tenant] = it.sequence + 1
+	r.o.numbers.next[it.Tenant] = it.Sequence + 1
 }
 
-// note remembers the outbox's own records: they need not be made again.
-func (r *recovery) note(rec record) {
-	switch events.Kind(rec.kind) { //nolint:exhaustive // the two that the outbox makes
+// note remembers the events that the outbox itself made, so that it does not make
+// them again.
+func (r *recovery) note(rec segment.Record) {
+	switch events.Kind(rec.Kind) { //nolint:exhaustive // the two that the outbox makes
 	case events.GapRecorded:
 		if g, ok := gapOf(rec); ok {
 			r.recorded = append(r.recorded, g)
 		}
 	case events.RunSealed:
-		if t := r.c.runs[runKey{rec.tenant, rec.run}]; t != nil {
+		if t := r.c.Runs.InMemory()[cursor.RunKey{Tenant: rec.Tenant, Run: rec.Run}]; t != nil {
 			t.Sealed = max(t.Sealed, sealedCount(rec))
 		}
 	}
 }
 
-// settleLosses takes the losses that were counted or owed, and frees those that
-// were recorded before a crash could free them.
-func (r *recovery) settleLosses() {
+// restoreLosses takes in the losses that are not recorded yet. It frees the loss
+// slots that a crash left although their loss is recorded.
+func (r *recovery) restoreLosses() {
 	o := r.o
-	for i, g := range o.losses.slots {
-		if g.First == 0 {
-			continue
-		}
-		o.next[g.tenant] = max(o.nextSequence(g.tenant), g.Last+1)
-		if !r.recorded.covers(g) {
-			o.gaps.add(g)
-		} else if err := o.losses.put(i, gap{}); err != nil {
-			o.opts.Logger.Error("loss slot not freed", "error", err)
+	for _, g := range o.losses.file.List() {
+		o.numbers.advance(g.Tenant, g.Last+1)
+		if !r.recorded.Covers(g) {
+			o.numbers.gaps.Add(g)
 		}
 	}
-	for tenant, ch := range r.c.chains {
+	err := o.losses.file.Take(func(g state.Gap) (bool, error) { return r.recorded.Covers(g), nil })
+	if err != nil {
+		o.opts.Logger.Error("loss slot not freed", "error", err)
+	}
+	for tenant, ch := range r.c.Chains() {
 		for _, owed := range ch.Owed {
-			if g := (gap{tenant, owed}); !r.recorded.covers(g) {
-				o.owed = append(o.owed, g)
+			if g := (state.Gap{Tenant: tenant, Range: owed}); !r.recorded.Covers(g) {
+				o.losses.others = append(o.losses.others, g)
 			}
 		}
 	}
 }
 
-// settleDamage sorts the holes in the numbers: those that were recorded keep
-// their reason, the others are damage that has to be recorded.
-func (r *recovery) settleDamage() {
+// settleHoles finds the reasons of the holes in the numbers. A hole without a
+// gap.recorded is damage that has to be recorded.
+func (r *recovery) settleHoles() {
 	o := r.o
-	holes := o.gaps
-	o.gaps = r.recorded
+	holes := o.numbers.gaps
+	o.numbers.gaps = r.recorded
 	for _, hole := range holes {
-		if hole.Reason != reasonDamaged {
-			o.gaps.add(hole)
+		if hole.Reason != state.ReasonDamaged {
+			o.numbers.gaps.Add(hole)
 			continue
 		}
-		for _, part := range r.recorded.ranges(hole.tenant, hole.First, hole.Last) {
-			if part.Reason == reasonUnknown {
-				part.Reason = reasonDamaged
-				o.gaps = append(o.gaps, gap{hole.tenant, part})
-				o.owed = append(o.owed, gap{hole.tenant, part})
+		for _, piece := range r.recorded.Ranges(hole.Tenant, hole.First, hole.Last) {
+			if piece.Reason == state.ReasonUnknown {
+				piece.Reason = state.ReasonDamaged
+				g := state.Gap{Tenant: hole.Tenant, Range: piece}
+				o.numbers.gaps = append(o.numbers.gaps, g)
+				o.losses.others = append(o.losses.others, g)
 			}
 		}
 	}
 	r.settleUnnumbered()
-	o.tryRecordGaps()
+	o.tryRecordLosses()
 }
 
-// settleUnnumbered handles lost records that left no hole: they were the last
-// ones of their tenant. Where there is only one tenant their numbers are known.
-// Else nothing may go on under this producer id, lest a number is used twice.
+// settleUnnumbered handles lost records that left no hole, because they were the
+// last ones of their tenant. With one tenant their numbers are known. With more
+// tenants the outbox needs a new producer id, so that no number is used twice.
 func (r *recovery) settleUnnumbered() {
 	o := r.o
 	if r.lost > r.found {
 		n := r.lost - r.found
-		if len(o.next) == 1 {
-			for tenant, next := range o.next {
-				g := gap{tenant, events.Range{First: next, Last: next + n - 1, Reason: reasonDamaged}}
-				o.next[tenant] = next + n
-				o.gaps.add(g)
-				o.owed = append(o.owed, g)
+		if len(o.numbers.next) == 1 {
+			for tenant, next := range o.numbers.next {
+				g := state.Gap{Tenant: tenant, Range: events.Range{First: next, Last: next + n - 1, Reason: state.ReasonDamaged}}
+				o.numbers.lose(g)
+				o.losses.others = append(o.losses.others, g)
 			}
 		} else {
-			r.unsure = true
+			r.isUnsure = true
 			o.opts.Logger.Error("outbox lost records of unknown tenants", "records", n)
 		}
 	}
 	o.damaged = r.lost
-	if r.unsure && !o.id.Suspect {
+	if r.isUnsure && !o.id.Suspect {
 		o.id.Suspect = true
 		if err := o.id.save(o.opts.Dir); err != nil {
 			o.opts.Logger.Error("identity not written", "error", err)

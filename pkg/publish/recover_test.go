@@ -12,10 +12,10 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
 )
 
-// offline returns a connection whose server is not there, and one that goes to
-// srv.
+// offline returns a connection without a server.
 func offline(tb testing.TB) *nats.Conn {
 	tb.Helper()
 	nc, err := nats.Connect("nats://127.0.0.1:1", nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1))
@@ -29,7 +29,7 @@ func offline(tb testing.TB) *nats.Conn {
 // segments returns the segment files of an outbox.
 func segments(tb testing.TB, dir string) []string {
 	tb.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "*", "*"+segmentSuffix))
+	list, err := filepath.Glob(filepath.Join(dir, "*", "*"+segment.Suffix))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -59,18 +59,18 @@ func copyDir(tb testing.TB, from string) string {
 	return to
 }
 
-// recordAt returns where the n-th record of a segment begins and ends.
+// recordAt returns the begin and the end of the n-th record of a segment.
 func recordAt(tb testing.TB, data []byte, n int) (from, to int) {
 	tb.Helper()
 	for {
-		it, err := scan(data[from:])
-		if err != nil || it.fault != intact {
-			tb.Fatalf("record %d: fault %d, %v", n, it.fault, err)
+		it, err := segment.Scan(data[from:])
+		if err != nil || it.Fault != segment.Intact {
+			tb.Fatalf("record %d: fault %d, %v", n, it.Fault, err)
 		}
 		if n == 0 {
-			return from, from + it.size
+			return from, from + it.Size
 		}
-		from += it.size
+		from += it.Size
 		n--
 	}
 }
@@ -119,7 +119,7 @@ func TestRecover_TornTail(t *testing.T) {
 	}
 }
 
-// The machine lost power: a number may have been sent that the disk has lost.
+// After a power cut, the stream may know numbers that the disk has lost.
 func TestRecover_PowerCut(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -152,7 +152,7 @@ func TestRecover_PowerCut(t *testing.T) {
 		t.Errorf("%d producers", len(h.manifests))
 	}
 
-	// A clean end is no reason, nor is a killed process.
+	// The producer id stays after a clean end and after a killed process.
 	boot = "boot-4"
 	p = mustOpen(t, srv.Connect(t), opts)
 	appendMany(t, p, 30, 35)
@@ -165,8 +165,8 @@ func TestRecover_PowerCut(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 35)
 }
 
-// After the power cut the stream is found to have what was not known to be
-// acknowledged: it is not sent again under the new id.
+// Events that were stored without an answer before a power cut are not sent again
+// under the new producer id.
 func TestRecover_PowerCutAfterBatchWasStored(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -186,7 +186,7 @@ func TestRecover_PowerCutAfterBatchWasStored(t *testing.T) {
 	checkStream(t, srv).wantEvents(t, 0, 20)
 }
 
-// The answer to a batch was lost: it is found in the stream.
+// The answer to a batch was lost. The outbox finds the batch in the stream.
 func TestRecover_StoredButNotNoted(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -212,7 +212,7 @@ func TestRecover_StoredButNotNoted(t *testing.T) {
 	}
 }
 
-// An older copy of the outbox is used after the stream has gone on.
+// The outbox is an older copy than the stream.
 func TestRecover_RolledBack(t *testing.T) {
 	for name, waiting := range map[string]int{"Empty": 0, "Waiting": 5} {
 		t.Run(name, func(t *testing.T) {
@@ -267,7 +267,7 @@ func TestRecover_Copied(t *testing.T) {
 	h.wantEvents(t, 0, 40)
 }
 
-// The stream keeps nothing of us any longer: numbers go on.
+// The numbers continue after the stream has removed all our events.
 func TestRecover_NoManifestLeft(t *testing.T) {
 	srv := natstest.Start(t, natstest.Options{AllowTamper: true})
 	opts := testOptions(t, t.TempDir())

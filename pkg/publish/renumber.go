@@ -8,112 +8,156 @@ import (
 	"os"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// startOver gives what waits new numbers under a new producer id. The old
-// records go once the new ones are on disk; a crash before that leaves the old
-// outbox, which starts over when it is opened again. Append waits meanwhile.
-func (f *forwarder) startOver(ctx context.Context) error {
-	f.cursor.mu.Lock()
-	defer f.cursor.mu.Unlock()
+// renumberUnsent settles the events that the stream has and gives all other
+// waiting events new numbers under a new producer id. It is needed after a power
+// cut, because a number may have been sent whose event the disk then lost, and
+// when the stream has events of another process under our producer id.
+//
+// A tenant whose chain may not be read does not block the others. If the stream
+// has some of its waiting events, it gets them again with the same ids.
+func (f *forwarder) renumberUnsent(ctx context.Context) error {
+	if err := f.link.Wait(ctx); err != nil {
+		return err
+	}
+	tenants := map[string]bool{}
+	if err := f.backlog.each(func(it segment.Item) { tenants[it.Tenant] = true }); err != nil {
+		return err
+	}
+	var denied []error
+	for tenant := range tenants {
+		err := f.chains.lookUp(ctx, tenant)
+		switch {
+		case err == nil, errors.Is(err, errDiverged):
+		case errors.Is(err, ErrPermission):
+			denied = append(denied, fmt.Errorf("look up chain: %w", err))
+		default:
+			return fmt.Errorf("look up chain: %w", err)
+		}
+	}
+	if len(denied) > 0 && len(denied) == len(tenants) {
+		return denied[0] // no chain can be read
+	}
+	return f.renumber(ctx)
+}
+
+// renumber gives the waiting events new numbers under a new producer id. It
+// removes the old records after the new ones are on disk. A crash before that
+// leaves the old outbox, which is renumbered after the next open. Append waits
+// meanwhile.
+func (f *forwarder) renumber(ctx context.Context) error {
+	f.seals.mu.Lock()
+	defer f.seals.mu.Unlock()
 	o := f.outbox
 	if err := o.begin(ctx); err != nil {
-		return fmt.Errorf("start over: %w", err)
+		return fmt.Errorf("renumber events: %w", err)
 	}
 	defer o.end()
-	n, err := newRenumbering(o, f.cursor)
+	n, err := newRenumbering(o, f.backlog.cursor)
 	if err != nil {
-		return fmt.Errorf("start over: %w", err)
+		return fmt.Errorf("renumber events: %w", err)
 	}
 	if err := n.run(); err != nil {
-		return fmt.Errorf("start over: %w", errors.Join(err, n.abandon()))
+		return fmt.Errorf("renumber events: %w", errors.Join(err, n.abandon()))
 	}
 	old := o.id
-	o.opts.Logger.Warn("outbox took a new producer id", "old", old.Producer, "new", n.id.Producer, "waiting", n.count)
+	o.opts.Logger.Warn("outbox renumbered under a new producer id", "old", old.Producer, "new", n.id.Producer, "waiting", n.count)
 	n.adopt()
-	f.cursor.reset(n.id.dir(o.opts.Dir), n.finished)
-	f.restart(o.id.Producer, o.spool)
+	_ = f.backlog.cursor.Close() // its folder is removed below
+	f.restart(o.id.Producer, o.log, cursor.New(n.id.dir(o.opts.Dir), n.finished))
 	if err := os.RemoveAll(old.dir(o.opts.Dir)); err != nil {
 		o.opts.Logger.Warn("old records not removed", "error", err)
 	}
 	return nil
 }
 
-// renumbering copies what waits to a new folder.
+// renumbering copies the waiting events to the folder of a new producer id.
 type renumbering struct {
-	o      *outbox
-	c      *cursor
-	id     identity
-	spool  *spool
-	losses *lossFile
-	tail   *tailFile // of a shared outbox
-	buf    []byte
+	o       *outbox
+	c       *cursor.Cursor
+	id      identity
+	log     *segment.Log
+	losses  *state.Losses
+	tail    *state.TailFile // of a shared outbox
+	encoder encoder
 
 	old      map[string]uint64 // next old number, per tenant
-	next     map[string]uint64 // next new number
-	gaps     gaps
+	numbers  numbering         // the new numbers
 	moved    []move
-	finished map[runKey]*tally // runs whose end the old producer sent
+	finished map[cursor.RunKey]*cursor.Tally // runs whose end the old producer sent
 	count    uint64
 	bytes    int64
 }
 
-// move is where lost numbers went.
-type move struct{ from, to gap }
+// move gives a gap its new numbers.
+type move struct {
+	from, to   state.Gap
+	isRecorded bool
+}
 
-func newRenumbering(o *outbox, c *cursor) (*renumbering, error) {
+func newRenumbering(o *outbox, c *cursor.Cursor) (*renumbering, error) {
 	n := &renumbering{
 		o: o, c: c, id: identity{Producer: newProducerID(o.opts.Name), Boot: o.id.Boot, Open: true},
-		old: map[string]uint64{}, next: map[string]uint64{}, finished: map[runKey]*tally{},
+		old: map[string]uint64{}, numbers: numbering{next: map[string]uint64{}},
+		finished: map[cursor.RunKey]*cursor.Tally{},
 	}
 	dir := n.id.dir(o.opts.Dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	var err error
-	if n.spool, err = openSpool(dir, o.opts); err != nil {
+	if n.log, err = segment.Open(dir, o.opts.segments()); err != nil {
 		return nil, err
 	}
-	n.spool.durable = true
-	if n.losses, err = openLosses(dir); err != nil || o.shared == nil {
+	n.log.SetSync(true)
+	if n.losses, err = state.OpenLosses(dir); err != nil || o.shared == nil {
 		return n, err
 	}
-	n.tail, err = openTail(dir)
+	n.tail, err = state.OpenTail(dir)
 	return n, err
 }
 
-// run copies what waits, and puts the copies and the new identity on disk.
+// run copies the events, and then writes the copies and the new identity to disk.
 func (n *renumbering) run() error {
-	for tenant, ch := range n.c.chains {
+	for tenant, ch := range n.c.Chains() {
 		n.old[tenant] = ch.Last + 1
 	}
 	if err := n.copyRecords(); err != nil {
 		return err
 	}
-	for tenant, next := range n.o.next {
-		if n.oldNext(tenant) < next { // counted as lost, behind the last record
+	for tenant, next := range n.o.numbers.next {
+		if n.oldNext(tenant) < next { // lost numbers behind the last record
 			n.skip(tenant, next-1)
 		}
 	}
-	if err := n.recordMoved(); err != nil {
-		return err
+	for _, m := range n.moved {
+		if m.isRecorded {
+			continue
+		}
+		if err := n.appendGap(m.to); err != nil {
+			return err
+		}
 	}
-	if err := errors.Join(n.spool.sync(n.spool.end()), syncDir(n.spool.dir)); err != nil {
+	if err := errors.Join(n.log.Sync(n.log.End()), n.log.Dir.Sync()); err != nil {
 		return err
 	}
 	return n.id.save(n.o.opts.Dir)
 }
 
 func (n *renumbering) copyRecords() error {
-	rd := n.o.spool.reader(n.c.next)
-	defer rd.close()
+	rd := n.o.log.Reader(n.c.Next)
+	defer rd.Close()
 	for {
-		it, err := rd.next()
+		it, err := rd.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && it.fault == intact && it.ordinal >= n.c.next && it.sequence >= n.oldNext(it.tenant) {
-			err = n.copy(it.record)
+		if err == nil && it.Fault == segment.Intact && it.Ordinal >= n.c.Next && it.Sequence >= n.oldNext(it.Tenant) {
+			err = n.copy(it.Record)
 		}
 		if err != nil {
 			return err
@@ -122,32 +166,30 @@ func (n *renumbering) copyRecords() error {
 }
 
 func (n *renumbering) oldNext(tenant string) uint64 { return max(n.old[tenant], 1) }
-func (n *renumbering) newNext(tenant string) uint64 { return max(n.next[tenant], 1) }
 
-// skip gives the lost numbers up to last their place in the new numbers.
+// skip gives the lost old numbers of a tenant up to last new numbers.
 func (n *renumbering) skip(tenant string, last uint64) {
-	for _, r := range n.o.gaps.ranges(tenant, n.oldNext(tenant), last) {
-		first := n.newNext(tenant)
-		to := gap{tenant, events.Range{First: first, Last: first + r.Last - r.First, Reason: r.Reason}}
-		n.moved = append(n.moved, move{gap{tenant, r}, to})
-		n.gaps.add(to)
-		n.next[tenant] = to.Last + 1
+	for _, r := range n.o.numbers.gaps.Ranges(tenant, n.oldNext(tenant), last) {
+		first := n.numbers.nextOf(tenant)
+		to := state.Gap{Tenant: tenant, Range: events.Range{First: first, Last: first + r.Last - r.First, Reason: r.Reason}}
+		n.moved = append(n.moved, move{from: state.Gap{Tenant: tenant, Range: r}, to: to})
+		n.numbers.lose(to)
 	}
 	n.old[tenant] = last + 1
 }
 
-// copy writes a record under its new number. Seals are left out: what they
-// count was sent by the old producer.
-func (n *renumbering) copy(r record) error {
-	if r.sequence > n.oldNext(r.tenant) {
-		n.skip(r.tenant, r.sequence-1)
+// copy writes a record under its new number. It leaves out seals, because the old
+// producer sent the events that they count.
+func (n *renumbering) copy(r segment.Record) error {
+	if r.Sequence > n.oldNext(r.Tenant) {
+		n.skip(r.Tenant, r.Sequence-1)
 	}
-	n.old[r.tenant] = r.sequence + 1
-	key := runKey{r.tenant, r.run}
-	if t := n.c.runs[key]; t != nil && t.Finished {
-		n.finished[key] = &tally{Finished: true}
+	n.old[r.Tenant] = r.Sequence + 1
+	key := cursor.RunKey{Tenant: r.Tenant, Run: r.Run}
+	if t := n.c.Runs.InMemory()[key]; t != nil && t.Finished {
+		n.finished[key] = &cursor.Tally{Finished: true}
 	}
-	switch events.Kind(r.kind) { //nolint:exhaustive // the two that the outbox makes
+	switch events.Kind(r.Kind) { //nolint:exhaustive // the two that the outbox makes
 	case events.RunSealed:
 		return nil
 	case events.GapRecorded:
@@ -157,90 +199,73 @@ func (n *renumbering) copy(r record) error {
 		}
 		return n.moveGap(g)
 	}
-	e, err := events.Decode(r.event)
+	e, err := events.Decode(r.Event)
 	if err != nil {
-		return fmt.Errorf("record %d: %w", r.ordinal, err)
+		return fmt.Errorf("record %d: %w", r.Ordinal, err)
 	}
 	return n.append(e)
 }
 
 // append writes an event under the next number of its tenant.
 func (n *renumbering) append(e events.Event) error {
-	e.Producer, e.Sequence = n.id.Producer, n.newNext(e.Tenant)
-	r := record{
-		ordinal: n.spool.end() + 1, sequence: e.Sequence, id: hashEvent(&e),
-		tenant: e.Tenant, run: e.Run, kind: string(e.Kind()),
+	ordinal := n.log.End() + 1
+	buf, err := n.encoder.encode([]*events.Event{&e}, n.id.Producer, ordinal, n.numbers.nextOf(e.Tenant))
+	if err != nil {
+		return fmt.Errorf("event %s: %w", e.ID, err)
 	}
-	buf, start := beginRecord(n.buf[:0], &r)
-	buf = e.Append(buf)
-	endRecord(buf, start, &r)
-	n.buf = buf
-	if err := n.spool.append(buf, r.ordinal); err != nil {
+	if err := n.log.Append(buf, ordinal); err != nil {
 		return err
 	}
-	n.next[e.Tenant] = e.Sequence + 1
+	n.numbers.next[e.Tenant] = e.Sequence + 1
 	n.count++
 	n.bytes += int64(len(buf))
 	return nil
 }
 
-// moveGap records under its new numbers a gap that was recorded under its old
-// ones. One that the old producer's manifests list is left to them.
-func (n *renumbering) moveGap(g gap) error {
+// moveGap records a gap under its new numbers in place of its old gap.recorded.
+// It leaves out gaps that manifests of the old producer list.
+func (n *renumbering) moveGap(g state.Gap) error {
 	for i, m := range n.moved {
-		if m.from.tenant == g.tenant && g.First <= m.from.First && m.from.Last <= g.Last {
-			e, err := newGapEvent(n.id.Producer, m.to)
-			if err != nil {
-				return err
-			}
-			n.moved[i].from.Last = 0 // recorded
-			if err := n.append(e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// recordMoved records the losses that were not recorded yet.
-func (n *renumbering) recordMoved() error {
-	for _, m := range n.moved {
-		if m.from.Last == 0 {
+		if m.isRecorded || m.from.Tenant != g.Tenant || m.from.First < g.First || g.Last < m.from.Last {
 			continue
 		}
-		e, err := newGapEvent(n.id.Producer, m.to)
-		if err == nil {
-			err = n.append(e)
-		}
-		if err != nil {
+		n.moved[i].isRecorded = true
+		if err := n.appendGap(m.to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// adopt makes the copies the outbox. o.mu is held.
+func (n *renumbering) appendGap(g state.Gap) error {
+	e, err := newGapEvent(n.id.Producer, g)
+	if err != nil {
+		return err
+	}
+	return n.append(e)
+}
+
+// adopt makes the copies the content of the outbox. o.mu is held.
 func (n *renumbering) adopt() {
 	o := n.o
 	if o.shared != nil {
-		_ = o.shared.tail.close()
+		_ = o.shared.tail.Close()
 		o.shared.tail = n.tail
 	}
-	_ = o.spool.close() // on its way out
-	_ = o.losses.close()
-	n.spool.durable = o.opts.Durability == DiskDurability
-	o.id, o.spool, o.losses, o.next = n.id, n.spool, n.losses, n.next
-	o.gaps, o.owed = n.gaps, nil
-	o.own, o.low, o.waiting, o.pending = 0, 1, n.bytes, n.count
-	o.generation++
-	o.broadcast()
+	_ = o.log.Close() // its folder is removed
+	_ = o.losses.file.Close()
+	n.log.SetSync(o.opts.Durability == DiskDurability)
+	o.id, o.log, o.numbers = n.id, n.log, n.numbers
+	o.losses = lossLog{file: n.losses}
+	o.backlog.first, o.backlog.own, o.backlog.records, o.backlog.bytes = 1, 0, n.count, n.bytes
+	o.backlog.generation++
+	o.backlog.broadcast()
 }
 
-// abandon removes the copies.
 func (n *renumbering) abandon() error {
-	err := errors.Join(n.spool.close(), n.losses.close())
+	err := errors.Join(n.log.Close(), n.losses.Close())
 	if n.tail != nil {
-		err = errors.Join(err, n.tail.close())
+		err = errors.Join(err, n.tail.Close())
 	}
-	return errors.Join(err, os.RemoveAll(n.spool.dir))
+	return errors.Join(err, os.RemoveAll(string(n.log.Dir)))
 }

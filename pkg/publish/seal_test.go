@@ -2,7 +2,6 @@ package publish
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +17,7 @@ func finish(n int, run string) events.Event {
 	return e
 }
 
-// sealCounts returns what the seals of a run counted, in order.
+// sealCounts returns the counts in the seals of a run, in order.
 func (h *history) sealCounts(tb testing.TB, run string) []uint64 {
 	tb.Helper()
 	var list []uint64
@@ -54,7 +53,7 @@ func TestSeal_AfterRunFinished(t *testing.T) {
 	until(t, "the seal is acknowledged", func() bool { return p.Stats().Acked == 8 })
 	wantSeals(t, checkStream(t, srv), "run-1", 6)
 
-	appendMany(t, p, 7, 9) // run-1 goes on
+	appendMany(t, p, 7, 9) // run-1 continues
 	until(t, "they are acknowledged", func() bool { return p.Stats().Acked == 10 })
 	wantSeals(t, checkStream(t, srv), "run-1", 6)
 	mustFlush(t, p)
@@ -86,7 +85,7 @@ func TestSeal_AfterQuiet(t *testing.T) {
 	})
 }
 
-// The counters go on after a restart, and a seal that waited is not made twice.
+// The counters continue after a restart, and a waiting seal is not made twice.
 func TestSeal_AfterRestart(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -108,8 +107,7 @@ func TestSeal_AfterRestart(t *testing.T) {
 	wantSeals(t, checkStream(t, srv), "run-1", 4, 6)
 }
 
-// The process is killed when a run is finished and its seal is still to be made,
-// or waits.
+// The process is killed after the end of a run and before its seal is sent.
 func TestSeal_KilledBetween(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir())
 	nc := srv.Connect(t)
@@ -130,7 +128,7 @@ func TestSeal_KilledBetween(t *testing.T) {
 	wantSeals(t, checkStream(t, srv), "run-1", 4)
 }
 
-// Runs that were not heard of for long are counted on, however many come and go.
+// The counters of idle runs continue after many other runs.
 func TestSeal_IdleRuns(t *testing.T) {
 	srv := natstest.Start(t)
 	opts := testOptions(t, t.TempDir())
@@ -149,11 +147,11 @@ func TestSeal_IdleRuns(t *testing.T) {
 			mustAppend(t, p, e)
 		}
 		mustFlush(t, p)
-		p.fwd.cursor.mu.Lock()
-		if n := len(p.fwd.cursor.runs); n > 10+20 {
+		p.fwd.seals.mu.Lock()
+		if n := len(p.fwd.seals.runs.InMemory()); n > 10+20 {
 			t.Errorf("%d runs are in memory", n)
 		}
-		p.fwd.cursor.mu.Unlock()
+		p.fwd.seals.mu.Unlock()
 		if round%2 == 0 {
 			kill(p)
 		} else {
@@ -163,35 +161,5 @@ func TestSeal_IdleRuns(t *testing.T) {
 	h := checkStream(t, srv)
 	for n := range runs {
 		wantSeals(t, h, run(n), 2, 3, 4)
-	}
-}
-
-func TestIdleRuns(t *testing.T) {
-	s := openIdleRuns(t.TempDir())
-	key := runKey{"acme", "run \"1\""}
-	if got, err := s.get(key); got != nil || err != nil {
-		t.Errorf("got %+v, %v", got, err)
-	}
-	for count := range uint64(3) {
-		if err := s.put(map[runKey]*tally{key: {Count: count + 1, Finished: true}, {"globex", key.run}: {Count: 99}}); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.OpenFile(s.file(key), os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString(`0badc0de {"runs":{"acme`); err != nil { // a crash
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		got, err := s.get(key)
-		if err != nil || got == nil || got.Count != count+1 || !got.Finished {
-			t.Errorf("got %+v, %v", got, err)
-		}
-	}
-	if err := s.close(); err != nil {
-		t.Error(err)
 	}
 }

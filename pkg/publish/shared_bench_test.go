@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkAppendShared measures what a short-lived process pays: each call opens
-// the outbox anew. To reach: 1 ms.
+// BenchmarkAppendShared measures the cost for a short-lived process. Each call
+// opens the outbox. Goal: 1 ms.
 func BenchmarkAppendShared(b *testing.B) {
 	dir := b.TempDir()
 	opts := SharedOptions{Redactor: NoRedaction, Tenant: "acme"}

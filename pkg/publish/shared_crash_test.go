@@ -19,17 +19,18 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// How much each process of the storm appends.
+// The size of the storm.
 const (
 	stormProcesses = 64
 	stormAppends   = 12
 	stormSegment   = 16 << 10
 )
 
-// shareSome is a process that appends to a shared outbox, and prints the id of
-// each event that was accepted.
+// shareSome is a process that appends to a shared outbox and prints the id of each
+// accepted event.
 func shareSome(args []string) error {
 	dir, name := args[1], args[2]
 	opts := SharedOptions{Redactor: NoRedaction, SegmentBytes: stormSegment}
@@ -43,7 +44,7 @@ func shareSome(args []string) error {
 			list[i].ID = fmt.Sprintf("%s:%d:%d", name, n, i)
 			list[i].Tenant, list[i].Run = []string{"acme", "globex"}[n%2], "run-"+name
 		}
-		if n == 5 { // travels in parts
+		if n == 5 { // travels as blob chunks
 			list[0].Type, list[0].Data = events.PromptSubmit.Type(), []byte(`{"prompt":"`+strings.Repeat("x", 1_100_000)+`"}`)
 		}
 		stored, err := AppendShared(context.Background(), dir, opts, list...)
@@ -73,7 +74,7 @@ func forwardForever(args []string) error {
 	select {} // until it is killed
 }
 
-// child begins this test binary as a process that does what args say.
+// child starts this test binary as a process with a role.
 func child(tb testing.TB, args ...string) (*exec.Cmd, *bufio.Scanner) {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -89,8 +90,8 @@ func child(tb testing.TB, args ...string) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// appender runs a process of the storm to its end, or kills it after some
-// appends, and returns what was accepted.
+// appender runs a process of the storm to its end, or kills it after some appends,
+// and returns the ids of the accepted events.
 func appender(tb testing.TB, dir string, number int) (accepted []string) {
 	tb.Helper()
 	cmd, lines := child(tb, "share", dir, strconv.Itoa(number))
@@ -108,9 +109,9 @@ func appender(tb testing.TB, dir string, number int) (accepted []string) {
 	return accepted
 }
 
-// TestShared_Storm has many processes append at once, one in four of them killed
-// meanwhile, as are who forwards, and the server. What was accepted is there,
-// once, with numbers that have no gap.
+// Many processes append at once. One in four of them is killed, and so are the
+// forwarders and the server. Each accepted event arrives once, and the numbers have
+// no gap.
 func TestShared_Storm(t *testing.T) {
 	srv := natstest.Listen(t, t.TempDir(), natstest.Options{MaxBytes: 512 << 20})
 	dir := t.TempDir()
@@ -165,13 +166,13 @@ func TestShared_Storm(t *testing.T) {
 	if len(h.manifests) != 2 || len(h.gaps) > 0 {
 		t.Errorf("%d chains, want one per tenant; gaps %+v", len(h.manifests), h.gaps)
 	}
-	if more := len(list) - count; more > 3*stormProcesses/4 { // of the call in which each was killed
+	if more := len(list) - count; more > 3*stormProcesses/4 { // of the call during which a process was killed
 		t.Errorf("%d events that were not accepted are there", more)
 	}
 	t.Logf("%d events accepted, %d more are there; who forwards was killed %d times; %d repeats", count, len(list)-count, restarts, h.repeats)
 }
 
-// Of the losses of all processes nothing is silent: the exact gap is recorded.
+// The losses of all processes are recorded exactly.
 func TestShared_Shed(t *testing.T) {
 	for name, forwards := range map[string]bool{"ForwardedLater": false, "ForwardedMeanwhile": true} {
 		t.Run(name, func(t *testing.T) {
@@ -203,9 +204,9 @@ func TestShared_Shed(t *testing.T) {
 				}
 			}
 			first, last := shed[0], shed[len(shed)-1]
-			state, err := Inspect(dir)
-			if err != nil || len(state.Gaps) != 1 || state.Gaps[0].First != first || state.Gaps[0].Last != last {
-				t.Errorf("state %+v, error %v; want the gap %d–%d", state, err, first, last)
+			outbox, err := Inspect(dir)
+			if err != nil || len(outbox.Gaps) != 1 || outbox.Gaps[0].First != first || outbox.Gaps[0].Last != last {
+				t.Errorf("state %+v, error %v; want the gap %d–%d", outbox, err, first, last)
 			}
 			if forwards {
 				srv.Restart(t)
@@ -214,14 +215,15 @@ func TestShared_Shed(t *testing.T) {
 			}
 			until(t, "all arrived", func() bool { s, err := Inspect(dir); return err == nil && s.Waiting == 0 && len(s.Gaps) == 0 })
 			h := checkStream(t, srv)
-			if len(h.events) != len(taken) || len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != reasonShed {
+			if len(h.events) != len(taken) || len(h.gaps) != 1 || h.gaps[0].First != first || h.gaps[0].Last != last || h.gaps[0].Reason != state.ReasonShed {
 				t.Errorf("%d events, gaps %+v; want %d and %d–%d", len(h.events), h.gaps, len(taken), first, last)
 			}
 		})
 	}
 }
 
-// Block waits for the room that another process makes, and Fail does not wait.
+// With Block, an append waits until another process makes room. With Fail, it does
+// not wait.
 func TestShared_Full(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
@@ -256,8 +258,7 @@ func TestShared_Full(t *testing.T) {
 	checkShared(t, srv, taken+1)
 }
 
-// A full disk is like a full outbox for every process, and nothing accepted is
-// lost.
+// A full disk is like a full outbox for every process. No accepted event is lost.
 func TestShared_Disk(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := filepath.Join(tinyDisk(t, "768k"), "shared")

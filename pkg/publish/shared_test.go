@@ -12,14 +12,16 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
 func sharedOptions() SharedOptions {
 	return SharedOptions{Redactor: NoRedaction, Tenant: "acme"}
 }
 
-// mustShare appends the events from one number to another, and checks the
-// numbers that they got.
+// mustShare appends the events from from to to-1 and checks their numbers.
 func mustShare(tb testing.TB, dir string, from, to int) {
 	tb.Helper()
 	for n := from; n < to; n++ {
@@ -50,8 +52,8 @@ func mustOpenSharedWith(tb testing.TB, srv *natstest.Server, opts Options) *Publ
 	return p
 }
 
-// checkShared requires that the stream has the events up to a number, in their
-// order, without a gap.
+// checkShared checks that the stream has the first count events, in order and
+// without a gap.
 func checkShared(tb testing.TB, srv *natstest.Server, count int) {
 	tb.Helper()
 	h := checkStream(tb, srv)
@@ -98,7 +100,7 @@ func producerOf(tb testing.TB, dir string) string {
 	return id.Producer
 }
 
-// What other processes append arrives while one forwards, and appends itself.
+// The events of other processes arrive while one process forwards and appends.
 func TestOpenShared_FollowsTheOthers(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
@@ -125,7 +127,8 @@ func TestOpenShared_FollowsTheOthers(t *testing.T) {
 	}
 }
 
-// Wherever an appender is killed, the next one goes on behind what is whole.
+// After a kill at any moment, the next process continues behind the last complete
+// record.
 func TestAppendShared_KilledAnywhere(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, dir string) (happened int){
 		"HalfARecord": func(t *testing.T, dir string) int {
@@ -136,7 +139,7 @@ func TestAppendShared_KilledAnywhere(t *testing.T) {
 		},
 		"HalfAHeader": func(t *testing.T, dir string) int {
 			t.Helper()
-			appendFile(t, lastSegment(t, dir), firstRecord(t, dir)[:recordHeader/2])
+			appendFile(t, lastSegment(t, dir), firstRecord(t, dir)[:segment.HeaderBytes/2])
 			return 0
 		},
 		"BeforeTail": func(t *testing.T, dir string) int {
@@ -150,7 +153,7 @@ func TestAppendShared_KilledAnywhere(t *testing.T) {
 			t.Helper()
 			before := readTailFile(t, dir)
 			o := sharedOptions()
-			o.SegmentBytes = 1 // each record begins one
+			o.SegmentBytes = 1 // each record begins a segment
 			if _, err := AppendShared(t.Context(), dir, o, newEvent(5)); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +162,7 @@ func TestAppendShared_KilledAnywhere(t *testing.T) {
 		},
 		"HalfATail": func(t *testing.T, dir string) int {
 			t.Helper()
-			rewriteFile(t, tailPath(t, dir), func(b []byte) []byte { b[tailHeader+5] ^= 1; return b })
+			rewriteFile(t, tailPath(t, dir), func(b []byte) []byte { b[state.TailHeader+5] ^= 1; return b })
 			return 0
 		},
 		"NoTail": func(t *testing.T, dir string) int {
@@ -198,7 +201,7 @@ func folderOf(tb testing.TB, dir string) string {
 
 func tailPath(tb testing.TB, dir string) string {
 	tb.Helper()
-	return filepath.Join(folderOf(tb, dir), tailName)
+	return filepath.Join(folderOf(tb, dir), state.TailName)
 }
 
 func readTailFile(tb testing.TB, dir string) []byte {
@@ -238,7 +241,7 @@ func appendFile(tb testing.TB, path string, b []byte) {
 	}
 }
 
-// A second forwarder waits, and takes over when the first one is gone.
+// A second forwarder waits until the first one is gone.
 func TestOpenShared_OneForwards(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
@@ -258,8 +261,8 @@ func TestOpenShared_OneForwards(t *testing.T) {
 	checkShared(t, srv, 30)
 }
 
-// A power cut while the outbox was forwarded gives what waits new numbers, also
-// to who appends before it is forwarded again, and while it is.
+// After a power cut during forwarding, waiting events get new numbers. Processes
+// can append before and during the renumbering.
 func TestOpenShared_PowerCut(t *testing.T) {
 	srv := natstest.Start(t)
 	dir := t.TempDir()
@@ -307,11 +310,11 @@ func TestAppendShared_Refuses(t *testing.T) {
 			}
 		})
 	}
-	held, err := openTurn(dir)
+	lock, err := disk.OpenMutex(Options{Dir: dir}.appendLock())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := held.take(t.Context()); err != nil {
+	if err := lock.Lock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
@@ -319,8 +322,8 @@ func TestAppendShared_Refuses(t *testing.T) {
 	if _, err := AppendShared(short, dir, sharedOptions(), newEvent(0)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while another process appends: got %v, want %v", err, context.DeadlineExceeded)
 	}
-	held.give()
-	if err := held.close(); err != nil {
+	lock.Unlock()
+	if err := lock.Close(); err != nil {
 		t.Error(err)
 	}
 	mustShare(t, dir, 0, 1)

@@ -5,101 +5,71 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/cursor"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/segment"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// sharing is what an outbox has that many processes append to. One of them
-// forwards: it has read all of the outbox and follows what the others append.
-// The others know what the tail says.
+// sharing coordinates the processes that append to one outbox. One process
+// forwards. It has read the whole outbox and follows the records that others
+// append. All other processes know only the tail, and read it again for each
+// change.
 type sharing struct {
-	turn     *turn
-	forwards bool
+	outbox   *outbox
+	lock     *disk.Mutex // held while a process changes the outbox
+	forwards bool        // this process forwards
 
-	tail    *tailFile // of the present producer id
-	version uint64    // of the tail when it was last read or written
+	// outbox.mu guards the fields below.
+	tail    *state.TailFile // of the present producer id
+	version uint64          // of the tail when this process last read or wrote it
 }
 
-// close lets go of the files; there is nothing to do without.
-func (s *sharing) close() error {
-	if s == nil {
-		return nil
+// refresh takes in the changes of other processes. The lock and outbox.mu are
+// held.
+func (s *sharing) refresh() error {
+	if s.forwards {
+		return s.catchUp()
 	}
-	return errors.Join(s.tail.close(), s.turn.close())
+	return s.load()
 }
 
-// begin takes the outbox for a change, and makes known what other processes have
-// changed; end must follow. Where it returns an error, nothing is held.
-func (o *outbox) begin(ctx context.Context) error {
-	if o.shared == nil {
-		o.mu.Lock()
-		return nil
+func (s *sharing) saveTail() error {
+	o := s.outbox
+	last, end := o.log.Last()
+	t := state.Tail{
+		Version: s.version + 1, Ordinal: end, Segment: last.First, Size: last.Size,
+		Next: o.numbers.next, Waiting: o.backlog.bytes,
 	}
-	if err := o.shared.turn.take(ctx); err != nil {
+	if err := s.tail.Write(t); err != nil {
 		return err
 	}
-	o.mu.Lock()
-	err := o.refresh()
-	if err != nil {
-		o.mu.Unlock()
-		o.shared.turn.give()
-	}
-	return err
-}
-
-// end lets go of the outbox.
-func (o *outbox) end() {
-	if o.shared == nil {
-		o.mu.Unlock()
-		return
-	}
-	if err := o.saveTail(); err != nil {
-		// The segments tell what it lacks.
-		o.opts.Logger.Warn("tail of the outbox is behind", "error", err)
-	}
-	o.mu.Unlock()
-	o.shared.turn.give()
-}
-
-func (o *outbox) refresh() error {
-	if o.shared.forwards {
-		return o.catchUp()
-	}
-	return o.load()
-}
-
-// saveTail writes where the outbox ends.
-func (o *outbox) saveTail() error {
-	t := tail{Version: o.shared.version + 1, Next: o.next, Waiting: o.waiting}
-	var last segment
-	last, t.Ordinal = o.spool.last()
-	t.Segment, t.Size = last.first, last.size
-	if err := o.shared.tail.write(t); err != nil {
-		return err
-	}
-	o.shared.version = t.Version
+	s.version = t.Version
 	return nil
 }
 
-// catchUp takes in what other processes appended and lost since the last time.
-// The turn and o.mu are held.
-func (o *outbox) catchUp() error {
-	version, err := o.shared.tail.version()
-	if err != nil && !errors.Is(err, errNoTail) {
+// catchUp takes in the records and losses of other processes since the last time.
+func (s *sharing) catchUp() error {
+	o := s.outbox
+	version, err := s.tail.Version()
+	if err != nil && !errors.Is(err, state.ErrNoTail) {
 		return fmt.Errorf("read tail: %w", err)
 	}
-	before := o.spool.end()
-	if err := o.follow(); err != nil {
+	before := o.log.End()
+	if err := s.follow(); err != nil {
 		return err
 	}
-	isNew := o.spool.end() > before
-	if err != nil || version != o.shared.version {
-		lost, err := o.losses.reread()
+	isNew := o.log.End() > before
+	if err != nil || version != s.version {
+		lost, err := o.losses.file.Reread()
 		if err != nil {
 			return err
 		}
 		for _, g := range lost {
-			o.countLoss(g)
+			s.countLoss(g)
 		}
 		id, err := readIdentity(o.opts.Dir)
 		if err != nil {
@@ -107,46 +77,26 @@ func (o *outbox) catchUp() error {
 		}
 		o.id.Suspect = o.id.Suspect || id.Suspect
 		isNew = isNew || len(lost) > 0
-		o.shared.version = max(version, o.shared.version)
+		s.version = max(version, s.version)
 	}
 	if isNew {
-		o.poke()
+		o.wakeForwarder()
 	}
 	return nil
 }
 
 // countLoss takes in numbers that another process lost.
-func (o *outbox) countLoss(g gap) {
-	o.next[g.tenant] = max(o.nextSequence(g.tenant), g.Last+1)
-	o.gaps.add(g)
-	o.shed += g.Last - g.First + 1
+func (s *sharing) countLoss(g state.Gap) {
+	s.outbox.numbers.lose(g)
+	s.outbox.shed += g.Last - g.First + 1
 }
 
-// follow takes in the records behind the end that is known.
-func (o *outbox) follow() error {
-	whole := true
-	err := o.spool.follow(func(it item) {
-		o.waiting += int64(it.size)
-		if it.fault != intact {
-			whole = false
-			last, _ := o.spool.last()
-			o.quarantine(last.first, it)
-		}
-		if it.ordinal > 0 {
-			o.pending++
-			o.appended++
-		}
-		if it.sequence >= o.nextSequence(it.tenant) {
-			o.next[it.tenant] = it.sequence + 1
-		}
-		if events.Kind(it.kind) == events.GapRecorded {
-			if g, ok := gapOf(it.record); ok && !o.gaps.covers(g) {
-				o.countLoss(g) // recorded by who appended next
-			}
-		}
-	})
-	if err == nil && !whole {
-		err = o.suspectAll()
+// follow takes in the records behind the known end.
+func (s *sharing) follow() error {
+	isDamaged := false
+	err := segment.Follow(s.outbox.log, s.visit(&isDamaged))
+	if err == nil && isDamaged {
+		err = s.suspectAll()
 	}
 	if err != nil {
 		return fmt.Errorf("follow outbox: %w", err)
@@ -154,21 +104,46 @@ func (o *outbox) follow() error {
 	return nil
 }
 
-// suspectAll makes the forwarder give what waits new numbers: of some records it
-// cannot be told which they had.
-func (o *outbox) suspectAll() error {
+// visit returns a function that takes in one item and notes damage.
+func (s *sharing) visit(isDamaged *bool) segment.Visit {
+	o := s.outbox
+	return func(first uint64, it segment.Item) {
+		o.backlog.bytes += int64(it.Size)
+		if it.Fault != segment.Intact {
+			*isDamaged = true
+			o.quarantine(first, it)
+		}
+		if it.Ordinal > 0 {
+			o.backlog.records++
+			o.appended++
+		}
+		if it.Sequence >= o.numbers.nextOf(it.Tenant) {
+			o.numbers.next[it.Tenant] = it.Sequence + 1
+		}
+		if events.Kind(it.Kind) == events.GapRecorded {
+			if g, ok := gapOf(it.Record); ok && !o.numbers.gaps.Covers(g) {
+				s.countLoss(g) // another process recorded it
+			}
+		}
+	}
+}
+
+// suspectAll makes the forwarder give the waiting events new numbers, because the
+// numbers of some records are unknown.
+func (s *sharing) suspectAll() error {
+	o := s.outbox
 	if o.id.Suspect {
 		return nil
 	}
-	o.opts.Logger.Error("outbox is damaged, it takes new numbers", "outbox", o.opts.Dir)
+	o.opts.Logger.Error("shared outbox is damaged, its events get new numbers", "outbox", o.opts.Dir)
 	o.id.Suspect = true
 	return o.id.save(o.opts.Dir)
 }
 
-// load makes known an outbox that another process may have changed since, from
-// its tail. The turn and o.mu are held.
-func (o *outbox) load() error {
-	if err := o.unload(); err != nil {
+// load reads the state of the outbox from its tail.
+func (s *sharing) load() error {
+	o := s.outbox
+	if err := s.unload(); err != nil {
 		return err
 	}
 	var err error
@@ -176,73 +151,116 @@ func (o *outbox) load() error {
 		return err
 	}
 	dir := o.id.dir(o.opts.Dir)
-	if o.losses, err = openLosses(dir); err != nil {
+	if o.losses.file, err = state.OpenLosses(dir); err != nil {
 		return err
 	}
-	if o.shared.tail, err = openTail(dir); err != nil {
+	if s.tail, err = state.OpenTail(dir); err != nil {
 		return err
 	}
-	t, err := o.shared.tail.read()
+	t, err := s.tail.Read()
 	if err == nil {
-		o.spool = newSpool(dir, o.opts)
-		o.spool.appended = t.Ordinal
-		if t.Segment > 0 {
-			o.spool.segments = []segment{{first: t.Segment, size: t.Size}}
-		}
-		o.next, o.waiting, o.shared.version = t.Next, t.Waiting, t.Version
-		err = o.follow()
+		o.log = segment.OpenAt(dir, o.opts.segments(), segment.Segment{First: t.Segment, Size: t.Size}, t.Ordinal)
+		o.numbers.next, o.backlog.bytes, s.version = t.Next, t.Waiting, t.Version
+		err = s.follow()
 	}
-	if errors.Is(err, errNoTail) || errors.Is(err, errShrunk) || errors.Is(err, os.ErrNotExist) {
-		err = o.rebuild(dir)
+	if errors.Is(err, state.ErrNoTail) || errors.Is(err, segment.ErrShrunk) || errors.Is(err, os.ErrNotExist) {
+		err = s.rebuild(dir)
 	}
-	for _, g := range o.losses.slots {
-		if g.First > 0 {
-			o.next[g.tenant] = max(o.nextSequence(g.tenant), g.Last+1)
-		}
+	for _, g := range o.losses.file.List() {
+		o.numbers.advance(g.Tenant, g.Last+1)
 	}
 	return err
 }
 
-// unload lets go of the files that load opened.
-func (o *outbox) unload() error {
+// unload closes the files that load opened.
+func (s *sharing) unload() error {
+	o := s.outbox
 	var err error
-	if o.spool != nil {
-		err = o.spool.letGo()
+	if o.log != nil {
+		err = o.log.Release()
 	}
-	if o.losses != nil {
-		err = errors.Join(err, o.losses.close())
+	if o.losses.file != nil {
+		err = errors.Join(err, o.losses.file.Close())
 	}
-	if o.shared.tail != nil {
-		err = errors.Join(err, o.shared.tail.close())
+	if s.tail != nil {
+		err = errors.Join(err, s.tail.Close())
 	}
-	o.spool, o.losses, o.shared.tail = nil, nil, nil
+	o.log, o.losses.file, s.tail = nil, nil, nil
 	return err
 }
 
-// rebuild makes known an outbox whose tail is of no use, by reading all of it.
-func (o *outbox) rebuild(dir string) error {
-	c, err := openCursor(dir)
+// rebuild reads the whole outbox, because its tail is unusable.
+func (s *sharing) rebuild(dir string) error {
+	o := s.outbox
+	c, err := cursor.Open(dir)
 	if err != nil {
 		return err
 	}
-	o.next, o.waiting = map[string]uint64{}, 0
-	for tenant, ch := range c.chains {
-		o.next[tenant] = ch.Last + 1
+	o.numbers.next, o.backlog.bytes = map[string]uint64{}, 0
+	for tenant, ch := range c.Chains() {
+		o.numbers.next[tenant] = ch.Last + 1
 	}
-	if o.spool, err = openSpool(dir, o.opts); err != nil {
+	isDamaged := false
+	if o.log, err = segment.FollowAll(dir, o.opts.segments(), c.Next-1, s.visit(&isDamaged)); err != nil {
+		return fmt.Errorf("follow outbox: %w", err)
+	}
+	if isDamaged {
+		return s.suspectAll()
+	}
+	return nil
+}
+
+// close closes the files. It accepts a nil receiver.
+func (s *sharing) close() error {
+	if s == nil {
+		return nil
+	}
+	return errors.Join(s.tail.Close(), s.lock.Close())
+}
+
+// watchInterval is how often a forwarder looks for records of other processes.
+const watchInterval = 50 * time.Millisecond
+
+// watch takes in the changes of other processes until ctx ends.
+func (s *sharing) watch(ctx context.Context) {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	hasFailed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !s.isBehind() {
+			continue
+		}
+		err := s.takeIn(ctx)
+		if err != nil && ctx.Err() == nil && !hasFailed {
+			s.outbox.opts.Logger.Error("shared outbox not read, retrying", "error", err)
+		}
+		hasFailed = err != nil
+	}
+}
+
+// isBehind reports whether another process has changed the outbox. It costs one
+// small read.
+func (s *sharing) isBehind() bool {
+	s.outbox.mu.Lock()
+	defer s.outbox.mu.Unlock()
+	version, err := s.tail.Version()
+	return err != nil || version != s.version
+}
+
+// takeIn takes in the changes of other processes so far. It accepts a nil
+// receiver.
+func (s *sharing) takeIn(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	if err := s.outbox.begin(ctx); err != nil {
 		return err
 	}
-	list := o.spool.segments
-	o.spool.segments, o.spool.appended = nil, c.next-1
-	for _, seg := range list {
-		if last, _ := o.spool.last(); last.first >= seg.first {
-			continue // follow went on to it
-		}
-		o.spool.segments = append(o.spool.segments, segment{first: seg.first})
-		o.spool.appended = max(o.spool.appended, seg.first-1)
-		if err := o.follow(); err != nil && !errors.Is(err, os.ErrNotExist) { // it was sent meanwhile
-			return err
-		}
-	}
+	s.outbox.end()
 	return nil
 }

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/state"
 )
 
-// Without its tail an outbox of many segments is read again, each record once:
-// what waits is not more than before.
-func TestAppendShared_CountsAnew(t *testing.T) {
+// Without its tail, an outbox of many segments is read again. Each record counts
+// once.
+func TestAppendShared_NoTail(t *testing.T) {
 	dir := t.TempDir()
 	opts := sharedOptions()
 	opts.SegmentBytes = 1 << 10
@@ -30,12 +31,12 @@ func TestAppendShared_CountsAnew(t *testing.T) {
 	if err != nil || stored[0].Sequence != 21 {
 		t.Fatalf("stored %+v, error %v", stored, err)
 	}
-	f, err := openTail(folderOf(t, dir))
+	f, err := state.OpenTail(folderOf(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := f.read()
-	if err := errors.Join(err, f.close()); err != nil {
+	got, err := f.Read()
+	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	size := int64(0)
@@ -51,8 +52,8 @@ func TestAppendShared_CountsAnew(t *testing.T) {
 	}
 }
 
-// A shared outbox that is closed while the server is away is closed cleanly: it
-// keeps its producer id whatever happens next to the machine.
+// A shared outbox can be closed cleanly without a server and without time. It then
+// keeps its producer id after a power cut.
 func TestOpenShared_ClosedWithoutTime(t *testing.T) {
 	dir := t.TempDir()
 	srv := natstest.Start(t)

@@ -6,28 +6,28 @@ import (
 	"sync"
 )
 
-// What the expressions of an allow-list are held against.
+// Targets of the expressions in an allow-list.
 const (
-	targetSecret = "secret" // also when empty
+	targetSecret = "secret" // also the empty target
 	targetMatch  = "match"
 	targetLine   = "line"
 )
 
-// allowlist says which findings are none.
+// allowlist describes findings that are not secrets.
 type allowlist struct {
-	all       bool // all that it asks for must hold, not just one of it
+	all       bool // all conditions must hold, instead of one
 	target    string
 	regexes   []string
 	stopwords []string
-	elsewhere bool // it asks for paths or commits too, which events do not have
+	elsewhere bool // has conditions on paths or commits, which events do not have
 
-	once    sync.Once // guards the making of what is below
+	once    sync.Once // guards the creation of pattern and words
 	pattern *regexp.Regexp
 	words   *automaton
 }
 
-// allows tells whether a finding is none. The function says whether an expression
-// matches in the line that it is in.
+// allows reports whether a finding is not a secret. inLine reports whether an
+// expression matches in the line of the finding.
 func (a *allowlist) allows(secret, match string, inLine func(*regexp.Regexp) bool) bool {
 	if a.all && a.elsewhere {
 		return false
@@ -39,7 +39,7 @@ func (a *allowlist) allows(secret, match string, inLine func(*regexp.Regexp) boo
 	return a.stops(secret) || a.lists(secret, match, inLine)
 }
 
-// lists tells whether the expressions match what they are held against.
+// lists reports whether the expressions match their target.
 func (a *allowlist) lists(secret, match string, inLine func(*regexp.Regexp) bool) bool {
 	switch {
 	case a.pattern == nil:
@@ -53,15 +53,15 @@ func (a *allowlist) lists(secret, match string, inLine func(*regexp.Regexp) bool
 	}
 }
 
-// stops tells whether secret has a stop word.
+// stops reports whether secret contains a stop word.
 func (a *allowlist) stops(secret string) bool {
 	return a.words != nil && a.words.contains(strings.ToLower(secret))
 }
 
 func (a *allowlist) compile() {
 	if len(a.regexes) > 0 {
-		// One expression, as in the library: a flag that one of them sets holds for
-		// those behind it. What does not compile allows nothing.
+		// The library also joins the expressions, so that a flag in one of them
+		// applies to those after it. An invalid expression allows nothing.
 		a.pattern = compile("(?:"+strings.Join(a.regexes, "|")+")", nothing)
 	}
 	if len(a.stopwords) > 0 {
@@ -69,8 +69,8 @@ func (a *allowlist) compile() {
 	}
 }
 
-// What stands in for an expression that cannot be compiled, so that more is
-// redacted and not less. A test holds that the shipped rules need neither.
+// Replacements for expressions that do not compile. They redact more, never less.
+// A test checks that the shipped rules need neither.
 var (
 	nothing    = regexp.MustCompile(`[^\x00-\x{10FFFF}]`)
 	everything = regexp.MustCompile(`(?s).+`)

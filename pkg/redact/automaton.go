@@ -1,17 +1,18 @@
 package redact
 
-// automaton finds all of a set of words in one pass over a text, upper and lower
-// case of ASCII being the same (Aho and Corasick). It is immutable.
+// automaton finds a set of words in one pass over a text (Aho-Corasick) and
+// ignores the case of ASCII letters. It is immutable.
 type automaton struct {
-	class [256]uint8 // of each byte; 0: no word has it
+	class [256]uint8 // class of each byte, 0 for bytes in no word
 	width int        // number of classes
-	next  []int32    // state × class to state
+	next  []int32    // next state, by state × class
 	words []string
-	ends  [][]int32 // the words that end in a state
-	first int32     // the states from here on are those in which words end
+	ends  [][]int32 // words that end in each state
+	first int32     // words end in the states from here on
 }
 
-// newAutomaton returns an automaton of words, which are lower case and not empty.
+// newAutomaton returns an automaton of words. The words are in lower case and not
+// empty.
 func newAutomaton(words []string) *automaton {
 	a := &automaton{words: words, width: 1}
 	for _, word := range words {
@@ -31,7 +32,7 @@ func newAutomaton(words []string) *automaton {
 	return a
 }
 
-// plant makes the tree of the words. A transition that is not there is 0.
+// plant builds the tree of the words. A missing transition is 0.
 func (a *automaton) plant() {
 	a.next, a.ends = make([]int32, a.width), make([][]int32, 1)
 	for w, word := range a.words {
@@ -49,8 +50,7 @@ func (a *automaton) plant() {
 	}
 }
 
-// link fills the transitions that are not in the tree, and returns the states
-// in the order of their depth.
+// link fills the missing transitions and returns the states ordered by depth.
 func (a *automaton) link() (order, fail []int32) {
 	fail = make([]int32, len(a.ends))
 	order = make([]int32, 1, len(a.ends))
@@ -74,8 +74,8 @@ func (a *automaton) link() (order, fail []int32) {
 	return order, fail
 }
 
-// renumber puts the states in which words end behind the others, so that one
-// comparison tells them, and multiplies states by the width.
+// renumber moves the states in which words end to the end, so that one comparison
+// detects them. It multiplies all states by the width.
 func (a *automaton) renumber(order, number []int32) {
 	count := int32(0)
 	for _, ending := range [...]bool{false, true} {
@@ -99,8 +99,8 @@ func (a *automaton) renumber(order, number []int32) {
 	a.next, a.ends = next, ends
 }
 
-// scan calls found for each word in text and where it begins, in the order of
-// their ends, and tells whether all of text is ASCII.
+// scan calls found with each word in text and its start, ordered by the ends of
+// the words. It reports whether text is ASCII.
 func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) {
 	state, all := int32(0), byte(0)
 	for i := range len(text) {
@@ -117,7 +117,7 @@ func (a *automaton) scan(text string, found func(word, start int)) (ascii bool) 
 	return all < 0x80
 }
 
-// contains tells whether one of the words is in text.
+// contains reports whether text contains one of the words.
 func (a *automaton) contains(text string) bool {
 	state := int32(0)
 	for i := range len(text) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const rounds = 9 // odd: the median is one of them
+const rounds = 9 // odd, so that the median is one of them
 
 func median[T float64 | time.Duration](list []T) T {
 	list = slices.Clone(list)
@@ -18,8 +18,8 @@ func median[T float64 | time.Duration](list []T) T {
 	return list[len(list)/2]
 }
 
-// samples are clean texts of 4 KB. Prose has few of the rules' keywords, a log
-// has many and what looks like secrets to their expressions alone.
+// samples are clean texts of 4 KB. Prose contains few keywords of rules. A log
+// contains many, and text that looks like secrets to the expressions alone.
 var samples = map[string]string{
 	"prose": repeat("The run began with a plan, and they agreed on three steps: read the failing test, find the cause, mend it. " +
 		"Nothing was written before the plan was approved. The second step took longer than the others.\n"),
@@ -29,8 +29,8 @@ var samples = map[string]string{
 
 func repeat(s string) string { return strings.Repeat(s, 4096/len(s)+1)[:4096] }
 
-// BenchmarkText compares a redactor on 4 KB of clean text with one bare regular
-// expression per rule. To reach: 0.01.
+// BenchmarkText compares a redactor with one bare regular expression per rule on
+// 4 KB of clean text. The target is 0.01.
 func BenchmarkText(b *testing.B) {
 	r := mustNew(b, Options{})
 	for _, d := range r.secrets.rules {
@@ -69,7 +69,7 @@ func BenchmarkText(b *testing.B) {
 	}
 }
 
-// BenchmarkRedact tells what an event of 4 KB costs on its way to the outbox.
+// BenchmarkRedact measures an event of 4 KB.
 func BenchmarkRedact(b *testing.B) {
 	r := mustNew(b, Options{})
 	for name, text := range samples {

@@ -7,45 +7,45 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxDepth is how deep values may nest: as deep as in an event.
+// maxDepth limits the nesting of values. Events have the same limit.
 const maxDepth = 512
 
-// document is JSON whose string values are cleaned. It reads no more of JSON
-// than it has to: what is between strings is not checked.
+// document redacts the string values of a JSON text. It does not validate the
+// text between strings.
 type document struct {
 	cleaner *cleaner
 	text    string
 	pos     int
-	skip    string // name of a member of the outermost object that is left as it is
+	skip    string // member of the outermost object that stays unchanged
 
-	trail    []step // to the present value
-	edits    []edit // in their order
-	found    []place
+	trail    []step // path to the current value
+	edits    []edit // ordered by position
+	found    []fieldSpan
 	object   region // the outermost value, if it is an object
 	recorded region // its list of earlier redactions, without the brackets
-	taken    bool   // something else has the name of that list
+	taken    bool   // the member of that name is not a list
 }
 
-// step leads from a value into one of its members or elements.
+// step leads from a value to a member or an element.
 type step struct {
 	name  string
 	index int // negative for a member
 }
 
-// edit puts other text in the place of a part of a document.
+// edit replaces a part of the document with text.
 type edit struct {
 	region
 
 	text string
 }
 
-// place is something that was found, and the value that it was found in.
-type place struct {
+// fieldSpan is a finding and the value that contains it.
+type fieldSpan struct {
 	field string // JSON pointer
 	Span
 }
 
-// clean reads the document and notes what there is to change.
+// clean reads the document and records findings and edits.
 func (d *document) clean() error {
 	if err := d.value("", ""); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (d *document) fail(reason string) error {
 	return &events.InvalidError{Attribute: "data", Offset: d.pos, Reason: reason}
 }
 
-// peek returns the next byte that is not white space, 0 at the end.
+// peek returns the next byte that is not white space, or 0 at the end.
 func (d *document) peek() byte {
 	for ; d.pos < len(d.text); d.pos++ {
 		switch c := d.text[d.pos]; c {
@@ -72,8 +72,8 @@ func (d *document) peek() byte {
 	return 0
 }
 
-// value reads a value. Name is that of the member that it is, path that of a
-// file that it may be the text of.
+// value reads a value. name is the name of its member, or "". path is the name of
+// the file whose text the value may be, or "".
 func (d *document) value(name, path string) error {
 	switch d.peek() {
 	case '{':
@@ -91,7 +91,8 @@ func (d *document) value(name, path string) error {
 	return nil
 }
 
-// files are the names of members that name the file whose text is beside them.
+// files lists the names of members that contain the name of a file. The text of
+// the file is in another member of the same object.
 const files = " file_path filePath path notebook_path filename "
 
 func (d *document) members(path string) error {
@@ -158,7 +159,7 @@ func (d *document) elements(path string) error {
 	})
 }
 
-// list reads what is between brackets, with commas between its elements.
+// list reads the elements between brackets.
 func (d *document) list(end byte, element func(int) error) error {
 	d.pos++
 	if d.peek() == end {
@@ -181,7 +182,7 @@ func (d *document) list(end byte, element func(int) error) error {
 	}
 }
 
-// quoted reads a string and returns what is between its quotes.
+// quoted reads a string and returns the text between its quotes.
 func (d *document) quoted() (string, error) {
 	start := d.pos + 1
 	for i := start; ; {
@@ -202,7 +203,7 @@ func (d *document) quoted() (string, error) {
 	}
 }
 
-// string cleans a string value.
+// string redacts a string value.
 func (d *document) string(name, path string) error {
 	raw, err := d.quoted()
 	if err != nil {
@@ -216,7 +217,7 @@ func (d *document) string(name, path string) error {
 	field := d.field()
 	list := make([]finding, len(spans))
 	for i, s := range spans {
-		d.found = append(d.found, place{field, s})
+		d.found = append(d.found, fieldSpan{field, s})
 		list[i] = finding{rule: s.Rule, start: s.Start, end: s.End, secret: !isPersonalRule(s.Rule)}
 	}
 	for _, m := range rawRegions(raw, merge(list)) {

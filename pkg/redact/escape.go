@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// rawRegions returns where regions of a string's text are in the string as it is
-// written. A character that is written as an escape goes as a whole.
+// rawRegions converts regions of the decoded text of a string to regions of raw,
+// its encoded form. Regions contain whole escapes.
 func rawRegions(raw string, regions []region) []region {
 	list := regions[:0:0]
-	at, i := 0, 0 // in the text, and as it is written
+	at, i := 0, 0 // positions in the decoded text and in raw
 	for _, m := range regions {
 		for i < len(raw) && at < m.start {
 			if at+sizeAt(raw, i) > m.start {
@@ -28,13 +28,13 @@ func rawRegions(raw string, regions []region) []region {
 	return list
 }
 
-// writtenAt returns how many bytes the character at i takes as it is written.
+// writtenAt returns the length of the encoded character at i in bytes.
 func writtenAt(raw string, i int) int {
 	_, n := decodeAt(raw, i)
 	return n
 }
 
-// sizeAt returns how many bytes the character at i has.
+// sizeAt returns the length of the decoded character at i in bytes.
 func sizeAt(raw string, i int) int {
 	r, n := decodeAt(raw, i)
 	if r < 0 {
@@ -43,8 +43,8 @@ func sizeAt(raw string, i int) int {
 	return utf8.RuneLen(r)
 }
 
-// decodeAt returns the escaped character at i and how many bytes its escape
-// takes; a negative character and 1 for a byte that stands for itself.
+// decodeAt returns the escaped character at i and the length of its escape. For a
+// byte without an escape, it returns a negative character and 1.
 func decodeAt(raw string, i int) (rune, int) {
 	if raw[i] != '\\' || i+1 == len(raw) {
 		return -1, 1
@@ -81,8 +81,7 @@ func hex4(raw string, i int) (rune, bool) {
 	return rune(n), err == nil && isHex(raw[i:i+4])
 }
 
-// unescape returns the text of a string, which is raw itself where there are no
-// escapes.
+// unescape returns the decoded text of a string. Without escapes it returns raw.
 func unescape(raw string) string {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw

@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// redactedField is the member of data that lists what was redacted.
+	// redactedField is the member of data that lists the redactions.
 	redactedField = "redacted"
-	// redactedAttribute does so where data has no members.
+	// redactedAttribute lists the redactions if data has no members.
 	redactedAttribute = "redacted"
 
-	maxListed    = 1000    // redactions of one event that are listed one by one
-	maxField     = 256     // bytes of the name of a field
+	maxListed    = 1000    // redactions that an event lists one by one
+	maxField     = 256     // bytes of a field's name
 	maxAttribute = 2 << 10 // bytes of the attribute
 	contentField = "content"
 )
 
-// Redact replaces secrets and personal data in the string values of the data of
-// e, and lists in its member "redacted" what was found where ([events.Common]).
-// Names of members, numbers and attributes stay as they are. Data that is no
-// object, and data that came as base64, have the list in the extension attribute
-// "redacted". The bytes that e.Data, e.Binary and e.Extra have are left alone.
+// Redact replaces secrets and personal data in the string values of e.Data and of
+// e.Binary. It lists the redactions in the member "redacted" of data
+// ([events.Common]), or in the extension attribute "redacted" if data is binary
+// or not an object. Names of members, numbers and other attributes stay
+// unchanged. Redact never writes to the memory of e.Data, e.Binary and e.Extra.
 //
-// It fails, with an [events.InvalidError], for data that is not JSON. The error
-// holds nothing of the data.
+// Redact returns an [events.InvalidError] if data is not JSON. The error contains
+// nothing from the data.
 func (r *Redactor) Redact(e *events.Event) error {
 	switch {
 	case len(e.Binary) > 0:
@@ -45,8 +45,8 @@ func (r *Redactor) Redact(e *events.Event) error {
 	return nil
 }
 
-// redactBinary treats what is no text as less than text: a number or an address
-// in it means nothing.
+// redactBinary searches for secrets only, unless the data is UTF-8 text. Numbers
+// and addresses in other data have no meaning.
 func (r *Redactor) redactBinary(e *events.Event) {
 	if !utf8.Valid(e.Binary) {
 		r = &Redactor{secrets: r.secrets}
@@ -66,7 +66,7 @@ func (r *Redactor) redactBinary(e *events.Event) {
 func (r *Redactor) redactData(e *events.Event) error {
 	skip := ""
 	if e.Kind() == events.BlobChunk {
-		skip = contentField // part of what is named by its hash
+		skip = contentField // the chunk is part of a blob, which is named by its hash
 	}
 	d, err := r.search(string(e.Data), skip)
 	if err != nil || len(d.found) == 0 {
@@ -82,9 +82,9 @@ func (r *Redactor) redactData(e *events.Event) error {
 	return nil
 }
 
-// JSON returns data, a JSON document, with markers in its string values, and what
-// they stand for. Without findings it returns data itself. It fails as
-// [Redactor.Redact] does, and leaves the bytes of data alone.
+// JSON returns the JSON document data with markers in its string values, and the
+// redactions. Without findings it returns data itself. It returns the errors of
+// [Redactor.Redact] and never writes to data.
 func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redaction, error) {
 	d, err := r.search(string(data), "")
 	if err != nil || len(d.found) == 0 {
@@ -93,21 +93,21 @@ func (r *Redactor) JSON(data json.RawMessage) (json.RawMessage, []events.Redacti
 	return d.edited(), d.redactions(), nil
 }
 
-// search returns the document in text, searched. The string in the member of the
-// name skip is left out.
+// search returns the searched document in text. It ignores the string in the
+// member skip.
 func (r *Redactor) search(text, skip string) (*document, error) {
 	c := &cleaner{redactor: r, known: &known{}}
 	d := &document{cleaner: c, text: text, skip: skip}
 	if err := d.clean(); err != nil || len(c.known.texts) == 0 {
 		return d, err
 	}
-	// Copies of what was found last may stand in front.
+	// The second pass finds copies in front of the secret that was found.
 	d = &document{cleaner: c, text: text, skip: skip}
 	return d, d.clean()
 }
 
-// redactions returns what was found, in the order of the document. Of what is
-// beyond [maxListed] it only counts how much each rule found.
+// redactions returns the redactions in the order of the document. Above
+// [maxListed] it returns one count for each rule.
 func (d *document) redactions() []events.Redaction {
 	list := make([]events.Redaction, 0, min(len(d.found), maxListed))
 	more := map[string]int{}
@@ -129,8 +129,8 @@ func (d *document) redactions() []events.Redaction {
 	return list
 }
 
-// clearField returns the name of a field as it may be recorded: names are as
-// foreign as values are.
+// clearField returns a field's name without secrets, because names are as
+// untrusted as values.
 func (d *document) clearField(field string) string {
 	if len(field) > maxField {
 		field = strings.ToValidUTF8(field[:maxField], "") + "…"
@@ -139,7 +139,7 @@ func (d *document) clearField(field string) string {
 	return field
 }
 
-// field returns the JSON pointer to the present value.
+// field returns the JSON pointer to the current value.
 func (d *document) field() string {
 	var b strings.Builder
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
@@ -154,7 +154,7 @@ func (d *document) field() string {
 	return b.String()
 }
 
-// record adds list to the redactions that the outermost object lists.
+// record adds list to the redactions in the outermost object.
 func (d *document) record(list []events.Redaction) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -177,7 +177,7 @@ func (d *document) record(list []events.Redaction) error {
 	return nil
 }
 
-// edited returns the document with its edits.
+// edited returns the document after all edits.
 func (d *document) edited() []byte {
 	slices.SortStableFunc(d.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	var out []byte
@@ -189,12 +189,12 @@ func (d *document) edited() []byte {
 	return append(out, d.text[at:]...)
 }
 
-// setAttribute lists redactions in the attribute, behind those that it has, as far
-// as there is room: "email 5-17; github-pat 40-80 /2/text".
+// setAttribute appends redactions to the attribute until the attribute is full,
+// for example "email 5-17; github-pat 40-80 /2/text".
 func setAttribute(e *events.Event, list []events.Redaction) {
 	text, at := "", slices.IndexFunc(e.Extra, func(x events.Attribute) bool { return x.Name == redactedAttribute })
 	if at >= 0 && json.Unmarshal(e.Extra[at].Value, &text) != nil {
-		return // it is the sender's, and no text
+		return // an attribute of the sender, and not text
 	}
 	items := strings.Split(text, "; ")
 	if text == "" {
@@ -217,7 +217,7 @@ func setAttribute(e *events.Event, list []events.Redaction) {
 	}
 	value, err := json.Marshal(strings.Join(items, "; "))
 	if err != nil {
-		return // not reached: it is a string
+		return // unreachable for a string
 	}
 	e.Extra = slices.Clone(e.Extra)
 	if at < 0 {
@@ -227,7 +227,8 @@ func setAttribute(e *events.Event, list []events.Redaction) {
 	e.Extra[at].Value = value
 }
 
-// printable returns r, or what stands in for a character that no attribute has.
+// printable returns r, or a replacement for a character that no attribute can
+// contain.
 func printable(r rune) rune {
 	if r < ' ' || r >= 0x7f && r < 0xa0 {
 		return '?'

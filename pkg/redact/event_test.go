@@ -89,7 +89,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// Data without members, and binary data, have the list in an attribute.
+// For binary data and data without members, the list is in an attribute.
 func TestRedact_WithoutMembers(t *testing.T) {
 	r := mustNew(t, Options{})
 	for _, test := range []struct {
@@ -157,7 +157,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The part of a blob is named by its hash and stays as it is.
+// The chunk of a blob stays unchanged, because its hash names the blob.
 func TestRedact_BlobChunk(t *testing.T) {
 	data := `{"sha256":"x","content":"` + awsKey + `","raw":"` + awsKey + `"}`
 	e := events.Event{Type: events.BlobChunk.Type(), Data: json.RawMessage(data)}
@@ -169,7 +169,7 @@ func TestRedact_BlobChunk(t *testing.T) {
 	}
 }
 
-// What is no JSON is refused without a word of it.
+// The error about invalid JSON contains nothing of the data.
 func TestRedact_NoJSON(t *testing.T) {
 	for _, data := range []string{
 		`{`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `[`, `["`, `["a" "b"]`, `{1:2}`, `"a" "b"`, `{"a":,}`, `]`, `{"a":"` + awsKey + `"]`,
@@ -184,7 +184,7 @@ func TestRedact_NoJSON(t *testing.T) {
 	}
 }
 
-// What an event can nest is searched to its ground.
+// Redact searches values at the maximum depth of an event.
 func TestRedact_Deep(t *testing.T) {
 	data := `{"data":` + strings.Repeat("[", maxDepth-1) + `"ann@example.com"` + strings.Repeat("]", maxDepth-1) + "}"
 	got, list := redacted(t, data)
@@ -193,7 +193,7 @@ func TestRedact_Deep(t *testing.T) {
 	}
 }
 
-// Of very many findings the first are listed and the others counted.
+// An event lists the first findings and counts the others.
 func TestRedact_Many(t *testing.T) {
 	var b strings.Builder
 	for i := range 3000 {

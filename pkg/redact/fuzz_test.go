@@ -20,8 +20,8 @@ var seeds = []string{
 	"curl -u 'user:pass-word' https://example.com", "s.\u212aey \u017fecret=" + githubPAT, "token=a1b2c3d4e5f6g7h8.token=a1b2c3d4e5f6g7h9\n",
 }
 
-// Whatever the text: what is found is within it, nothing found remains in the
-// result, and the result has no more to be found.
+// For any text, findings are inside of the text, none of them remains in the
+// result, and a second redaction finds nothing.
 func FuzzText(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -63,8 +63,8 @@ func withoutMarkers(text string) string {
 	return b.String() + text[at:]
 }
 
-// Whatever the data: JSON stays JSON of the same form, an event that can be
-// stored stays one, redacting again changes nothing, and nobody else's bytes change.
+// For any data, JSON keeps its form, a valid event stays valid, a second
+// redaction changes nothing, and the input's memory stays unchanged.
 func FuzzRedact(f *testing.F) {
 	for _, s := range seeds {
 		text, err := json.Marshal(s)
@@ -142,7 +142,7 @@ func bare(v any) any {
 	return v
 }
 
-// FuzzReadRules: rules of any form are read or refused.
+// FuzzReadRules checks that rules of any form are read or refused.
 func FuzzReadRules(f *testing.F) {
 	f.Add("[[rules]]\nid = \"a\"\nregex = '''x'''\nkeywords = [\"x\",]\nentropy = 3.5 # high\n[[rules.allowlists]]\nregexes = ['x']\n")
 	f.Add("title = '''a")

@@ -6,24 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// gate is a quick look behind a keyword. Between what begins with the keyword and
-// the first character that an expression insists on there is only what can be
-// skipped: an expression that wants "key", some words and a colon is not tried
-// where a bracket comes first.
+// gate is a fast check of the text after a keyword. An expression allows certain
+// bytes between the keyword and its first required character. For example, an
+// expression of "key", some words and a colon cannot match if a bracket precedes
+// the colon.
 type gate struct {
 	of    [256]uint8
-	from  int // behind the start of the keyword: where to look
-	reach int // how many bytes there may be in front of what is insisted on
+	from  int // where the check begins, counted from the start of the keyword
+	reach int // bytes that the expression can skip before the required character
 }
 
-// What a byte may be part of.
+// Roles of a byte in an expression.
 const (
 	skipped uint8 = 1 << iota
 	insisted
 )
 
-// newGate returns a gate for expressions that begin with one of heads, the first
-// count of items, and go on with the rest of items.
+// newGate returns a gate for an expression, or nil. heads are the possible texts
+// of the first count items.
 func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	g := &gate{from: len(heads[0])}
 	for _, head := range heads {
@@ -44,11 +44,11 @@ func newGate(items []*syntax.Regexp, count int, heads []string) *gate {
 	return nil
 }
 
-// open tells whether the expression can match where a keyword begins at p.
+// open reports whether the expression can match at a keyword that begins at p.
 func (g *gate) open(text string, p int) bool {
 	for i := p + g.from; i <= p+g.reach; i++ {
 		if i >= len(text) {
-			return true // to insist on the end of the text is possible, too
+			return true // the expression can require the end of the text
 		}
 		switch f := g.of[text[i]]; {
 		case f&insisted != 0:
@@ -82,7 +82,7 @@ func (g *gate) first(re *syntax.Regexp) {
 	}
 }
 
-// add marks the bytes that are in what re matches.
+// add marks the bytes that re can match.
 func (g *gate) add(re *syntax.Regexp, as uint8) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -93,7 +93,7 @@ func (g *gate) add(re *syntax.Regexp, as uint8) {
 		for i := 0; i < len(re.Rune); i += 2 {
 			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
 				if g.rune(r, 0, as); r >= utf8.RuneSelf {
-					break // all of them are marked
+					break // the rest is marked too
 				}
 			}
 		}
@@ -108,8 +108,7 @@ func (g *gate) add(re *syntax.Regexp, as uint8) {
 	}
 }
 
-// rune marks the bytes of r, and of its other cases where flags say that case
-// does not count.
+// rune marks the bytes of r, and of its other cases if flags ignore case.
 func (g *gate) rune(r rune, flags syntax.Flags, as uint8) {
 	for other := r; ; {
 		if other < utf8.RuneSelf {

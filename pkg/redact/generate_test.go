@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// texts are what secrets are put into.
+// texts surround the secrets.
 var texts = []string{
 	"The quick brown fox jumps over the lazy dog. ", "token := strings.TrimSpace(key)\n", "export API_KEY=", `{"password": "`, "\n", "\r\n", " ", "\n\n",
 	"s.", "they say: the keys are in the eye of access. ", "import { a } from 'b'\n", "-----BEGIN", "curl -u user:", "éü日本 ", "\xff\xfe", "\"}\n", "' ", "`;", "\\n",

@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Texts with secrets of all rules in them, among themselves and beside others of
-// their kind: what holds for any text holds for them.
+// The properties of any text also hold for texts with secrets of all rules.
 func TestText_Secrets(t *testing.T) {
 	r, texts := mustNew(t, Options{}), secretText(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -24,7 +23,7 @@ func TestText_Secrets(t *testing.T) {
 	})
 }
 
-// hostile are texts for which searches are known to take long.
+// hostile are texts that are slow to search.
 var hostile = map[string]string{
 	"Keywords":       "key",
 	"Assignments":    "key=",
@@ -58,9 +57,9 @@ var hostile = map[string]string{
 	"Quotes":         `"`,
 }
 
-// grows reports an error if what do does takes disproportionately long: sixteen
-// times as much may take sixteen times as long, far from the 256 times of a
-// square. Another process can be in the way, hence three attempts.
+// grows reports an error if do takes disproportionately long. An input of 16
+// times the size may take 16 times as long, which is far from the 256 times of a
+// square. It tries three times, because other processes can interfere.
 func grows(t *testing.T, do func(size int), size int) {
 	t.Helper()
 	const times, bound = 16, 64
@@ -79,7 +78,7 @@ func grows(t *testing.T, do func(size int), size int) {
 	t.Errorf("%v, and %v for %d times as much", before, after, times)
 }
 
-// Time grows with the length of a text, and not with its square.
+// The time grows linearly with the length of a text.
 func TestText_Hostile(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector takes its own time")
@@ -94,7 +93,7 @@ func TestText_Hostile(t *testing.T) {
 	}
 }
 
-// The same in the strings of an event: one that is long, and many.
+// The time is also linear for one long string and for many strings of an event.
 func TestRedact_Hostile(t *testing.T) {
 	r := mustNew(t, Options{})
 	redact := func(v any) {

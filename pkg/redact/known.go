@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	minKnown = 8   // bytes of a secret whose copies are looked for
-	maxKnown = 100 // secrets whose copies are looked for
+	minKnown = 8   // minimum length in bytes of a secret that is searched for
+	maxKnown = 100 // number of secrets that are searched for
 )
 
-// known are secrets that were found, so that copies of them are found where
-// nothing says what they are.
+// known holds the secrets found so far, so that copies of them are found without
+// their context.
 type known struct {
 	rules []string
 	texts []string
@@ -25,7 +25,7 @@ func (k *known) add(rule, secret string) {
 	k.rules, k.texts = append(k.rules, rule), append(k.texts, secret)
 }
 
-// find appends the copies in text that are not part of what is in list.
+// find appends the copies in text that no finding in list covers.
 func (k *known) find(list []finding, text string) []finding {
 	if len(k.texts) == 0 {
 		return list

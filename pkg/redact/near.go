@@ -8,36 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// near looks for the matches of an expression next to keywords only. It exists
-// for expressions whose every alternative has the form L E T, where whatever E
-// matches begins with a keyword: then every match has a keyword where an E begins.
+// near finds the matches of an expression next to keywords only. Every
+// alternative of the expression has the form L E T, and every match of E begins
+// with a keyword. So every match of the expression contains a keyword at the
+// start of an E.
 type near struct {
 	ways []*way
-	// lead is how many bytes an L may take. It is negative where the place of a
-	// match depends on what precedes it: a test then only says that there may be
-	// one.
+	// lead is the maximum length of an L in bytes. It is negative if the position
+	// of a match depends on the text before it. A test then only shows that a
+	// match is possible.
 	lead int
 }
 
 // way is one alternative of an expression.
 type way struct {
-	// test matches at the start of a text if E T does, and sometimes if it does
-	// not: repetitions that have no bound are followed for some characters only.
+	// test matches at the start of a text if E T matches there. It can match in
+	// other cases, because it follows unbounded repetitions for some characters
+	// only.
 	test  *regexp.Regexp
-	reach int   // how much text test may look at
-	gate  *gate // nil: none
+	reach int   // number of bytes that test may need
+	gate  *gate // can be nil
 	word  bool  // no letter, digit or underscore precedes the keyword
-	lead  int   // of the near, as far as this alternative goes
+	lead  int   // maximum length of L, like in near
 }
 
 const (
-	maxPrefixes = 64   // strings with which E may begin
+	maxPrefixes = 64   // possible texts of E
 	maxTest     = 8192 // bytes of the expression of a test
 	slack       = 64   // characters of an unbounded repetition that a test follows
 	margin      = 2 * utf8.UTFMax
 )
 
-// newNear returns nil if the matches of expression need not be near a keyword.
+// newNear returns nil if a match of expression can be without a keyword.
 func newNear(expression string, keywords []string) *near {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -62,8 +64,7 @@ func newNear(expression string, keywords []string) *near {
 	return n
 }
 
-// newWay returns nil if what items match one after the other need not be near a
-// keyword.
+// newWay returns nil if a match of the sequence items can be without a keyword.
 func newWay(items []*syntax.Regexp, keywords []string) *way {
 	w := &way{}
 	for ; len(items) > 0; items = items[1:] {
@@ -84,8 +85,8 @@ func newWay(items []*syntax.Regexp, keywords []string) *way {
 	return nil
 }
 
-// behind makes the test of what goes on with items, the first count of which
-// begin with one of heads.
+// behind creates the test for items. heads are the possible texts of the first
+// count items.
 func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	w.word = w.word && !slices.ContainsFunc(heads, func(head string) bool { return !isWord(head[0]) })
 	w.gate = newGate(items, count, heads)
@@ -105,21 +106,21 @@ func (w *way) behind(items []*syntax.Regexp, count int, heads []string) *way {
 	return w
 }
 
-// find returns what pattern.FindAllStringIndex(text, -1) would. The keywords of
-// the rule begin at the places in at, which ascend.
+// find returns the result of pattern.FindAllStringIndex(text, -1). at contains
+// the ascending positions of the rule's keywords.
 func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	var found [][]int
-	from := 0 // the end of the last match
-	for _, place := range at {
-		p := int(place)
+	from := 0 // end of the last match
+	for _, position := range at {
+		p := int(position)
 		if p < from || !n.hopeful(text, p) {
 			continue
 		}
 		if n.lead < 0 {
 			return pattern.FindAllStringIndex(text, -1)
 		}
-		// All matches that are left have their keyword here or behind, and nothing
-		// in front of start can be part of one.
+		// All remaining matches have their keyword at or after p. Text before
+		// start cannot be part of one.
 		start := max(from, p-n.lead)
 		for back := 0; start > from && back < utf8.UTFMax-1 && !utf8.RuneStart(text[start]); back++ {
 			start--
@@ -134,7 +135,7 @@ func (n *near) find(pattern *regexp.Regexp, text string, at []int32) [][]int {
 	return found
 }
 
-// hopeful tells whether there can be a match whose keyword begins at p.
+// hopeful reports whether a match with a keyword at p is possible.
 func (n *near) hopeful(text string, p int) bool {
 	return slices.ContainsFunc(n.ways, func(w *way) bool { return w.hopeful(text, p) })
 }

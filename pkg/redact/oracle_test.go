@@ -13,16 +13,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// found is a finding without its place, which the library tells in lines and
-// columns of the match and not of the secret.
+// found is a finding without its position, because the library reports the line
+// and column of the match instead of the secret.
 type found struct{ Rule, Secret string }
 
 func compareFound(a, b found) int {
 	return cmp.Or(strings.Compare(a.Rule, b.Rule), strings.Compare(a.Secret, b.Secret))
 }
 
-// oracle is the library, one detector per rule: what a rule finds does not
-// depend on the others then.
+// oracle is the library with one detector per rule, so that the rules are
+// independent.
 type oracle map[string]*detect.Detector
 
 func newOracle(tb testing.TB) oracle {
@@ -39,7 +39,7 @@ func newOracle(tb testing.TB) oracle {
 			one.Keywords[word] = struct{}{}
 		}
 		o[id] = detect.NewDetector(one)
-		// A comment in a text does not switch redaction off.
+		// Redaction ignores comments in a text.
 		o[id].IgnoreGitleaksAllow = true
 	}
 	return o
@@ -48,7 +48,7 @@ func newOracle(tb testing.TB) oracle {
 func (o oracle) find(text, path string) []found {
 	var list []found
 	for id, d := range o {
-		fragment := detect.Fragment(sources.Fragment{Raw: text, FilePath: path}) //nolint:staticcheck // what Detect takes
+		fragment := detect.Fragment(sources.Fragment{Raw: text, FilePath: path}) //nolint:staticcheck // the type that Detect takes
 		for _, f := range d.Detect(fragment) {
 			if id != "pkcs12-file" {
 				list = append(list, found{id, f.Secret})
@@ -77,8 +77,8 @@ func mustNew(tb testing.TB, opts Options) *Redactor {
 	return r
 }
 
-// What is found in texts of 4 KB, into which secrets of random rules were put, is
-// what the library finds, rule by rule.
+// In texts of 4 KB with secrets of random rules, each rule finds the same as in
+// the library.
 func TestSecrets_EqualTheLibrary(t *testing.T) {
 	o, r := newOracle(t), mustNew(t, Options{})
 	together, err := detect.NewDetectorDefaultConfig()
@@ -93,8 +93,8 @@ func TestSecrets_EqualTheLibrary(t *testing.T) {
 		if diff := gocmp.Diff(want, findSecrets(r, text, "")); diff != "" {
 			t.Fatalf("findings (-library +ours):\n%s", diff)
 		}
-		// Together the rules report less: a generic finding that another rule has in
-		// the same line, too.
+		// All rules together report less, because the library drops a generic
+		// finding in the line of another finding.
 		var reported []found
 		for _, f := range together.DetectString(text) {
 			reported = append(reported, found{f.RuleID, f.Secret})

@@ -7,13 +7,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Rules about files of certain names hold where the name of the file is known.
-// Names never make a rule or an allow-list hold less.
+// Rules for files of certain names apply if the name of the file is known. A name
+// never makes a rule or an allow-list find less.
 func TestSecrets_OfFiles(t *testing.T) {
 	o, r, texts := newOracle(t), mustNew(t, Options{}), secretText(t)
 	byPath := 0
 	rapid.Check(t, func(t *rapid.T) {
-		// None of them is in an allow-list: those are left out on purpose.
+		// None of these names is in an allow-list, because Redactor ignores them.
 		path := rapid.SampledFrom([]string{"", "deploy/values.yaml", "main.tf", "src/a.php", "nuget.config", "a.txt"}).Draw(t, "path")
 		text := texts.Draw(t, "text")
 		want := o.find(text, path)

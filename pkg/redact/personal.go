@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// personal finds personal data. It looks at places only where an @, a colon or a
-// digit is, and from each of them at a bounded part of the text, e-mail
-// addresses aside, which cannot overlap.
+// personal finds personal data. It starts at each @, colon and digit, and reads a
+// bounded part of the text from there. E-mail addresses have no limit, but cannot
+// overlap.
 type personal struct{ email, card, iban, phone, ip bool }
 
 func newPersonal(on func(id string) bool) personal {
@@ -28,7 +28,7 @@ func (p personal) find(list []finding, text string) []finding {
 	return list
 }
 
-// findNumbers appends what begins with, or has, a digit.
+// findNumbers appends the personal data that contains digits.
 func (p personal) findNumbers(list []finding, text string) []finding {
 	for i := 0; i < len(text); i++ {
 		if !isDigit(text[i]) {
@@ -47,7 +47,8 @@ func (p personal) findNumbers(list []finding, text string) []finding {
 	return list
 }
 
-// numberAt returns what has its first digits at i, where a run of digits begins.
+// numberAt returns the finding whose first digits are at i, the start of a run of
+// digits.
 func (p personal) numberAt(text string, i int) finding {
 	if p.iban {
 		if start, end := iban(text, i); end > 0 {
@@ -72,11 +73,11 @@ func (p personal) numberAt(text string, i int) finding {
 	return finding{}
 }
 
-// findEmails appends the e-mail addresses in text: a local part of ASCII and a
-// name of at least two labels, the last one of letters. The address of a Git
-// server, "git@host:path", is none.
+// findEmails appends the e-mail addresses in text. An address has a local part in
+// ASCII and a host of at least two labels, of which the last has letters only. A
+// Git address such as "git@host:path" does not count.
 func findEmails(list []finding, text string) []finding {
-	free := 0 // where the next address may begin
+	free := 0 // the next address cannot begin before this position
 	for at := 0; ; at++ {
 		n := strings.IndexByte(text[at:], '@')
 		if n < 0 {
@@ -99,8 +100,8 @@ func findEmails(list []finding, text string) []finding {
 	}
 }
 
-// hostEnd returns where the host name that begins at i ends, 0 if there is none.
-// Numbers and an extension, "4.17.21.tgz", are the version of a package.
+// hostEnd returns the end of the host name that begins at i, or 0. Numbers with
+// an extension such as "4.17.21.tgz" are the version of a package.
 func hostEnd(text string, i int) (end int) {
 	numbers := 0
 	for n := 0; ; n++ {
@@ -134,7 +135,7 @@ func label(text string, i int) string {
 	return text[i:end]
 }
 
-// isTop tells whether label can be a top-level domain.
+// isTop reports whether label can be a top-level domain.
 func isTop(label string) bool {
 	if strings.HasPrefix(label, "xn--") {
 		return true
@@ -147,7 +148,7 @@ func isTop(label string) bool {
 	return len(label) >= 2
 }
 
-// ipv4 returns where the IPv4 address that begins at i ends, 0 if there is none.
+// ipv4 returns the end of the IPv4 address that begins at i, or 0.
 func ipv4(text string, i int) int {
 	if preceded(text, i, ".") {
 		return 0
@@ -162,7 +163,7 @@ func ipv4(text string, i int) int {
 	}
 	ip, err := netip.ParseAddr(candidate)
 	if err != nil || !isPersonal(ip) || strings.HasSuffix(candidate, ".0.0.0") {
-		return 0 // the last is a network, or the version of a browser
+		return 0 // ".0.0.0" is a network or the version of a browser
 	}
 	return end
 }
@@ -182,8 +183,8 @@ func findIPv6(list []finding, text string) []finding {
 	}
 }
 
-// ipv6 returns where the IPv6 address with its first colon at i ends, 0 if there
-// is none. It is global, unique local or link-local: each of them begins with four
+// ipv6 returns the end of the IPv6 address whose first colon is at i, or 0. It
+// finds global, unique local and link-local addresses, which all begin with four
 // hex digits.
 func ipv6(text string, i int) int {
 	start, end := i-4, i
@@ -206,7 +207,7 @@ func ipv6(text string, i int) int {
 	return end
 }
 
-// isPersonal tells whether an address can be that of a person's machine.
+// isPersonal reports whether an address can belong to a person's machine.
 func isPersonal(ip netip.Addr) bool {
 	if first := ip.AsSlice()[0]; ip.Is4() {
 		return !ip.IsLoopback() && !ip.IsUnspecified() && !ip.IsMulticast() && first < 240
@@ -215,14 +216,14 @@ func isPersonal(ip netip.Addr) bool {
 	return global.Contains(ip) || ip.IsPrivate() || ip.IsLinkLocalUnicast()
 }
 
-// preceded tells whether what begins at i goes on to the left: with a letter,
-// digit or underscore, or with one of others.
+// preceded reports whether a letter, a digit, an underscore or one of others
+// precedes i.
 func preceded(text string, i int, others string) bool {
 	return i > 0 && (isWord(text[i-1]) || strings.IndexByte(others, text[i-1]) >= 0)
 }
 
-// followed tells whether a number that ends at i goes on: with a letter or digit,
-// or with one behind a dash or dot.
+// followed reports whether a number that ends at i continues with a letter or
+// digit, possibly after a dash or dot.
 func followed(text string, i int) bool {
 	if i < len(text) && (text[i] == '-' || text[i] == '.') {
 		i++

@@ -2,19 +2,20 @@ package redact
 
 import "strings"
 
-// Digits of an international phone number, the country code included.
+// Number of digits in an international phone number, including the country code.
 const (
 	minPhone = 9
 	maxPhone = 15
 )
 
-// phone returns where the phone number is whose first digit is at i; the end is
-// 0 if there is none. It is international, with a plus, or North American:
-// "(212) 555-0123", "212-555-0123", "1-212-555-0123", "212.555.0123".
+// phone returns the start and end of the phone number whose first digit is at i.
+// The end is 0 if there is none. The number is international with a plus, or
+// North American, such as "(212) 555-0123", "212-555-0123", "1-212-555-0123" or
+// "212.555.0123".
 func phone(text string, i int) (start, end int) {
 	if i > 0 && text[i-1] == '+' {
 		if preceded(text, i-1, "+)]") {
-			return 0, 0 // a sum
+			return 0, 0 // an addition
 		}
 		return i - 1, international(text, i)
 	}
@@ -35,8 +36,8 @@ func phone(text string, i int) (start, end int) {
 	return start, american(text[i:], i, open)
 }
 
-// american returns where the ten digits that text begins with end, counted from
-// at; 0 if they are no number.
+// american returns the end of the ten digits at the start of text, counted from
+// at, or 0.
 func american(text string, at int, open bool) int {
 	patterns := []string{"2dd-ddd-dddd", "2dd.ddd.dddd"}
 	if open {
@@ -50,8 +51,8 @@ func american(text string, at int, open bool) int {
 	return 0
 }
 
-// looksLike tells whether text begins with the characters of pattern, in which d
-// is any digit and 2 a digit from 2 on.
+// looksLike reports whether text begins with pattern, in which d stands for any
+// digit and 2 for a digit from 2 to 9.
 func looksLike(text, pattern string) bool {
 	if len(text) < len(pattern) {
 		return false
@@ -66,9 +67,9 @@ func looksLike(text, pattern string) bool {
 	return true
 }
 
-// international returns where the number that begins at i, behind its plus, ends;
-// 0 if it is none. Between its groups there may be a space, a dash, a dot, and
-// parentheses. What begins like a date is the added line of a patch.
+// international returns the end of the number that begins at i, after the plus,
+// or 0. Spaces, dashes, dots and parentheses can separate its groups. A number
+// that looks like a date is an added line of a patch.
 func international(text string, i int) (end int) {
 	if text[i] == '0' || looksLike(text[i:], "dddd-dd-dd") {
 		return 0
@@ -90,8 +91,8 @@ func international(text string, i int) (end int) {
 	return end
 }
 
-// isPhone tells whether so many digits, of which that is the first, can be a
-// number: those of North America have eleven.
+// isPhone reports whether a number can have this many digits and this first
+// digit. North American numbers have eleven digits.
 func isPhone(digits int, first byte) bool {
 	return minPhone <= digits && digits <= maxPhone && (first != '1' || digits == 11)
 }

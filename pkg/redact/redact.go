@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The rules for personal data. The rules for secrets have gitleaks' ids.
+// Rules for personal data. Rules for secrets have the ids of gitleaks.
 const (
 	Email = "email"
 	Card  = "card"
@@ -17,10 +17,10 @@ const (
 // Personal returns the ids of the rules for personal data.
 func Personal() []string { return []string{Email, Card, IBAN, Phone, IP} }
 
-// Options say what is redacted. The zero Options have all rules on.
+// Options select the rules of a [Redactor]. The zero Options select all rules.
 type Options struct {
-	Only    []string // rules that are on; empty: all
-	Without []string // rules that are off
+	Only    []string // rules to apply, empty for all
+	Without []string // rules to leave out
 }
 
 // Redactor replaces secrets and personal data. It is immutable and safe for
@@ -30,14 +30,14 @@ type Redactor struct {
 	personal personal
 }
 
-// Span is something that was found: a range of bytes of the text as it came, and
-// the id of the rule that found it. Spans of several rules can overlap.
+// Span is a finding: a range of bytes in the original text, and the id of the
+// rule. Spans of several rules can overlap.
 type Span struct {
 	Rule       string
 	Start, End int
 }
 
-// New returns a Redactor. It fails if an option names a rule that does not exist.
+// New returns a Redactor. It returns an error if an option names an unknown rule.
 func New(opts Options) (*Redactor, error) {
 	book, err := shipped()
 	if err != nil {
@@ -49,7 +49,7 @@ func New(opts Options) (*Redactor, error) {
 	}
 	for _, id := range slices.Concat(opts.Only, opts.Without) {
 		if !slices.Contains(known, id) {
-			return nil, fmt.Errorf("redact: there is no rule %q", id)
+			return nil, fmt.Errorf("redact: unknown rule %q", id)
 		}
 	}
 	on := func(id string) bool {
@@ -60,9 +60,9 @@ func New(opts Options) (*Redactor, error) {
 
 func isPersonalRule(id string) bool { return slices.Contains(Personal(), id) }
 
-// Text returns s with a marker in the place of all that was found, such as
-// "[EMAIL_REDACTED]", and what was found, ordered by where it begins. Without
-// findings it returns s itself. Text of its own result finds nothing.
+// Text returns s with a marker such as "[EMAIL_REDACTED]" in the place of each
+// finding, and the findings ordered by position. Without findings it returns s
+// itself. Text finds nothing in its own result.
 func (r *Redactor) Text(s string) (string, []Span) {
 	c := cleaner{redactor: r, known: &known{}}
 	return c.clean(subject{text: s}, "")

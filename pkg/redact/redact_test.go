@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	awsKey    = "AKIA" + "Z7QWERTY2XCVBNM4" // in two parts, so that no scanner takes it for one
+	awsKey    = "AKIA" + "Z7QWERTY2XCVBNM4" // split, so that no scanner finds it
 	githubPAT = "ghp_" + "R4nd0mT0k3nV4lu3F0rT3st1ngPurp0s3sX9Zq"
 )
 
@@ -67,7 +67,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Spans are of the text as it came, and say which rule found them.
+// Spans are positions in the original text and contain the id of the rule.
 func TestText_Spans(t *testing.T) {
 	text := "ann@example.com has " + awsKey + " in ann@example.com"
 	_, spans := mustNew(t, Options{}).Text(text)
@@ -77,7 +77,7 @@ func TestText_Spans(t *testing.T) {
 	}
 }
 
-// One redactor serves everybody, from its first text on.
+// A redactor is safe for concurrent use from its first text on.
 func TestText_Concurrently(t *testing.T) {
 	r := mustNew(t, Options{})
 	var wg sync.WaitGroup
@@ -113,19 +113,19 @@ func TestNew(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(Options{Without: []string{"e-mail"}}); err == nil || !strings.Contains(err.Error(), `no rule "e-mail"`) {
+	if _, err := New(Options{Without: []string{"e-mail"}}); err == nil || !strings.Contains(err.Error(), `unknown rule "e-mail"`) {
 		t.Errorf("a rule that does not exist: %v", err)
 	}
 }
 
-// The shipped rules and allow-lists can be compiled, and most rules are searched
-// next to their keywords only.
+// The shipped rules and allow-lists compile, and most rules are searched near
+// their keywords only.
 func TestRules(t *testing.T) {
 	book, err := shipped()
 	if err != nil {
 		t.Fatal(err)
 	}
-	lists, beside, exact := book.allow, 0, 0
+	lists, near, exact := book.allow, 0, 0
 	for _, r := range book.rules {
 		lists = append(lists, r.allow...)
 		r.once.Do(r.compile)
@@ -136,7 +136,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: the secret is in group %d, and there are %d", r.id, r.group, r.pattern.NumSubexp())
 		}
 		if r.near != nil {
-			beside++
+			near++
 			if r.near.lead >= 0 {
 				exact++
 			}
@@ -148,9 +148,9 @@ func TestRules(t *testing.T) {
 			t.Error("an expression of an allow-list cannot be compiled")
 		}
 	}
-	t.Logf("%d rules, %d searched near their keywords, %d of them matched there", len(book.rules), beside, exact)
-	if len(book.rules) < 200 || beside < len(book.rules)*9/10 {
-		t.Errorf("%d rules, of which %d are searched near their keywords", len(book.rules), beside)
+	t.Logf("%d rules, %d searched near their keywords, %d of them matched there", len(book.rules), near, exact)
+	if len(book.rules) < 200 || near < len(book.rules)*9/10 {
+		t.Errorf("%d rules, of which %d are searched near their keywords", len(book.rules), near)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestReadRules_Refuses(t *testing.T) {
 		"NoID":           "[[rules]]\nregex = '''x'''\n",
 		"TwiceTheSame":   rule + rule,
 		"NoExpression":   "[[rules]]\nid = \"a\"\n",
-		"Escape":         "title = \"a\\n\"\n",
+		"BadEscape":      "title = \"a\\q\"\n",
 		"Unclosed":       "title = '''a\n",
 		"UnclosedList":   rule + "keywords = [\"a\"",
 		"UnclosedTable":  "[[rules]\n",
@@ -177,7 +177,7 @@ func TestReadRules_Refuses(t *testing.T) {
 	}
 }
 
-// What the reader makes of the shipped rules is what the library makes of them.
+// readRules and the library read the shipped rules alike.
 func TestReadRules_EqualsTheLibrary(t *testing.T) {
 	book, err := shipped()
 	if err != nil {

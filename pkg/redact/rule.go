@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// rule is one of gitleaks' rules.
+// rule is a rule of gitleaks.
 type rule struct {
 	id       string
-	regex    string // empty: the rule is about names of files only
-	path     string // of the files that it is about; empty: all
+	regex    string // empty for a rule about file names only
+	path     string // matches the names of files to search, empty for all
 	entropy  float64
-	group    int // whose text is the secret; 0: the first one that is not empty
+	group    int // group with the secret, 0 for the first group that is not empty
 	keywords []string
 	allow    []*allowlist
 
-	once    sync.Once // guards the making of what is below
+	once    sync.Once // guards the creation of pattern, paths and near
 	pattern *regexp.Regexp
 	paths   *regexp.Regexp
 	near    *near
@@ -33,8 +33,8 @@ func (r *rule) compile() {
 	}
 }
 
-// apply appends what the rule finds. Its keywords begin at the places in at; nil
-// when that is not known.
+// apply appends the findings of the rule. at contains the positions of its
+// keywords, or is nil if they are unknown.
 func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlist) []finding {
 	r.once.Do(r.compile)
 	if r.paths != nil && !r.paths.MatchString(in.path) {
@@ -54,7 +54,8 @@ func (r *rule) apply(list []finding, in *subject, at []int32, global []*allowlis
 	return list
 }
 
-// judge returns the secret in a match of the rule's expression, unless it is none.
+// judge returns the secret in a match of the rule's expression. It returns false
+// if the entropy is too low or an allow-list applies.
 func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding, bool) {
 	whole := strings.TrimLeft(in.text[start:end], "\n")
 	first := end - len(whole)
@@ -74,8 +75,8 @@ func (r *rule) judge(in *subject, start, end int, global []*allowlist) (finding,
 	return finding{rule: r.id, start: first + from, end: first + to, secret: true}, from < to
 }
 
-// secret returns where in match the secret is. As in the library the expression
-// is held against the match alone once more, which at its edges can differ.
+// secret returns the position of the secret in match. Like the library, it
+// applies the expression to the match alone, which can differ at the edges.
 func (r *rule) secret(match string) (from, to int) {
 	groups := r.pattern.FindStringSubmatchIndex(match)
 	if len(groups) < 4 {
@@ -95,8 +96,8 @@ func (r *rule) secret(match string) (from, to int) {
 	return 0, len(match)
 }
 
-// entropy returns Shannon's entropy of text as gitleaks counts it: characters,
-// over a length in bytes.
+// entropy returns the Shannon entropy of text. Like gitleaks, it divides counts
+// of characters by a length in bytes.
 func entropy(text string) float64 {
 	var (
 		ascii [utf8.RuneSelf]int
@@ -116,7 +117,7 @@ func entropy(text string) float64 {
 	for _, n := range other {
 		counts = append(counts, n)
 	}
-	slices.Sort(counts[utf8.RuneSelf:]) // a sum of floats depends on the order
+	slices.Sort(counts[utf8.RuneSelf:]) // the sum of floats depends on the order
 	sum := 0.0
 	for _, n := range counts {
 		if n > 0 {

@@ -7,32 +7,32 @@ import (
 	"sync"
 )
 
-// detector finds secrets: the rules that are on, and one automaton for all of
-// their keywords.
+// detector finds secrets with the selected rules. One automaton finds the
+// keywords of all rules.
 type detector struct {
 	rules  []*rule
 	global []*allowlist
 	words  *automaton
-	users  [][]int32 // of each word, the rules that have it
+	users  [][]int32 // rules of each word
 	always []int32   // rules without keywords
-	pool   sync.Pool // of *places
+	pool   sync.Pool // of *positions
 }
 
-// places are where in a text the keywords of each rule begin.
-type places struct {
+// positions holds the positions of each rule's keywords in a text.
+type positions struct {
 	of   [][]int32
-	hit  []int32 // the rules that have some
-	once []bool  // rules that are in hit
+	hit  []int32 // rules with positions
+	once []bool  // reports whether hit contains a rule
 }
 
-// newDetector returns a detector of the rules of book that are on.
+// newDetector returns a detector with the rules of book that on selects.
 func newDetector(book *rulebook, on func(id string) bool) *detector {
 	d := &detector{global: book.allow}
 	number := map[string]int{}
 	var words []string
 	for _, r := range book.rules {
 		if r.regex == "" || !on(r.id) {
-			continue // what is about the name of a file has nothing to redact
+			continue // a file name has nothing to redact
 		}
 		user := int32(len(d.rules))
 		d.rules = append(d.rules, r)
@@ -49,11 +49,11 @@ func newDetector(book *rulebook, on func(id string) bool) *detector {
 		}
 	}
 	d.words = newAutomaton(words)
-	d.pool.New = func() any { return &places{of: make([][]int32, len(d.rules)), once: make([]bool, len(d.rules))} }
+	d.pool.New = func() any { return &positions{of: make([][]int32, len(d.rules)), once: make([]bool, len(d.rules))} }
 	return d
 }
 
-func (p *places) add(rule int32, start int) {
+func (p *positions) add(rule int32, start int) {
 	if !p.once[rule] {
 		p.once[rule] = true
 		p.hit = append(p.hit, rule)
@@ -63,16 +63,16 @@ func (p *places) add(rule int32, start int) {
 	}
 }
 
-func (p *places) clear() {
+func (p *positions) clear() {
 	for _, rule := range p.hit {
 		p.of[rule], p.once[rule] = p.of[rule][:0], false
 	}
 	p.hit = p.hit[:0]
 }
 
-// find appends the secrets in a text, rule by rule in their order.
+// find appends the secrets in a text, in the order of the rules.
 func (d *detector) find(list []finding, in *subject) []finding {
-	p, _ := d.pool.Get().(*places)
+	p, _ := d.pool.Get().(*positions)
 	defer func() {
 		p.clear()
 		d.pool.Put(p)
@@ -82,9 +82,9 @@ func (d *detector) find(list []finding, in *subject) []finding {
 			p.add(user, start)
 		}
 	}
-	folded := len(in.text) > math.MaxInt32 // no place for such places
+	folded := len(in.text) > math.MaxInt32 // positions do not fit into an int32
 	if ascii := d.words.scan(in.text, add); !ascii && hasFoldedLetter(in.text) {
-		// Lower case moves these letters into ASCII, and what follows elsewhere.
+		// ToLower turns these letters into ASCII, which changes later positions.
 		folded = true
 		d.words.scan(strings.ToLower(in.text), add)
 	}
@@ -104,5 +104,5 @@ func (d *detector) find(list []finding, in *subject) []finding {
 	return list
 }
 
-// names tells whether a keyword of any rule is in text.
+// names reports whether text contains a keyword of any rule.
 func (d *detector) names(text string) bool { return d.words.contains(text) || hasFoldedLetter(text) }

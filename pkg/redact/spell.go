@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// beginWith returns with what a match of items can begin, in lower case, and how
-// many of items that is, if all of it begins with one of keywords; else nothing.
+// beginWith returns the possible texts of the first count items in lower case, if
+// each of them begins with one of keywords. Otherwise it returns nil.
 func beginWith(items []*syntax.Regexp, keywords []string) (heads []string, count int) {
 	heads = []string{""}
 	for i, item := range items {
@@ -51,9 +51,9 @@ func cross(heads, tails []string) []string {
 	return slices.Compact(list)
 }
 
-// spell returns all that re matches, in lower case, if that is little. Letters
-// beyond ASCII whose other case is in ASCII are left out: texts that have them
-// are not searched by keyword.
+// spell returns all texts that re matches in lower case, if there are few. It
+// leaves out letters beyond ASCII that have an ASCII letter as their other case,
+// because texts with such letters are not searched by keyword.
 func spell(re *syntax.Regexp) ([]string, bool) {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

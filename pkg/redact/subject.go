@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// subject is a text that is searched.
+// subject is a text to search.
 type subject struct {
 	text string
-	path string // of the file that it is of, where that is known
+	path string // of the file with this text, if known
 
-	newlines *int      // where the last one is; nil as long as nobody asked
-	latest   lineMatch // the latest question that was answered
+	newlines *int      // position of the last newline, nil if unknown
+	latest   lineMatch // cached result of the last inLine
 }
 
-// finding is a secret or a piece of personal data in a text.
+// finding is a secret or personal data in a text.
 type finding struct {
 	rule       string
 	start, end int
 	secret     bool
 }
 
-// The letters beyond ASCII that have the lower or upper case of an ASCII letter:
-// ſ S, K k, İ i.
+// Letters beyond ASCII whose lower or upper case is an ASCII letter: ſ S, K k, İ
+// i.
 const (
 	longS   = '\u017F'
 	kelvin  = '\u212A'
@@ -33,13 +33,13 @@ func hasFoldedLetter(text string) bool {
 	return strings.ContainsRune(text, longS) || strings.ContainsRune(text, kelvin) || strings.ContainsRune(text, dottedI)
 }
 
-// maxLine is how much of a line on each side of a match allow-lists look at. Of
-// longer lines they see blocks of that size, so that matches have them in common.
+// maxLine limits the part of a line that allow-lists see on each side of a match.
+// In longer lines they see blocks of this size, which several matches share.
 const maxLine = 8 << 10
 
-// line returns where the lines are that a match is in, as the library counts
-// them: a newline belongs to the line behind it, and a match behind the last
-// newline is in a line that begins where the text does.
+// line returns the lines of a match by the rules of the library. A newline
+// belongs to the following line. A match after the last newline is in a line that
+// begins at the start of the text.
 func (s *subject) line(start, end int) (from, to int) {
 	if s.newlines == nil {
 		last := strings.LastIndexByte(s.text, '\n')
@@ -69,8 +69,8 @@ func (s *subject) line(start, end int) (from, to int) {
 	return from, to
 }
 
-// inLine tells whether pattern, that of an allow-list, matches in the lines that
-// a match is in.
+// inLine reports whether the pattern of an allow-list matches in the lines of a
+// match.
 func (s *subject) inLine(pattern *regexp.Regexp, start, end int) bool {
 	now := lineMatch{pattern: pattern}
 	if now.from, now.to = s.line(start, end); now.from == now.to {
@@ -83,7 +83,7 @@ func (s *subject) inLine(pattern *regexp.Regexp, start, end int) bool {
 	return s.latest.matches
 }
 
-// lineMatch says whether a pattern matches in a part of a text.
+// lineMatch records whether a pattern matches in a part of a text.
 type lineMatch struct {
 	pattern  *regexp.Regexp
 	from, to int

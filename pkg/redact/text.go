@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// secretMarker stands in the place of a secret, whatever rule found it.
+// secretMarker replaces a secret.
 const secretMarker = "[SECRET_REDACTED]"
 
-// markerEnd ends every marker.
+// markerEnd is the end of every marker.
 const markerEnd = "_REDACTED]"
 
-// markerOf returns the marker of a rule for personal data: "[EMAIL_REDACTED]".
+// markerOf returns the marker of a rule for personal data, such as
+// "[EMAIL_REDACTED]".
 func markerOf(rule string) string { return "[" + strings.ToUpper(rule) + markerEnd }
 
-// markersIn returns where in text the markers are.
+// markersIn returns the markers in text.
 func markersIn(text string) []region {
 	var list []region
 	for i := 0; ; {
@@ -34,32 +35,31 @@ func markersIn(text string) []region {
 	}
 }
 
-// region is a part of a text that a marker takes the place of.
+// region is a part of a text that a marker replaces.
 type region struct {
 	start, end int
 	marker     string
-	shown      int // where the marker begins in the text with markers
+	shown      int // start of the marker in the text with markers
 }
 
-// maxRounds bounds how often a text is searched. What is found in one round can
-// bring to light what it overlapped; texts for which that goes on and on are
-// made for the purpose.
+// maxRounds limits the searches of one text. A replacement can reveal another
+// finding that it overlapped. Only crafted texts need many rounds.
 const maxRounds = 10
 
-// cleaner searches texts that belong together.
+// cleaner searches texts that share their known secrets.
 type cleaner struct {
 	redactor *Redactor
 	known    *known
 }
 
-// clean returns the text with markers, and what they stand for. The text is the
-// value of a member of that name; empty for none.
+// clean returns the text with markers, and the findings. name is the name of the
+// member with this text, or "".
 func (c *cleaner) clean(in subject, name string) (string, []Span) {
 	if len(in.text) < minText {
 		return in.text, nil
 	}
 	var (
-		spans   []finding // of in.text
+		spans   []finding // in the original text
 		regions []region
 		now     = in
 	)
@@ -78,11 +78,12 @@ func (c *cleaner) clean(in subject, name string) (string, []Span) {
 	return secretMarker, toSpans(spans)
 }
 
-// minText is the length of the shortest text in which there can be a finding.
+// minText is the length of the shortest possible finding.
 const minText = len("a@b.cd")
 
-// find returns what is to be redacted in a text that may have markers. Personal
-// data comes after the secrets: the password in a URL is no part of an address.
+// find returns the findings in a text that may contain markers. It searches for
+// personal data after all secrets are replaced, so that the password in a URL
+// does not become part of an address.
 func (c *cleaner) find(in *subject, name string) []finding {
 	r := c.redactor
 	found := r.secrets.find(nil, in)
@@ -98,12 +99,12 @@ func (c *cleaner) find(in *subject, name string) []finding {
 	return outside(r.personal.find(nil, in.text), in.text)
 }
 
-// maxNamed is the length of the longest text that is searched together with the
-// name of its member.
+// maxNamed limits the texts that are searched together with the name of their
+// member.
 const maxNamed = 1 << 10
 
-// findNamed appends the secrets that the text is because of the name that its
-// member has: "api_key" in {"api_key": "…"}.
+// findNamed appends the secrets that depend on the name of the member, such as
+// "api_key" in {"api_key": "…"}.
 func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding {
 	if len(in.text) > maxNamed || len(name) > maxNamed || !r.secrets.names(name) {
 		return list
@@ -119,8 +120,8 @@ func (r *Redactor) findNamed(list []finding, in *subject, name string) []finding
 	return list
 }
 
-// outside returns the findings that are not in markers alone. Those that begin or
-// end within a marker get all of it.
+// outside removes the findings inside of markers. It extends findings that begin
+// or end inside of a marker to the whole marker.
 func outside(found []finding, text string) []finding {
 	if len(found) == 0 {
 		return nil
@@ -148,7 +149,7 @@ func outside(found []finding, text string) []finding {
 	return kept
 }
 
-// merge returns the regions that spans take, in their order.
+// merge returns the ordered regions that spans cover.
 func merge(spans []finding) []region {
 	sorted := slices.SortedFunc(slices.Values(spans), compare)
 	var list []region
@@ -188,8 +189,9 @@ func show(text string, regions []region) string {
 	return b.String()
 }
 
-// origin returns the place in the original text of a place in the text with
-// markers: for what is inside a marker, where that begins, or ends.
+// origin converts a position in the text with markers to a position in the
+// original text. A position inside of a marker becomes the start or the end of
+// its region.
 func origin(regions []region, shown int, end bool) int {
 	i, exact := slices.BinarySearchFunc(regions, shown, func(m region, shown int) int { return cmp.Compare(m.shown, shown) })
 	if exact && !end {
@@ -210,7 +212,7 @@ func origin(regions []region, shown int, end bool) int {
 	}
 }
 
-// toSpans returns found in its order, each once.
+// toSpans returns found in order, without duplicates.
 func toSpans(found []finding) []Span {
 	if len(found) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// flatten appends the elements of re, without groups, to items.
+// flatten appends the elements of re to items and resolves groups.
 func flatten(re *syntax.Regexp, items []*syntax.Regexp) []*syntax.Regexp {
 	switch re.Op {
 	case syntax.OpConcat, syntax.OpCapture:
@@ -32,8 +32,8 @@ func concat(list ...*syntax.Regexp) *syntax.Regexp {
 	return &syntax.Regexp{Op: syntax.OpConcat, Sub: items}
 }
 
-// isNullable tells whether re matches the empty string, for simple expressions:
-// false may be wrong.
+// isNullable reports whether re matches the empty string. For complex expressions
+// it can wrongly return false.
 func isNullable(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpStar, syntax.OpQuest, syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -49,7 +49,7 @@ func isNullable(re *syntax.Regexp) bool {
 	}
 }
 
-// looksBack tells whether what re matches depends on what precedes it.
+// looksBack reports whether the match of re depends on the text before it.
 func looksBack(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpBeginLine, syntax.OpBeginText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -59,8 +59,8 @@ func looksBack(re *syntax.Regexp) bool {
 	}
 }
 
-// maxWidth returns how many bytes re matches at most, or more; negative where
-// there is no bound.
+// maxWidth returns an upper bound of the bytes that re matches, or a negative
+// number if there is no bound.
 func maxWidth(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -82,7 +82,7 @@ func maxWidth(re *syntax.Regexp) int {
 	return maxWidthOf(re)
 }
 
-// maxWidthOf returns it for what consists of other expressions.
+// maxWidthOf returns the same for an expression that consists of others.
 func maxWidthOf(re *syntax.Regexp) int {
 	sum, widest := 0, 0
 	for _, sub := range re.Sub {
@@ -102,8 +102,8 @@ func maxWidthOf(re *syntax.Regexp) int {
 	}
 }
 
-// bound returns an expression of bounded width that matches where re and rest
-// behind it match, and perhaps elsewhere.
+// bound returns an expression of bounded width. It matches wherever re followed
+// by rest matches, and possibly in other places.
 func bound(re, rest *syntax.Regexp) *syntax.Regexp {
 	if maxWidth(re) >= 0 {
 		return concat(re, rest)

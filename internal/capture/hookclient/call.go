@@ -63,7 +63,9 @@ func (r Result) Close(ctx context.Context) {
 
 // CallIDs returns the store that pairs calls without an id. All processes that
 // use a data directory share it.
-func CallIDs(dataDir string) agents.CallIDs { return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls")) }
+func CallIDs(dataDir string) agents.CallIDs {
+	return agents.SharedCallIDs(filepath.Join(dataDir, "hook-calls"))
+}
 
 // call is the state of one call. One goroutine owns it, except for fallback.
 type call struct {

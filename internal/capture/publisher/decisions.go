@@ -14,6 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
+// ownHooks returns the options for hooks that decide in this process. They may
+// ask other decision services, and never the one that runs them.
+func ownHooks(c decision.Client) hookfile.Options {
+	return hookfile.Options{Requester: c, Own: c.Own}
+}
+
 // decisionSource is the source of events that record decisions.
 const decisionSource = "/decisions"
 
@@ -38,10 +44,7 @@ func NewDecider(file *hookfile.File, to Appender, opts Options) (*Decider, error
 	}
 	opts = opts.withDefaults()
 	r := hooks.NewRegistry(hooks.Options{Appender: to, Source: decisionSource, Logger: opts.Logger})
-	err := file.Register(r, hookfile.Options{
-		Conn: opts.Broker.Conn(), Space: opts.Broker.Space(), Serving: true, Logger: opts.Logger,
-	})
-	if err != nil {
+	if err := file.Register(r, ownHooks(decision.Client{Conn: opts.Broker.Conn(), Space: opts.Broker.Space()})); err != nil {
 		return nil, err
 	}
 	return &Decider{registry: r, broker: opts.Broker, logger: opts.Logger, service: decision.New(decision.Options{

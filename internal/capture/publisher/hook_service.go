@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hooktrail/hooktrail/internal/capture/agents"
+	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/capture/hookclient"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -46,10 +47,7 @@ func NewHookService(file *hookfile.File, to Appender, opts Options) (*HookServic
 	if file == nil {
 		return s, nil
 	}
-	err := file.Register(s.registry, hookfile.Options{
-		Conn: opts.Broker.Conn(), Space: opts.Broker.Space(), Serving: true, Logger: opts.Logger,
-	})
-	return s, err
+	return s, file.Register(s.registry, ownHooks(decision.Client{Conn: opts.Broker.Conn(), Space: opts.Broker.Space()}))
 }
 
 // close waits for background hooks until ctx ends.

@@ -68,7 +68,7 @@ func Outboxes(dataDir string, names ...string) (list []Outbox, err error) {
 func newOutbox(name string, s publish.State) Outbox {
 	o := Outbox{
 		Name: name, Producer: s.Producer, Shared: s.Shared, Waiting: s.Waiting, Bytes: s.Bytes, Tenants: s.Tenants,
-		DiskSize: s.Size, Gaps: append([]publish.Gap{}, s.Gaps...), Damaged: s.Damaged, Kept: append([]string{}, s.Quarantine...), Open: s.Held, Process: s.Holder,
+		DiskSize: s.Size, Gaps: append([]publish.Gap{}, s.Gaps...), Damaged: s.Damaged, Kept: append([]string{}, s.Quarantine...), Open: s.Forwarding, Process: s.Process,
 		unique: s.Unique, prefix: s.Name,
 	}
 	if !s.Oldest.IsZero() {

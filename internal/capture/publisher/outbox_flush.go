@@ -121,12 +121,12 @@ func awaitOther(ctx context.Context, dataDir string, o Outbox, progress func(lef
 		switch {
 		case s.Waiting == 0 && len(s.Gaps) == 0:
 			return 0, nil
-		case !s.Held:
+		case !s.Forwarding:
 			return s.Waiting, errors.New("the process that had the outbox open has ended; run flush again")
 		}
 		select {
 		case <-ctx.Done():
-			return s.Waiting, fmt.Errorf("%d events wait for process %d: %w", s.Waiting, s.Holder, ctx.Err())
+			return s.Waiting, fmt.Errorf("%d events wait for process %d: %w", s.Waiting, s.Process, ctx.Err())
 		case <-tick.C:
 		}
 	}

@@ -3,19 +3,20 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/access"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// accessing are the flags of access.
-type accessing struct {
+// accessFlags are the flags of access.
+type accessFlags struct {
 	selection
 	purpose
 
@@ -23,18 +24,18 @@ type accessing struct {
 }
 
 func accessCommand(shared *cli.Shared) *cobra.Command {
-	var a accessing
+	var a accessFlags
 	cmd := &cobra.Command{
 		Use:   "access",
-		Short: "Tell who used evidence, how, why and when",
-		Long: `List the uses of evidence that are on record in a ledger: who replayed, exported
-or proved what, asked for coverage or for this list, erased, pruned or held. Each
-is an event of the ledger, recorded before it was done. What waits in the data
-directory to be sent is counted at the end.
+		Short: "List who used evidence, how, why and when",
+		Long: `List the recorded uses of the evidence in a ledger: replays, exports, proofs,
+coverage reports, access lists, erasures, prunings and holds. Each use is an event
+of the ledger, recorded before the evidence was used. The last line counts the
+records in the data directory that have not been sent yet.
 
---from and --to choose by when that was, --who and --action by who did what. --run
-leaves out what was about another run; what was about everything, a range of time
-or a user stays. That somebody lists them is put on record too.`,
+--from and --to select uses by time, --who by person and --action by action. --run
+drops the uses of other runs, and keeps uses of everything, of a range of time or
+of a user. This command is recorded too.`,
 		Example: `  auditor access --tenant acme --from 2026-11-01
   auditor access --run r-42 --json
   auditor access --who jdoe --action export`,
@@ -43,12 +44,12 @@ or a user stays. That somebody lists them is put on record too.`,
 	}
 	a.selection.register(cmd.Flags())
 	a.purpose.register(cmd.Flags())
-	cmd.Flags().StringVar(&a.who, "who", "", "only what this `person` did")
+	cmd.Flags().StringVar(&a.who, "who", "", "only uses by this `person`")
 	cmd.Flags().StringVar(&a.action, "action", "", "only this `action`: replay, export, proof, coverage, access, erase, prune, hold, lift or key")
 	return cmd
 }
 
-func (a accessing) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
+func (a accessFlags) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	chosen, err := a.parse()
 	if err != nil {
 		return err
@@ -58,7 +59,7 @@ func (a accessing) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	waiting, err := access.Unsent(shared.DataDir, r.Tenant()) // before this one does
+	waiting, err := access.Unsent(shared.DataDir, r.Tenant()) // without the record of this command
 	if err != nil {
 		return err
 	}
@@ -71,16 +72,13 @@ func (a accessing) list(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, map[string]any{"accesses": list, "waiting": waiting})
-	}
-	printAccesses(cmd, list, waiting)
-	return nil
+	result := map[string]any{"accesses": list, "waiting": waiting}
+	return cli.Print(cmd, shared, result, func(out io.Writer) { printUses(out, list, waiting) })
 }
 
-func printAccesses(cmd *cobra.Command, list []access.Use, waiting uint64) {
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	cell := func(text string) string { return oneLine(cli.Printable(text)) }
+func printUses(out io.Writer, list []access.Use, waiting uint64) {
+	w := table(out)
+	cell := func(text string) string { return oneLine(termtext.Printable(text)) }
 	for _, a := range list {
 		action, what := string(a.Action), whatOf(a.What)
 		if a.Unreadable {
@@ -94,11 +92,11 @@ func printAccesses(cmd *cobra.Command, list []access.Use, waiting uint64) {
 	}
 	w.Flush()
 	if waiting > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d more wait in the data directory to be sent: auditor serve sends them\n", waiting)
+		fmt.Fprintf(out, "%d more are not sent yet, auditor serve sends them\n", waiting)
 	}
 }
 
-// whatOf says in words what a selection chooses.
+// whatOf describes a selection.
 func whatOf(s *events.AuditSelection) string {
 	if s == nil {
 		return "everything"

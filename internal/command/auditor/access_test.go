@@ -109,10 +109,10 @@ func TestAccess_WhatCannotBeRecorded(t *testing.T) {
 		return status, out.String(), errs.String()
 	}
 	status, out, errs := run("--ledger", elsewhere)
-	if status != 0 || out == "" || !strings.Contains(errs, "not on record") {
+	if status != 0 || out == "" || !strings.Contains(errs, "not recorded") {
 		t.Errorf("of a copy: status %d, %d bytes, said %q", status, len(out), errs)
 	}
-	if status, _, errs = run("--ledger", auditortest.LedgerFile(t, dir, "acme")); status != 0 || strings.Contains(errs, "not on record") {
+	if status, _, errs = run("--ledger", auditortest.LedgerFile(t, dir, "acme")); status != 0 || strings.Contains(errs, "not recorded") {
 		t.Errorf("of the ledger of the data directory by its name: status %d, said %q", status, errs)
 	}
 	if state, err := publish.Inspect(access.Outbox(dir)); err != nil || state.Waiting != 1 {

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -25,18 +26,18 @@ func agentfsCommand(shared *cli.Shared) *cobra.Command {
 		agentfsListCommand(shared), agentfsExportCommand(shared))
 }
 
-// agentfsFile is what list and export print of a file.
+// agentfsFile is the result of list and export for one file.
 type agentfsFile struct {
-	ID    string `json:"id"` // by which AgentFS tools open it
+	ID    string `json:"id"` // the id for AgentFS tools
 	Agent string `json:"agent"`
 	Part  int    `json:"part"`
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
-	Calls int64  `json:"calls"`           // rows of tool_calls; -1 cannot be told
-	Own   int64  `json:"own"`             // of them, those that other tools recorded; -1 cannot be told
-	Leaf  int64  `json:"leaf"`            // the last of the ledger that is in it; -1 is none
-	Busy  bool   `json:"busy,omitempty"`  // another process has it open: what it holds cannot be told
-	State string `json:"state,omitempty"` // why it cannot be read
+	Calls int64  `json:"calls"`           // rows of tool_calls; -1 is unknown
+	Own   int64  `json:"own"`             // rows of other tools among them; -1 is unknown
+	Leaf  int64  `json:"leaf"`            // the last leaf in the file; -1 is none
+	Busy  bool   `json:"busy,omitempty"`  // another process has it open
+	State string `json:"state,omitempty"` // why the file cannot be read
 }
 
 func agentfsListCommand(shared *cli.Shared) *cobra.Command {
@@ -44,15 +45,15 @@ func agentfsListCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [--run RUN]",
 		Short: "List a tenant's AgentFS files",
-		Long: `List the AgentFS files of a tenant: their ids, by which AgentFS tools open them,
-and what they hold. An agent has several, once one has about 100,000 calls; each
-run lies in one of them, with all of its calls, values and files: --run says which.
-A file that another process has open is listed as in use, and may be the one.`,
+		Long: `List the AgentFS files of a tenant with their contents and the ids that AgentFS
+tools take. An agent gets another file after about 100,000 calls. One file has all
+calls, values and files of a run, and --run finds it. A file that another process
+has open is listed as in use, because its contents are unknown.`,
 		Example: `  auditor agentfs list --tenant acme
   auditor agentfs list --run r-42 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			files, err := lookAtFiles(cmd.Context(), auditor.AgentFSDir(shared.DataDir), shared.TenantOrDefault(), run)
+			files, err := listFiles(cmd.Context(), auditor.AgentFSDir(shared.DataDir), shared.TenantOrDefault(), run)
 			if err != nil {
 				return err
 			}
@@ -66,7 +67,7 @@ A file that another process has open is listed as in use, and may be the one.`,
 				}
 			}
 			if len(files) == 0 && run != "" {
-				return fmt.Errorf("no AgentFS file of tenant %q has run %q", shared.TenantOrDefault(), run)
+				return fmt.Errorf("tenant %q has no AgentFS file with run %q", shared.TenantOrDefault(), run)
 			}
 			return printFiles(cmd, shared, files)
 		},
@@ -75,8 +76,8 @@ A file that another process has open is listed as in use, and may be the one.`,
 	return cmd
 }
 
-// lookAtFiles returns a tenant's files, or the one that has a run.
-func lookAtFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, error) {
+// listFiles returns a tenant's files, or only the file of a run.
+func listFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, error) {
 	found, err := agentfs.List(dir, tenant)
 	if err != nil {
 		return nil, err
@@ -106,54 +107,53 @@ func lookAtFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, e
 }
 
 func printFiles(cmd *cobra.Command, shared *cli.Shared, files []agentfsFile) error {
-	if shared.JSON {
-		return cli.PrintJSON(cmd, files)
-	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, f := range files {
-		calls := "?"
-		if f.Calls >= 0 {
-			calls = strconv.FormatInt(f.Calls, 10)
+	return cli.Print(cmd, shared, files, func(out io.Writer) {
+		w := table(out)
+		for _, f := range files {
+			calls := "?"
+			if f.Calls >= 0 {
+				calls = strconv.FormatInt(f.Calls, 10)
+			}
+			fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", termtext.Printable(f.ID), termtext.Printable(f.Agent), f.Part, calls, f.Bytes,
+				termtext.Printable(cmp.Or(f.State, f.Path)))
 		}
-		fmt.Fprintf(w, "%s\t%s\tpart %d\t%s calls\t%d bytes\t%s\n", cli.Printable(f.ID), cli.Printable(f.Agent), f.Part, calls, f.Bytes,
-			cli.Printable(cmp.Or(f.State, f.Path)))
-	}
-	return w.Flush()
+		w.Flush()
+	})
 }
 
-// agentfsExporting are the flags of agentfs export.
-type agentfsExporting struct {
+// agentfsExportFlags are the flags of agentfs export.
+type agentfsExportFlags struct {
 	purpose
 
 	out string
 }
 
 func agentfsExportCommand(shared *cli.Shared) *cobra.Command {
-	var x agentfsExporting
+	var x agentfsExportFlags
 	cmd := &cobra.Command{
 		Use:   "export [ID…] --out DIR",
-		Short: "Copy AgentFS files, so that readers may keep them open",
-		Long: `Copy AgentFS files of a tenant, all of them or those with the ids given, into a
-folder. One process at a time may have an AgentFS file open: whoever reads a copy
-is in nobody's way. With --out .agentfs, AgentFS tools open the copies by id there.
+		Short: "Copy AgentFS files for readers",
+		Long: `Copy all AgentFS files of a tenant, or the files with the given ids, into a folder.
+Only one process at a time can open an AgentFS file, so readers should use copies.
+With --out .agentfs, AgentFS tools open the copies by id.
 
-A copy is one file, whole, for its owner alone. The auditor does not keep it up to
-date, and does not erase from it. A file of which something was erased is copied
-only when that is out of it, and one that another process has open when it is given
-back: the others are copied all the same, and the status is 1.`,
+A copy is a single file that only its owner can read. The auditor neither updates
+it nor erases from it. A file is not copied while it still contains erased payloads
+or while another process has it open. Then the other files are copied, and the exit
+status is 1.`,
 		Example: `  auditor agentfs export --tenant acme --out .agentfs
   auditor agentfs export claude-code__default --out /tmp/copy --reason "quarterly review"`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, ids []string) error { return x.run(cmd, shared, ids) },
 	}
 	x.register(cmd.Flags())
-	cmd.Flags().StringVar(&x.out, "out", "", "`folder` for the copies; it is made if need be")
+	cmd.Flags().StringVar(&x.out, "out", "", "`folder` for the copies, created if missing")
 	return cmd
 }
 
-func (x agentfsExporting) run(cmd *cobra.Command, shared *cli.Shared, ids []string) (err error) {
+func (x agentfsExportFlags) run(cmd *cobra.Command, shared *cli.Shared, ids []string) (err error) {
 	if x.out == "" {
-		return cli.Usage("say with --out into which folder")
+		return cli.Usage("--out is required: name a folder for the copies")
 	}
 	tenant := shared.TenantOrDefault()
 	chosen, err := chooseFiles(auditor.AgentFSDir(shared.DataDir), tenant, ids)
@@ -171,7 +171,7 @@ func (x agentfsExporting) run(cmd *cobra.Command, shared *cli.Shared, ids []stri
 		return err
 	}
 	if err := os.MkdirAll(x.out, 0o700); err != nil {
-		return fmt.Errorf("make folder: %w", err)
+		return fmt.Errorf("create folder: %w", err)
 	}
 	copies := make([]agentfsFile, 0, len(chosen))
 	var errs []error
@@ -189,7 +189,7 @@ func (x agentfsExporting) run(cmd *cobra.Command, shared *cli.Shared, ids []stri
 	return errors.Join(append(errs, printFiles(cmd, shared, copies))...)
 }
 
-// copyFile copies a file of dir into the folder out, and says what the copy holds.
+// copyFile copies a file of dir to the folder out and describes the copy.
 func copyFile(ctx context.Context, f agentfs.File, dir, out string, r *ledger.Reader) (agentfsFile, error) {
 	path := filepath.Join(out, f.Name)
 	if err := agentfs.Copy(ctx, filepath.Join(dir, f.Name), path, auditor.AgentFSSource(r)); err != nil {
@@ -197,7 +197,7 @@ func copyFile(ctx context.Context, f agentfs.File, dir, out string, r *ledger.Re
 	}
 	c, err := agentfs.Look(ctx, path, "")
 	if err != nil {
-		return agentfsFile{}, fmt.Errorf("look at the copy: %w", err)
+		return agentfsFile{}, fmt.Errorf("read the copy: %w", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -215,7 +215,7 @@ func chooseFiles(dir, tenant string, ids []string) ([]agentfs.File, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("there is no AgentFS file of tenant %q in %s", tenant, dir)
+		return nil, fmt.Errorf("tenant %q has no AgentFS file in %s", tenant, dir)
 	}
 	if len(ids) == 0 {
 		return files, nil
@@ -228,7 +228,7 @@ func chooseFiles(dir, tenant string, ids []string) ([]agentfs.File, error) {
 	for _, id := range ids {
 		f, ok := byID[id]
 		if !ok {
-			return nil, fmt.Errorf("there is no AgentFS file %q of tenant %q: auditor agentfs list names them", id, tenant)
+			return nil, fmt.Errorf("tenant %[2]q has no AgentFS file %[1]q: see auditor agentfs list", id, tenant)
 		}
 		if !slices.Contains(chosen, f) {
 			chosen = append(chosen, f)

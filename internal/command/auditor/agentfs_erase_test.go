@@ -54,7 +54,7 @@ func TestErase_AgentFSFileInUse(t *testing.T) {
 	defer r.Close()
 	soon, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	err = (&ordering{}).awaitFiles(soon, dir, r, []ledger.Obeyed{{Removed: 1}})
+	err = (&orderFlags{}).awaitFiles(soon, dir, r, []ledger.Outcome{{Removed: 1}})
 	if !errors.Is(err, agentfs.ErrBusy) || !strings.Contains(err.Error(), "another process has: "+files[0].Name) {
 		t.Errorf("got %v, want which file is in use", err)
 	}

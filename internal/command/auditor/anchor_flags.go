@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// Places are the flags that say where an auditor shows what it has signed, besides
-// its ledgers.
+// AnchorFlags are the flags for anchors and for serving tiles: where an auditor
+// publishes its checkpoints.
 type AnchorFlags struct {
 	file   anchor.File
 	bucket bool
@@ -23,14 +23,14 @@ type AnchorFlags struct {
 func (p *AnchorFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar((*string)(&p.file), "checkpoint-file", "", anchor.FileUsage)
-	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "keep the newest checkpoints in the broker's bucket too")
+	flags.BoolVar(&p.bucket, "checkpoint-bucket", true, "store the newest checkpoints in the broker's bucket too")
 	flags.StringVar(&p.policy, "witness-policy", "", anchor.PolicyUsage)
 	flags.StringVar(&p.tiles, "tiles-listen", "",
-		"`address` on which to serve the ledgers as tlog-tiles, read only: who recorded what when, never what events say")
+		"`address` on which to serve the leaves of the ledgers as tlog-tiles, without payloads")
 }
 
-// Apply sets o, whose tenant is known by then, to what the flags say. It reads the
-// witness policy. What the flags say wrongly is an error of usage.
+// Apply sets o to the values of the flags, and reads the witness policy. o.Tenant must be
+// set. An invalid value is a usage error.
 func (p *AnchorFlags) Apply(o *auditor.Options) (err error) {
 	if err := p.file.Validate(o.Tenant); err != nil {
 		return cli.Usage("%w", err)

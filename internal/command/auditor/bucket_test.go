@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-func TestKeep_Bucket(t *testing.T) {
+func TestAnchor_Bucket(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	acme := auditortest.Outbox(t, b, "coder", "acme")
@@ -33,8 +33,8 @@ func TestKeep_Bucket(t *testing.T) {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
 	newest := auditortest.InBucket(t, b, "acme")
-	if string(newest) != report.Checkpoint.Note || len(report.Kept) != 1 || report.Kept[0].From != "bucket HOOKTRAIL_CHECKPOINTS" {
-		t.Errorf("in the bucket is\n%s, the newest is\n%s; compared with %+v", newest, report.Checkpoint.Note, report.Kept)
+	if string(newest) != report.Checkpoint.Note || len(report.Anchored) != 1 || report.Anchored[0].From != "bucket HOOKTRAIL_CHECKPOINTS" {
+		t.Errorf("in the bucket is\n%s, the newest is\n%s; compared with %+v", newest, report.Checkpoint.Note, report.Anchored)
 	}
 	if c, err := ledger.ReadCheckpoint(auditortest.InBucket(t, b, "a/b")); err != nil || c.Tenant != "a/b" {
 		t.Errorf("the other tenant's: got %+v, %v", c, err)
@@ -45,7 +45,7 @@ func TestKeep_Bucket(t *testing.T) {
 	if status, text := command(t, check...); status != verifier.ExitDiverged {
 		t.Errorf("an older copy: got status %d, want %d:\n%s", status, verifier.ExitDiverged, text)
 	}
-	if err := keepOnce(t, auditor.Options{Broker: b, DataDir: dir}, "acme"); !errors.Is(err, anchor.ErrForked) {
+	if err := anchorOnce(t, auditor.Options{Broker: b, DataDir: dir}, "acme"); !errors.Is(err, anchor.ErrForked) {
 		t.Errorf("an older copy: got %v, want %v", err, anchor.ErrForked)
 	}
 	if !bytes.Equal(auditortest.InBucket(t, b, "acme"), newest) {
@@ -91,8 +91,8 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 {
 		t.Fatalf("status %d, %v:\n%s", status, err, text)
 	}
-	if len(report.Kept) != 1 || !report.Kept[0].Beside || report.Kept[0].Diverged || report.Kept[0].Unusable {
-		t.Errorf("compared with %+v", report.Kept)
+	if len(report.Anchored) != 1 || !report.Anchored[0].WithLedger || report.Anchored[0].Diverged || report.Anchored[0].Unusable {
+		t.Errorf("compared with %+v", report.Anchored)
 	}
 	if status, _ := command(t, append(check, "--require-trusted")...); status != verifier.ExitUntrusted {
 		t.Errorf("required: got status %d, want %d", status, verifier.ExitUntrusted)
@@ -104,8 +104,8 @@ func TestVerify_BucketBesideTheLedger(t *testing.T) {
 		}
 		status, text := command(t, args...)
 		report = verifier.Report{}
-		if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 || len(report.Kept) > 0 {
-			t.Errorf("%v: status %d, %v, compared with %+v", args, status, err, report.Kept)
+		if err := json.Unmarshal([]byte(text), &report); err != nil || status != 0 || len(report.Anchored) > 0 {
+			t.Errorf("%v: status %d, %v, compared with %+v", args, status, err, report.Anchored)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -13,6 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/coverage"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -28,26 +30,27 @@ func coverageCommand(shared *cli.Shared) *cobra.Command {
 	var c coverageFlags
 	cmd := &cobra.Command{
 		Use:   "coverage [--from TIME] [--to TIME]",
-		Short: "Tell hour by hour whether everything was captured",
-		Long: `Check a ledger as verify does, and tell for each hour in which something came what
-was captured of it: runs that were sealed, went silent without a seal or go on,
-events that are missing, checkpoints that were signed and whether witnesses
-cosigned them, how much was erased, pruned or is held, and who used evidence.
+		Short: "Report hour by hour whether everything was captured",
+		Long: `Verify a ledger and report for each hour: runs that are sealed, silent without a
+seal, or open; missing events; checkpoints and whether witnesses cosigned them;
+erased, pruned and held records; and who used the evidence. Hours without records
+are left out.
 
-Times are those at which the server stored records. A run counts in the hour of its
-last event, a gap in that in which it showed, and what was erased in that in which
-it came. Who asks is put on record first; see auditor access.
+All times are the times at which the server stored the records. A run counts in the
+hour of its last event, a gap in the hour in which it was noticed, and an erased
+record in the hour in which it was stored. This command is recorded first; see
+auditor access.
 
-The exit status is that of auditor verify.`,
+The exit status is the status of auditor verify.`,
 		Example: `  auditor coverage --from 2026-11-01 --to 2026-12-01
   auditor coverage --tenant acme --json --reason "quarterly review"`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd, shared) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.from, "from", "", "only from this `time` on: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&c.from, "from", "", "only from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&c.to, "to", "", "only before this `time`, in the same forms")
-	flags.StringVar(&c.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	flags.StringVar(&c.file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
 	flags.StringVar(&c.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
 	flags.DurationVar(&c.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
 	c.register(flags)
@@ -83,26 +86,17 @@ func (c coverageFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, covered)
-	} else {
-		printCoverage(cmd, covered)
-	}
-	if err != nil || covered.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(covered.Exit)
+	return printVerdict(cmd, shared, covered, covered.Exit, func(out io.Writer) { printCoverage(out, covered) })
 }
 
-func printCoverage(cmd *cobra.Command, c coverage.Report) {
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "Ledger of tenant %s: %s, %s", oneLine(cli.Printable(c.Tenant)), c.Integrity, c.Completeness)
+func printCoverage(out io.Writer, c coverage.Report) {
+	fmt.Fprintf(out, "Ledger of tenant %s: %s, %s", oneLine(termtext.Printable(c.Tenant)), c.Integrity, c.Completeness)
 	if c.Cosignatures > 0 {
 		fmt.Fprintf(out, "; witnesses cosigned %s leaves", thousands(c.Witnessed))
 	}
 	fmt.Fprint(out, "\n")
 	if len(c.Hours) == 0 {
-		fmt.Fprintln(out, "nothing came in that time")
+		fmt.Fprintln(out, "no records in that time")
 		return
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -114,12 +108,12 @@ func printCoverage(cmd *cobra.Command, c coverage.Report) {
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t  %s\n", h.Start.Format("2006-01-02 15:04"),
 			h.Events, h.Sealed, h.Unsealed, h.Open, h.Missing, len(h.Gaps), h.Checkpoints, witnessed,
-			h.Erased, h.Pruned, h.Held, oneLine(cli.Printable(usedBy(h.Accesses))))
+			h.Erased, h.Pruned, h.Held, oneLine(termtext.Printable(usedBy(h.Accesses))))
 	}
 	w.Flush()
 }
 
-// usedBy says in short who used evidence, and how.
+// usedBy names who used evidence, and how.
 func usedBy(list []access.Use) string {
 	var parts []string
 	for _, a := range list {

@@ -9,8 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// drainUnserved does the auditor's work for a tenant once, unless an auditor runs
-// and does it.
+// drainUnserved drains the stream for a tenant, unless an auditor is running.
 func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error {
 	served, err := auditor.IsServed(cmd.Context(), shared.DataDir, tenant)
 	if err != nil || served {
@@ -29,7 +28,7 @@ func drainUnserved(cmd *cobra.Command, shared *cli.Shared, tenant string) error 
 	})
 }
 
-// auditorBroker returns how the auditor comes to its broker.
+// auditorBroker returns the options for the auditor's connection to its broker.
 func auditorBroker(cmd *cobra.Command, shared *cli.Shared) broker.Options {
 	return broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Name: commandName, Logger: shared.Logger(cmd), Login: broker.Login(shared.Login),

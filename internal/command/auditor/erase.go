@@ -13,41 +13,41 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// mostLate is how often erase gives an order for what came behind the last one. A
-// run that goes on would never end otherwise.
-const mostLate = 5
+// maxRepeats limits how often erase repeats an order for records that arrived after it.
+// Without a limit, eraseFlags an active run might never end.
+const maxRepeats = 5
 
-// erasing are the flags of erase.
-type erasing struct {
-	ordering
+// eraseFlags are the flags of erase.
+type eraseFlags struct {
+	orderFlags
 
 	what ledger.OrderSelection
 }
 
 func eraseCommand(shared *cli.Shared) *cobra.Command {
-	var e erasing
+	var e eraseFlags
 	cmd := &cobra.Command{
 		Use:   "erase --run RUN | --event ID | --user USER",
-		Short: "Destroy what events say, and keep the proofs",
-		Long: `Destroy the payloads of a run, of one event, or of all events that name a user
-(their userid): in the ledger, its log and its free pages, in blobs that nothing
-else refers to, and in the AgentFS files. The leaves stay, so that every proof
-holds, and auditor verify says who had what erased, when and why. An event that
-was erased and comes again is not stored again.
+		Short: "Erase the payloads of events, and keep the proofs",
+		Long: `Erase the payloads of a run, of one event, or of all events with a user's userid.
+They are removed from the ledger, its log and free pages, from blobs that nothing
+else uses, and from the AgentFS files. The leaves stay, so that every proof remains
+valid. auditor verify reports who erased records, when and why. An erased event
+that arrives again is not stored again.
 
-An erasure is an order, signed with the ledger's key. It is put on record before
-anything is destroyed, and takes effect where the auditor reads it back from the
-stream, so that a ledger that is built again never shows what was erased. Erase
-waits for that; where no auditor runs, it does the auditor's work once. What came
-of the same meanwhile is erased too; what comes later, of a run that goes on or
-from a tracker that is behind, is not: erase again.
+An erasure is an order, signed with the key of the ledger. It is recorded first, and
+takes effect when the auditor reads it back from the stream. A rebuilt ledger never
+contains erased payloads. Erase waits for the effect. If no auditor is running,
+erase drains the stream itself. Records that arrive during the wait are erased too.
+Records that arrive later are not: run erase again.
 
-A hold (auditor hold) stops an erasure. Manifests, seals, records of gaps and the
-auditor's own records hold no payload and stay. What the stream still keeps of it
-expires there by the stream's own limits.`,
+A hold (auditor hold) prevents an erasure. Manifests, seals, gap records and the
+auditor's own records have no payload and stay. The stream's copy expires by the
+limits of the stream.`,
 		Example: `  auditor erase --run r-42 --reason "subject request" --ticket DSR-88 --dry-run
   auditor erase --tenant acme --user jane --reason "subject request" --ticket DSR-88 --by jdoe
   auditor erase --event 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --reason "a password" --json`,
@@ -58,30 +58,30 @@ expires there by the stream's own limits.`,
 	flags.StringVar(&e.what.Run, "run", "", "the events of this `run`")
 	flags.StringVar(&e.what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&e.what.User, "user", "", "the events of this `user`")
-	flags.BoolVar(&e.dryRun, "dry-run", false, "say what would be erased, and erase nothing")
+	flags.BoolVar(&e.dryRun, "dry-run", false, "report what would be erased, and erase nothing")
 	cmd.MarkFlagsOneRequired("run", "event", "user")
 	cmd.MarkFlagsMutuallyExclusive("run", "event", "user")
 	e.register(cmd)
 	return cmd
 }
 
-// Change is what came of an order.
+// Change is the result of an order.
 type Change struct {
 	Tenant  string                `json:"tenant"`
 	Action  events.AuditAction    `json:"action"`
 	Orders  []string              `json:"orders"`  // ids
-	Records int64                 `json:"records"` // whose payloads are gone, or would be
+	Records int64                 `json:"records"` // records whose payloads are gone, or would be in a dry run
 	DryRun  bool                  `json:"dry_run,omitempty"`
 	Effects []ledger.Effect       `json:"effects,omitempty"`
 	By      string                `json:"by"`
 	Reason  string                `json:"reason"`
 	Ticket  string                `json:"ticket,omitempty"`
 	Stream  StreamCopy            `json:"stream_copy,omitempty"`
-	Expires *time.Time            `json:"stream_copy_expires,omitempty"` // when a copy that is kept is gone at the latest
+	Expires *time.Time            `json:"stream_copy_expires,omitempty"` // when the stream's copy expires at the latest
 	What    ledger.OrderSelection `json:"selection"`
 }
 
-func (e *erasing) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
+func (e *eraseFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	o, err := e.order(events.AuditErase)
 	if err != nil {
 		return err
@@ -92,11 +92,11 @@ func (e *erasing) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if o, err = r.Resolve(cmd.Context(), o); err != nil {
+	if o, err = r.Orders().Resolve(cmd.Context(), o); err != nil {
 		return err
 	}
 	if len(o.Leaves) == 0 {
-		return fmt.Errorf("nothing in the ledger of tenant %q is of %s: it is not there, gone already, or stays", r.Tenant(), selectionText(o.Selection))
+		return fmt.Errorf("ledger of tenant %q has no payload to erase for %s", r.Tenant(), selectionText(o.Selection))
 	}
 	if err := refuseHeld(cmd.Context(), r, o); err != nil {
 		return err
@@ -104,9 +104,9 @@ func (e *erasing) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return e.carryOut(cmd, shared, r, []ledger.Order{o})
 }
 
-// refuseHeld returns an error when holds stand in the way of an order.
+// refuseHeld returns an error if holds prevent an order.
 func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
-	holds, err := r.Stopping(ctx, o)
+	holds, err := r.Orders().BlockingHolds(ctx, o)
 	if err != nil || len(holds) == 0 {
 		return err
 	}
@@ -114,11 +114,11 @@ func refuseHeld(ctx context.Context, r *ledger.Reader, o ledger.Order) error {
 	for _, h := range holds {
 		texts = append(texts, fmt.Sprintf("%s of %s by %s (%s)", h.ID, selectionText(h.Selection), h.By, h.Reason))
 	}
-	return fmt.Errorf("nothing was erased: it is held, by hold %s; auditor hold lift ends a hold", strings.Join(texts, ", and by hold "))
+	return fmt.Errorf("nothing was erased because of hold %s; auditor hold lift ends a hold", strings.Join(texts, ", and by hold "))
 }
 
-// carryOut gives orders that destroy, or says what they would destroy.
-func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) error {
+// carryOut gives orders to erase or prune, or reports what they would remove.
+func (f *orderFlags) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) error {
 	first := orders[0]
 	c := Change{
 		Tenant: r.Tenant(), Action: first.Action, By: first.By, Reason: first.Reason, Ticket: first.Ticket,
@@ -138,7 +138,7 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 		c.Orders, c.Effects = append(c.Orders, d.Order.ID), append(c.Effects, d.Effect)
 		c.Records += d.Removed
 		if d.Effect == ledger.EffectHeld {
-			err = errors.Join(err, fmt.Errorf("order %s destroyed nothing: a hold came before it", d.Order.ID))
+			err = errors.Join(err, fmt.Errorf("order %s removed nothing: a hold came before it", d.Order.ID))
 		}
 	}
 	if c.Records > 0 {
@@ -147,57 +147,53 @@ func (f *ordering) carryOut(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 	return errors.Join(f.print(cmd, shared, c), err)
 }
 
-// giveAll gives orders, and then another one as long as more of what is to be
-// erased has come meanwhile: what was on its way, or what the tracker said of it.
-// With an error it returns what those did that had taken effect before.
-func (f *ordering) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Obeyed, error) {
+// giveAll gives orders. It repeats an order to erase while more matching records have
+// arrived, for example from the tracker. With an error it also returns the results of
+// the orders that took effect before.
+func (f *orderFlags) giveAll(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	done, err := f.give(cmd, shared, r, orders)
-	for range mostLate {
-		if err != nil || orders[0].Action != events.AuditErase || slices.ContainsFunc(done, func(o ledger.Obeyed) bool { return o.Effect != ledger.EffectDone }) {
+	for range maxRepeats {
+		if err != nil || orders[0].Action != events.AuditErase || slices.ContainsFunc(done, func(o ledger.Outcome) bool { return o.Effect != ledger.EffectDone }) {
 			break
 		}
 		late := orders[0]
 		late.ID, late.Time = events.NewID(), time.Now().UTC()
-		if late, err = r.Resolve(cmd.Context(), late); err != nil || len(late.Leaves) == 0 {
+		if late, err = r.Orders().Resolve(cmd.Context(), late); err != nil || len(late.Leaves) == 0 {
 			break
 		}
-		var more []ledger.Obeyed
+		var more []ledger.Outcome
 		more, err = f.give(cmd, shared, r, []ledger.Order{late})
 		done = append(done, more...)
 	}
 	return done, err
 }
 
-func (f *ordering) print(cmd *cobra.Command, shared *cli.Shared, c Change) error {
-	if shared.JSON {
-		return cli.PrintJSON(cmd, c)
-	}
-	printChange(cmd.OutOrStdout(), c)
-	return nil
+func (f *orderFlags) print(cmd *cobra.Command, shared *cli.Shared, c Change) error {
+	return cli.Print(cmd, shared, c, func(out io.Writer) { printChange(out, c) })
 }
 
 func printChange(out io.Writer, c Change) {
 	records := plural(c.Records, "record", "records")
 	word := map[events.AuditAction]string{events.AuditErase: "erased", events.AuditPrune: "pruned"}[c.Action]
 	if c.DryRun {
-		fmt.Fprintf(out, "would be %s: %s of tenant %s\n", word, records, cli.Printable(c.Tenant))
+		fmt.Fprintf(out, "would be %s: %s of tenant %s\n", word, records, termtext.Printable(c.Tenant))
 		return
 	}
-	fmt.Fprintf(out, "%s: %s of tenant %s; their leaves, and all proofs, are as they were\n", word, records, cli.Printable(c.Tenant))
+	fmt.Fprintf(out, "%s: %s of tenant %s; their leaves and all proofs are unchanged\n", word, records, termtext.Printable(c.Tenant))
 	for _, id := range c.Orders {
 		fmt.Fprintf(out, "  order %s\n", id)
 	}
 	printStreamCopy(out, c)
 }
 
-// selectionText says in words what an order is about.
+// selectionText describes the selection of an order.
 func selectionText(s ledger.OrderSelection) string {
 	var parts []string
 	for _, p := range [...]struct{ word, value string }{
 		{"run", s.Run}, {"event", s.Event}, {"user", s.User}, {"kinds", s.Kind}, {"from", timeText(s.From)}, {"before", timeText(s.To)},
 	} {
 		if p.value != "" {
-			parts = append(parts, p.word+" "+cli.Printable(oneLine(p.value)))
+			parts = append(parts, p.word+" "+termtext.Printable(oneLine(p.value)))
 		}
 	}
 	if len(parts) == 0 {

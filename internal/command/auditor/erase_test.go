@@ -100,10 +100,10 @@ func TestErase_Command(t *testing.T) {
 	if planned.Records != 20 || !planned.DryRun || len(filesWith(t, dir, secret)) == 0 {
 		t.Errorf("dry run: %+v", planned)
 	}
-	var hold HeldRecords
+	var hold Hold
 	change(t, 0, &hold, append([]string{"hold", "add", "--user", "jane", "--reason", "case 17"}, at...)...)
 	change(t, 1, nil, erase...)
-	var list []HeldRecords
+	var list []Hold
 	change(t, 0, &list, append([]string{"hold", "list"}, at...)...)
 	if len(list) != 1 || list[0].ID != hold.ID || list[0].What.User != "jane" {
 		t.Errorf("holds: %+v, want %+v", list, hold)
@@ -239,8 +239,8 @@ func TestPrune(t *testing.T) {
 	tell(t, p, "run-1", "jane", "said long ago")
 	drain(t, b, dir)
 	later := func() time.Time { return time.Now().Add(100 * day) }
-	keep := []ledger.Keep{{Kind: "tool.result", Age: 30 * day}, {Kind: "tool.*", Age: 365 * day}}
-	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Keep: keep, Now: later}); err != nil {
+	keep := []ledger.RetentionRule{{Kind: "tool.result", Age: 30 * day}, {Kind: "tool.*", Age: 365 * day}}
+	if err := auditor.Run(auditortest.Deadline(t), auditor.Options{Broker: b, DataDir: dir, Drain: true, Retention: keep, Now: later}); err != nil {
 		t.Fatal(err)
 	}
 	r := auditortest.Verify(t, dir, "acme")
@@ -258,36 +258,36 @@ func TestPrune(t *testing.T) {
 	change(t, 2, nil, "prune", "--keep", "tool.*=soon", "--data-dir", dir)
 }
 
-func TestParseKeep(t *testing.T) {
-	for text, want := range map[string]ledger.Keep{
+func TestParseRetention(t *testing.T) {
+	for text, want := range map[string]ledger.RetentionRule{
 		"tool.*=90d":      {Kind: "tool.*", Age: 90 * day},
 		"*=7y":            {Kind: "*", Age: 7 * 365 * day},
 		"a=26w":           {Kind: "a", Age: 26 * 7 * day},
 		"a=12h30m":        {Kind: "a", Age: 12*time.Hour + 30*time.Minute},
 		"issue.*=forever": {Kind: "issue.*"},
 	} {
-		got, err := ParseKeep(text)
+		got, err := ParseRetention(text)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
 		}
 	}
 	for _, text := range []string{"", "tool.*", "=90d", "[=90d", "a=0d", "a=-1d", "a=soon", "a=99999999999d", "a=2147483647y"} {
-		if k, err := ParseKeep(text); err == nil {
+		if k, err := ParseRetention(text); err == nil {
 			t.Errorf("%q is %v, want an error", text, k)
 		}
 	}
 }
 
-func FuzzParseKeep(f *testing.F) {
+func FuzzParseRetention(f *testing.F) {
 	f.Add("tool.*=90d")
 	f.Add("*=7y")
 	f.Add("a=1h")
 	f.Fuzz(func(t *testing.T, text string) {
-		k, err := ParseKeep(text)
+		k, err := ParseRetention(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseKeep(k.String())
+		again, err := ParseRetention(k.String())
 		if err != nil || again != k {
 			t.Errorf("%q is %v, and that is %v again: %v", text, k, again, err)
 		}

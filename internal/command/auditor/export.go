@@ -21,11 +21,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// bundleFormat is the format of export that is no table.
+// bundleFormat is the only format of export besides tables and tiles.
 const bundleFormat bundle.Format = "bundle"
 
-// exporting are the flags of export.
-type exporting struct {
+// exportFlags are the flags of export.
+type exportFlags struct {
 	selection
 	purpose
 
@@ -33,27 +33,27 @@ type exporting struct {
 }
 
 func exportCommand(shared *cli.Shared) *cobra.Command {
-	var x exporting
+	var x exportFlags
 	cmd := &cobra.Command{
 		Use:   "export [--run RUN | --from TIME --to TIME] [--format FORMAT] [--out FILE]",
-		Short: "Hand records over: as a bundle that proves them, or as a table",
-		Long: `Write records of a ledger, all of them or those of a run or a range of time, as
-far as they were signed when export began.
+		Short: "Export records as a bundle with proofs, or as a table",
+		Long: `Export all records of a ledger, or the records of a run or a range of time. Export
+stops at the checkpoint that is the newest when it starts.
 
-  bundle   a zip file that proves what it holds: the records byte for byte, their
-           leaves and the hashes to the signed root, the checkpoint, the key, and
-           a page to read in any browser. auditor verify FILE checks it, offline.
-  jsonl    a line of JSON for each record, with the record's own bytes in it
-  csv      a table for spreadsheets; what looks like a formula has an apostrophe
-           in front
-  parquet  a table for databases and notebooks: typed columns, the event's data as
-           JSON, and the record's own bytes
-  tiles    a folder that is the whole log in C2SP's tlog-tiles layout, without the
-           records: for mirrors and checkers of others
+  bundle   a zip file with the records, their leaves, the hashes up to the signed
+           root, the checkpoint, the key, and a page for any browser. It can be
+           checked offline with auditor verify FILE.
+  jsonl    a line of JSON for each record, with the original bytes of the record
+  csv      a table for spreadsheets; a cell that looks like a formula begins with
+           an apostrophe
+  parquet  a table for databases and notebooks, with typed columns, the data of the
+           event as JSON, and the original bytes of the record
+  tiles    a folder with the whole log in the tlog-tiles layout of C2SP, without
+           the records, for mirrors and other checkers
 
-The same ledger gives the same bytes. Export reads the ledger and needs no server.
-Who exports what and why (--by, --reason, --ticket) is put on record first; see
-auditor access.`,
+The same ledger gives the same bytes. Export reads the ledger file and needs no
+server. The export is recorded first, with --by, --reason and --ticket; see auditor
+access.`,
 		Example: `  auditor export --tenant acme --run r-42 --out r-42.zip
   auditor verify r-42.zip --key ledger.pub
   auditor export --from 2026-11-01 --to 2026-12-01 --format csv --out november.csv`,
@@ -63,12 +63,12 @@ auditor access.`,
 	x.selection.register(cmd.Flags())
 	x.purpose.register(cmd.Flags())
 	cmd.Flags().StringVar(&x.format, "format", string(bundleFormat), "`format`: bundle, jsonl, csv, parquet or tiles")
-	cmd.Flags().StringVar(&x.out, "out", "", "`file` to write, which must not be there yet, or folder of tiles; default is stdout")
+	cmd.Flags().StringVar(&x.out, "out", "", "new `file` to write, or folder of tiles; default is stdout")
 	cmd.Flags().StringVar(&x.key, "key", "", "verifier `key` to put into the bundle, or a file with it; default is ledger.pub in the data directory")
 	return cmd
 }
 
-func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
+func (x exportFlags) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	if bundle.Format(x.format) == tilesFormat {
 		return x.runTiles(cmd, shared)
 	}
@@ -102,13 +102,13 @@ func (x exporting) run(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	return err
 }
 
-// checkFormat refuses what is no format, or not for where it is to go.
-func (x exporting) checkFormat(cmd *cobra.Command) error {
+// checkFormat returns an error for an unknown format, or for a binary format on a terminal.
+func (x exportFlags) checkFormat(cmd *cobra.Command) error {
 	switch bundle.Format(x.format) {
 	case bundle.JSONL, bundle.CSV:
 	case bundleFormat, bundle.Parquet:
 		if x.out == "" && cli.IsTerminal(cmd.OutOrStdout()) {
-			return cli.Usage("--format %s is nothing for a terminal: name a file with --out", x.format)
+			return cli.Usage("--format %s is binary: name a file with --out", x.format)
 		}
 	default:
 		return cli.Usage("--format: %q is not one of bundle, jsonl, csv, parquet and tiles", x.format)
@@ -116,46 +116,46 @@ func (x exporting) checkFormat(cmd *cobra.Command) error {
 	return nil
 }
 
-// record puts on record that the selection is about to be exported.
-func (x exporting) record(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, chosen ledger.Selection) error {
+// record records that a selection is about to be exported.
+func (x exportFlags) record(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, chosen ledger.Selection) error {
 	d := x.access(events.AuditExport, access.SelectionOf(chosen))
 	d.As = x.format
 	return recordRead(cmd, shared, r, x.file, d)
 }
 
-func (x exporting) write(ctx context.Context, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
+func (x exportFlags) write(ctx context.Context, w io.Writer, r *ledger.Reader, opts bundle.Options) error {
 	if bundle.Format(x.format) == bundleFormat {
 		return bundle.WriteBundle(ctx, w, r, opts)
 	}
 	return bundle.WriteTable(ctx, w, r, bundle.Format(x.format), opts)
 }
 
-// publicKey returns the key that goes with a bundle.
-func (x exporting) publicKey(shared *cli.Shared) (string, error) {
+// publicKey returns the key to put into a bundle.
+func (x exportFlags) publicKey(shared *cli.Shared) (string, error) {
 	if x.key != "" {
 		_, text, err := keyFlag(x.key)
 		return text, err
 	}
 	_, text, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
 	if errors.Is(err, os.ErrNotExist) {
-		err = fmt.Errorf("%w (name the key that goes with the bundle with --key)", err)
+		err = fmt.Errorf("%w (name the key for the bundle with --key)", err)
 	}
 	return text, err
 }
 
-// writeTo calls write with a new file or, if none is named, with out. The file
-// has its name only when all of it is on disk.
+// writeTo calls write with a new file, or with out if file is empty. The file gets its
+// name after all of it is on disk.
 func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error) {
 	if file == "" {
 		buffered := bufio.NewWriter(out)
 		return cmp.Or(write(buffered), buffered.Flush())
 	}
 	if _, err := os.Lstat(file); err == nil {
-		return isThere(file)
+		return existsError(file)
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".export-*")
 	if err != nil {
-		return fmt.Errorf("make file: %w", err)
+		return fmt.Errorf("create file: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -173,18 +173,18 @@ func writeTo(file string, out io.Writer, write func(io.Writer) error) (err error
 	return rename(f.Name(), file)
 }
 
-// rename gives a file its name, unless that was taken meanwhile.
+// rename renames a file, unless a file with the new name exists.
 func rename(from, to string) error {
 	err := os.Link(from, to)
 	if errors.Is(err, fs.ErrExist) {
-		return isThere(to)
+		return existsError(to)
 	}
-	if err != nil { // not every file system has links
+	if err != nil { // some file systems have no links
 		return os.Rename(from, to)
 	}
 	return os.Remove(from)
 }
 
-func isThere(file string) error {
-	return fmt.Errorf("%s is there already: name another file, or take it away", file)
+func existsError(file string) error {
+	return fmt.Errorf("%s already exists: name another file, or remove it", file)
 }

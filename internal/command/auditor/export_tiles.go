@@ -11,16 +11,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// tilesFormat is the format of export that is a folder of static files.
+// tilesFormat exports a folder of static files.
 const tilesFormat bundle.Format = "tiles"
 
 // runTiles exports the whole log into a folder.
-func (x exporting) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error) {
+func (x exportFlags) runTiles(cmd *cobra.Command, shared *cli.Shared) (err error) {
 	switch {
 	case x.out == "":
-		return cli.Usage("--format tiles makes a folder: name it with --out")
+		return cli.Usage("--format tiles needs --out with the name of a folder")
 	case !x.isAll():
-		return cli.Usage("--format tiles is the whole log: without --run, --from and --to")
+		return cli.Usage("--format tiles exports the whole log: omit --run, --from and --to")
 	}
 	r, err := openLedger(shared.DataDir, shared.TenantOrDefault(), x.file)
 	if err != nil {

@@ -3,36 +3,37 @@ package auditor
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func holdCommand(shared *cli.Shared) *cobra.Command {
-	cmd := cli.Group("hold", "Keep evidence from being erased or pruned",
+	cmd := cli.Group("hold", "Protect evidence from erasure and pruning",
 		holdAddCommand(shared), holdLiftCommand(shared), holdListCommand(shared))
 	return cmd
 }
 
 func holdAddCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		f        ordering
+		f        orderFlags
 		what     ledger.OrderSelection
 		from, to string
 		all      bool
 	)
 	cmd := &cobra.Command{
 		Use:   "add --run RUN | --event ID | --user USER | --from TIME --to TIME | --all",
-		Short: "Hold records: neither auditor erase nor retention touches them",
-		Long: `Hold the records of a run, an event, a user or a range of time, or all. While a
-hold is in force, no order to erase or to prune that concerns one of them has any
-effect. A hold covers what comes later too. It is a record, signed with the
-ledger's key; its id, by which it is lifted, is printed.`,
+		Short: "Place a legal hold on records",
+		Long: `Place a hold on the records of a run, an event, a user or a range of time, or on all
+records. While the hold is in force, an order to erase or prune one of these records
+has no effect. The hold includes later records. It is itself a record, signed with
+the key of the ledger. The command prints its id, which auditor hold lift takes.`,
 		Example: `  auditor hold add --run r-42 --reason "case 2026-17" --by jdoe
   auditor hold add --from 2026-11-01 --to 2026-12-01 --reason audit --json`,
 		Args: cobra.NoArgs,
@@ -43,7 +44,7 @@ ledger's key; its id, by which it is lifted, is printed.`,
 			}
 			what.From, what.To = chosen.From, chosen.To
 			if all != what.IsAll() {
-				return cli.Usage("say what to hold: --run, --event, --user, --from, --to, or --all alone")
+				return cli.Usage("one of --run, --event, --user, --from, --to or --all is required, and --all excludes the others")
 			}
 			return f.hold(cmd, shared, events.AuditHold, func(o *ledger.Order) { o.Selection = what })
 		},
@@ -52,21 +53,21 @@ ledger's key; its id, by which it is lifted, is printed.`,
 	flags.StringVar(&what.Run, "run", "", "the records of this `run`")
 	flags.StringVar(&what.Event, "event", "", "the event with this `id`")
 	flags.StringVar(&what.User, "user", "", "the events of this `user`")
-	flags.StringVar(&from, "from", "", "what happened from this `time` on: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
-	flags.StringVar(&to, "to", "", "what happened before this `time`, in the same forms")
-	flags.BoolVar(&all, "all", false, "everything of the tenant")
+	flags.StringVar(&from, "from", "", "events from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&to, "to", "", "events before this `time`, in the same forms")
+	flags.BoolVar(&all, "all", false, "all records of the tenant")
 	f.register(cmd)
 	return cmd
 }
 
 func holdLiftCommand(shared *cli.Shared) *cobra.Command {
-	var f ordering
+	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "lift HOLD",
 		Short: "End a hold",
-		Long: `End the hold with this id, which auditor hold list tells. That is a record too.
-What retention lets go is pruned at its next look; an order to erase that the hold
-has stopped stays stopped.`,
+		Long: `End the hold with this id, as shown by auditor hold list. The end of a hold is
+recorded too. The next retention scan prunes expired records. An erasure that the
+hold has prevented is not repeated.`,
 		Example: `  auditor hold lift 01932d4e-8a2b-7c41-9f0e-5d6c7b8a9f01 --reason "case closed"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,8 +78,8 @@ has stopped stays stopped.`,
 	return cmd
 }
 
-// hold gives an order to hold or to lift, and waits for it.
-func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.AuditAction, about func(*ledger.Order)) (err error) {
+// hold gives an order to hold or to lift, and waits for its effect.
+func (f *orderFlags) hold(cmd *cobra.Command, shared *cli.Shared, action events.AuditAction, about func(*ledger.Order)) (err error) {
 	o, err := f.order(action)
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.Au
 			return err
 		}
 	}
-	if o, err = r.Resolve(cmd.Context(), o); err != nil {
+	if o, err = r.Orders().Resolve(cmd.Context(), o); err != nil {
 		return err
 	}
 	done, err := f.give(cmd, shared, r, []ledger.Order{o})
@@ -104,19 +105,17 @@ func (f *ordering) hold(cmd *cobra.Command, shared *cli.Shared, action events.Au
 	if done[0].Effect != ledger.EffectDone {
 		return fmt.Errorf("order %s had no effect: hold %s was lifted before", o.ID, o.Hold)
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, heldOf(o))
-	}
-	if action == events.AuditLift {
-		fmt.Fprintf(cmd.OutOrStdout(), "lifted: hold %s\n", cli.Printable(o.Hold))
-		return nil
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "held: %s of tenant %s\n  hold %s\n", selectionText(o.Selection), cli.Printable(o.Tenant), o.ID)
-	return nil
+	return cli.Print(cmd, shared, holdOf(o), func(out io.Writer) {
+		if action == events.AuditLift {
+			fmt.Fprintf(out, "lifted: hold %s\n", termtext.Printable(o.Hold))
+			return
+		}
+		fmt.Fprintf(out, "held: %s of tenant %s\n  hold %s\n", selectionText(o.Selection), termtext.Printable(o.Tenant), o.ID)
+	})
 }
 
 func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
-	holds, err := r.Holds(cmd.Context())
+	holds, err := r.Orders().Holds(cmd.Context())
 	if err != nil {
 		return err
 	}
@@ -125,15 +124,15 @@ func checkHold(cmd *cobra.Command, r *ledger.Reader, id string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (auditor hold list tells which are)", id, r.Tenant())
+	return fmt.Errorf("hold %q is not in force in the ledger of tenant %q (see auditor hold list)", id, r.Tenant())
 }
 
-// HeldRecords is a hold, or the end of one.
-type HeldRecords struct {
+// Hold is a hold or its end.
+type Hold struct {
 	ID     string                `json:"id"`
 	Tenant string                `json:"tenant"`
 	Action events.AuditAction    `json:"action"`
-	Hold   string                `json:"hold,omitempty"` // of a lift
+	Hold   string                `json:"hold,omitempty"` // the hold that a lift ends
 	What   ledger.OrderSelection `json:"selection"`
 	Time   time.Time             `json:"time"`
 	By     string                `json:"by"`
@@ -141,8 +140,8 @@ type HeldRecords struct {
 	Ticket string                `json:"ticket,omitempty"`
 }
 
-func heldOf(o ledger.Order) HeldRecords {
-	return HeldRecords{
+func holdOf(o ledger.Order) Hold {
+	return Hold{
 		ID: o.ID, Tenant: o.Tenant, Action: o.Action, Hold: o.Hold, What: o.Selection, Time: o.Time, By: o.By,
 		Reason: o.Reason, Ticket: o.Ticket,
 	}
@@ -161,23 +160,22 @@ func holdListCommand(shared *cli.Shared) *cobra.Command {
 				return err
 			}
 			defer func() { err = errors.Join(err, r.Close()) }()
-			holds, err := r.Holds(cmd.Context())
+			holds, err := r.Orders().Holds(cmd.Context())
 			if err != nil {
 				return err
 			}
-			list := make([]HeldRecords, 0, len(holds))
+			list := make([]Hold, 0, len(holds))
 			for _, h := range holds {
-				list = append(list, heldOf(h))
+				list = append(list, holdOf(h))
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, list)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, h := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), cli.Printable(oneLine(h.By)),
-					selectionText(h.What), cli.Printable(oneLine(h.Reason)))
-			}
-			return w.Flush()
+			return cli.Print(cmd, shared, list, func(out io.Writer) {
+				w := table(out)
+				for _, h := range list {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", h.ID, h.Time.Format(time.RFC3339), termtext.Printable(oneLine(h.By)),
+						selectionText(h.What), termtext.Printable(oneLine(h.Reason)))
+				}
+				w.Flush()
+			})
 		},
 	}
 }

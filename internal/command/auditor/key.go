@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,17 +13,18 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
-// keyShown is what others need to know to check, or to witness, the ledgers.
+// keyShown is the data that others need to verify or witness the ledgers.
 type keyShown struct {
-	ID      string              `json:"id"`  // as reports name it
+	ID      string              `json:"id"`  // the name of the key in reports
 	Key     string              `json:"key"` // verifier key
 	Ledgers []logOrigin         `json:"ledgers"`
-	Changes []ledger.KeyChanged `json:"changes,omitempty"` // that led to it, the oldest first
+	Changes []ledger.KeyChanged `json:"changes,omitempty"` // the changes of the key, the oldest first
 }
 
-// logOrigin is a ledger as witnesses and monitors know it.
+// logOrigin is the name of a ledger for witnesses and monitors.
 type logOrigin struct {
 	Tenant string `json:"tenant"`
 	Origin string `json:"origin"` // first line of its checkpoints
@@ -31,12 +33,12 @@ type logOrigin struct {
 func keyCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "key",
-		Short: "Show the verifier key, and what witnesses and monitors have to know",
-		Long: `Print the verifier key of the data directory, and of each ledger the origin: the
-two that a witness or monitor needs to watch it. With --tenant of that one alone.
-It reads ledger.pub and the names of the ledgers; the signing key is not touched.
+		Short: "Show the verifier key and the origins of the ledgers",
+		Long: `Print the verifier key of the data directory and the origin of each ledger, or only
+of the ledger of --tenant. A witness or monitor needs both to watch a ledger. The
+command does not read the signing key.
 
-Where the key was changed (auditor key rotate) the changes that led to it follow.`,
+If the key was changed (auditor key rotate), the changes follow.`,
 		Example: `  auditor key
   auditor key --json | jq -r .key > ledger.pub`,
 		Args: cobra.NoArgs,
@@ -45,19 +47,16 @@ Where the key was changed (auditor key rotate) the changes that led to it follow
 			if err != nil {
 				return err
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, shown)
-			}
-			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "%s\n", shown.Key)
-			for _, l := range shown.Ledgers {
-				fmt.Fprintf(out, "origin %s\n", l.Origin)
-			}
-			for _, c := range shown.Changes {
-				fmt.Fprintf(out, "%s %s in the place of %s, by %s: %s\n", c.Time.Format(time.RFC3339), c.To, c.From,
-					cli.Printable(c.By), cli.Printable(oneLine(c.Reason)))
-			}
-			return nil
+			return cli.Print(cmd, shared, shown, func(out io.Writer) {
+				fmt.Fprintf(out, "%s\n", shown.Key)
+				for _, l := range shown.Ledgers {
+					fmt.Fprintf(out, "origin %s\n", l.Origin)
+				}
+				for _, c := range shown.Changes {
+					fmt.Fprintf(out, "%s %s replaced %s, by %s: %s\n", c.Time.Format(time.RFC3339), c.To, c.From,
+						termtext.Printable(c.By), termtext.Printable(oneLine(c.Reason)))
+				}
+			})
 		},
 	}
 	cmd.AddCommand(rotateCommand(shared))
@@ -67,7 +66,7 @@ Where the key was changed (auditor key rotate) the changes that led to it follow
 func showKey(shared *cli.Shared) (keyShown, error) {
 	verifier, text, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
 	if errors.Is(err, os.ErrNotExist) {
-		return keyShown{}, fmt.Errorf("%w (the first start of auditor serve makes it, in %s)", err, filepath.Clean(auditor.KeyDir(shared.DataDir)))
+		return keyShown{}, fmt.Errorf("%w (the first start of auditor serve creates it in %s)", err, filepath.Clean(auditor.KeyDir(shared.DataDir)))
 	}
 	if err != nil {
 		return keyShown{}, err

@@ -2,35 +2,36 @@ package auditor
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 func rotateCommand(shared *cli.Shared) *cobra.Command {
-	var f ordering
+	var f orderFlags
 	var destroy bool
 	cmd := &cobra.Command{
 		Use:   "rotate --reason WHY",
-		Short: "Put a new signing key in the place of the present one",
-		Long: `Make a new signing key and put it in the place of the present one, for all ledgers
-of the data directory. The auditor must not run: stop it, rotate, start it again. It
-sends the orders that change the key, signed by the old key and the new one, when it
-starts: each is a record of its ledger, from which on the old key counts no more.
+		Short: "Replace the signing key",
+		Long: `Create a new signing key and replace the current one for all ledgers of the data
+directory. Stop the auditor first, and start it afterwards. When it starts, it sends
+an order for each ledger that changes the key. The order is signed by the old key and
+the new one. After that record, the old key is not valid for the ledger.
 
-Whoever verifies with the old key, or with an older one, comes to the new one by
-these records, and verify tells. Give out the new ledger.pub all the same: a thief
-of the old key can still make a ledger that ends before them. Copy the keys folder
-to each standby, and the new key into the policies of witnesses.
+Verification with the old key or an older one follows these records to the new key,
+and reports them. Distribute the new ledger.pub anyway, because a thief of the old
+key can still make a ledger that ends before these records. Copy the keys folder to
+each standby, and the new key into the policies of witnesses.
 
-The old key goes to keys/retired. Nothing needs it any more: with --destroy it is
-removed.
+The old key moves to keys/retired. It is no longer needed, and --destroy removes it.
 
-When it was interrupted the key in place is the old one or the new one, whole, and
-the command can be repeated.`,
+If the command is interrupted, the old key or the new key is in place, and the
+command can be repeated.`,
 		Example: `  auditor key rotate --reason "every year"
   auditor key rotate --reason "the old host was sold" --ticket SEC-7 --destroy`,
 		Args: cobra.NoArgs,
@@ -43,19 +44,16 @@ the command can be repeated.`,
 			if err != nil {
 				return err
 			}
-			if shared.JSON {
-				return cli.PrintJSON(cmd, done)
-			}
-			out := cmd.OutOrStdout()
-			fmt.Fprintf(out, "%s\n%s is in the place of %s\n", done.Key, done.To, done.From)
-			fmt.Fprintf(out, "%s: auditor serve sends the orders when it starts\n", plural(int64(done.Ledgers), "ledger", "ledgers"))
-			if done.Retired != "" {
-				fmt.Fprintf(out, "the old key is in %s, and needed for nothing\n", cli.Printable(done.Retired))
-			}
-			return nil
+			return cli.Print(cmd, shared, done, func(out io.Writer) {
+				fmt.Fprintf(out, "%s\n%s has replaced %s\n", done.Key, done.To, done.From)
+				fmt.Fprintf(out, "%s: auditor serve sends the orders when it starts\n", plural(int64(done.Ledgers), "ledger", "ledgers"))
+				if done.Retired != "" {
+					fmt.Fprintf(out, "the old key is in %s and is no longer needed\n", termtext.Printable(done.Retired))
+				}
+			})
 		},
 	}
 	f.purpose.register(cmd.Flags())
-	cmd.Flags().BoolVar(&destroy, "destroy", false, "remove the old key instead of keeping it in keys/retired")
+	cmd.Flags().BoolVar(&destroy, "destroy", false, "remove the old key instead of moving it to keys/retired")
 	return cmd
 }

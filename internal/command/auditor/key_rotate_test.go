@@ -90,8 +90,8 @@ func TestKeyRotate(t *testing.T) {
 		var r verifier.Report
 		for _, key := range keys {
 			r = report(t, 0, "--data-dir", dir, "--key", key, "--nats-url", s.URL(), "--checkpoint-file", away+"/{tenant}", "--trusted", trusted)
-			if len(r.Keys) != 3 || r.Redacted.Erased == 0 || len(r.Kept) != 2 || r.Kept[0].Unusable || r.Kept[1].Unusable {
-				t.Errorf("with %s: keys %+v, %d erased, kept %+v", key, r.Keys, r.Redacted.Erased, r.Kept)
+			if len(r.Keys) != 3 || r.Redacted.Erased == 0 || len(r.Anchored) != 2 || r.Anchored[0].Unusable || r.Anchored[1].Unusable {
+				t.Errorf("with %s: keys %+v, %d erased, kept %+v", key, r.Keys, r.Redacted.Erased, r.Anchored)
 			}
 		}
 		return r
@@ -108,7 +108,7 @@ func TestKeyRotate(t *testing.T) {
 	if want := "Keys:         " + before.Keys[0].To + ", since "; !strings.Contains(text, want) || !strings.Contains(text, ", from "+before.Keys[0].From) {
 		t.Errorf("got\n%s\nwant %q in it", text, want)
 	}
-	if _, text = command(t, "key", "--data-dir", dir); strings.Count(text, " in the place of ") != 3 {
+	if _, text = command(t, "key", "--data-dir", dir); strings.Count(text, " replaced ") != 3 {
 		t.Errorf("key:\n%s", text)
 	}
 }

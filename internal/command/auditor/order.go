@@ -19,28 +19,28 @@ import (
 )
 
 const (
-	orderPoll = 50 * time.Millisecond  // how often is looked whether an order has come
-	filesPoll = 250 * time.Millisecond // and whether it has come to the AgentFS files: it opens them
+	orderPoll = 50 * time.Millisecond  // poll interval for the effect of an order
+	filesPoll = 250 * time.Millisecond // poll interval for the AgentFS files, which it opens
 	orderWait = time.Minute
 )
 
-// ordering are the flags of the commands that give orders.
-type ordering struct {
+// orderFlags are the flags of the commands that give orders.
+type orderFlags struct {
 	purpose
 
 	dryRun bool
 	wait   time.Duration
 }
 
-func (f *ordering) register(cmd *cobra.Command) {
+func (f *orderFlags) register(cmd *cobra.Command) {
 	f.purpose.register(cmd.Flags())
-	cmd.Flags().DurationVar(&f.wait, "wait", orderWait, "how long to wait until it has taken effect")
+	cmd.Flags().DurationVar(&f.wait, "wait", orderWait, "how long to wait for the effect")
 }
 
-// order returns an order of an action, filled in but for what it is about.
-func (f *ordering) order(action events.AuditAction) (ledger.Order, error) {
+// order returns an order for an action, without its selection.
+func (f *orderFlags) order(action events.AuditAction) (ledger.Order, error) {
 	if f.reason == "" {
-		return ledger.Order{}, cli.Usage("say why, for the record: --reason")
+		return ledger.Order{}, cli.Usage("--reason is required, for the record")
 	}
 	by := f.by
 	if by == "" {
@@ -51,21 +51,21 @@ func (f *ordering) order(action events.AuditAction) (ledger.Order, error) {
 	}, nil
 }
 
-// give gives orders and waits until they have taken effect, and nothing is left in
-// files of what they destroyed. Where no auditor runs it does its work once.
-func (f *ordering) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Obeyed, error) {
+// give gives orders and waits until they have taken effect and the files contain no
+// removed payloads. If no auditor is running, give drains the stream itself.
+func (f *orderFlags) give(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, orders []ledger.Order) ([]ledger.Outcome, error) {
 	ids, err := auditor.GiveOrders(cmd.Context(), shared.DataDir, orders)
 	if err != nil {
 		return nil, err
 	}
 	done, err := f.await(cmd, shared, r, ids)
 	if err != nil {
-		return nil, fmt.Errorf("%w (the order is signed and on record, and stays so)", err)
+		return nil, fmt.Errorf("%w (the order is signed and on record, and still takes effect)", err)
 	}
 	return done, nil
 }
 
-func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, ids []string) ([]ledger.Obeyed, error) {
+func (f *orderFlags) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, ids []string) ([]ledger.Outcome, error) {
 	if err := drainUnserved(cmd, shared, r.Tenant()); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 	tick := time.NewTicker(orderPoll)
 	defer tick.Stop()
 	for {
-		done, err := cameAll(ctx, r, ids)
+		done, err := effects(ctx, r, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -88,24 +88,23 @@ func (f *ordering) await(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reade
 		select {
 		case <-ctx.Done():
 			if len(done) == len(ids) {
-				return nil, fmt.Errorf("nothing reads it any more, but the ledger's file or log still has it: the auditor writes that anew, "+
-					"and goes on trying while a reader or a full disk is in the way (its log and readiness tell): %w", ctx.Err())
+				return nil, fmt.Errorf("the payloads can no longer be read, but are still in the ledger's file or log: the auditor rewrites the file, "+
+					"and retries while a reader or a full disk prevents that (see its log and readiness): %w", ctx.Err())
 			}
-			return nil, fmt.Errorf("wait for the order's effect, which it has when the auditor has sent it and read it back: %w", ctx.Err())
+			return nil, fmt.Errorf("wait until the auditor has sent the order and read it back: %w", ctx.Err())
 		case <-tick.C:
 		}
 	}
 }
 
-// awaitFiles waits until nothing of what orders destroyed is left in the AgentFS
-// files, which follow the ledger within a second.
-func (f *ordering) awaitFiles(ctx context.Context, dataDir string, r *ledger.Reader, done []ledger.Obeyed) error {
-	if !slices.ContainsFunc(done, func(o ledger.Obeyed) bool { return o.Removed > 0 }) {
+// awaitFiles waits until the AgentFS files contain no payloads that the orders removed.
+func (f *orderFlags) awaitFiles(ctx context.Context, dataDir string, r *ledger.Reader, done []ledger.Outcome) error {
+	if !slices.ContainsFunc(done, func(o ledger.Outcome) bool { return o.Removed > 0 }) {
 		return nil
 	}
 	tick := time.NewTicker(filesPoll)
 	defer tick.Stop()
-	var remains error // as far as it was looked for in time
+	var remains error // the result of the last complete scan
 	for {
 		left, err := agentfs.Disobedient(ctx, auditor.AgentFSDir(dataDir), r.Tenant(), auditor.AgentFSSource(r))
 		if err != nil && !errors.Is(err, agentfs.ErrBusy) && ctx.Err() == nil {
@@ -119,14 +118,14 @@ func (f *ordering) awaitFiles(ctx context.Context, dataDir string, r *ledger.Rea
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("it is gone from the ledger; out of AgentFS files the auditor takes it when no other process has them open: %w", remains)
+			return fmt.Errorf("the payloads are erased from the ledger; the auditor erases them from AgentFS files when no other process has the files open: %w", remains)
 		case <-tick.C:
 		}
 	}
 }
 
-// remaining says which AgentFS files still have what was destroyed, and why it is
-// not known of others.
+// remaining describes the AgentFS files that still contain removed payloads or could
+// not be read.
 func remaining(left []string, err error) error {
 	if errors.Is(err, agentfs.ErrBusy) {
 		err = fmt.Errorf("another process has: %w", err)
@@ -137,10 +136,10 @@ func remaining(left []string, err error) error {
 	return err
 }
 
-// cameAll returns what orders did, those that have come.
-func cameAll(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Obeyed, err error) {
+// effects returns the effects of the orders that are in the ledger.
+func effects(ctx context.Context, r *ledger.Reader, ids []string) (all []ledger.Outcome, err error) {
 	for _, id := range ids {
-		done, ok, err := r.Came(ctx, id)
+		done, ok, err := r.Orders().Outcome(ctx, id)
 		if err != nil {
 			return nil, err
 		}

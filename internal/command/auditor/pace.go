@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// speed is how fast events come compared with how they happened; 0 is as fast
-// as possible. It is a flag: "1x", "0.5x", "max".
+// speed is a flag for the speed of a replay relative to the original run: "1x", "0.5x",
+// "max". Zero means no pauses.
 type speed float64
 
 const maxSpeed = "max"
 
-// String returns what [speed.Set] reads.
+// String returns the speed in the form that [speed.Set] reads.
 func (s *speed) String() string {
 	if *s == 0 {
 		return maxSpeed
@@ -31,7 +31,7 @@ func (s *speed) Set(text string) error {
 	}
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "x"), 64)
 	if err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return fmt.Errorf("%q is no speed; want 1x, 0.5x, 10x or %s", text, maxSpeed)
+		return fmt.Errorf("invalid speed %q; want 1x, 0.5x, 10x or %s", text, maxSpeed)
 	}
 	*s = speed(v)
 	return nil
@@ -40,17 +40,17 @@ func (s *speed) Set(text string) error {
 // Type names the flag's type.
 func (s *speed) Type() string { return "speed" }
 
-// pacer waits between events as they came, at its speed.
+// A pacer waits between events at its speed.
 type pacer struct {
 	speed speed
 	flush func() error // called before each wait
 
 	begun time.Time // when the first event was sent
-	first time.Time // when it happened
+	first time.Time // the time of the first event
 }
 
-// wait returns when an event that happened at t is due. What is older than the
-// first one, or has no time, is due at once: clocks differ, the order does not.
+// wait waits until an event with the time t is due. An event without a time, or older
+// than the first one, is due at once, because clocks differ.
 func (p *pacer) wait(ctx context.Context, t time.Time) error {
 	if p.speed == 0 || t.IsZero() {
 		return nil

@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,31 +13,31 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-const keepUsage = "how long payloads of a class are kept, as `KINDS=AGE`: tool.*=90d, issue.*=forever, *=7y; the first that fits counts"
+const retentionUsage = "retention rule for payloads as `KINDS=AGE`: tool.*=90d, issue.*=forever, *=7y; the first matching rule counts"
 
 func pruneCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		f    ordering
-		keep keepRules
+		f     orderFlags
+		rules retentionRules
 	)
 	cmd := &cobra.Command{
 		Use:   "prune --keep KINDS=AGE",
-		Short: "Destroy the payloads that are past their retention",
-		Long: `Destroy the payloads of the records that the server stored longer ago than their
-class is to be kept. A class is a pattern of kinds; the first rule that fits a
-record counts, and what no rule fits is kept. An age is in hours (12h), days
-(90d), weeks (26w) or years (7y) of 365 days, or forever.
+		Short: "Erase the payloads that are past their retention",
+		Long: `Erase the payloads of records that are older than their retention. The age counts
+from the time at which the server stored the record. A rule has a pattern of kinds
+and an age. The first matching rule counts, and records without one stay. An age is
+in hours (12h), days (90d), weeks (26w) or years (7y) of 365 days, or forever.
 
-What is pruned goes like what is erased: leaves and proofs stay, auditor verify
-says that it was pruned, and what a hold covers stays until it is lifted. The
-auditor does the same by itself, each hour, with auditor serve --keep.`,
+Leaves and proofs stay, and auditor verify reports pruned records. Records under a
+hold stay until it is lifted. With auditor serve --keep, the auditor prunes by
+itself every hour.`,
 		Example: `  auditor prune --keep 'issue.*=forever' --keep 'tool.*=90d' --keep '*=7y' --dry-run
   auditor serve --keep 'tool.*=90d' --keep '*=7y'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.prune(cmd, shared, keep) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.prune(cmd, shared, rules) },
 	}
-	cmd.Flags().Var(&keep, "keep", keepUsage)
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be pruned, and prune nothing")
+	cmd.Flags().Var(&rules, "keep", retentionUsage)
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "report what would be pruned, and prune nothing")
 	if err := cmd.MarkFlagRequired("keep"); err != nil {
 		cmd.RunE = func(*cobra.Command, []string) error { return err }
 	}
@@ -44,9 +45,9 @@ auditor does the same by itself, each hour, with auditor serve --keep.`,
 	return cmd
 }
 
-func (f *ordering) prune(cmd *cobra.Command, shared *cli.Shared, keep keepRules) (err error) {
+func (f *orderFlags) prune(cmd *cobra.Command, shared *cli.Shared, rules retentionRules) (err error) {
 	if f.reason == "" {
-		f.reason = "retention " + keep.String()
+		f.reason = "retention " + rules.String()
 	}
 	given, err := f.order(events.AuditPrune)
 	if err != nil {
@@ -57,16 +58,13 @@ func (f *ordering) prune(cmd *cobra.Command, shared *cli.Shared, keep keepRules)
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	orders, err := auditor.Expired(cmd.Context(), r, keep, time.Now())
+	orders, err := auditor.Expired(cmd.Context(), r, rules, time.Now())
 	if err != nil {
 		return err
 	}
 	if len(orders) == 0 {
-		if shared.JSON {
-			return cli.PrintJSON(cmd, Change{Tenant: r.Tenant(), Action: events.AuditPrune, Orders: []string{}, By: given.By, Reason: given.Reason})
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), "nothing is past its retention")
-		return nil
+		none := Change{Tenant: r.Tenant(), Action: events.AuditPrune, Orders: []string{}, By: given.By, Reason: given.Reason}
+		return cli.Print(cmd, shared, none, func(out io.Writer) { fmt.Fprintln(out, "no records are past their retention") })
 	}
 	for i := range orders {
 		orders[i].By, orders[i].Reason, orders[i].Ticket = given.By, given.Reason, given.Ticket

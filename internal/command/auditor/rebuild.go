@@ -2,13 +2,14 @@ package auditor
 
 import (
 	"fmt"
-	"text/tabwriter"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
@@ -17,17 +18,17 @@ func rebuildCommand(shared *cli.Shared) *cobra.Command {
 	var o auditor.RebuildOptions
 	cmd := &cobra.Command{
 		Use:   "rebuild",
-		Short: "Make ledgers, checkpoints and AgentFS files anew, from the stream or from ledgers",
-		Long: `Make the ledgers, with their indexes and checkpoints, and the AgentFS files anew
-from the stream, beside the old ones, which stay in place until all is complete.
-What an order erased further down the stream is in none of them. Rows that other
-tools wrote into AgentFS files are kept. Stop the auditor first.
+		Short: "Rebuild ledgers, checkpoints and AgentFS files from the stream or from ledgers",
+		Long: `Rebuild the ledgers with their indexes and checkpoints, and the AgentFS files, from
+the stream. The old files stay in place until all new files are complete. The new
+files contain no payload that an order in the stream erases. Rows that other tools
+wrote into AgentFS files are carried over. Stop the auditor first.
 
-A rebuilt ledger must agree with the newest checkpoint of the one before it. Where
-the stream does not go back far enough any more, begin with a ledger that does:
-with --from a copy, or the very one in the data directory. It is checked first.
+A rebuilt ledger must agree with the newest checkpoint of the old one. If the stream
+no longer has all messages, start with a ledger that has them: use --from with a
+copy, or with the ledger in the data directory. It is verified first.
 
-With --agentfs-only write the AgentFS files anew from the ledgers as they are; that
+With --agentfs-only, rebuild only the AgentFS files from the current ledgers. That
 needs no broker.`,
 		Example: `  auditor rebuild
   auditor rebuild --tenant acme --from /backup/acme/ledger.db
@@ -35,7 +36,7 @@ needs no broker.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.AgentFS && len(o.From) > 0 {
-				return cli.Usage("--from: with --agentfs-only the ledgers in the data directory are read")
+				return cli.Usage("--from: --agentfs-only reads the ledgers in the data directory")
 			}
 			o.DataDir, o.Tenant, o.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
 			if o.AgentFS {
@@ -50,8 +51,8 @@ needs no broker.`,
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&o.From, "from", nil, "`file` of a ledger to begin with; again for that of another tenant")
-	cmd.Flags().BoolVar(&o.AgentFS, "agentfs-only", false, "only the AgentFS files, from the ledgers as they are")
+	cmd.Flags().StringArrayVar(&o.From, "from", nil, "`file` of a ledger to start with; repeat for other tenants")
+	cmd.Flags().BoolVar(&o.AgentFS, "agentfs-only", false, "rebuild only the AgentFS files, from the current ledgers")
 	return cmd
 }
 
@@ -63,23 +64,22 @@ func runRebuild(cmd *cobra.Command, shared *cli.Shared, o auditor.RebuildOptions
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		if done == nil {
-			done = []auditor.Rebuilt{}
-		}
-		return cli.PrintJSON(cmd, done)
+	if done == nil {
+		done = []auditor.Rebuilt{}
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, r := range done {
-		agrees := "nothing to compare with"
-		switch {
-		case o.AgentFS:
-			agrees = "as it was"
-		case r.Compared != "":
-			agrees = "agrees with " + r.Compared
+	return cli.Print(cmd, shared, done, func(out io.Writer) {
+		w := table(out)
+		for _, r := range done {
+			agrees := "no old checkpoint to compare with"
+			switch {
+			case o.AgentFS:
+				agrees = "unchanged"
+			case r.Compared != "":
+				agrees = "agrees with " + r.Compared
+			}
+			fmt.Fprintf(w, "%s\t%s\troot %s\tsigned %s\t%s\n",
+				termtext.Printable(r.Tenant), plural(r.Leaves, "leaf", "leaves"), r.Root, r.Checkpoint.Format(time.RFC3339), agrees)
 		}
-		fmt.Fprintf(w, "%s\t%s\troot %s\tsigned %s\t%s\n",
-			cli.Printable(r.Tenant), plural(r.Leaves, "leaf", "leaves"), r.Root, r.Checkpoint.Format(time.RFC3339), agrees)
-	}
-	return w.Flush()
+		w.Flush()
+	})
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// purpose are the flags that say who uses evidence, and why.
+// purpose are the flags that record who uses evidence, and why.
 type purpose struct{ by, reason, ticket string }
 
 func (p *purpose) register(flags *pflag.FlagSet) {
-	flags.StringVar(&p.by, "by", "", "`who` does this, for the record; default is the user of the system")
-	flags.StringVar(&p.reason, "reason", "", "`why`, for the record")
-	flags.StringVar(&p.ticket, "ticket", "", "`ticket` that this belongs to, for the record")
+	flags.StringVar(&p.by, "by", "", "the `person` who does this, for the record; default is the system user")
+	flags.StringVar(&p.reason, "reason", "", "the `reason`, for the record")
+	flags.StringVar(&p.ticket, "ticket", "", "a `ticket` for this, for the record")
 }
 
-// access returns what is put on record of an action.
+// access returns the record of an action.
 func (p purpose) access(action events.AuditAction, selection events.AuditSelection) events.AuditAccessedData {
 	d := events.AuditAccessedData{Action: action, By: p.by, Reason: p.reason, Ticket: p.ticket}
 	if d.By == "" {
@@ -38,7 +38,7 @@ func (p purpose) access(action events.AuditAction, selection events.AuditSelecti
 	return d
 }
 
-// systemUser names who runs the process.
+// systemUser returns the name of the user that runs the process.
 func systemUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username
@@ -46,9 +46,9 @@ func systemUser() string {
 	return "uid " + strconv.Itoa(os.Getuid())
 }
 
-// recordRead puts on record that a command is about to read from r. file is what
-// --ledger says: of a ledger that is not the one in the data directory nothing
-// can be put on record, and that is said.
+// recordRead records that a command is about to read from r. file is the value of
+// --ledger. The use of a ledger outside the data directory is not recorded, and
+// recordRead logs that.
 func recordRead(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, file string, d events.AuditAccessedData) error {
 	if file != "" {
 		own, err := isOwnLedger(shared.DataDir, r.Tenant(), file)
@@ -56,19 +56,19 @@ func recordRead(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, file s
 			return err
 		}
 		if !own {
-			shared.Logger(cmd).WarnContext(cmd.Context(), "this use of evidence is not on record: the ledger is a copy, outside of the data directory",
+			shared.Logger(cmd).WarnContext(cmd.Context(), "use of evidence not recorded, the ledger is a copy outside the data directory",
 				"ledger", file, "action", string(d.Action))
 			return nil
 		}
 	}
 	_, err := access.Record(cmd.Context(), shared.DataDir, r.Tenant(), d)
 	if err != nil {
-		return fmt.Errorf("%w; of a copy of the ledger, with --ledger, no record is kept", err)
+		return fmt.Errorf("%w; the use of a copy of the ledger, with --ledger, is not recorded", err)
 	}
 	return nil
 }
 
-// isOwnLedger tells whether file is the ledger of tenant in a data directory.
+// isOwnLedger reports whether file is the ledger of tenant in a data directory.
 func isOwnLedger(dataDir, tenant, file string) (bool, error) {
 	named, err := os.Stat(file)
 	if err != nil {
@@ -76,7 +76,7 @@ func isOwnLedger(dataDir, tenant, file string) (bool, error) {
 	}
 	path, err := ledger.Path(auditor.LedgerDir(dataDir), tenant)
 	if err != nil {
-		return false, nil //nolint:nilerr // no data directory has a ledger of such a tenant
+		return false, nil //nolint:nilerr // a data directory cannot have a ledger of such a tenant
 	}
 	own, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {

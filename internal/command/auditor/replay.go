@@ -20,11 +20,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// flushTimeout is how long the broker may take to answer.
+// flushTimeout limits the wait for the broker's answer.
 const flushTimeout = 30 * time.Second
 
-// replaying are the flags of replay.
-type replaying struct {
+// replayFlags are the flags of replay.
+type replayFlags struct {
 	selection
 	purpose
 
@@ -34,25 +34,24 @@ type replaying struct {
 }
 
 func replayCommand(shared *cli.Shared) *cobra.Command {
-	var r replaying
+	var r replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay --run RUN | --from TIME --to TIME",
-		Short: "Print events as they were, or publish them, at any speed",
-		Long: `Print the original bytes of a run's events, or of those of a range of time, one
-after the other, each with a line's end behind it, in the order of the ledger.
-Manifests and records that were set apart are left out. What was signed when
-replay began is replayed, so that the same ledger gives the same bytes.
+		Short: "Print or publish recorded events at any speed",
+		Long: `Print the original bytes of the events of a run or a range of time, one event per
+line, in the order of the ledger. Manifests and quarantined records are left out.
+Replay stops at the checkpoint that is the newest when it starts, so the same ledger
+gives the same bytes.
 
-What was erased or pruned has no bytes any more: it is left out, and a warning says
-how much that is. auditor export --format jsonl lists it.
+Erased and pruned events have no bytes and are left out. A warning counts them, and
+auditor export --format jsonl lists them.
 
-With --speed 1x the events come as far apart as they happened, by their own
-times; 10x is ten times as fast, max does not wait. With --subject they are
-published there, one message each, at the broker of --nats-url or else at the
-one that runs in the data directory; who subscribes gets them, nobody keeps them
-unless a stream takes that subject. Otherwise replay reads the ledger and needs no
-server. Who replays what and why (--by, --reason, --ticket) is put on record
-first; see auditor access.`,
+With --speed 1x, events are as far apart as their own times. 10x is ten times as
+fast, and max does not wait. With --subject, replay publishes each event as one
+message to the broker of --nats-url, or to the broker that runs in the data
+directory. No stream stores the messages unless it has that subject. Without
+--subject, replay needs no server. It is recorded first, with --by, --reason and
+--ticket; see auditor access.`,
 		Example: `  auditor replay --run 6f9c2b51-0d1e-4f1a-9a35-0a4c1d6f2b77 > run.jsonl
   auditor replay --tenant acme --run r-42 | publisher pipe --data-dir /tmp/copy
   auditor replay --from 2026-11-20T09:00:00Z --to 2026-11-20T10:00:00Z --speed 10x
@@ -62,14 +61,14 @@ first; see auditor access.`,
 	}
 	r.selection.register(cmd.Flags())
 	r.purpose.register(cmd.Flags())
-	cmd.Flags().Var(&r.speed, "speed", "`how` fast: 1x as it happened, 0.5x, 10x, …, or max")
+	cmd.Flags().Var(&r.speed, "speed", "`speed`: 1x for the original speed, 0.5x, 10x, …, or max")
 	cmd.Flags().StringVar(&r.subject, "subject", "", "`subject` to publish to, instead of printing")
 	return cmd
 }
 
-func (r replaying) run(cmd *cobra.Command, shared *cli.Shared) error {
+func (r replayFlags) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if r.isAll() {
-		return cli.Usage("say what to replay: --run, or --from and --to")
+		return cli.Usage("--run, --from or --to is required")
 	}
 	chosen, err := r.parse()
 	if err != nil {
@@ -96,9 +95,9 @@ func (r replaying) run(cmd *cobra.Command, shared *cli.Shared) error {
 	return errors.Join(err, reader.Close())
 }
 
-// checkSubject refuses what is no subject, and those that the evidence itself
-// comes on: the auditor would take a replayed event for one that came again.
-func (r replaying) checkSubject() error {
+// checkSubject rejects invalid subjects and the subjects of the evidence. The auditor
+// would take a replayed event for a repeated one.
+func (r replayFlags) checkSubject() error {
 	if r.subject == "" {
 		return nil
 	}
@@ -106,12 +105,12 @@ func (r replaying) checkSubject() error {
 		return cli.Usage("--subject: %w", err)
 	}
 	if err := (subjects.Space{}).CheckReply(r.subject); err != nil {
-		return cli.Usage("--subject: %w; want one of your own, such as replay.acme", err)
+		return cli.Usage("--subject: %w; want another subject, such as replay.acme", err)
 	}
 	return nil
 }
 
-func (r replaying) print(cmd *cobra.Command, reader *ledger.Reader, chosen ledger.Selection) error {
+func (r replayFlags) print(cmd *cobra.Command, reader *ledger.Reader, chosen ledger.Selection) error {
 	var bar *cli.Progress
 	if !cli.IsTerminal(cmd.OutOrStdout()) {
 		bar = cli.NewProgress(cmd.ErrOrStderr(), "replay")
@@ -135,8 +134,8 @@ func writeLine(out *bufio.Writer, line []byte) error {
 	return nil
 }
 
-// publish sends the events to the subject, and returns when the broker has them.
-func (r replaying) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledger.Reader, chosen ledger.Selection) error {
+// publish publishes the events and waits until the broker has them.
+func (r replayFlags) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledger.Reader, chosen ledger.Selection) error {
 	nc, err := broker.Dial(cmd.Context(), broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Name: "auditor replay", Login: broker.Login(shared.Login),
 		Role: subjects.Owner,
@@ -145,13 +144,13 @@ func (r replaying) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledge
 		return fmt.Errorf("--subject needs a broker: %w", err)
 	}
 	defer nc.Close()
-	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // of what LastError tells, too
+	nc.SetErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}) // LastError reports the same errors
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "replay")
 	defer bar.Finish()
 	flush := func() error {
 		ctx, cancel := context.WithTimeout(cmd.Context(), flushTimeout)
 		defer cancel()
-		// What the broker refuses it says before it answers the ping of a flush.
+		// The broker reports a refused message before it answers the ping of a flush.
 		if err := errors.Join(nc.FlushWithContext(ctx), nc.LastError()); err != nil {
 			return fmt.Errorf("publish to %s: %w", r.subject, err)
 		}
@@ -160,7 +159,7 @@ func (r replaying) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledge
 	first := true
 	if err := r.each(cmd.Context(), reader, chosen, flush, bar, func(e ledger.Entry) error {
 		err := nc.Publish(r.subject, e.Bytes)
-		if err == nil && first { // who may not publish here need not send all
+		if err == nil && first { // fail early without the right to publish
 			first, err = false, flush()
 		}
 		return err
@@ -170,9 +169,8 @@ func (r replaying) publish(cmd *cobra.Command, shared *cli.Shared, reader *ledge
 	return flush()
 }
 
-// each calls send with every event when its time has come. Before it waits it
-// calls flush.
-func (r replaying) each(
+// each calls send with every event when the event is due, and flush before each wait.
+func (r replayFlags) each(
 	ctx context.Context, reader *ledger.Reader, chosen ledger.Selection, flush func() error,
 	bar *cli.Progress, send func(ledger.Entry) error,
 ) error {
@@ -208,10 +206,10 @@ func (r replaying) each(
 	return nil
 }
 
-// nothingChosen says that a selection is empty.
+// nothingChosen returns the error for an empty selection.
 func nothingChosen(tenant string, chosen ledger.Selection) error {
 	if chosen.Run != "" && chosen.From.IsZero() && chosen.To.IsZero() {
 		return fmt.Errorf("run %q is not in the ledger of tenant %q", chosen.Run, tenant)
 	}
-	return fmt.Errorf("nothing in the ledger of tenant %q is of that run and time", tenant)
+	return fmt.Errorf("ledger of tenant %q has no records of that run and time", tenant)
 }

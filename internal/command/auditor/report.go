@@ -10,14 +10,15 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 const (
-	maxLines  = 20 // of one kind in a report for people
+	maxLines  = 20 // of one kind in a text report
 	maxListed = 5  // names in one line
 )
 
-// lines prints a report: a label in front, more lines about the same below it.
+// lines prints a report. Each line has a label, and further lines follow without it.
 type lines struct {
 	out     io.Writer
 	palette cli.Palette
@@ -30,11 +31,11 @@ func (l lines) print(label, verdict, text string) {
 	if verdict != "" {
 		verdict += " "
 	}
-	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, cli.Printable(oneLine(text)))
+	fmt.Fprintf(l.out, "%-14s%s%s\n", label, verdict, termtext.Printable(oneLine(text)))
 }
 
-// PrintReport prints a report for people: the two verdicts, each with what it
-// rests on, and what no ledger can prove.
+// PrintReport prints a report as text: the two verdicts with their facts, and what no
+// ledger can prove.
 func PrintReport(out io.Writer, r verifier.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	l.integrity(r)
@@ -57,7 +58,7 @@ func PrintReport(out io.Writer, r verifier.Report) {
 	fmt.Fprintf(out, "%-14s%s\n", "Not proven:", r.NotProven)
 }
 
-// verdict pads a verdict, so that what it rests on stands below each other.
+// verdict pads a verdict, so that the facts are aligned.
 func (l lines) verdict(text string, paint func(string) string) string {
 	return paint(text) + strings.Repeat(" ", max(0, 12-len(text)))
 }
@@ -87,7 +88,7 @@ func (l lines) integrity(r verifier.Report) {
 	}
 }
 
-// more prints that there is more than fits, when line i is the first that does not.
+// more prints how many lines are left out, if i reaches the limit.
 func (l lines) more(i, total int) bool {
 	if i < maxLines {
 		return false
@@ -135,15 +136,15 @@ func (l lines) completeness(r verifier.Report) {
 	}
 }
 
-// eventsHeld returns how many events the ledger has of what its producers sent.
+// eventsHeld returns how many events of its producers the ledger has.
 func eventsHeld(r verifier.Report) (n int64) {
 	for _, p := range r.Producers {
-		n += int64(p.Held)
+		n += int64(p.Received)
 	}
 	return n
 }
 
-// gapLines has one line for each producer that lacks something.
+// gapLines returns one line for each producer with gaps.
 func gapLines(r verifier.Report) []string {
 	var texts []string
 	for _, p := range r.Producers {
@@ -155,7 +156,7 @@ func gapLines(r verifier.Report) []string {
 		}
 		if len(parts) > 0 {
 			texts = append(texts, fmt.Sprintf("producer %s sent %s, ledger has %s: %s", p.Name,
-				thousands(int64(p.Sent)), thousands(int64(p.Held)), list(parts)))
+				thousands(int64(p.Sent)), thousands(int64(p.Received)), list(parts)))
 		}
 	}
 	return texts
@@ -187,7 +188,7 @@ func gapText(g verifier.Gap) string {
 	return span
 }
 
-// unprovenLines names the producers whose word is missing.
+// unprovenLines names the producers whose manifests are missing.
 func unprovenLines(r verifier.Report) []string {
 	var without, behind, unchecked []string
 	for _, p := range r.Producers {
@@ -218,19 +219,19 @@ func (l lines) trusted(r verifier.Report) {
 	if r.Trusted != nil {
 		l.compared("Trusted", *r.Trusted)
 	}
-	for _, k := range r.Kept {
+	for _, k := range r.Anchored {
 		l.compared("Kept", k)
 	}
 	if r.Exit == verifier.ExitUntrusted && r.Trusted == nil {
-		text := "--require-trusted asks for a checkpoint that was kept elsewhere: name one with --trusted"
-		if slices.ContainsFunc(r.Kept, func(k verifier.Trusted) bool { return !k.Unusable }) {
-			text += "; what lies beside the ledger does not count"
+		text := "--require-trusted needs a checkpoint that was stored elsewhere: name one with --trusted"
+		if slices.ContainsFunc(r.Anchored, func(k verifier.Trusted) bool { return !k.Unusable }) {
+			text += "; a checkpoint next to the ledger does not count"
 		}
 		l.print("Trusted", l.verdict("NOT FOUND", l.palette.Warn), text)
 	}
 }
 
-// compared prints how the ledger stands to a checkpoint from outside it.
+// compared prints the comparison of the ledger with a checkpoint from outside.
 func (l lines) compared(label string, t verifier.Trusted) {
 	at := ""
 	if t.From != "" {
@@ -248,7 +249,7 @@ func (l lines) compared(label string, t verifier.Trusted) {
 	l.print(label, l.verdict("AGREES", l.palette.Good), at)
 }
 
-// list joins names, as many as fit into a line.
+// list joins the first maxListed names.
 func list(names []string) string {
 	if len(names) > maxListed {
 		return fmt.Sprintf("%s, and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
@@ -272,7 +273,7 @@ func thousands(n int64) string {
 	return s
 }
 
-// oneLine keeps a name within its line.
+// oneLine replaces line breaks and tabs with spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\r' {

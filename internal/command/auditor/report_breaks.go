@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// breaks prints where the stream did not go on as it was.
+// breaks prints where the stream broke.
 func (l lines) breaks(r verifier.Report) {
 	label := "Stream"
 	for i, b := range r.Breaks {
@@ -31,7 +31,7 @@ func breakText(b verifier.Break) string {
 	return at + fmt.Sprintf("it was another one, or was taken back, behind #%d: read on behind #%d, which both have", b.After, b.Until)
 }
 
-// unheard names the producers that were not heard of since the stream broke off.
+// unheard names the producers without messages since the stream broke.
 func unheard(r verifier.Report) []string {
 	var names []string
 	for _, p := range r.Producers {

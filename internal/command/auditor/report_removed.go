@@ -15,9 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// redacted prints what was destroyed by order and what may not be, if there is any.
+// redacted prints how many records were erased, pruned or held.
 func (l lines) redacted(r verifier.Redacted) {
-	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey } // that one has lines of its own
+	others := func(o verifier.OrderAt) bool { return o.Action != events.AuditKey } // keys prints these
 	if r.Erased+r.Pruned == 0 && !slices.ContainsFunc(r.Orders, others) {
 		return
 	}
@@ -41,7 +41,7 @@ func (l lines) redacted(r verifier.Redacted) {
 	}
 }
 
-// givers says in brackets on whose orders records were destroyed.
+// givers names in brackets who ordered an erasure.
 func givers(orders []verifier.OrderAt, action events.AuditAction) string {
 	var all []string
 	for _, o := range orders {
@@ -66,15 +66,15 @@ func giver(o verifier.OrderAt) string {
 	return who
 }
 
-// removedCount counts events that cannot be handed out, because they were destroyed.
+// removedCount counts the erased and pruned events in a selection, by their removal.
 type removedCount map[ledger.Removal]int
 
 func (c removedCount) add(r ledger.Removal) { c[r]++ }
 
-// warn says how many there are, and by which orders.
+// warn logs the counts and the orders.
 func (c removedCount) warn(ctx context.Context, logger *slog.Logger, tenant string) {
 	for _, r := range slices.SortedFunc(maps.Keys(c), func(a, b ledger.Removal) int { return cmp.Compare(a.Order, b.Order) }) {
-		logger.WarnContext(ctx, "events were left out: their bytes were destroyed by order", "tenant", tenant,
+		logger.WarnContext(ctx, "erased or pruned events left out", "tenant", tenant,
 			"events", c[r], "word", string(r.Word), "order_leaf", r.Order)
 	}
 }

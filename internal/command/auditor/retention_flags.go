@@ -19,21 +19,21 @@ const (
 	forever = "forever"
 )
 
-// ParseKeep reads a rule of retention: "tool.*=90d", "prompt.submit=26w",
-// "issue.*=forever", "*=7y". A day has 24 hours, a week 7 days, a year 365.
-func ParseKeep(text string) (ledger.Keep, error) {
+// ParseRetention reads a retention rule: "tool.*=90d", "prompt.submit=26w",
+// "issue.*=forever", "*=7y". A day has 24 hours, a week 7 days, a year 365 days.
+func ParseRetention(text string) (ledger.RetentionRule, error) {
 	kind, age, ok := strings.Cut(text, "=")
 	if _, err := path.Match(kind, ""); !ok || kind == "" || err != nil {
-		return ledger.Keep{}, fmt.Errorf("%q is no rule; want a pattern of kinds and an age, such as tool.*=90d", text)
+		return ledger.RetentionRule{}, fmt.Errorf("invalid retention rule %q; want a pattern of kinds and an age, such as tool.*=90d", text)
 	}
 	if age == forever {
-		return ledger.Keep{Kind: kind}, nil
+		return ledger.RetentionRule{Kind: kind}, nil
 	}
 	d, err := parseAge(age)
 	if err != nil || d <= 0 {
-		return ledger.Keep{}, fmt.Errorf("%q: %q is no age; want 90d, 26w, 7y, 12h or %s", text, age, forever)
+		return ledger.RetentionRule{}, fmt.Errorf("%q: invalid age %q; want 90d, 26w, 7y, 12h or %s", text, age, forever)
 	}
-	return ledger.Keep{Kind: kind, Age: d}, nil
+	return ledger.RetentionRule{Kind: kind, Age: d}, nil
 }
 
 // parseAge reads a duration that may be in days, weeks or years.
@@ -52,20 +52,22 @@ func parseAge(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// Retention are the flags that say how long payloads are kept.
-type RetentionFlags struct{ rules keepRules }
+// RetentionFlags are the flags for the retention of payloads.
+type RetentionFlags struct{ rules retentionRules }
 
 // Register adds the flags to cmd.
-func (r *RetentionFlags) Register(cmd *cobra.Command) { cmd.Flags().Var(&r.rules, "keep", keepUsage) }
+func (r *RetentionFlags) Register(cmd *cobra.Command) {
+	cmd.Flags().Var(&r.rules, "keep", retentionUsage)
+}
 
-// Apply sets o to what the flags say.
-func (r *RetentionFlags) Apply(o *auditor.Options) { o.Keep = r.rules }
+// Apply sets o to the values of the flags.
+func (r *RetentionFlags) Apply(o *auditor.Options) { o.Retention = r.rules }
 
-// keepRules are rules of retention as a flag takes them, one each time.
-type keepRules []ledger.Keep
+// retentionRules are the values of a repeatable flag.
+type retentionRules []ledger.RetentionRule
 
 // String implements pflag.Value.
-func (k *keepRules) String() string {
+func (k *retentionRules) String() string {
 	texts := make([]string, 0, len(*k))
 	for _, r := range *k {
 		texts = append(texts, r.String())
@@ -74,9 +76,9 @@ func (k *keepRules) String() string {
 }
 
 // Set implements pflag.Value.
-func (k *keepRules) Set(text string) error {
+func (k *retentionRules) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
-		r, err := ParseKeep(part)
+		r, err := ParseRetention(part)
 		if err != nil {
 			return err
 		}
@@ -86,4 +88,4 @@ func (k *keepRules) Set(text string) error {
 }
 
 // Type implements pflag.Value.
-func (k *keepRules) Type() string { return "kinds=age" }
+func (k *retentionRules) Type() string { return "kinds=age" }

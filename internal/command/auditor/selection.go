@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// selection are the flags that say which records of which ledger are meant.
+// selection are the flags that select records of a ledger.
 type selection struct {
 	run, from, to string
 	file          string
@@ -18,15 +18,15 @@ type selection struct {
 
 func (s *selection) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.run, "run", "", "only this `run`")
-	flags.StringVar(&s.from, "from", "", "only from this `time` on: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
+	flags.StringVar(&s.from, "from", "", "only from this `time`: 2026-11-20T09:14:07Z, or 2026-11-20 (UTC)")
 	flags.StringVar(&s.to, "to", "", "only before this `time`, in the same forms")
-	flags.StringVar(&s.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	flags.StringVar(&s.file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
 }
 
-// isAll reports whether nothing says what is meant.
+// isAll reports whether all records are selected.
 func (s selection) isAll() bool { return s.run == "" && s.from == "" && s.to == "" }
 
-// parse returns what the ledger is asked for.
+// parse returns the selection for the ledger.
 func (s selection) parse() (ledger.Selection, error) {
 	chosen := ledger.Selection{Run: s.run}
 	var err error
@@ -37,13 +37,13 @@ func (s selection) parse() (ledger.Selection, error) {
 		return chosen, cli.Usage("--to: %w", err)
 	}
 	if !chosen.To.IsZero() && !chosen.From.Before(chosen.To) {
-		return chosen, cli.Usage("--to: want a time behind that of --from")
+		return chosen, cli.Usage("--to: want a time after --from")
 	}
 	return chosen, nil
 }
 
-// parseTime reads a time, or a day, which begins at midnight UTC. Nothing is the
-// zero time.
+// parseTime reads a time, or a day, which begins at midnight UTC. Empty text is the zero
+// time.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -53,7 +53,7 @@ func parseTime(text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time; want 2026-11-20T09:14:07Z or 2026-11-20", text)
+		return time.Time{}, fmt.Errorf("invalid time %q; want 2026-11-20T09:14:07Z or 2026-11-20", text)
 	}
 	return t.UTC(), nil
 }

@@ -3,6 +3,7 @@ package auditor
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -26,7 +28,7 @@ const commandName = "auditor"
 // Command returns the auditor command.
 func Command() *cobra.Command {
 	shared := new(cli.Shared)
-	cmd := cli.Group("auditor", "Keep what agents did so that it can be proved, and prove it",
+	cmd := cli.Group("auditor", "Record what agents did as signed evidence, and prove it",
 		rebuildCommand(shared),
 		serveCommand(shared), verifyCommand(shared), replayCommand(shared), proofCommand(shared), exportCommand(shared),
 		accessCommand(shared), coverageCommand(shared), agentfsCommand(shared), keyCommand(shared),
@@ -37,24 +39,24 @@ func Command() *cobra.Command {
 
 func serveCommand(shared *cli.Shared) *cobra.Command {
 	var (
-		opts   auditor.Options
-		kept   RetentionFlags
-		places AnchorFlags
+		opts      auditor.Options
+		retention RetentionFlags
+		anchors   AnchorFlags
 	)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Read the stream into the ledgers and AgentFS files",
-		Long: `Read the stream into one signed ledger per tenant, and behind it into AgentFS
-files, until a signal ends it. With --drain handle everything that is in the
-stream now, print what the ledgers hold and end.
+		Long: `Read the stream into one signed ledger per tenant, and from there into AgentFS
+files, until a signal arrives. With --drain, handle all messages that are in the
+stream now, print a summary of the ledgers and exit.
 
-The signing key is made at the first start, in the folder keys of the data
-directory. Keep a copy of ledger.pub, and of a checkpoint now and then, where
-nobody who can write to the ledgers can reach it.
+The first start creates the signing key in the keys folder of the data directory.
+Store copies of ledger.pub and of checkpoints in a place that the writers of the
+ledgers cannot reach.
 
-With --standby stand by for another auditor: with a data directory of its own, and
-a copy of that one's keys folder, follow the same stream, and keep nothing elsewhere
-until that one ends or does not answer.`,
+With --standby, be the standby of another auditor. A standby has its own data
+directory and a copy of the other auditor's keys folder. It follows the same stream,
+and takes over when the other auditor ends or stops answering.`,
 		Example: `  auditor serve
   auditor serve --drain --json
   auditor serve --tenant acme --tenant other
@@ -63,8 +65,8 @@ until that one ends or does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.DataDir, opts.Tenant, opts.Logger = shared.DataDir, shared.Tenant, shared.Logger(cmd)
-			kept.Apply(&opts)
-			if err := places.Apply(&opts); err != nil {
+			retention.Apply(&opts)
+			if err := anchors.Apply(&opts); err != nil {
 				return err
 			}
 			if err := opts.CheckStandby(shared.NATSURL); err != nil {
@@ -82,10 +84,10 @@ until that one ends or does not answer.`,
 			})
 		},
 	}
-	kept.Register(cmd)
-	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle what is in the stream now, then end")
-	places.Register(cmd)
-	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "stand by for an auditor with another data directory and the same keys")
+	retention.Register(cmd)
+	cmd.Flags().BoolVar(&opts.Drain, "drain", false, "handle the messages that are in the stream now, then exit")
+	anchors.Register(cmd)
+	cmd.Flags().BoolVar(&opts.Standby, "standby", false, "be the standby of an auditor with another data directory and the same keys")
 	cmd.MarkFlagsMutuallyExclusive("standby", "drain")
 	cmd.Flags().DurationVar(&opts.Silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
 	cli.SeveralTenants(cmd)
@@ -107,8 +109,8 @@ func runServe(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) erro
 	return printLedgers(cmd, shared)
 }
 
-// held is what a ledger holds, for the summary.
-type held struct {
+// ledgerSummary is the result of a drain for one ledger.
+type ledgerSummary struct {
 	Tenant     string    `json:"tenant"`
 	Leaves     int64     `json:"leaves"`
 	Root       string    `json:"root"`
@@ -120,7 +122,7 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	list := make([]held, 0, len(tenants))
+	list := make([]ledgerSummary, 0, len(tenants))
 	for _, tenant := range tenants {
 		if len(shared.Tenants) > 0 && !slices.Contains(shared.Tenants, tenant) {
 			continue
@@ -133,21 +135,30 @@ func printLedgers(cmd *cobra.Command, shared *cli.Shared) error {
 		if err = errors.Join(err, r.Close()); err != nil {
 			return err
 		}
-		list = append(list, held{Tenant: tenant, Leaves: c.Size, Root: c.Root.String(), Checkpoint: c.Time})
+		list = append(list, ledgerSummary{Tenant: tenant, Leaves: c.Size, Root: c.Root.String(), Checkpoint: c.Time})
 	}
-	if shared.JSON {
-		return cli.PrintJSON(cmd, list)
-	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, h := range list {
-		fmt.Fprintf(w, "%s\t%d leaves\troot %s\tsigned %s\n",
-			cli.Printable(h.Tenant), h.Leaves, h.Root, h.Checkpoint.Format(time.RFC3339))
-	}
-	w.Flush()
-	return nil
+	return cli.Print(cmd, shared, list, func(out io.Writer) {
+		w := table(out)
+		for _, s := range list {
+			fmt.Fprintf(w, "%s\t%d leaves\troot %s\tsigned %s\n",
+				termtext.Printable(s.Tenant), s.Leaves, s.Root, s.Checkpoint.Format(time.RFC3339))
+		}
+		w.Flush()
+	})
 }
 
-// openLedger opens the ledger in file, whosever it is, or that of tenant.
+// table returns a writer that aligns the columns of a text result.
+func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 0, 2, ' ', 0) }
+
+// printVerdict prints a report and exits with its status.
+func printVerdict(cmd *cobra.Command, shared *cli.Shared, report any, status int, text func(io.Writer)) error {
+	if err := cli.Print(cmd, shared, report, text); err != nil || status == verifier.ExitVerified {
+		return err
+	}
+	return cli.Exit(status)
+}
+
+// openLedger opens the ledger in file, or the ledger of tenant if file is empty.
 func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	path, err := ledgerPath(dataDir, tenant, file)
 	if err != nil {
@@ -163,16 +174,16 @@ func openLedger(dataDir, tenant, file string) (*ledger.Reader, error) {
 	return r, err
 }
 
-// noLedger says that a tenant has none, and who has.
+// noLedger returns the error for a missing ledger. It names the tenants with a ledger.
 func noLedger(dataDir, tenant, path string) error {
-	err := fmt.Errorf("there is no ledger of tenant %q at %s", tenant, path)
+	err := fmt.Errorf("tenant %q has no ledger at %s", tenant, path)
 	others, failed := ledger.Tenants(auditor.LedgerDir(dataDir))
 	if failed != nil {
 		return err
 	}
 	var names []string
 	for _, other := range others {
-		if other != "" { // the flag does not reach that one
+		if other != "" { // --tenant cannot name the empty tenant
 			names = append(names, strconv.Quote(other))
 		}
 	}

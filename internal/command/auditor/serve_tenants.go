@@ -15,25 +15,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// cacheBytes is what the ledgers of a process have for their caches.
+// cacheBytes is the memory for the caches of all ledgers of a process.
 const cacheBytes = 64 << 20
 
-// serveTenants is the auditor of several tenants, of each as a process of its own
-// would be: with its own connection and rights, durable, position and lock. So
-// tenants can move from one process to another, and no two have one of them. What
-// ends the auditor of one ends all; a drain goes on with the others.
+// serveTenants runs one auditor for each tenant, with separate connections, rights,
+// durables, positions and locks. A tenant can therefore move to another process. When
+// one auditor ends, all end, but a drain goes on with the others.
 func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "audit")
-	all := together{of: make(map[string]consume.Progress)}
+	all := totalProgress{of: make(map[string]consume.Progress)}
 	ended := make([]error, len(shared.Tenants))
 	var wg sync.WaitGroup
 	for i, tenant := range shared.Tenants {
 		o := opts
 		o.Tenant, o.CacheBytes = tenant, cacheBytes/int64(len(shared.Tenants))
 		o.Logger = opts.Logger.With("tenant", tenant)
-		if i > 0 { // one is enough: it shows the ledgers of all
+		if i > 0 { // the first one serves the ledgers of all tenants
 			o.TilesListen = ""
 		}
 		o.TilesTenants = shared.Tenants
@@ -64,14 +63,14 @@ func serveTenants(cmd *cobra.Command, shared *cli.Shared, opts auditor.Options) 
 	return printLedgers(cmd, shared)
 }
 
-// together adds up how far several are.
-type together struct {
-	mu sync.Mutex // guards of
+// totalProgress adds up the progress of several auditors.
+type totalProgress struct {
+	mu sync.Mutex // guards of; no other lock is taken while it is held
 	of map[string]consume.Progress
 }
 
-// add notes how far one is, and returns how far all are, of how much.
-func (t *together) add(tenant string, p consume.Progress) (done, total uint64) {
+// add stores the progress of one tenant and returns the sum.
+func (t *totalProgress) add(tenant string, p consume.Progress) (done, total uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.of[tenant] = p

@@ -13,21 +13,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
-// StreamCopy says what the stream still has of what was destroyed elsewhere: it
-// deletes nothing but by its own limits.
+// StreamCopy is the state of the stream's copy of erased payloads. The stream deletes
+// messages only by its own limits.
 type StreamCopy string
 
-// The states of the stream's own copy.
+// The states of the stream's copy.
 const (
-	CopyKept    StreamCopy = "kept"    // until a time
-	CopyEndless StreamCopy = "endless" // the stream has no limit of age
+	CopyKept    StreamCopy = "kept"    // until it expires
+	CopyEndless StreamCopy = "endless" // the stream has no age limit
 	CopyGone    StreamCopy = "gone"
-	CopyUnknown StreamCopy = "unknown" // the stream could not be asked
+	CopyUnknown StreamCopy = "unknown" // the stream could not be read
 )
 
-// streamCopy fills in what the stream still has of what orders destroyed. That it
-// cannot be asked is no failure of the orders.
-func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Obeyed) {
+// streamCopy sets the state of the stream's copy after orders. If the stream cannot be
+// read, the orders still succeed.
+func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Reader, done []ledger.Outcome) {
 	c.Stream = CopyUnknown
 	last, err := lastOf(cmd.Context(), r, done)
 	if err == nil {
@@ -42,12 +42,12 @@ func (c *Change) streamCopy(cmd *cobra.Command, shared *cli.Shared, r *ledger.Re
 		})
 	}
 	if err != nil {
-		shared.Logger(cmd).WarnContext(cmd.Context(), "until when the stream keeps its own copy is not known", "error", err)
+		shared.Logger(cmd).WarnContext(cmd.Context(), "expiry of the stream's copy not known", "error", err)
 	}
 }
 
-// copyOf tells what a stream has of messages that it stored until last: first is
-// when it stored its first one.
+// copyOf returns the state of the copy of messages that a stream stored until last. first
+// is the time of its first message.
 func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time) {
 	switch {
 	case first.IsZero() || last.Before(first):
@@ -58,8 +58,8 @@ func copyOf(last, first time.Time, maxAge time.Duration) (StreamCopy, *time.Time
 	return CopyKept, new(last.Add(maxAge).UTC())
 }
 
-// lastOf returns when the server stored the last record that orders concern.
-func lastOf(ctx context.Context, r *ledger.Reader, done []ledger.Obeyed) (last time.Time, err error) {
+// lastOf returns when the server stored the last record of the orders.
+func lastOf(ctx context.Context, r *ledger.Reader, done []ledger.Outcome) (last time.Time, err error) {
 	leaf := int64(-1)
 	for _, d := range done {
 		for _, span := range d.Order.Leaves {
@@ -77,9 +77,9 @@ func printStreamCopy(out io.Writer, c Change) {
 	case CopyKept:
 		fmt.Fprintf(out, "  the stream keeps its own copy until %s at the latest\n", c.Expires.Format(time.RFC3339))
 	case CopyEndless:
-		fmt.Fprintln(out, "  the stream keeps its own copy: it has no limit of age, only of size")
+		fmt.Fprintln(out, "  the stream keeps its own copy, limited by size and not by age")
 	case CopyUnknown:
-		fmt.Fprintln(out, "  the stream may have a copy of its own, and could not be asked until when")
+		fmt.Fprintln(out, "  the stream could not be read and may have a copy")
 	case CopyGone:
 	}
 }

@@ -110,7 +110,7 @@ func wantOneLine(tb testing.TB, h *history, dirs [2]string) {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		err = r.Tree(tb.Context(), func(signed []byte, hashes tlog.HashReader) error {
+		err = r.Tree().Read(tb.Context(), func(signed []byte, hashes tlog.HashReader) error {
 			newest, err := ledger.ReadCheckpoint(signed)
 			if err != nil {
 				return err

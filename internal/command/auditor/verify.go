@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ type verification struct {
 	trusted        string
 	requireTrusted bool
 	checkpointFile anchor.File
-	bucket         bool // compare with the broker's, if there is one
+	bucket         bool // compare with the broker's bucket, if there is a broker
 	witnessPolicy  string
 	silence        time.Duration
 
@@ -38,31 +39,32 @@ func verifyCommand(shared *cli.Shared) *cobra.Command {
 	var v verification
 	cmd := &cobra.Command{
 		Use:   "verify [BUNDLE]",
-		Short: "Check that nothing was altered and that nothing is missing",
-		Long: `Check a ledger from its first byte, and come to two verdicts.
+		Short: "Verify that evidence is unaltered and complete",
+		Long: `Verify a ledger from its first byte and print two verdicts.
 
-Integrity: nothing was altered since it was signed. Completeness: everything is
-there that the producers sent. Verify needs neither a server nor the auditor, only
-the ledger's file and the public key.
+Integrity: no record was altered after it was signed. Completeness: the ledger has
+all events that the producers sent. Verify needs only the ledger file and the public
+key, and no server.
 
-A thief of the signing key can sign another history. Compare with a checkpoint
-that was kept elsewhere: verify --json prints the newest one as checkpoint.note. What
-the broker's bucket has is compared too, where --nats-url names a broker or one runs
-in the data directory.
+A thief of the signing key can sign another history. Compare the ledger with a
+checkpoint that was stored elsewhere. verify --json prints the newest checkpoint as
+checkpoint.note. If --nats-url names a broker, or one runs in the data directory,
+verify also compares the ledger with the checkpoint in its bucket.
 
-With the file of a bundle, which auditor export wrote, check that instead. Without
---key, and without a key in the data directory, its own key has to do: then it
-fits together, and who made it is not proved.
+With the file of a bundle made by auditor export, verify the bundle instead. Without
+--key and without a key in the data directory, verify uses the key in the bundle.
+Then the bundle is consistent, but its author is not proved.
 
-With --proof check the proof of one event instead, which auditor proof printed,
-and with --event that this is the event: 0 when it holds, 40 when it does not.
+With --proof, check the proof of one event made by auditor proof. With --event, also
+check that it is the proof of this event. The status is 0 if the proof is valid and
+40 if not.
 
-With --witness-policy the witnesses that the file names have to have cosigned a
-checkpoint of the ledger, as many as it asks for, and not long before the newest.
+With --witness-policy, the witnesses in the file must have cosigned a recent
+checkpoint of the ledger, as many as the policy requires.
 
 Exit status, the highest that applies:
    0  verified and complete
-  10  without the witnesses that --witness-policy asks for
+  10  too few cosignatures for --witness-policy
   11  intact, but not complete
   20  --require-trusted, and no trusted checkpoint was given or found
   30  diverged from a trusted checkpoint
@@ -85,7 +87,7 @@ Exit status, the highest that applies:
 			case v.proof != "":
 				return v.runProof(cmd, shared)
 			case v.event != "":
-				return cli.Usage("--event goes with --proof")
+				return cli.Usage("--event needs --proof")
 			}
 			return v.run(cmd, shared)
 		},
@@ -96,17 +98,17 @@ Exit status, the highest that applies:
 
 func (v *verification) flagsOf(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the tenant's in the data directory")
+	flags.StringVar(&v.file, "ledger", "", "`file` of the ledger; default is the ledger of the tenant in the data directory")
 	flags.StringVar(&v.key, "key", "", "verifier `key`, or a file with it; default is ledger.pub in the data directory")
-	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was kept elsewhere")
+	flags.StringVar(&v.trusted, "trusted", "", "`file` with a checkpoint of this ledger that was stored elsewhere")
 	flags.StringVar((*string)(&v.checkpointFile), "checkpoint-file", "", anchor.FileUsage)
 	flags.BoolVar(&v.bucket, "checkpoint-bucket", true,
-		"compare with the broker's bucket of checkpoints too, where --nats-url names one or one runs in the data directory")
+		"compare with the broker's bucket of checkpoints too, if --nats-url names a broker or one runs in the data directory")
 	flags.StringVar(&v.witnessPolicy, "witness-policy", "", anchor.PolicyUsage)
-	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 without --trusted and a kept checkpoint")
+	flags.BoolVar(&v.requireTrusted, "require-trusted", false, "exit with 20 if no checkpoint from outside is given or found")
 	flags.DurationVar(&v.silence, "silence", verifier.DefaultSilence, "how long a run is silent before it counts as ended")
 	flags.StringVar(&v.proof, "proof", "", "`file` with the proof of one event to check, instead of a ledger")
-	flags.StringVar(&v.event, "event", "", "`file` with the event that --proof is to prove")
+	flags.StringVar(&v.event, "event", "", "`file` with the event of --proof")
 	cmd.MarkFlagsMutuallyExclusive("proof", "ledger")
 	cmd.MarkFlagsMutuallyExclusive("proof", "trusted")
 	cmd.MarkFlagsMutuallyExclusive("proof", "require-trusted")
@@ -114,7 +116,7 @@ func (v *verification) flagsOf(cmd *cobra.Command) {
 
 func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	opts := verifier.Options{Silence: v.silence, RequireTrusted: v.requireTrusted}
-	// A file that is named may be anybody's ledger, unless a tenant is named too.
+	// A named file may be the ledger of any tenant, unless --tenant is given too.
 	if v.file == "" || shared.Tenant != "" {
 		opts.Tenant = shared.TenantOrDefault()
 	}
@@ -131,9 +133,8 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 		if err := v.checkpointFile.Validate(opts.Tenant); err != nil {
 			return cli.Usage("%w", err)
 		}
-		// Before the ledger: it must have grown behind what is kept, not the other
-		// way round.
-		opts.Kept = append(opts.Kept, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
+		// Read the stored checkpoint before the ledger, which may grow meanwhile.
+		opts.Anchored = append(opts.Anchored, v.checkpointFile.Kept(cmd.Context(), opts.Tenant))
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "verify")
 	opts.Progress = func(done, total int64) { bar.Set(uint64(done), uint64(total)) }
@@ -142,15 +143,7 @@ func (v verification) run(cmd *cobra.Command, shared *cli.Shared) error {
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, report)
-	} else {
-		PrintReport(cmd.OutOrStdout(), report)
-	}
-	if err != nil || report.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(report.Exit)
+	return printVerdict(cmd, shared, report, report.Exit, func(out io.Writer) { PrintReport(out, report) })
 }
 
 func (v verification) verify(ctx context.Context, shared *cli.Shared, opts verifier.Options) (verifier.Report, error) {
@@ -171,7 +164,7 @@ func (v verification) verify(ctx context.Context, shared *cli.Shared, opts verif
 	return report, err
 }
 
-// verifier returns the key that must have signed.
+// verifier returns the key that must have signed the checkpoints.
 func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	if v.key == "" {
 		key, _, err := ledger.ReadVerifier(auditor.KeyDir(shared.DataDir))
@@ -184,7 +177,7 @@ func (v verification) verifier(shared *cli.Shared) (note.Verifier, error) {
 	return key, err
 }
 
-// keyFlag reads a verifier key, or the file with one.
+// keyFlag reads a verifier key or a file with one.
 func keyFlag(value string) (key note.Verifier, text string, err error) {
 	text = value
 	if data, err := os.ReadFile(value); err == nil {

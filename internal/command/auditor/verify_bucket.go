@@ -16,12 +16,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// askLimit is how long a verification waits for a broker: it can do without.
+// askLimit limits the wait for a broker, which a verification does not need.
 const askLimit = 5 * time.Second
 
-// askBucket adds the checkpoint that the broker's bucket has of the ledger at path,
-// where there is a broker to ask: one that was named, or the one that runs in the
-// data directory whose ledger it is. Nothing is started for it.
+// askBucket adds the checkpoint of the ledger at path from the broker's bucket. The
+// broker is the one of --nats-url, or the one that runs in the data directory of the
+// ledger. askBucket does not start a broker.
 func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *verifier.Options, path string) error {
 	if !v.bucket || shared.NATSURL == "" && v.file != "" {
 		return nil
@@ -30,7 +30,7 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *v
 	if v.file != "" && shared.Tenant == "" {
 		r, err := ledger.OpenReader(path)
 		if err != nil {
-			return nil // the verification tells what is wrong with it
+			return nil // the verification reports it
 		}
 		tenant = r.Tenant()
 		if err := r.Close(); err != nil {
@@ -44,29 +44,29 @@ func (v verification) askBucket(ctx context.Context, shared *cli.Shared, opts *v
 		return nil
 	}
 	if err != nil {
-		k = verifier.Kept{From: "bucket " + subjects.Space{}.CheckpointBucket(), Err: err}
+		k = verifier.Anchored{From: "bucket " + subjects.Space{}.CheckpointBucket(), Err: err}
 	}
-	k.Beside = shared.NATSURL == ""
-	opts.Kept = append(opts.Kept, k)
+	k.WithLedger = shared.NATSURL == ""
+	opts.Anchored = append(opts.Anchored, k)
 	return nil
 }
 
-// askBroker returns what the bucket at the broker has of tenant.
-func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (verifier.Kept, error) {
+// askBroker returns the checkpoint of a tenant from the bucket at the broker.
+func askBroker(ctx context.Context, shared *cli.Shared, tenant string) (verifier.Anchored, error) {
 	nc, err := broker.Dial(ctx, broker.Options{
 		DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login), Name: "auditor verify",
 		Role: subjects.AuditorRole, Tenant: shared.Tenant,
 	})
 	if err != nil {
-		return verifier.Kept{}, err
+		return verifier.Anchored{}, err
 	}
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	if err != nil {
-		return verifier.Kept{}, err
+		return verifier.Anchored{}, err
 	}
 	bucket := bucket.At(js, subjects.Space{})
-	k := verifier.Kept{From: "bucket " + bucket.Name()}
+	k := verifier.Anchored{From: "bucket " + bucket.Name()}
 	e, err := bucket.Newest(ctx, tenant)
 	if k.Note, k.Err = e.Data, err; err == nil && e.Data == nil {
 		k.Err = fs.ErrNotExist

@@ -16,38 +16,38 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 )
 
-// notOfBundles are flags that say what to check, or compare with, in its place.
+// notOfBundles are flags that cannot be combined with a bundle.
 var notOfBundles = []string{"ledger", "checkpoint-file", "proof", "event"} //nolint:gochecknoglobals // a constant
 
-// otherFiles are what is checked by a flag, by how it begins: nobody who forgot that
-// shall hear that it is invalid.
+// otherFiles maps the first bytes of other files to the flag that verifies them. A user
+// who forgot the flag is not told that the file is invalid.
 var otherFiles = map[string]string{"SQLite format 3\x00": "ledger", "c2sp.org/tlog-proof@": "proof"} //nolint:gochecknoglobals // a constant
 
-// notABundle says what the file at path is, if that is known to be something else.
+// notABundle returns an error if the file at path is known not to be a bundle.
 func notABundle(path string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // the check tells
+		return nil // the verification reports it
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	begin := make([]byte, 32)
 	n, err := io.ReadFull(f, begin)
 	if err != nil && n == 0 {
-		return nil // the check tells
+		return nil // the verification reports it
 	}
 	for sign, flag := range otherFiles {
 		if bytes.HasPrefix(begin[:n], []byte(sign)) {
-			return cli.Usage("%s is no bundle: check it with --%s %[1]s", path, flag)
+			return cli.Usage("%s is not a bundle: verify it with --%s %[1]s", path, flag)
 		}
 	}
 	return nil
 }
 
-// runBundle checks a bundle.
+// runBundle verifies a bundle.
 func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path string) error {
 	opts := bundle.CheckOptions{Silence: v.silence, RequireTrusted: v.requireTrusted, Tenant: shared.Tenant}
 	var err error
-	// Where no key is at hand the bundle's own has to do, and the report says so.
+	// Without another key, the key in the bundle is used, and the report says so.
 	if opts.Key, err = v.verifier(shared); err != nil && (v.key != "" || !errors.Is(err, os.ErrNotExist)) {
 		return err
 	}
@@ -68,25 +68,17 @@ func (v verification) runBundle(cmd *cobra.Command, shared *cli.Shared, path str
 	if err != nil {
 		return err
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, report)
-	} else {
-		printBundle(cmd.OutOrStdout(), report)
-	}
-	if err != nil || report.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(report.Exit)
+	return printVerdict(cmd, shared, report, report.Exit, func(out io.Writer) { printBundle(out, report) })
 }
 
-// printBundle prints a report about a bundle for people.
+// printBundle prints the report of a bundle as text.
 func printBundle(out io.Writer, r bundle.Report) {
 	l := lines{out: out, palette: cli.PaletteFor(out)}
 	if r.Integrity == verifier.Verified {
 		l.print("Bundle", "", bundleText(r))
 		if r.OwnKey {
 			l.print("Key", l.verdict("ITS OWN", l.palette.Warn),
-				"it fits together; who made it shows only a key that came another way (--key)")
+				"the bundle is consistent, but only a key from elsewhere proves its author (--key)")
 		}
 	}
 	PrintReport(out, r.Report)

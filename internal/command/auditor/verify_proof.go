@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// proofReport is what came of checking a proof.
+// proofReport is the result of checking a proof.
 type proofReport struct {
 	Proof      string              `json:"proof"` // its file
 	Integrity  verifier.Integrity  `json:"integrity"`
@@ -27,16 +28,16 @@ type proofReport struct {
 	Leaves     int64               `json:"leaves"` // of the checkpoint
 	Checkpoint time.Time           `json:"checkpoint"`
 	Key        string              `json:"key"`
-	Record     *provedRecord       `json:"record,omitempty"`    // nil: not proved
-	Event      string              `json:"event,omitempty"`     // file whose bytes are the record's; empty: none was given
-	Witnesses  *verifier.Witnesses `json:"witnesses,omitempty"` // nil: none were asked for
+	Record     *provedRecord       `json:"record,omitempty"`    // nil if not proved
+	Event      string              `json:"event,omitempty"`     // file with the bytes of the record, if given
+	Witnesses  *verifier.Witnesses `json:"witnesses,omitempty"` // nil without a policy
 	Exit       int                 `json:"exit"`
 
 	signed []byte // the checkpoint
 	newest ledger.Checkpoint
 }
 
-// provedRecord is what a leaf says of its record.
+// provedRecord is the content of a leaf.
 type provedRecord struct {
 	Class    ledger.Class `json:"class"`
 	ID       string       `json:"id,omitempty"`
@@ -48,7 +49,7 @@ type provedRecord struct {
 	SHA256   string       `json:"sha256"`
 }
 
-// runProof checks a proof, and what it is a proof of.
+// runProof checks a proof and its event.
 func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 	key, err := v.verifier(shared)
 	if err != nil {
@@ -72,19 +73,11 @@ func (v verification) runProof(cmd *cobra.Command, shared *cli.Shared) error {
 	} else if r.Witnesses != nil && !r.Witnesses.Met {
 		r.Exit = verifier.ExitUnwitnessed
 	}
-	if shared.JSON {
-		err = cli.PrintJSON(cmd, r)
-	} else {
-		r.print(lines{out: cmd.OutOrStdout(), palette: cli.PaletteFor(cmd.OutOrStdout())})
-	}
-	if err != nil || r.Exit == verifier.ExitVerified {
-		return err
-	}
-	return cli.Exit(r.Exit)
+	return printVerdict(cmd, shared, r, r.Exit, func(out io.Writer) { r.print(lines{out: out, palette: cli.PaletteFor(out)}) })
 }
 
-// check checks the proof in text; with an event, also that it is the one proved,
-// and with a tenant, that it is of that one's ledger.
+// check checks the proof in text. If event is not nil, it must be the proved event. If
+// tenant is not empty, the ledger must belong to it.
 func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string) error {
 	p, err := transparency.ParseProof(text)
 	if err != nil {
@@ -110,7 +103,7 @@ func (r *proofReport) check(text, event []byte, key note.Verifier, tenant string
 		Class: l.Class, ID: l.ID, Producer: l.Producer, Sequence: l.Sequence,
 		Run: l.Run, Kind: l.Kind, Time: l.Time, SHA256: l.Hash.String(),
 	}
-	// Replay ends each event with a line feed, which is no part of it.
+	// Replay adds a line feed to each event.
 	if event != nil && events.HashOf(bytes.TrimSuffix(event, []byte("\n"))) != l.Hash {
 		return errors.New("the proof is that of other bytes than the event's")
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// askWitnesses reads the policy that verify was given, if any, and what witnesses
-// have cosigned of the ledger at path: it lies beside the ledger, or is kept
-// elsewhere. It comes before the ledger is read, which must have grown behind it.
+// askWitnesses reads the policy, and the cosigned checkpoint of the ledger at path. The
+// checkpoint is next to the ledger or stored elsewhere. It is read before the ledger,
+// which may grow meanwhile.
 func (v verification) askWitnesses(opts *verifier.Options, path string) (err error) {
 	if v.witnessPolicy == "" {
 		return nil
@@ -20,12 +20,12 @@ func (v verification) askWitnesses(opts *verifier.Options, path string) (err err
 	if opts.Witnesses, err = anchor.ReadPolicy(v.witnessPolicy); err != nil {
 		return err
 	}
-	beside, err := ledger.ReadWitnessed(path)
+	local, err := ledger.ReadWitnessed(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	found := [][]byte{beside}
-	for _, k := range opts.Kept {
+	found := [][]byte{local}
+	for _, k := range opts.Anchored {
 		found = append(found, k.Note)
 	}
 	for _, signed := range found {
@@ -34,11 +34,11 @@ func (v verification) askWitnesses(opts *verifier.Options, path string) (err err
 			return nil
 		}
 	}
-	opts.Witnessed = beside
+	opts.Witnessed = local
 	return nil
 }
 
-// witnessedProof tells what the witnesses have said of the checkpoint of a proof.
+// witnessedProof checks the cosignatures on the checkpoint of a proof.
 func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*verifier.Witnesses, error) {
 	if v.witnessPolicy == "" {
 		return nil, nil
@@ -50,10 +50,10 @@ func (v verification) witnessedProof(signed []byte, c ledger.Checkpoint) (*verif
 	return verifier.NewWitnesses(policy, signed, c, c), nil
 }
 
-// witnesses prints what the witnesses that were asked for have said.
+// witnesses prints whether the witness policy is met.
 func (l lines) witnesses(w *verifier.Witnesses) {
 	if w == nil || w.Met && w.Behind == 0 {
-		return // it stands beside the verdict
+		return // printed next to the verdict
 	}
 	at := ""
 	if w.Size > 0 {

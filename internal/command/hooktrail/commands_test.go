@@ -117,7 +117,7 @@ func TestDocs_Flags(t *testing.T) {
 	flag := regexp.MustCompile("[ `(]--([a-z][a-z-]+)")
 	git := regexp.MustCompile("(?m)\\bgit [^`\n]*|^nats [^`\n]*") // their flags are their own
 	variable := regexp.MustCompile(`\bHOOKTRAIL_[A-Z_]*`)
-	for _, name := range everyDoc {
+	for _, name := range documents(t) {
 		doc := git.ReplaceAllString(readDoc(t, name), "git")
 		for _, m := range flag.FindAllStringSubmatch(doc, -1) {
 			if !known[m[1]] && name != foreignFlags {

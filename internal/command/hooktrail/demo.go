@@ -26,7 +26,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// DemoReport is what the demo has to show.
+// DemoReport is the result of the demo.
 type DemoReport struct {
 	Session  string                  `json:"session"` // the transcript
 	Imported publisher.ImportSummary `json:"imported"`
@@ -34,10 +34,10 @@ type DemoReport struct {
 	Title    string                  `json:"title"`
 	Issues   []tracker.Issue         `json:"issues"`
 	Metrics  metrics.Summary         `json:"metrics"`
-	AgentFS  []string                `json:"agentfs"` // names of the files
+	AgentFS  []string                `json:"agentfs"` // file names
 	Verified verifier.Report         `json:"verified"`
 	TookMS   int64                   `json:"took_ms"`
-	DataDir  string                  `json:"data_dir,omitempty"` // where it was kept
+	DataDir  string                  `json:"data_dir,omitempty"` // set with --keep
 }
 
 func demoCommand(shared *cli.Shared) *cobra.Command {
@@ -50,13 +50,13 @@ func demoCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Take a recorded agent session through the whole pipeline and prove it",
-		Long: `Take a recorded agent session through the whole pipeline: published into an
-embedded NATS JetStream, audited into a signed ledger and an AgentFS file, tracked
-as issues, counted as metrics, and verified.
+		Long: `Take a recorded agent session through the whole pipeline. The events are published
+to an embedded NATS JetStream, audited into a signed ledger and an AgentFS file,
+tracked as issues, counted as metrics, and verified.
 
-It works in a temporary directory, which it removes again: neither --data-dir nor
---nats-url has a part in it. It exits with 0 if the ledger is verified and
-complete, else as auditor verify does.`,
+The demo uses a temporary directory and removes it at the end. It ignores --data-dir
+and --nats-url. It exits with 0 if the ledger is verified and complete, and otherwise
+like auditor verify.`,
 		Example: `  hooktrail demo
   hooktrail demo --session ~/.claude/projects/my-project/SESSION.jsonl --keep
   hooktrail demo --json | jq .verified.integrity`,
@@ -69,7 +69,7 @@ complete, else as auditor verify does.`,
 		},
 	}
 	cmd.Flags().StringVar(&session, "session", "", "`FILE` of a session in any format that publisher import reads, or a folder of them, instead of the recorded one")
-	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory, and say where it is")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the directory and print its path")
 	redaction.Register(cmd)
 	setup.RegisterAs(cmd, "tracker-")
 	return cmd
@@ -85,7 +85,7 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err err
 	}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), "import")
 	d.dir, d.tenant, d.progress = dir, shared.TenantOrDefault(), bar.Set
-	d.log = slog.New(slog.DiscardHandler) // what there is to see is in the report
+	d.log = slog.New(slog.DiscardHandler) // the report has the results
 	if shared.Verbose {
 		d.log = shared.Logger(cmd)
 	}
@@ -108,13 +108,13 @@ func runDemo(cmd *cobra.Command, shared *cli.Shared, d demo, keep bool) (err err
 	return err
 }
 
-// demo is one pass of a session through the pipeline.
+// demo takes one session through the pipeline.
 type demo struct {
-	dir      string // empty, and the demo's own
+	dir      string // empty at the start, used by the demo alone
 	tenant   string
-	session  string           // empty: the recorded one
-	redactor publish.Redactor // nil: that of pkg/redact
-	track    tracker.Options  // how the tracker decides, and where issues are kept
+	session  string           // empty means the recorded one
+	redactor publish.Redactor // nil means all rules of pkg/redact
+	track    tracker.Options  // rules and backend of the tracker
 	progress func(done, total uint64)
 	log      *slog.Logger
 }
@@ -132,7 +132,7 @@ func (d demo) run(ctx context.Context) (DemoReport, error) {
 	return report, nil
 }
 
-// flow brings the session through the pipeline.
+// flow imports the session and drains all consumers.
 func (d demo) flow(ctx context.Context) (report DemoReport, err error) {
 	files, err := d.files()
 	if err != nil {
@@ -168,7 +168,7 @@ func (d demo) files() ([]string, error) {
 	return sessionFiles(d.session)
 }
 
-// look reads what the services made, as anybody could: no server runs any more.
+// look reads the results of the services from their files. No server runs any more.
 func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	if err := d.readLedger(ctx, report); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (d demo) look(ctx context.Context, report *DemoReport) (err error) {
 	return err
 }
 
-// readLedger sums up the runs, those first that no other one started.
+// readLedger summarizes the runs. Runs of sub-agents come last.
 func (d demo) readLedger(ctx context.Context, report *DemoReport) (err error) {
 	r, err := openLedger(d.dir, d.tenant)
 	if err != nil {

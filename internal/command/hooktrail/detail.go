@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// maxDetail bounds a line before it is clipped to the width of the screen.
+// maxDetail limits a text before it is clipped to the width of the screen.
 const maxDetail = 500
 
-// duration writes ms as people do: 30ms, 3.4s, 1m 23s, 2h 5m.
+// duration formats ms like 30ms, 3.4s, 1m 23s or 2h 5m.
 func duration(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {
@@ -24,7 +24,7 @@ func duration(ms int64) string {
 	return strconv.Itoa(int(d.Hours())) + "h " + strconv.Itoa(int(d.Minutes())%60) + "m"
 }
 
-// count writes n with a comma before every third digit from the right.
+// count formats n with thousands separators.
 func count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	sign := ""
@@ -37,7 +37,7 @@ func count(n int64) string {
 	return sign + s
 }
 
-// plural writes n and what there are n of.
+// plural formats n with its noun.
 func plural(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
@@ -19,7 +21,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// exitDenied is the exit status of a test whose event is denied.
+// exitDenied is the exit status of hooks test for a denied event.
 const exitDenied = 3
 
 func hooksCommand(shared *cli.Shared) *cobra.Command {
@@ -27,7 +29,7 @@ func hooksCommand(shared *cli.Shared) *cobra.Command {
 		hooksListCommand(shared), hooksSchemaCommand(), hooksTestCommand(shared), hooksValidateCommand(shared))
 }
 
-// validity is what hooks validate says.
+// validity is the result of hooks validate.
 type validity struct {
 	File     string             `json:"file"`
 	Valid    bool               `json:"valid"`
@@ -41,8 +43,8 @@ func hooksValidateCommand(shared *cli.Shared) *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Check a hooks.yaml",
-		Long: `Check a hooks.yaml, and print everything that is wrong with it, each with file,
-line and column. It runs no hook. The exit status is 1 if something is wrong.`,
+		Long: `Check a hooks.yaml and print all mistakes with file, line and column. No hook runs.
+The exit status is 1 if there are mistakes.`,
 		Example: `  hooktrail hooks validate hooks.yaml
   hooktrail hooks validate --json hooks.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -75,13 +77,13 @@ func printValidity(cmd *cobra.Command, asJSON bool, v validity) error {
 		}
 	default:
 		for _, p := range v.Problems {
-			fmt.Fprintln(out, cli.Printable(p.String()))
+			fmt.Fprintln(out, termtext.Printable(p.String()))
 		}
 		for _, p := range v.Warnings {
-			fmt.Fprintf(out, "%s (warning)\n", cli.Printable(p.String()))
+			fmt.Fprintf(out, "%s (warning)\n", termtext.Printable(p.String()))
 		}
 		if v.Valid {
-			fmt.Fprintf(out, "%s: %s and %s, all right\n", cli.Printable(v.File), plural(v.Hooks, "hook"), policies(v.Policies))
+			fmt.Fprintf(out, "%s: %s and %s, all right\n", termtext.Printable(v.File), plural(v.Hooks, "hook"), policies(v.Policies))
 		}
 	}
 	if !v.Valid {
@@ -101,8 +103,8 @@ func hooksSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of hooks.yaml, for editors",
-		Long: `Print the JSON Schema of hooks.yaml. An editor that knows it completes keys and
-marks mistakes; name it in the first line of the file:
+		Long: `Print the JSON Schema of hooks.yaml. Editors use it to complete keys and mark
+mistakes. Name it in the first line of the file:
 
   # yaml-language-server: $schema=hooks.schema.json`,
 		Example: `  hooktrail hooks schema > hooks.schema.json`,
@@ -121,11 +123,11 @@ func hooksTestCommand(shared *cli.Shared) *cobra.Command {
 	var file, event string
 	cmd := &cobra.Command{
 		Use:   "test --hooks FILE --event FILE",
-		Short: "Show what hooks would decide about an event",
-		Long: `Run the hooks of a file on an event and print what each of them said and what they
-decide together. The event is a document as a command hook gets it, or a CloudEvent;
-"-" reads it from stdin. The hooks really run; nothing is published. The exit status
-is 3 if the event is denied.`,
+		Short: "Show the decision of hooks about an event",
+		Long: `Run the hooks of a file on an event. Print the answer of each hook and their common
+decision. The event is a document as command hooks receive it, or a CloudEvent. "-"
+reads it from stdin. The hooks really run, and nothing is published. The exit status is
+3 if the event is denied.`,
 		Example: `  echo '{"event":"PreToolUse","tool":"Bash","args":{"command":"rm -rf /"}}' | hooktrail hooks test --hooks hooks.yaml --event -
   hooktrail hooks test --hooks hooks.yaml --event call.json --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -152,13 +154,13 @@ is 3 if the event is denied.`,
 	cmd.Flags().StringVar(&event, "event", "", "`file` with the event")
 	for _, name := range []string{"hooks", "event"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
-			return cmd // not reached: both are there
+			return cmd // not reached, both flags exist
 		}
 	}
 	return cmd
 }
 
-// readDocument reads the event of a test.
+// readDocument reads the event of hooks test.
 func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
@@ -175,7 +177,7 @@ func readDocument(stdin io.Reader, path string) (hooks.Document, error) {
 	return d, nil
 }
 
-// tryHooks dispatches d to the hooks of a file, and waits for all of them.
+// tryHooks dispatches d to the hooks of a file and waits for all of them.
 func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Document) (out hooks.DocumentOutcome, err error) {
 	ctx := cmd.Context()
 	f, err := hookfile.Load(path)
@@ -189,9 +191,9 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	for _, p := range f.Warnings {
 		log.WarnContext(ctx, "hooks file is odd", "file", p.File, "line", p.Line, "column", p.Column, "problem", p.Message)
 	}
-	opts := hookfile.Options{Logger: log}
+	var opts hookfile.Options
 	if f.Asks(hookfile.NATSType) {
-		// Without a connection these hooks fail, which is what is to be seen.
+		// Without a connection these hooks fail, and the output shows the failure.
 		nc, err := broker.Dial(ctx, broker.Options{
 			DataDir: shared.DataDir, URL: shared.NATSURL, Login: broker.Login(shared.Login),
 			Role: subjects.PublisherRole, Name: "hooktrail hooks test",
@@ -200,7 +202,7 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 			log.WarnContext(ctx, "nats hooks cannot ask", "error", err)
 		} else {
 			defer nc.Close()
-			opts.Conn = nc
+			opts.Requester = decision.Client{Conn: nc}
 		}
 	}
 	r := hooks.NewRegistry(hooks.Options{Logger: log})
@@ -213,14 +215,14 @@ func tryHooks(cmd *cobra.Command, shared *cli.Shared, path string, d hooks.Docum
 	return out, errors.Join(err, r.Close(closing))
 }
 
-// writeOutcome prints an outcome for people.
+// writeOutcome prints an outcome as text.
 func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
 	fmt.Fprintf(w, "%s: %s\n", out.Point, out.Verdict)
 	for _, line := range []struct{ name, text string }{
 		{"reason", out.Reason}, {"context", out.Context}, {"args", string(out.Args)}, {"value", string(out.Value)},
 	} {
 		if line.text != "" {
-			fmt.Fprintf(w, "%-8s %s\n", line.name, cli.Printable(line.text))
+			fmt.Fprintf(w, "%-8s %s\n", line.name, termtext.Printable(line.text))
 		}
 	}
 	if len(out.Executions) == 0 {
@@ -230,12 +232,12 @@ func writeOutcome(w io.Writer, out hooks.DocumentOutcome) {
 	fmt.Fprintln(w)
 	rows := [][]string{{"HOOK", "SAID", "TOOK"}}
 	for _, x := range out.Executions {
-		rows = append(rows, []string{cli.Printable(x.Name), said(x), (time.Duration(x.DurationMS*1000) * time.Microsecond).String()})
+		rows = append(rows, []string{termtext.Printable(x.Name), said(x), (time.Duration(x.DurationMS*1000) * time.Microsecond).String()})
 	}
 	writeTable(w, rows)
 }
 
-// said is what a hook contributed.
+// said returns the contribution of a hook.
 func said(x hooks.Execution) string {
 	switch {
 	case !x.Success:

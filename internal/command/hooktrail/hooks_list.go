@@ -12,20 +12,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
 )
 
-// listedPoint is a hook point as hooks list shows it.
+// listedPoint is a hook point in the result of hooks list.
 type listedPoint struct {
 	Point events.Kind `json:"point"`
 	Class hooks.Class `json:"class"`
-	Names []string    `json:"names"` // that hooks.yaml has for it besides
+	Names []string    `json:"names"` // other names in hooks.yaml
 	Async bool        `json:"async"`
 }
 
-// listedHook is a hook of a file as hooks list shows it.
+// listedHook is a hook in the result of hooks list.
 type listedHook struct {
 	Point     events.Kind `json:"point"`
 	Name      string      `json:"name"`
@@ -40,8 +41,8 @@ func hooksListCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [--hooks FILE]",
 		Short: "List the hook points, or the hooks of a file",
-		Long: `List the hook points and what a hooks.yaml may call them. With --hooks, list the
-hooks and policies of that file in the order in which they run.`,
+		Long: `List the hook points with their names in hooks.yaml. With --hooks list the hooks and
+policies of that file in the order in which they run.`,
 		Example: `  hooktrail hooks list
   hooktrail hooks list --hooks hooks.yaml --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -94,7 +95,7 @@ func printHooks(cmd *cobra.Command, asJSON bool, registered []hooks.Registration
 			OnFailure: h.OnFailure.String(), Async: h.Async,
 		})
 		rows = append(rows, []string{
-			string(h.Point), cli.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async),
+			string(h.Point), termtext.Printable(h.Name), strconv.Itoa(h.Priority), h.Timeout.String(), h.OnFailure.String(), yes(h.Async),
 		})
 	}
 	switch {
@@ -108,7 +109,7 @@ func printHooks(cmd *cobra.Command, asJSON bool, registered []hooks.Registration
 	return nil
 }
 
-// writeTable prints rows, the first of which has the titles.
+// writeTable prints rows. The first row has the titles.
 func writeTable(w io.Writer, rows [][]string) {
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	for _, row := range rows {

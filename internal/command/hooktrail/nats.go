@@ -6,23 +6,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
 func natsCommand(shared *cli.Shared) *cobra.Command {
-	return cli.Group("nats", "Prepare a NATS server of one's own", natsConfCommand(shared), natsInitCommand(shared))
+	return cli.Group("nats", "Prepare your own NATS server", natsConfCommand(shared), natsInitCommand(shared))
 }
 
 func natsConfCommand(shared *cli.Shared) *cobra.Command {
 	return &cobra.Command{
 		Use:   "conf",
 		Short: "Print accounts and users for the configuration of a nats-server",
-		Long: `Print the accounts block of a nats-server's configuration: the owner, who makes the
-streams, each service, with the rights that it needs and no others, and the tenants
-of "hooktrail tenant add". They are known by keys, whose seeds lie in DATA/nats/keys;
-those that are missing are made. --tenant gives the consumers the durables of services
-that are run for that tenant alone.`,
+		Long: `Print the accounts block of a nats-server configuration. It has the owner, who creates
+the streams, each service with exactly the rights that it needs, and the tenants of
+"hooktrail tenant add". All of them use keys. The seeds are in DATA/nats/keys, and the
+command creates missing ones. With --tenant the consumers get the durables of services
+that serve that tenant only.`,
 		Example: `  hooktrail nats conf > accounts.conf
   auditor serve --nats-url nats://nats:4222 --nats-nkey DATA/nats/keys/auditor.nk`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,11 +36,11 @@ that are run for that tenant alone.`,
 	}
 }
 
-// initialized is what nats init says.
+// initialized is the result of nats init.
 type initialized struct {
 	URL     string   `json:"url"`
 	Streams []string `json:"streams"`
-	Drift   []string `json:"drift"` // settings of streams that were there and are others
+	Drift   []string `json:"drift"` // settings of existing streams that differ
 }
 
 func natsInitCommand(shared *cli.Shared) *cobra.Command {
@@ -47,10 +48,10 @@ func natsInitCommand(shared *cli.Shared) *cobra.Command {
 	var replicas int
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Make the streams",
-		Long: `Make the streams that are missing, with the rights of the owner. The services need
-not have the right to, then. A stream that is there is left as it is; what is
-different about it is printed.`,
+		Short: "Create the streams",
+		Long: `Create missing streams with the rights of the owner, so that the services do not need
+this right. Existing streams stay as they are, and the command prints each setting that
+differs.`,
 		Example: `  hooktrail nats init --nats-url nats://nats:4222 --nats-nkey DATA/nats/keys/owner.nk
   hooktrail nats init --nats-url nats://context:cluster --replicas 3 --max-bytes 107374182400`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,7 +76,7 @@ different about it is printed.`,
 					fmt.Fprintln(cmd.OutOrStdout(), s)
 				}
 				for _, d := range out.Drift {
-					fmt.Fprintf(cmd.OutOrStdout(), "differs: %s\n", cli.Printable(d))
+					fmt.Fprintf(cmd.OutOrStdout(), "differs: %s\n", termtext.Printable(d))
 				}
 				return nil
 			})

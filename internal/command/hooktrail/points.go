@@ -17,41 +17,41 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Fired is which hook points fired in a run. It is what `run show --points
-// --json` prints; fields are added, never renamed.
+// Fired lists the hook points that fired in a run. run show --points --json prints it.
+// Fields may be added and are never renamed.
 type Fired struct {
 	Run    string        `json:"run"`
 	Tenant string        `json:"tenant"`
-	Points []*FiredPoint `json:"points"` // those that fired, in the order of the documentation
-	Never  []events.Kind `json:"never"`  // the others
+	Points []*FiredPoint `json:"points"` // points that fired, in the order of the documentation
+	Never  []events.Kind `json:"never"`  // points that never fired
 }
 
-// FiredPoint is how a point fared in a run.
+// FiredPoint sums up one hook point in a run.
 type FiredPoint struct {
 	Point      events.Kind  `json:"point"`
 	Class      hooks.Class  `json:"class"`
 	Fired      int          `json:"fired"` // dispatches
 	Denied     int          `json:"denied"`
 	Asked      int          `json:"asked"`
-	Executions int          `json:"executions"` // of hooks, asynchronous ones included
-	Failed     int          `json:"failed"`     // of them
+	Executions int          `json:"executions"` // of hooks, including asynchronous ones
+	Failed     int          `json:"failed"`     // failed executions
 	Hooks      []*FiredHook `json:"hooks"`      // by name
 }
 
-// FiredHook is how a hook fared at a point.
+// FiredHook sums up one hook at a point.
 type FiredHook struct {
 	Hook       string         `json:"hook"`
 	Name       string         `json:"name,omitempty"`
 	Executions int            `json:"executions"`
 	Failed     int            `json:"failed"`
 	TimedOut   int            `json:"timed_out"`
-	Late       int            `json:"late"` // of those that were timed out, how many ended after all
+	Late       int            `json:"late"` // timed-out executions that ended later
 	Denied     int            `json:"denied"`
 	Modified   int            `json:"modified"`
-	Errors     map[string]int `json:"errors,omitempty"` // why it failed, and how often
+	Errors     map[string]int `json:"errors,omitempty"` // number of failures by reason
 }
 
-// readFired folds the events of the run that name stands for.
+// readFired folds the events of a run.
 func readFired(ctx context.Context, r *ledger.Reader, name string) (Fired, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
@@ -77,8 +77,7 @@ func newPointCounter() *pointCounter {
 	return c
 }
 
-// add folds one event. A payload that is not what its kind promises counts as a
-// dispatch without hooks.
+// add folds one event. An invalid payload counts as a dispatch without hooks.
 func (c *pointCounter) add(e events.Event) {
 	if e.Kind() == events.HookExecuted {
 		if data, err := events.Payload[events.HookExecutedData](e); err == nil {
@@ -91,7 +90,7 @@ func (c *pointCounter) add(e events.Event) {
 		return
 	}
 	p.Fired++
-	var said events.Outcome // what decisions and transforms embed; notifications have the executions alone
+	var said events.Outcome // of decisions and transforms; notifications have executions only
 	if json.Unmarshal(e.Data, &said) != nil {
 		return
 	}
@@ -107,8 +106,8 @@ func (c *pointCounter) add(e events.Event) {
 	}
 }
 
-// executed counts an execution at a point. A late one was counted before, when
-// it was timed out.
+// executed counts an execution at a point. A late execution was counted when it
+// timed out.
 func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool) {
 	p := c.points[point]
 	if p == nil {
@@ -146,7 +145,7 @@ func (c *pointCounter) executed(point events.Kind, x hooks.Execution, late bool)
 	h.Errors[x.Error]++
 }
 
-// result returns what the events came to.
+// result returns the report.
 func (c *pointCounter) result(tenant, run string) Fired {
 	f := Fired{Run: run, Tenant: tenant, Points: []*FiredPoint{}, Never: []events.Kind{}}
 	for _, p := range hooks.Points() {
@@ -163,8 +162,8 @@ func (c *pointCounter) result(tenant, run string) Fired {
 	return f
 }
 
-// write writes f to out: a line per point, then what failed, then the points
-// that never fired.
+// write writes a line for each point, then the failures, then the points that never
+// fired.
 func (f Fired) write(out io.Writer, paint cli.Palette) {
 	fmt.Fprintf(out, "%s %s\n", paint.Bold("run"), paint.Bold(shown(f.Run, maxDetail)))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -183,7 +182,7 @@ func (f Fired) write(out io.Writer, paint cli.Palette) {
 	}
 }
 
-// writeFailures writes a line for each way in which a hook failed.
+// writeFailures writes a line for each hook and reason.
 func writeFailures(out io.Writer, f Fired, paint cli.Palette) {
 	var lines []string
 	for _, p := range f.Points {
@@ -206,7 +205,7 @@ func writeFailures(out io.Writer, f Fired, paint cli.Palette) {
 	w.Flush()
 }
 
-// orDash returns n, a dash for 0.
+// orDash returns n, or a dash for 0.
 func orDash(n int) string {
 	if n == 0 {
 		return "–"

@@ -16,6 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
@@ -34,13 +35,12 @@ func runShowCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show a run as a waterfall",
-		Long: `Show a run as a waterfall: its steps, and in each the tool calls with bars that
-tell when they ran and for how long, failures, sub-agents and tokens. It reads the
-ledger and needs no server. The start of a run's id is enough if it
-fits one run.
+		Long: `Show a run as a waterfall. Each step lists its tool calls with bars for start and
+duration, failures, sub-agents and tokens. The command reads the ledger and needs no
+server. The start of a run's id is enough if it matches one run.
 
-With --points it shows which hook points fired instead: how often, how many hooks
-ran there, what they denied, what failed and why, and which points never fired.`,
+--points shows the hook points instead: how often each one fired, how many hooks ran,
+denials, failures with their reasons, and the points that never fired.`,
 		Example: `  hooktrail run show 5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71
   hooktrail run show 5e6c1d2a --tenant acme --json
   hooktrail run show 5e6c1d2a --points`,
@@ -124,13 +124,12 @@ func openLedger(dataDir, tenant string) (*ledger.Reader, error) {
 	return nil, errors.Join(fmt.Errorf("tenant %q has no ledger below %s; there are: %s", tenant, dataDir, strings.Join(tenants, ", ")), err)
 }
 
-// runReport is what can be shown of a run.
+// runReport is a printable report about a run.
 type runReport interface {
 	write(w io.Writer, paint cli.Palette)
 }
 
-// readTrace folds the events of the run that name stands for, and of the runs
-// that its sub-agents had.
+// readTrace folds the events of a run and of its sub-agents.
 func readTrace(ctx context.Context, r *ledger.Reader, name string) (runTrace, error) {
 	run, err := findRun(ctx, r, name)
 	if err != nil {
@@ -167,7 +166,7 @@ func eachEvent(ctx context.Context, r *ledger.Reader, run string, fold func(even
 	return nil
 }
 
-// findRun returns the run named so, else the one whose id has name in it.
+// findRun returns the run with this id, or the only run whose id starts with name.
 func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error) {
 	has, err := r.Has(ctx, name)
 	if err != nil || has {
@@ -179,7 +178,7 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	}
 	var near []string
 	for _, info := range runs {
-		// The sub-agents of a session begin with its id: the session is meant.
+		// Runs of sub-agents start with the id of their session. Only the session matches.
 		if rest, ok := strings.CutPrefix(info.Run, name); ok && name != "" && (strings.Contains(name, "/") || !strings.Contains(rest, "/")) {
 			near = append(near, info.Run)
 		}
@@ -190,13 +189,13 @@ func findRun(ctx context.Context, r *ledger.Reader, name string) (string, error)
 	return "", &noRunError{name: name, tenant: r.Tenant(), near: len(near), list: listCommand}
 }
 
-// listCommand lists the runs, one of which may have been meant.
+// listCommand is the command that lists all runs.
 const listCommand = "hooktrail run list"
 
-// noRunError says that a name is not that of one run, and how to find one that is.
+// noRunError reports that a name matches no run or several runs.
 type noRunError struct {
 	name, tenant string
-	near         int    // runs whose ids begin with the name
+	near         int    // number of runs whose ids start with the name
 	list         string // the command that lists the runs
 }
 
@@ -208,16 +207,16 @@ func (e *noRunError) Error() string {
 	return fmt.Sprintf("run %q is not in the ledger of tenant %q; `%s` lists what is", e.name, e.tenant, e.list)
 }
 
-// listHint returns the command that lists the runs where shared looks.
+// listHint returns the command that lists the runs in the same data directory.
 func listHint(shared *cli.Shared) string {
 	hint := listCommand + tenantFlag(shared.TenantOrDefault())
 	if shared.DataDir != cli.DefaultDataDir() {
-		hint += " --data-dir " + cli.ShellQuote(shared.DataDir)
+		hint += " --data-dir " + termtext.ShellQuote(shared.DataDir)
 	}
 	return hint
 }
 
-// listRuns returns what the latest runs came to, and how many others there are.
+// listRuns returns summaries of the latest runs and the number of older ones.
 func listRuns(ctx context.Context, r *ledger.Reader, limit int) (list []ledger.RunSummary, left int, err error) {
 	runs, err := r.Runs(ctx)
 	if err != nil {

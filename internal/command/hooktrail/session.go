@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// recordedSession is the session that the demo brings along: a transcript as
-// Claude Code writes it, its sub-agent's beside it. It was written for the demo.
+// recordedSession is the session of the demo: a transcript in the format of Claude
+// Code and the transcript of its sub-agent. Both were written for the demo.
 //
 //go:embed session
 var recordedSession embed.FS
@@ -33,8 +33,8 @@ func unpackSession(dir string) ([]string, error) {
 	return sessionFiles(filepath.Join(dir, sessionFile))
 }
 
-// sessionFiles returns the transcript file and those of its sub-agents, which
-// Claude Code keeps in a folder of the session's name beside it.
+// sessionFiles returns a transcript and the transcripts of its sub-agents. Claude Code
+// stores them in a folder with the name of the session, next to the transcript.
 func sessionFiles(file string) ([]string, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("session: %w", err)

@@ -12,14 +12,15 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// labelWidth is that of the first column of the demo's summary.
+// labelWidth is the width of the first column of the summary.
 const labelWidth = 11
 
-// writeDemo writes what a person has to see, in lines that take ten seconds.
+// writeDemo writes a summary that takes ten seconds to read.
 func writeDemo(w io.Writer, r DemoReport) {
 	paint := cli.PaletteFor(w)
 	line := func(label, format string, args ...any) {
@@ -45,7 +46,7 @@ func writeDemo(w io.Writer, r DemoReport) {
 	writeNext(line, r)
 }
 
-// writeIssues lists the issues, and says what there is when there are none.
+// writeIssues lists the issues.
 func writeIssues(line func(label, format string, args ...any), r DemoReport, paint cli.Palette) {
 	const most = 8
 	label := "Issues"
@@ -74,7 +75,7 @@ func paintStatus(s rules.Status, paint cli.Palette) string {
 	return paint.Warn(text)
 }
 
-// writeVerdicts writes what verify found out.
+// writeVerdicts writes the verdicts of the verifier.
 func writeVerdicts(line func(label, format string, args ...any), v verifier.Report, paint cli.Palette) {
 	verdict := func(s string, good bool) string {
 		if good {
@@ -92,7 +93,7 @@ func writeVerdicts(line func(label, format string, args ...any), v verifier.Repo
 	}
 	var sent, held uint64
 	for _, p := range v.Producers {
-		sent, held = sent+p.Sent, held+p.Held
+		sent, held = sent+p.Sent, held+p.Received
 	}
 	line("Complete", "%s %s sent, %s held; %s sealed", verdict(string(v.Completeness), v.Completeness == verifier.Complete),
 		plural(int(sent), "event"), count(int64(held)), plural(v.Runs.Sealed, "run"))
@@ -101,7 +102,7 @@ func writeVerdicts(line func(label, format string, args ...any), v verifier.Repo
 	}
 }
 
-// writeNext says where to go from here.
+// writeNext suggests the next commands.
 func writeNext(line func(label, format string, args ...any), r DemoReport) {
 	took := float64(r.TookMS) / float64(time.Second/time.Millisecond)
 	if r.DataDir == "" {
@@ -110,20 +111,20 @@ func writeNext(line func(label, format string, args ...any), r DemoReport) {
 		line("", "hooktrail demo --session FILE     with a session of yours, of any agent")
 		return
 	}
-	dir := " --data-dir " + cli.Printable(cli.ShellQuote(r.DataDir))
+	dir := " --data-dir " + termtext.Printable(termtext.ShellQuote(r.DataDir))
 	tenant := tenantFlag(r.Verified.Tenant)
-	line("Took", "%.1f s; kept in %s", took, cli.Printable(r.DataDir))
-	line("Next", "hooktrail run show%s%s %s", dir, tenant, shown(cli.ShellQuote(r.Runs[0].Run), maxDetail))
+	line("Took", "%.1f s; kept in %s", took, termtext.Printable(r.DataDir))
+	line("Next", "hooktrail run show%s%s %s", dir, tenant, shown(termtext.ShellQuote(r.Runs[0].Run), maxDetail))
 	line("", "auditor verify%s%s", dir, tenant)
 	line("", "tracker list%s%s", dir, tenant)
 }
 
-// totals are what all runs came to together.
+// totals sums up all runs.
 type totals struct {
 	first, last                   time.Time
 	subagents, steps, failedSteps int
 	calls, errors, unanswered     int
-	failures                      int // errors that are not a tool's
+	failures                      int // errors outside tools
 	tools                         map[string]int
 	tokens                        events.Tokens
 }
@@ -158,7 +159,7 @@ func total(runs []ledger.RunSummary) totals {
 	return all
 }
 
-// byName lists tools by how often they were called.
+// byName lists tools, the most frequent first.
 func byName(tools map[string]int) string {
 	const most = 7
 	names := slices.SortedFunc(maps.Keys(tools), func(a, b string) int {
@@ -175,7 +176,7 @@ func byName(tools map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// ofThem says that n of what was just counted are special, if any are.
+// ofThem returns a phrase about n special items of a count, or nothing for 0.
 func ofThem(n int, one, many string) string {
 	switch n {
 	case 0:

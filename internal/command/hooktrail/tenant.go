@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
@@ -17,7 +18,7 @@ func tenantCommand(shared *cli.Shared) *cobra.Command {
 		tenantAddCommand(shared), tenantListCommand(shared), tenantRemoveCommand(shared))
 }
 
-// added is what tenant add prints for machines.
+// added is the JSON result of tenant add.
 type added struct {
 	broker.TenantKey
 
@@ -30,14 +31,13 @@ func tenantAddCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add TENANT",
 		Short: "Make a key with which engines of a tenant connect",
-		Long: `Make a key with which engines of a tenant connect to NATS, in an account of the
-tenant's own: they may write the tenant's events and manifests, look up the last
-manifest of a chain of their own, and ask for decisions, and nothing else. The
-seed is printed, or written to --out, and kept nowhere: it is the only copy. A
-tenant may have several keys.
+		Long: `Create a key for engines of a tenant that connect to NATS directly, in an account of
+the tenant. They may write the tenant's events and manifests, look up the last manifest
+of their own chains, and request decisions. The command prints the seed or writes it to
+--out. It stores no copy. A tenant may have several keys.
 
-The embedded server of the data directory knows the key at once. A server of your
-own knows it from what "hooktrail nats conf" prints.`,
+The embedded server of the data directory accepts the key at once. For your own server
+run "hooktrail nats conf" again.`,
 		Example: `  hooktrail tenant add acme --out acme.nk
   hooktrail tenant add acme --json`,
 		Args: cobra.ExactArgs(1),
@@ -57,7 +57,7 @@ own knows it from what "hooktrail nats conf" prints.`,
 			if shared.JSON {
 				return cli.PrintJSON(cmd, out)
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, cli.Printable(k.Tenant))
+			fmt.Fprintf(cmd.ErrOrStderr(), "key %s of tenant %s\n", k.Key, termtext.Printable(k.Tenant))
 			if file == "" {
 				fmt.Fprintln(cmd.OutOrStdout(), out.Seed)
 			}
@@ -68,7 +68,7 @@ own knows it from what "hooktrail nats conf" prints.`,
 	return cmd
 }
 
-// writeSeed writes a seed to a file that is not there yet.
+// writeSeed writes a seed to a new file.
 func writeSeed(path string, seed []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -112,7 +112,7 @@ func printKeys(cmd *cobra.Command, shared *cli.Shared, keys []broker.TenantKey) 
 	}
 	rows := [][]string{{"TENANT", "KEY", "CREATED"}}
 	for _, k := range keys {
-		rows = append(rows, []string{cli.Printable(k.Tenant), k.Key, k.Created.Format(time.RFC3339)})
+		rows = append(rows, []string{termtext.Printable(k.Tenant), k.Key, k.Created.Format(time.RFC3339)})
 	}
 	writeTable(cmd.OutOrStdout(), rows)
 	return nil
@@ -123,8 +123,8 @@ func tenantRemoveCommand(shared *cli.Shared) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove TENANT",
 		Short: "Take back the keys of a tenant",
-		Long: `Take back all keys of a tenant, or the one of --key. The embedded server cuts off
-who is connected with one within a second or two. What was written stays.`,
+		Long: `Revoke all keys of a tenant, or the key of --key. The embedded server disconnects
+clients with these keys within two seconds. Their events stay.`,
 		Example: `  hooktrail tenant remove acme
   hooktrail tenant remove acme --key UABC…`,
 		Args: cobra.ExactArgs(1),

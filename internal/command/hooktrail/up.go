@@ -13,6 +13,7 @@ import (
 	publishercmd "github.com/hooktrail/hooktrail/internal/command/publisher"
 	trackercmd "github.com/hooktrail/hooktrail/internal/command/tracker"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 )
 
@@ -30,17 +31,17 @@ func upCommand(shared *cli.Shared) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Run everything in one process",
-		Long: `Run everything in one process until a signal ends it: an embedded NATS server,
-publisher, auditor, tracker and metrics. It takes what publisher serve takes over
-HTTP, and answers /livez, /readyz and /metrics. A part that fails is begun again, and
-the others go on meanwhile. Once publisher token create has made a token, senders
-need one, and act for its tenant alone. With --hooks it also answers requests for
-decisions, at POST /v1/decisions and over NATS on hooktrail.decide.TENANT.
+		Short: "Run all services in one process",
+		Long: `Run an embedded NATS server, publisher, auditor, tracker and metrics in one process
+until a signal. The HTTP server accepts the same requests as publisher serve, and
+answers /livez, /readyz and /metrics. A failed service restarts, and the others
+continue. As soon as a token exists (publisher token create), senders need one and act
+for its tenant only. With --hooks it also answers requests for decisions, at POST
+/v1/decisions and over NATS on hooktrail.decide.TENANT.
 
-SIGTERM and Ctrl-C drain: first the publisher, then the consumers up to the
-stream's last event, then the server. A second one ends it at once; nothing that
-was acknowledged is lost by that.`,
+SIGTERM and Ctrl-C drain: first the publisher, then the consumers up to the last event
+of the stream, then the server. A second signal ends the process at once, without loss
+of acknowledged events.`,
 		Example: `  hooktrail up
   hooktrail up --hooks hooks.yaml --http-listen 127.0.0.1:9000 --nats-listen 127.0.0.1:4222
   curl -d @event.json -H 'Content-Type: application/cloudevents+json' http://127.0.0.1:8080/v1/events`,
@@ -66,10 +67,10 @@ was acknowledged is lost by that.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&opts.HTTPListen, "http-listen", publisher.DefaultListen, "`address` of the HTTP server")
-	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty is a free port, which it keeps")
-	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address that is not of the loopback: without tokens, whoever reaches it may write")
+	flags.StringVar(&opts.NATSListen, "nats-listen", "", "loopback `address` of the embedded NATS server; empty picks a free port once")
+	flags.BoolVar(&opts.AllowRemote, "allow-remote", false, "allow an HTTP address outside the loopback; without tokens every client that reaches it may write")
 	publishercmd.RegisterAccess(cmd, &opts.Access)
-	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "how long stopping may take")
+	flags.DurationVar(&opts.DrainTimeout, "drain-timeout", defaultDrain, "time limit for a stop")
 	redaction.Register(cmd)
 	hookFile.Register(cmd)
 	anchors.Register(cmd)
@@ -86,5 +87,5 @@ func printAddresses(cmd *cobra.Command, shared *cli.Shared, a app.Addresses) {
 		return
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "events    POST %s/v1/events\nhealth    %s/readyz\nmetrics   %s/metrics\nnats      %s\ndata      %s\n",
-		a.HTTP, a.HTTP, a.HTTP, a.NATS, cli.Printable(a.DataDir))
+		a.HTTP, a.HTTP, a.HTTP, a.NATS, termtext.Printable(a.DataDir))
 }

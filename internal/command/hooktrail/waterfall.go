@@ -8,10 +8,11 @@ import (
 
 	"github.com/hooktrail/hooktrail/internal/evidence/runtree"
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The columns of a waterfall, which fits a terminal of 100.
+// The columns of a waterfall. It fits into 100 columns.
 const (
 	nameWidth   = 12
 	detailWidth = 40
@@ -19,8 +20,8 @@ const (
 	inputWidth  = 64
 )
 
-// waterfall writes t to w: a line for the run, one per step, and below it one
-// per tool call with a bar that shows when in the step it ran, and how long.
+// waterfall writes t to w. It writes a line for the run, one for each step, and one for
+// each tool call with a bar for its time within the step.
 func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	fmt.Fprintf(w, "%s %s\n", paint.Bold("run"), paint.Bold(shown(t.Run, maxDetail)))
 	fmt.Fprintln(w, strings.Join(heading(t), " · "))
@@ -45,7 +46,7 @@ func waterfall(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	}
 }
 
-// runTrace is a trace as `run show` reports it.
+// runTrace is the report of run show.
 type runTrace struct{ runtree.Trace }
 
 func (t runTrace) write(w io.Writer, paint cli.Palette) { waterfall(w, t.Trace, paint) }
@@ -86,7 +87,7 @@ func traceTotals(t runtree.Trace) []string {
 	return []string{plural(len(t.Steps), "step"), calls, tokens(t.Tokens), plural(t.Events, "event")}
 }
 
-// tokens writes u as one phrase.
+// tokens returns u as one phrase.
 func tokens(u events.Tokens) string {
 	s := fmt.Sprintf("tokens %s in, %s out", count(u.Input), count(u.Output))
 	if cached := u.CacheRead + u.CacheCreation; cached > 0 {
@@ -136,10 +137,10 @@ func writeRow(w io.Writer, r *runtree.Row, s *runtree.Step, t runtree.Trace, pai
 
 // writeLink writes the command that shows a run.
 func writeLink(w io.Writer, run, tenant string, paint cli.Palette) {
-	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(cli.ShellQuote(run), maxDetail)+tenantFlag(tenant)))
+	fmt.Fprintf(w, "      %s\n", paint.Dim("↳ hooktrail run show "+shown(termtext.ShellQuote(run), maxDetail)+tenantFlag(tenant)))
 }
 
-// writeChild writes what a sub-agent did, a line per row.
+// writeChild writes the rows of a sub-agent.
 func writeChild(w io.Writer, t runtree.Trace, paint cli.Palette) {
 	writeLink(w, t.Run, t.Tenant, paint)
 	for _, s := range t.Steps {
@@ -170,7 +171,7 @@ func rowBar(r *runtree.Row, s *runtree.Step, paint cli.Palette) string {
 	return paint.Good(bar)
 }
 
-// timeBar draws a span that begins at start and lasts for length within whole.
+// timeBar draws the span from start with the given length within whole.
 func timeBar(start, length, whole time.Duration) string {
 	if whole <= 0 {
 		return strings.Repeat("·", barWidth)
@@ -213,19 +214,21 @@ func rowMark(r *runtree.Row, paint cli.Palette) string {
 	return paint.Dim("•")
 }
 
-// shown returns s as at most width characters of one line that a terminal only
-// prints.
-func shown(s string, width int) string { return runtree.Clip(cli.Printable(runtree.OneLine(s)), width) }
+// shown returns s as one line of at most width characters, without control
+// characters.
+func shown(s string, width int) string {
+	return runtree.Clip(termtext.Printable(runtree.OneLine(s)), width)
+}
 
 // pad fills s with spaces to width characters.
 func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-len([]rune(s))))
 }
 
-// tenantFlag returns the flag that a hint needs for tenant.
+// tenantFlag returns the --tenant flag for a hint, or nothing for the default tenant.
 func tenantFlag(tenant string) string {
 	if tenant == "default" {
 		return ""
 	}
-	return " --tenant " + cli.ShellQuote(tenant)
+	return " --tenant " + termtext.ShellQuote(tenant)
 }

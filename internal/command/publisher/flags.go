@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hooktrail/hooktrail/internal/capture/decision"
 	"github.com/hooktrail/hooktrail/internal/capture/publisher"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile"
@@ -57,7 +58,8 @@ func (f *HookFile) Load(ctx context.Context, logger *slog.Logger) (*hookfile.Fil
 	if err != nil {
 		return nil, err
 	}
-	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Serving: true}); err != nil {
+	var client decision.Client // the check asks no service
+	if err := file.Register(hooks.NewRegistry(hooks.Options{}), hookfile.Options{Requester: client, Own: client.Own}); err != nil {
 		return nil, err
 	}
 	for _, p := range file.Warnings {

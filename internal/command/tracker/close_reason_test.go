@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The reason of a person is that of the issue, everywhere; a secret in it is
-// nowhere.
+// The reason of a person becomes the reason of the issue everywhere, and a secret in
+// it is stored nowhere.
 func TestClose_Reason(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)

@@ -17,7 +17,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// serve runs a tracker, which is at work when serve returns, until the function that it returns is called.
+// serve runs a tracker until the returned function is called. The tracker is running
+// when serve returns.
 func (p *pipeline) serve() (stop func()) {
 	p.tb.Helper()
 	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: tracker.Name})
@@ -56,7 +57,7 @@ func TestClose(t *testing.T) {
 	if len(list) < 3 {
 		t.Fatalf("got %d open issues, want 3", len(list))
 	}
-	// Nobody reads the stream: it is on record, and the next tracker takes it in.
+	// No tracker is running. The next one applies the stored edit.
 	waiting := callJSON[tracker.Closing](t, p.dataDir, "close", list[0].ID, "--tenant", "acme", "--reason", "done by hand", "--by", "jdoe")
 	if waiting.Taken || waiting.Status == rules.Closed || waiting.Action != "closed" {
 		t.Errorf("without a tracker: %+v", waiting)

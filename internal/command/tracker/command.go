@@ -9,7 +9,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
-	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
@@ -19,7 +18,7 @@ func Command() *cobra.Command {
 	shared := new(cli.Shared)
 	cmd := cli.Group("tracker", "Keep issues for work that outlives a run, and explain them",
 		serveCommand(shared), listCommand(shared), showCommand(shared), whyCommand(shared),
-		replay.Command(shared, dial(shared)), closeCommand(shared), rebuildCommand(shared))
+		whatifCommand(shared, dial(shared)), closeCommand(shared), rebuildCommand(shared))
 	shared.Register(cmd)
 	cmd.PersistentPreRunE = checkTenant(shared, cmd.PersistentPreRunE)
 	return cmd

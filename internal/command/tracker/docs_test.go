@@ -12,11 +12,11 @@ import (
 
 var (
 	docExample = regexp.MustCompile("(?s)```json\n(\\{\"specversion\".*?)```\n\n```text\n(.*?)```")
+	docWhy     = regexp.MustCompile("(?s)```text\n\\$ tracker why (\\S+) --events history.jsonl\n(.*?)```")
 	docCommand = regexp.MustCompile(`(?s)echo '(\{.*?\})' \|\s+tracker whatif --events -`)
 )
 
-// TestDocs_Examples holds the histories in docs/tracker.md to what whatif prints
-// of them.
+// TestDocs_Examples compares the examples in docs/tracker.md with the output of whatif.
 func TestDocs_Examples(t *testing.T) {
 	doc := rulestest.ReadFile(t, filepath.Join("..", "..", "..", "docs", "tracker.md"))
 	examples := docExample.FindAllStringSubmatch(doc, -1)
@@ -36,5 +36,24 @@ func TestDocs_Examples(t *testing.T) {
 	if status, stdout, stderr := call(t, t.TempDir(), "whatif", "--events", rulestest.WriteFile(t, "one.jsonl", first[1])); status != cli.ExitOK ||
 		!strings.Contains(stdout, "1 issue: 1 open") {
 		t.Errorf("exit status %d, %q, %s", status, stdout, stderr)
+	}
+}
+
+// TestDocs_Why compares the explanations in docs/tracker.md with the output of why. Each
+// explains an event of the nearest example above it.
+func TestDocs_Why(t *testing.T) {
+	doc := rulestest.ReadFile(t, filepath.Join("..", "..", "..", "docs", "tracker.md"))
+	shown := docWhy.FindAllStringSubmatchIndex(doc, -1)
+	if len(shown) != 2 {
+		t.Fatalf("got %d explanations", len(shown))
+	}
+	for _, at := range shown {
+		above := docExample.FindAllStringSubmatch(doc[:at[0]], -1)
+		history := rulestest.WriteFile(t, "history.jsonl", above[len(above)-1][1])
+		event, want := doc[at[2]:at[3]], strings.Join(strings.Fields(doc[at[4]:at[5]]), " ")
+		status, stdout, stderr := call(t, t.TempDir(), "why", event, "--events", history)
+		if status != cli.ExitOK || !strings.HasPrefix(stdout, want) {
+			t.Errorf("%s: exit status %d, %s; it prints\n%sinstead of\n%s", event, status, stderr, stdout, want)
+		}
 	}
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// hostile are texts of an agent that would do harm where they are not taken for
-// texts.
+// hostile contains texts that do harm if a program interprets them.
 var hostile = []string{
 	"run $(touch x) and `touch x`; touch x | sh > x",
 	"two\nlines\r\nht-forged00000  closed  tracking\tcell\vand\fmore\u0085again\u2028on",
@@ -25,7 +24,7 @@ var hostile = []string{
 	`"quoted", {"json": [1]} \u0000 </script> 'single' \`,
 }
 
-// hostileHistory has them wherever an agent chooses what stands there.
+// hostileHistory returns events with these texts in every field that an agent chooses.
 func hostileHistory(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	for i, text := range hostile {
@@ -50,8 +49,7 @@ func hostileHistory(tb testing.TB) (list []events.Event) {
 	return append(list, last)
 }
 
-// What agents write is text to every command: it makes no lines and no cells,
-// moves no cursor, and JSON stays JSON.
+// No text of an agent adds a line or a cell, moves the cursor or breaks JSON.
 func TestCommands_HostileTexts(t *testing.T) {
 	work := t.TempDir()
 	t.Chdir(work)
@@ -103,8 +101,7 @@ func TestCommands_HostileTexts(t *testing.T) {
 	}
 }
 
-// checkHarmless checks that a terminal would obey nothing of text, and that no
-// line of it begins as the forged one does.
+// checkHarmless checks that text contains no terminal commands and no forged line.
 func checkHarmless(t *testing.T, args []string, text string) {
 	t.Helper()
 	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// A tracker's rights are enough for all commands of it, beside a server that
-// another process has.
+// The rights of a tracker suffice for all its commands, with a server in another
+// process.
 func TestCommand_WithATrackersRights(t *testing.T) {
 	dir := t.TempDir()
 	b, err := broker.Open(t.Context(), broker.Options{DataDir: dir, Name: "owner"})

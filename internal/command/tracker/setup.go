@@ -10,7 +10,6 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/subjects"
-	"github.com/hooktrail/hooktrail/internal/tracking/replay"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 )
@@ -95,7 +94,7 @@ func (s *Setup) connected(cmd *cobra.Command, shared *cli.Shared, o *tracker.Opt
 }
 
 // dial connects to the broker with the rights of a tracker.
-func dial(shared *cli.Shared) replay.Dial {
+func dial(shared *cli.Shared) dialFunc {
 	return func(cmd *cobra.Command, do func(*broker.Broker) error) error {
 		return broker.Use(cmd.Context(), broker.Options{
 			DataDir: shared.DataDir, URL: shared.NATSURL, Name: tracker.Name, Logger: shared.Logger(cmd),

@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What cannot be a tenant is refused, before anything else is done or made.
+// An invalid tenant name is rejected before a command does anything.
 func TestCommands_RefuseWhatIsNoTenant(t *testing.T) {
 	path := rulestest.WriteEvents(t, rulestest.Story(t)...)
 	commands := [][]string{
@@ -42,7 +42,7 @@ func TestCommands_RefuseWhatIsNoTenant(t *testing.T) {
 	}
 }
 
-// A tenant may be called as it likes, also as a path is.
+// A tenant name may look like a path.
 func TestCommands_TenantCalledAsAPath(t *testing.T) {
 	for _, tenant := range []string{"a/b", "..", "*", "a b"} {
 		e := rulestest.At(t, tenant, "r1", 0, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
@@ -57,7 +57,7 @@ func TestCommands_TenantCalledAsAPath(t *testing.T) {
 	}
 }
 
-// Who names no tenant where the default one has no issues is told which have.
+// If the default tenant has no issues, list names the tenants that have some.
 func TestList_SaysWhoseIssuesThereAre(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", longStory(t)...)

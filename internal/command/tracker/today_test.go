@@ -18,8 +18,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// scenarios returns the events of all labelled histories, each of tenants of its
-// own, in the order of their delivery.
+// scenarios returns the events of all labelled histories in the order of delivery.
+// Each history has its own tenants.
 func scenarios(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	for _, sc := range rulestest.Load(tb) {
@@ -45,8 +45,8 @@ func scenarios(tb testing.TB) (list []events.Event) {
 	return list
 }
 
-// gastown returns the history of Gastown's issues as events: an issue is a run
-// that is taken up, given back, and closed.
+// gastown returns the history of Gastown's issues as events. An issue is a run that is
+// started, returned and closed.
 func gastown(tb testing.TB) (list []events.Event) {
 	tb.Helper()
 	starts := map[string]int{}
@@ -112,9 +112,9 @@ func amplified(tb testing.TB) (list []events.Event) {
 	return list
 }
 
-// TestWhatif_ReproducesToday folds what trackers have read under the
-// configuration that they decided under: it comes to their issues, whatever the
-// history. Under another one it tells what is gained and lost.
+// TestWhatif_ReproducesToday folds histories that trackers have read. The same
+// configuration gives their issues exactly. Another one gives the gained and lost
+// issues.
 func TestWhatif_ReproducesToday(t *testing.T) {
 	for _, test := range []struct {
 		name string
@@ -153,8 +153,7 @@ func TestWhatif_ReproducesToday(t *testing.T) {
 	}
 }
 
-// What a tracker decided under other limits is not what these come to, and that
-// is said.
+// whatif reports that the decisions were made under other limits.
 func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)
@@ -176,8 +175,7 @@ func TestWhatif_SaysThatTodayIsNotReproduced(t *testing.T) {
 	}
 }
 
-// Without a tracker's files there is nothing to compare with, and the history is
-// folded all the same.
+// whatif folds a history without tracker files, and has nothing to compare with.
 func TestWhatif_WithoutATracker(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)

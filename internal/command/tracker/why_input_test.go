@@ -22,8 +22,8 @@ func TestWhy_OfAnInput(t *testing.T) {
 	}
 }
 
-// Without --tenant an event of any tenant of the file is found; where it is not,
-// the answer says which tenants there are.
+// Without --tenant, why finds an event of any tenant in the file. If it finds none, it
+// names the tenants.
 func TestWhy_TenantsOfAnInput(t *testing.T) {
 	list := longStory(t)
 	path := rulestest.WriteEvents(t, list...)
@@ -53,7 +53,7 @@ func TestWhy_TenantsOfAnInput(t *testing.T) {
 	}
 }
 
-// A line that is no event is told, and does not keep back the answer.
+// why reports an invalid line after the answer.
 func TestWhy_AnswersBesideABadLine(t *testing.T) {
 	list := rulestest.Story(t)
 	good, err := os.ReadFile(rulestest.WriteEvents(t, list...))

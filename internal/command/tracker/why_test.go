@@ -9,13 +9,14 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/platform/cli"
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 	"github.com/hooktrail/hooktrail/internal/tracking/tracker"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What is held is neither an issue nor forgotten: why says until when.
+// why says until when an event is held.
 func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "acme", "r1", 0, "s1", events.StepFailed, "")
@@ -23,7 +24,7 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	p.publish("engine", failed)
 	p.mustDrain()
 	status, stdout, stderr := call(t, p.dataDir, "why", failed.ID, "--tenant", "acme")
-	want := "is held until " + cli.Time(failed.Time.Add(30*time.Second))
+	want := "is held until " + termtext.Time(failed.Time.Add(30*time.Second))
 	if status != cli.ExitOK || !strings.Contains(stdout, want) || strings.Count(stdout, "\n") != 1 {
 		t.Errorf("exit status %d, %q does not say %q, %s", status, stdout, want, stderr)
 	}
@@ -42,7 +43,7 @@ func TestWhy_OfWhatIsHeld(t *testing.T) {
 	}
 }
 
-// Every considered event and every issue has its paragraph.
+// why explains every considered event and every issue in one paragraph.
 func TestWhy_AnswersForAll(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", append(gastown(t), rulestest.Story(t)...)...)

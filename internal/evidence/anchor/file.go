@@ -94,8 +94,8 @@ func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) e
 }
 
 // Kept returns the checkpoint of tenant for a verification.
-func (f File) Kept(ctx context.Context, tenant string) verifier.Kept {
-	k := verifier.Kept{From: string(f)}
+func (f File) Kept(ctx context.Context, tenant string) verifier.Anchored {
+	k := verifier.Anchored{From: string(f)}
 	if path, err := f.path(tenant); err == nil {
 		k.From = path
 	}

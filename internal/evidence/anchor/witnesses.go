@@ -84,7 +84,7 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	signed, c, err := r.SignedTree(ctx)
+	signed, c, err := r.Tree().SignedTree(ctx)
 	if err == nil {
 		_, err = ledger.OpenCheckpoint(signed, w.known)
 	}
@@ -172,7 +172,7 @@ func (w *witnesses) ask(
 // proveTree returns the proof that the tree of size leaves continues its first old.
 func proveTree(ctx context.Context, r *ledger.Reader, old, size int64) ([]tlog.Hash, error) {
 	return tlog.ProveTree(size, old, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		return r.Hashes(ctx, indexes)
+		return r.Tree().Hashes(ctx, indexes)
 	}))
 }
 

@@ -46,8 +46,8 @@ func accesses(tb testing.TB, dir, tenant string) (list []events.AuditAccessedDat
 	return list
 }
 
-// A record of access is on disk before there is a broker, and a leaf of the ledger
-// once the auditor has drained; what it adds is complete.
+// A record of access is on disk without a broker, and a leaf of the ledger after a
+// drain. The ledger is still complete.
 func TestRecordAccess_Drain(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "engine", "acme"), "run-1", 3)

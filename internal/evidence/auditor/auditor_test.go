@@ -75,7 +75,7 @@ func TestRun_SetsApartWhatIsNoEvent(t *testing.T) {
 	}
 }
 
-// TestRun_GoesOnFromAnyState takes away what the auditor keeps, part by part.
+// The auditor resumes after any part of its state is deleted.
 func TestRun_GoesOnFromAnyState(t *testing.T) {
 	b := auditortest.Connect(t, auditortest.Server(t))
 	for _, tenant := range []string{"acme", "other"} {

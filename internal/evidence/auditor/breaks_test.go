@@ -57,8 +57,8 @@ func TestRun_ManyMessagesDeletedWhileAway(t *testing.T) {
 	}
 }
 
-// A stream that is made anew, or comes back from an older copy of the server's
-// folder, numbers other messages like those that were read.
+// A stream that was created again, or restored from an older copy, gives the same numbers
+// to other messages.
 func TestRun_StreamComesBack(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -15,9 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// A stranger's ledger, with a key of its own, does not get in the place of what is
-// kept, and health says so.
-func TestKeep_BucketReplacesNothingOfOthers(t *testing.T) {
+// The ledger of another key does not replace the stored checkpoint, and readiness reports
+// that.
+func TestAnchor_BucketReplacesNothingOfOthers(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
 	drain(t, b, dir)
@@ -27,13 +27,13 @@ func TestKeep_BucketReplacesNothingOfOthers(t *testing.T) {
 	if !bytes.Equal(auditortest.InBucket(t, b, "acme"), kept) {
 		t.Error("a stranger's checkpoint replaced what was kept")
 	}
-	if err := keepOnce(t, Options{Broker: b, DataDir: stranger}, "acme"); err == nil || !strings.Contains(err.Error(), "HOOKTRAIL_CHECKPOINTS") {
+	if err := anchorOnce(t, Options{Broker: b, DataDir: stranger}, "acme"); err == nil || !strings.Contains(err.Error(), "HOOKTRAIL_CHECKPOINTS") {
 		t.Errorf("got %v, want an error that names the bucket", err)
 	}
 }
 
 // A bucket that cannot be used holds nothing up, the other places neither, and is told.
-func TestKeep_BucketCannotBeUsed(t *testing.T) {
+func TestAnchor_BucketCannotBeUsed(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir, away := auditortest.Connect(t, s), t.TempDir(), t.TempDir()
 	if err := b.JetStream().DeleteStream(t.Context(), b.Space().CheckpointStream()); err != nil {
@@ -47,13 +47,13 @@ func TestKeep_BucketCannotBeUsed(t *testing.T) {
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 	auditortest.ReadFile(t, away+"/acme")
 
-	if err := keepOnce(t, o, "acme"); !errors.Is(err, jetstream.ErrStreamNotFound) || !strings.Contains(err.Error(), "nats init") {
+	if err := anchorOnce(t, o, "acme"); !errors.Is(err, jetstream.ErrStreamNotFound) || !strings.Contains(err.Error(), "nats init") {
 		t.Errorf("got %v, want what is missing and how to mend it", err)
 	}
 }
 
 // All tenants of a round go in one batch, which the broker syncs once.
-func TestKeep_BucketManyTenants(t *testing.T) {
+func TestAnchor_BucketManyTenants(t *testing.T) {
 	s := auditortest.Server(t)
 	b, dir := auditortest.Connect(t, s), t.TempDir()
 	const tenants = 40

@@ -13,14 +13,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rotateKey replaces the key of a data directory while no auditor runs there.
+// RotateKey replaces the signing key of a data directory. It fails while an auditor
+// runs there.
 func RotateKey(dataDir string, o ledger.Order, destroy bool) (done writer.Rotated, err error) {
 	if err := makeDir(LedgerDir(dataDir)); err != nil {
 		return done, err
 	}
 	lock, err := filelock.Try(filepath.Join(LedgerDir(dataDir), lockName))
 	if errors.Is(err, filelock.ErrHeld) {
-		return done, errors.New("an auditor runs on this data directory and signs with the present key: " +
+		return done, errors.New("an auditor runs on this data directory and signs with the current key: " +
 			"stop it (auditor serve, or hooktrail up), rotate, and start it again")
 	}
 	if err != nil {
@@ -34,41 +35,36 @@ func RotateKey(dataDir string, o ledger.Order, destroy bool) (done writer.Rotate
 	return writer.Rotate(writer.Rotation{Dir: KeyDir(dataDir), Tenants: tenants, Order: o, Destroy: destroy})
 }
 
-// sendKeyChanges puts the orders that put the present key in charge on record for
-// the ledgers to which they have not come. One that is on its way is sent twice,
-// and takes effect once.
-func (p *projected) sendKeyChanges(ctx context.Context) error {
-	if p.opts.Standby {
-		return nil // it sends nothing, and gets them all the same
+// sendKeyChanges records the key change orders that are missing from ledgers. An order
+// that is already in the stream may be sent twice, and takes effect once.
+func (l *ledgers) sendKeyChanges(ctx context.Context) error {
+	if l.opts.Standby {
+		return nil // the stream delivers them
 	}
-	changes, err := ledger.ReadKeyChanges(KeyDir(p.opts.DataDir))
+	changes, err := ledger.ReadKeyChanges(KeyDir(l.opts.DataDir))
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	tenants, err := p.opts.tenants()
-	if err != nil { // only of ids so long that the folder does not tell them
-		p.opts.Logger.ErrorContext(ctx, "ledgers were not read", "error", err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, tenant := range tenants {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, tenant := range l.tenants(ctx) {
 		last := changes[len(changes)-1]
-		if p.held[tenant] != nil || !slices.Contains(last.Tenants, tenant) {
+		if l.suspended[tenant] != nil || !slices.Contains(last.Tenants, tenant) {
 			continue
 		}
-		l, err := p.set.Ledger(ctx, tenant)
+		one, err := l.set.Ledger(ctx, tenant)
 		if errors.Is(err, ledger.ErrDamaged) {
-			p.hold(ctx, tenant, err)
+			l.suspend(ctx, tenant, err)
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		for _, signed := range l.Missing() {
+		for _, signed := range one.Missing() {
 			d := events.AuditAccessedData{
 				Action: events.AuditKey, By: last.By, Reason: last.Reason, Ticket: last.Ticket, Order: signed,
 			}
-			if _, err := access.Record(ctx, p.opts.DataDir, tenant, d); err != nil {
+			if _, err := access.Record(ctx, l.opts.DataDir, tenant, d); err != nil {
 				return err
 			}
 		}

@@ -13,14 +13,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// agentFiles writes the AgentFS files of the fresh folder, all at once at the end:
-// from ledgers below source that have every order in them.
+// agentFiles writes the new AgentFS files from the ledgers below source. It runs after
+// the ledgers are complete, so that no erased payload is written.
 func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) {
 	tenants, err := Options{DataDir: source, Tenant: r.Tenant}.tenants()
 	if err != nil {
 		return err
 	}
-	dir := AgentFSDir(r.place.fresh())
+	dir := AgentFSDir(r.staging.fresh())
 	if err := makeDir(dir); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) 
 		if err := errors.Join(files.tenant(ctx, tenant), writer.Close()); err != nil {
 			return err
 		}
-		if err := r.takeFiles(tenant); err != nil {
+		if err := r.replaceFiles(tenant); err != nil {
 			return err
 		}
 		if err := r.note(ctx, source, tenant, kept); err != nil {
@@ -47,15 +47,15 @@ func (r *rebuilding) agentFiles(ctx context.Context, source string) (err error) 
 	return nil
 }
 
-// foreign puts what other tools wrote into a tenant's files into the fresh folder,
-// and returns the names of those files.
+// foreign copies the rows of other tools in a tenant's files to the new folder, and
+// returns the names of those files.
 func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string, err error) {
 	files, err := agentfs.List(AgentFSDir(r.DataDir), tenant)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		ok, mark, err := agentfs.Foreign(ctx, filepath.Join(AgentFSDir(r.DataDir), f.Name), filepath.Join(AgentFSDir(r.place.fresh()), f.Name))
+		ok, mark, err := agentfs.Foreign(ctx, filepath.Join(AgentFSDir(r.DataDir), f.Name), filepath.Join(AgentFSDir(r.staging.fresh()), f.Name))
 		if err != nil {
 			return nil, err
 		}
@@ -67,28 +67,28 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 	return kept, nil
 }
 
-// unwritten makes sure that no other tool wrote into a file since what it holds of
-// theirs was taken: that would be lost with the old file.
+// unwritten returns an error if a tool wrote into a file after foreign has copied its
+// rows, because the new rows would be lost.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
 		if err := agentfs.Unwritten(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
-			return fmt.Errorf("%w: everything stays as it was; rebuild again while no tool has it open", err)
+			return fmt.Errorf("%w: nothing was replaced; rebuild again while no tool has the file open", err)
 		}
 	}
 	return nil
 }
 
-// takeFiles notes that a tenant's new files take the place of the old ones, and
-// that those that have none any more go. A file that some tool made meanwhile stays.
-func (r *rebuilding) takeFiles(tenant string) error {
-	made, err := agentfs.List(AgentFSDir(r.place.fresh()), tenant)
+// replaceFiles adds a tenant's new files to the replacements, and the removal of old
+// files without a new one. A file that a tool has created meanwhile stays.
+func (r *rebuilding) replaceFiles(tenant string) error {
+	made, err := agentfs.List(AgentFSDir(r.staging.fresh()), tenant)
 	if err != nil {
 		return err
 	}
 	have := make(map[string]bool)
 	for _, f := range made {
 		have[f.Name] = true
-		if err := r.place.take(filepath.Join("agentfs", f.Name)); err != nil {
+		if err := r.staging.add(filepath.Join("agentfs", f.Name)); err != nil {
 			return err
 		}
 	}
@@ -98,13 +98,13 @@ func (r *rebuilding) takeFiles(tenant string) error {
 	}
 	for _, f := range old {
 		if _, known := r.marks[f.Name]; known && !have[f.Name] {
-			r.place.drop(filepath.Join("agentfs", f.Name))
+			r.staging.drop(filepath.Join("agentfs", f.Name))
 		}
 	}
-	return r.place.take(filepath.Join("agentfs", agentfs.Routes(tenant)))
+	return r.staging.add(filepath.Join("agentfs", agentfs.Routes(tenant)))
 }
 
-// note adds to what is told of a tenant.
+// note stores the files with rows of other tools in the result of a tenant.
 func (r *rebuilding) note(ctx context.Context, source, tenant string, kept []string) (err error) {
 	for i := range r.done {
 		if r.done[i].Tenant == tenant {

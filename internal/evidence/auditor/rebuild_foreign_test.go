@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/auditor/auditortest"
 )
 
-// Another tool records something while its file is written anew: nothing of it is
-// lost, since nothing is put in place. The next call keeps it, whether anybody
-// looked into the file meanwhile or not.
+// If a tool writes into a file during a rebuild, nothing is replaced. The next rebuild
+// carries the new rows over, even if the file was read meanwhile.
 func TestRebuild_ToolWritesMeanwhile(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)

@@ -30,8 +30,7 @@ func rebuild(tb testing.TB, b *broker.Broker, dir string, from ...string) []Rebu
 	return done
 }
 
-// TestRebuild_SameFromTheStream has everything made anew: the same root, the same
-// rows, and what other tools wrote beside them.
+// A rebuild gives the same root and the same rows, including the rows of other tools.
 func TestRebuild_SameFromTheStream(t *testing.T) {
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()
 	for _, tenant := range []string{"acme", "other"} {
@@ -137,11 +136,11 @@ func TestRebuild_RefusesBesideAnAuditor(t *testing.T) {
 
 // A crash anywhere in a swap leaves something that the next start finishes, or
 // takes away.
-func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
-	lay := func(t *testing.T) place {
+func TestStaging_SettlesWhateverIsLeft(t *testing.T) {
+	lay := func(t *testing.T) staging {
 		t.Helper()
 		dir := t.TempDir()
-		p := placeOf(dir)
+		p := stagingOf(dir)
 		for path, text := range map[string]string{
 			"ledger/a/ledger.db": "old a", "ledger/b/ledger.db": "old b", "agentfs/x.db": "old x", "agentfs/x.db-wal": "old log",
 			"agentfs/gone.db": "old", "agentfs/theirs.db": "theirs",
@@ -152,7 +151,7 @@ func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(p.take("ledger/a"), p.take("ledger/b"), p.take("agentfs/x.db")); err != nil {
+		if err := errors.Join(p.add("ledger/a"), p.add("ledger/b"), p.add("agentfs/x.db")); err != nil {
 			t.Fatal(err)
 		}
 		p.drop("agentfs/gone.db")
@@ -161,14 +160,14 @@ func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
 	want := map[string]string{"ledger/a/ledger.db": "new a", "ledger/b/ledger.db": "new b", "agentfs/x.db": "new x", "agentfs/theirs.db": "theirs"}
 	for done := range 5 { // how many parts were put in place before the crash
 		p := lay(t)
-		text, err := json.Marshal(*p.parts)
+		text, err := json.Marshal(*p.replacements)
 		if err == nil {
 			err = os.WriteFile(p.list(), text, 0o600)
 		}
-		for _, one := range (*p.parts)[:done] {
-			err = errors.Join(err, p.put(one))
+		for _, one := range (*p.replacements)[:done] {
+			err = errors.Join(err, p.replace(one))
 		}
-		if err = errors.Join(err, placeOf(p.dataDir).settle(t.Context(), discard())); err != nil {
+		if err = errors.Join(err, stagingOf(p.dataDir).settle(t.Context(), discard())); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, auditortest.Contents(t, p.dataDir)); diff != "" {
@@ -182,7 +181,7 @@ func TestPlace_SettlesWhateverIsLeft(t *testing.T) {
 	if got := auditortest.Contents(t, p.dataDir); got["ledger/a/ledger.db"] != "old a" || got["agentfs/x.db-wal"] != "old log" || len(got) != 6 {
 		t.Errorf("got %v", got)
 	}
-	if err := p.put(part{Path: "../elsewhere"}); err == nil {
+	if err := p.replace(replacement{Path: "../elsewhere"}); err == nil {
 		t.Error("a part outside the data directory was put in place")
 	}
 }

@@ -50,7 +50,7 @@ func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 	b, dir, away := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	alive(t, b)
 	auditortest.PublishRun(t, auditortest.Outbox(t, b, "coder", "acme"), "r1", 5)
-	drainKeeping(t, Options{Broker: b, DataDir: dir}, filepath.Join(away, "{tenant}"))
+	drainWithFile(t, Options{Broker: b, DataDir: dir}, filepath.Join(away, "{tenant}"))
 	auditortest.WantVerdicts(t, auditortest.Verify(t, dir, "acme"), verifier.Verified, verifier.Complete)
 	if kept := auditortest.InBucket(t, b, "acme"); kept != nil {
 		t.Errorf("in the bucket is\n%s", kept)
@@ -60,8 +60,8 @@ func TestStandby_KeepsNothingElsewhere(t *testing.T) {
 	}
 }
 
-// A standby that was not there from the stream's first message has another tree:
-// it says so while it stands by, and puts nothing in the place of what is right.
+// A standby that did not read the stream from its first message has another tree. It
+// reports that, and replaces no stored checkpoint.
 func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 	b, first, second := auditortest.Connect(t, auditortest.Server(t)), t.TempDir(), t.TempDir()
 	p := auditortest.Outbox(t, b, "coder", "acme")
@@ -85,7 +85,7 @@ func TestStandby_YoungerStreamIsNoticed(t *testing.T) {
 		if err := Run(auditortest.Deadline(t), o); err != nil {
 			t.Fatal(err)
 		}
-		if err := keepOnce(t, o, "acme"); errors.Is(err, anchor.ErrForked) != tt.forked {
+		if err := anchorOnce(t, o, "acme"); errors.Is(err, anchor.ErrForked) != tt.forked {
 			t.Errorf("before %s: got %v, want forked to be %v", tt.run, err, tt.forked)
 		}
 		auditortest.PublishRun(t, p, tt.run, 10)

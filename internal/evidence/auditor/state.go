@@ -2,15 +2,14 @@ package auditor
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -18,9 +17,8 @@ import (
 
 var stateSchema = projection.Schema{Name: "auditor", Version: 2, Tables: stateTables}
 
-// stateTables are what the auditor remembers besides its position. All of it can
-// be read from the ledgers again; that it can be compared with them tells when a
-// ledger was deleted or restored from an older copy.
+// stateTables can be rebuilt from the ledgers. The auditor compares them with the
+// ledgers at its start to notice a ledger that was deleted or restored from a copy.
 const stateTables = `
 CREATE TABLE stream (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL, created INTEGER NOT NULL) STRICT;
 CREATE TABLE ledger (
@@ -38,114 +36,48 @@ CREATE TABLE passed ( -- some of the positions that were passed
 ) STRICT;
 `
 
-// known is a row of the table ledger.
-type known struct {
+// state is the auditor's database: the position in the stream, the positions of the
+// ledgers, and some earlier positions. Its methods may be called concurrently.
+type state struct {
+	db  *projection.DB
+	now func() time.Time
+}
+
+// ledgerPosition is the last position that changed a ledger, or that is in its backlog.
+type ledgerPosition struct {
 	tenant          string
 	epoch, sequence uint64
 }
 
-// compare finds out where to begin: at the stored position, unless a ledger is
-// behind what it has been, or should be, or the state is new beside older ledgers.
-func (p *projected) compare(ctx context.Context) error {
-	ledgers, err := p.load(ctx)
-	if err != nil {
-		return err
-	}
-	fresh := p.stream.Epoch == 0
-	if fresh {
-		p.stream = p.opts.stream
-	}
-	have, err := p.positions(ctx, ledgers)
-	if err != nil {
-		return err
-	}
-	p.latest(have, fresh)
-	if fresh {
-		// All is read from the start; what the ledgers have they skip.
-		if len(have) > 0 {
-			p.opts.Logger.InfoContext(ctx, "the auditor's position is gone: the stream is read from the start", "ledgers", len(have))
-		}
-		p.start = consume.Position{}
-		return nil
-	}
-	for _, k := range ledgers {
-		if at, ok := have[k.tenant]; ok {
-			p.goBack(ctx, k, at)
-		}
-	}
-	return nil
+func positionOf(l *writer.Ledger) ledgerPosition {
+	at := l.Newest().Position
+	return ledgerPosition{tenant: l.Tenant(), epoch: at.Epoch, sequence: at.Sequence}
 }
 
-// latest takes the stream that the ledgers were fed from last. Where the state is
-// fresh it notes the last message of that stream that a ledger is known to have.
-func (p *projected) latest(have map[string]ledger.Position, fresh bool) {
-	for _, at := range have {
-		if at.Epoch > p.stream.Epoch { // the state was deleted, or another auditor has been here since
-			p.stream = ledger.Stream{Epoch: at.Epoch, Created: at.Stream}
-		}
-	}
-	for _, at := range have {
-		if fresh && at.Epoch == p.stream.Epoch && at.Sequence > p.expected.Sequence && at.Hash != (events.Hash{}) {
-			p.expected = consume.Position{Sequence: at.Sequence, Stream: at.Stream, Hash: at.Hash}
-		}
-	}
+// ledgerRow is the new row of a ledger.
+type ledgerRow struct {
+	ledgerPosition
+
+	suspended bool
 }
 
-// goBack sees to it that what a ledger lacks is read again.
-func (p *projected) goBack(ctx context.Context, k known, have ledger.Position) {
-	if have.Epoch > k.epoch || have.Epoch == k.epoch && have.Sequence >= k.sequence {
-		return
-	}
-	p.opts.Logger.WarnContext(ctx, "a ledger is not as far as it was or should be: it is read from the stream again",
-		"tenant", k.tenant, "has", have.Sequence, "should_have", k.sequence)
-	back := consume.Position{}
-	if have.Epoch == p.stream.Epoch {
-		back = consume.Position{Sequence: have.Sequence, Stream: have.Stream, Hash: have.Hash}
-	}
-	if back.Sequence < p.start.Sequence {
-		p.start = back
-	}
+// saved is the content of the database at the start.
+type saved struct {
+	position consume.Position
+	stream   ledger.Stream // the zero Stream in a new database
+	ledgers  []ledgerPosition
 }
 
-// positions returns where the ledgers are, the known ones and those that another
-// auditor made; the zero Position where there is none any more. One that cannot
-// be read is held back, and left out.
-func (p *projected) positions(ctx context.Context, ledgers []known) (map[string]ledger.Position, error) {
-	tenants, err := p.opts.tenants()
-	if err != nil { // only of ids so long that the folder does not tell them
-		p.opts.Logger.ErrorContext(ctx, "ledgers were not read", "error", err)
-	}
-	for _, k := range ledgers {
-		tenants = append(tenants, k.tenant)
-	}
-	all := make(map[string]ledger.Position, len(tenants))
-	for _, tenant := range tenants {
-		if _, ok := all[tenant]; ok {
-			continue
-		}
-		at, err := newest(ctx, p.opts, tenant)
-		switch {
-		case errors.Is(err, ledger.ErrDamaged):
-			p.hold(ctx, tenant, err)
-		case err != nil:
-			return nil, err
-		default:
-			all[tenant] = at
-		}
-	}
-	return all, nil
-}
-
-// load reads the stored state.
-func (p *projected) load(ctx context.Context) (ledgers []known, err error) {
-	err = p.db.Tx(ctx, func(conn *sqlite.Conn) error {
-		p.start, err = projection.PositionOf(conn)
+// load reads the database.
+func (s *state) load(ctx context.Context) (all saved, err error) {
+	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		all.position, err = projection.PositionOf(conn)
 		if err != nil {
 			return err
 		}
 		err := sqlitex.Execute(conn, "SELECT epoch, created FROM stream", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				p.stream = ledger.Stream{Epoch: uint64(stmt.ColumnInt64(0)), Created: time.Unix(0, stmt.ColumnInt64(1)).UTC()}
+				all.stream = ledger.Stream{Epoch: uint64(stmt.ColumnInt64(0)), Created: time.Unix(0, stmt.ColumnInt64(1)).UTC()}
 				return nil
 			},
 		})
@@ -154,27 +86,103 @@ func (p *projected) load(ctx context.Context) (ledgers []known, err error) {
 		}
 		return sqlitex.Execute(conn, "SELECT tenant, epoch, sequence FROM ledger", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				ledgers = append(ledgers, known{stmt.ColumnText(0), uint64(stmt.ColumnInt64(1)), uint64(stmt.ColumnInt64(2))})
+				all.ledgers = append(all.ledgers, ledgerPosition{stmt.ColumnText(0), uint64(stmt.ColumnInt64(1)), uint64(stmt.ColumnInt64(2))})
 				return nil
 			},
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the auditor's state: %w", err)
+		return saved{}, fmt.Errorf("read the auditor's state: %w", err)
 	}
-	return ledgers, nil
+	return all, nil
 }
 
-// newest returns the position of a tenant's ledger, the zero one if there is
-// no ledger.
-func newest(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
-	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)
-	if errors.Is(err, os.ErrNotExist) {
-		return ledger.Position{}, nil
+// commit stores the position after a batch and the rows of the ledgers it changed.
+func (s *state) commit(ctx context.Context, stream ledger.Stream, next consume.Position, rows []ledgerRow) error {
+	now := s.now().UnixNano()
+	return s.db.Commit(ctx, next, nil, func(conn *sqlite.Conn) error {
+		err := sqlitex.Execute(conn, "INSERT OR REPLACE INTO stream (id, epoch, created) VALUES (1, ?, ?)",
+			&sqlitex.ExecOptions{Args: []any{int64(stream.Epoch), stream.Created.UnixNano()}})
+		if err == nil {
+			err = storePassed(conn, next)
+		}
+		for _, r := range rows {
+			if err != nil {
+				break
+			}
+			// Messages that are read again must not lower the position of a suspended ledger.
+			err = sqlitex.Execute(conn, `INSERT INTO ledger (tenant, epoch, sequence, appended, renewed) VALUES (?1, ?2, ?3, ?4, 0)
+				ON CONFLICT DO UPDATE SET epoch = excluded.epoch, appended = excluded.appended, sequence =
+					iif(?5 AND epoch = excluded.epoch, max(sequence, excluded.sequence), excluded.sequence)`,
+				&sqlitex.ExecOptions{Args: []any{r.tenant, int64(r.epoch), int64(r.sequence), now, r.suspended}})
+		}
+		return err
+	})
+}
+
+// setPosition corrects the position of a ledger after its backlog is written.
+func (s *state) setPosition(ctx context.Context, at ledgerPosition) error {
+	return s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "UPDATE ledger SET epoch = ?2, sequence = ?3 WHERE tenant = ?1",
+			&sqlitex.ExecOptions{Args: []any{at.tenant, int64(at.epoch), int64(at.sequence)}})
+	})
+}
+
+// idle returns the tenants whose ledgers were last appended to before a time, and have
+// not been renewed since.
+func (s *state) idle(ctx context.Context, before time.Time) (tenants []string, err error) {
+	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "SELECT tenant FROM ledger WHERE appended < ? AND renewed < appended",
+			&sqlitex.ExecOptions{
+				Args: []any{before.UnixNano()},
+				ResultFunc: func(stmt *sqlite.Stmt) error {
+					tenants = append(tenants, stmt.ColumnText(0))
+					return nil
+				},
+			})
+	})
+	return tenants, err
+}
+
+// setRenewed stores when the checkpoint of a ledger was renewed.
+func (s *state) setRenewed(ctx context.Context, tenant string, at time.Time) error {
+	return s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "UPDATE ledger SET renewed = ? WHERE tenant = ?",
+			&sqlitex.ExecOptions{Args: []any{at.UnixNano(), tenant}})
+	})
+}
+
+// latestPassed is how many of the latest positions are all stored. Older ones are
+// stored at growing intervals.
+const latestPassed = 16
+
+// storePassed stores next as an earlier position and deletes one other. About 16
+// positions remain for each doubling of their number.
+func storePassed(conn *sqlite.Conn, next consume.Position) error {
+	if next.Sequence == 0 || next.Hash == (events.Hash{}) {
+		return nil
 	}
+	err := sqlitex.Execute(conn, "INSERT INTO passed (sequence, created, hash) VALUES (?, ?, ?)",
+		&sqlitex.ExecOptions{Args: []any{int64(next.Sequence), next.Stream.UnixNano(), next.Hash[:]}})
 	if err != nil {
-		return ledger.Position{}, err
+		return fmt.Errorf("store the position: %w", err)
 	}
-	c, err := r.Newest(ctx)
-	return c.Position, errors.Join(err, r.Close())
+	number := conn.LastInsertRowID()
+	return sqlitex.Execute(conn, "DELETE FROM passed WHERE number = ?",
+		&sqlitex.ExecOptions{Args: []any{number - latestPassed*(number&-number)}})
+}
+
+// passed implements consume.Options.Passed.
+func (s *state) passed(ctx context.Context) (list []consume.Position, err error) {
+	err = s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "SELECT sequence, created, hash FROM passed ORDER BY number DESC", &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				at := consume.Position{Sequence: uint64(stmt.ColumnInt64(0)), Stream: time.Unix(0, stmt.ColumnInt64(1)).UTC()}
+				stmt.ColumnBytes(2, at.Hash[:])
+				list = append(list, at)
+				return nil
+			},
+		})
+	})
+	return list, err
 }

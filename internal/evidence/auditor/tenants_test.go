@@ -15,10 +15,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// TestRun_ThousandTenants has many tenants send at the same time. What the auditor
-// holds is bounded, however many there are. With HOOKTRAIL_TEST_TENANTS=1000 and
-// HOOKTRAIL_TEST_EVENTS=100 it takes as many as it is named after, and prints what
-// it took; internal/evidence/ledger/writer.TestSet_Each has more of them than stay open.
+// Many tenants send at the same time, and the auditor's memory and descriptors stay
+// bounded. HOOKTRAIL_TEST_TENANTS=1000 and HOOKTRAIL_TEST_EVENTS=100 set the full size.
+// internal/evidence/ledger/writer.TestSet_Each has more of them than stay open.
 func TestRun_ThousandTenants(t *testing.T) {
 	tenants, each := fromEnv("HOOKTRAIL_TEST_TENANTS", 80), fromEnv("HOOKTRAIL_TEST_EVENTS", 20)
 	b, dir := auditortest.Connect(t, auditortest.Server(t)), t.TempDir()

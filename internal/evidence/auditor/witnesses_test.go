@@ -39,7 +39,7 @@ func TestWitness_HangingOnesHoldNothingUp(t *testing.T) {
 	}
 	before := all[0].Hits()
 	o.NoBucket = true
-	if err := keepOnce(t, o, "acme"); err == nil || !strings.Contains(err.Error(), "0 of 3 witnesses") || !strings.Contains(err.Error(), "W2") {
+	if err := anchorOnce(t, o, "acme"); err == nil || !strings.Contains(err.Error(), "0 of 3 witnesses") || !strings.Contains(err.Error(), "W2") {
 		t.Errorf("got %v", err)
 	}
 	// One that fails is left alone for a while: the second round does not ask it.

@@ -129,7 +129,7 @@ func (b *bundle) count(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	b.about.Unheard, err = b.reader.Unheard(ctx, b.newest)
+	b.about.Unheard, err = b.reader.Activity().SilentProducers(ctx, b.newest)
 	return err
 }
 
@@ -238,7 +238,7 @@ func (b *bundle) tree(ctx context.Context, w io.Writer) error {
 		for i, t := range list {
 			indexes[i] = tlog.StoredHashIndex(t.level, t.index)
 		}
-		hashes, err := b.reader.Hashes(ctx, indexes)
+		hashes, err := b.reader.Tree().Hashes(ctx, indexes)
 		if err != nil {
 			return err
 		}

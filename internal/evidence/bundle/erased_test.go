@@ -91,7 +91,7 @@ func (o orderly) append(tb testing.TB) {
 func (o orderly) give(tb testing.TB, order ledger.Order) {
 	tb.Helper()
 	order.Time, order.By, order.Reason = o.feed.now, "jdoe", "subject request"
-	order, err := o.reader.Resolve(tb.Context(), order)
+	order, err := o.reader.Orders().Resolve(tb.Context(), order)
 	if err != nil {
 		tb.Fatal(err)
 	}

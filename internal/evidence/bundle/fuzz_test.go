@@ -67,7 +67,7 @@ func FuzzProve(f *testing.F) {
 		if err != nil {
 			return
 		}
-		want, err := e.reader.Prove(t.Context(), got.Index)
+		want, err := e.reader.Tree().Prove(t.Context(), got.Index)
 		if err != nil {
 			t.Fatal(err)
 		}

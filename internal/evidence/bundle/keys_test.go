@@ -58,7 +58,7 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 			tb.Fatal(err)
 		}
 		defer r.Close()
-		o, err := r.Resolve(tb.Context(), ledger.Order{
+		o, err := r.Orders().Resolve(tb.Context(), ledger.Order{
 			Tenant: "acme", Action: events.AuditErase, ID: "order-" + run, Time: f.now, By: "jdoe", Reason: "subject request",
 			Selection: ledger.OrderSelection{Run: run},
 		})

@@ -24,7 +24,7 @@ func TestProve_IsTheLedgersProof(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := e.reader.Prove(t.Context(), entry.Leaf)
+			want, err := e.reader.Tree().Prove(t.Context(), entry.Leaf)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestProve_Erased(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := e.reader.Prove(t.Context(), entry.Leaf)
+		want, err := e.reader.Tree().Prove(t.Context(), entry.Leaf)
 		if err != nil {
 			t.Fatal(err)
 		}

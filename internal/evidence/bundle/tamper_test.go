@@ -225,7 +225,7 @@ func TestTamper_RunCutShort(t *testing.T) {
 	e := f.write(t)
 	for drop := range 9 { // the started, six messages, the finished, the seal
 		o := open(t, e.bundle(t, ledger.Selection{Run: "r1"}))
-		hashes, err := e.reader.Hashes(t.Context(), []int64{tlog.StoredHashIndex(0, int64(drop))})
+		hashes, err := e.reader.Tree().Hashes(t.Context(), []int64{tlog.StoredHashIndex(0, int64(drop))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,12 +17,12 @@ import (
 // witnessed writes the checkpoint that witnesses have cosigned last, and the proof
 // that the bundle's continues it: nothing where there is none.
 func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
-	signed, c, err := b.reader.Witnessed(ctx)
+	signed, c, err := b.reader.Tree().Witnessed(ctx)
 	if err != nil || signed == nil || c.Size == 0 || c.Size > b.newest.Size {
 		return err
 	}
 	proof, err := tlog.ProveTree(b.newest.Size, c.Size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		return b.reader.Hashes(ctx, indexes)
+		return b.reader.Tree().Hashes(ctx, indexes)
 	}))
 	if err != nil {
 		return err

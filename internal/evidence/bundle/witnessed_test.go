@@ -98,7 +98,7 @@ func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
 	f.run("coder/e4", "r1", 6)
 	older := f.write(t)
 	both, _ := cosigned(t, older)
-	signed, then, err := older.reader.Witnessed(t.Context())
+	signed, then, err := older.reader.Tree().Witnessed(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	proof, err := tlog.ProveTree(c.Size, then.Size, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		return newer.reader.Hashes(t.Context(), indexes)
+		return newer.reader.Tree().Hashes(t.Context(), indexes)
 	}))
 	if err != nil {
 		t.Fatal(err)

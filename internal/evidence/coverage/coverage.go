@@ -93,7 +93,7 @@ func newHour(h ledger.Hour) *Hour {
 }
 
 func (c *builder) records(ctx context.Context) error {
-	hours, err := c.r.Hours(ctx, c.from, c.to)
+	hours, err := c.r.Activity().Hours(ctx, c.from, c.to)
 	for number, h := range hours {
 		c.hours[number] = newHour(*h)
 	}
@@ -101,7 +101,7 @@ func (c *builder) records(ctx context.Context) error {
 }
 
 func (c *builder) witnesses(ctx context.Context) error {
-	signed, checkpoint, err := c.r.Witnessed(ctx)
+	signed, checkpoint, err := c.r.Tree().Witnessed(ctx)
 	if err != nil || signed == nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *builder) witnesses(ctx context.Context) error {
 }
 
 func (c *builder) runs(ctx context.Context, report verifier.Report) error {
-	runs, err := c.r.RunEnds(ctx)
+	runs, err := c.r.Activity().RunEnds(ctx)
 	for _, run := range runs {
 		h := c.at(run.Last)
 		if h == nil {
@@ -136,7 +136,7 @@ func (c *builder) runs(ctx context.Context, report verifier.Report) error {
 
 func (c *builder) gaps(ctx context.Context, report verifier.Report) error {
 	for _, g := range report.Gaps {
-		noticed, err := c.r.Noticed(ctx, g.Producer, g.Last)
+		noticed, err := c.r.Activity().GapNoticed(ctx, g.Producer, g.Last)
 		if err != nil {
 			return err
 		}

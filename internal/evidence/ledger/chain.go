@@ -10,17 +10,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Chain are the keys of a ledger, each with its successor behind it. Where an
-// order has put one in charge, those before it count no more, and those behind it
-// do: what was signed again with a later key is no worse for that.
+// Chain is the keys of a ledger, each followed by its successor. An order that puts a key in
+// charge makes all earlier keys invalid. Later keys stay valid, because a checkpoint may be
+// signed again with a later key.
 type Chain []note.Verifier
 
-// From returns the keys that count where that many have been replaced.
+// From returns the keys that are valid after that many keys were replaced.
 func (c Chain) From(position int) note.Verifiers {
 	return note.VerifierList(c[min(max(position, 0), len(c)):]...)
 }
 
-// Index returns where a key is in the chain, from a position on; -1 if it is not.
+// Index returns the index of a key in the chain, starting at from. It returns -1 if the
+// chain does not have the key.
 func (c Chain) Index(key note.Verifier, from int) int {
 	for i := max(from, 0); i < len(c); i++ {
 		if SameKey(c[i], key) {
@@ -30,38 +31,36 @@ func (c Chain) Index(key note.Verifier, from int) int {
 	return -1
 }
 
-// knownKey is a verifier that knows its own text.
-type knownKey struct {
+// textKey is a verifier with the text of its key.
+type textKey struct {
 	note.Verifier
 
 	text string
 }
 
-// SameKey reports whether two keys of known text are one. Others are none that
-// anything was compared with.
+// SameKey reports whether two keys from [ParseKey] are the same. It returns false for other
+// verifiers.
 func SameKey(a, b note.Verifier) bool {
-	x, ok := a.(knownKey)
-	y, ok2 := b.(knownKey)
+	x, ok := a.(textKey)
+	y, ok2 := b.(textKey)
 	return ok && ok2 && x.text == y.text
 }
 
-// ParseKey reads a verifier key for a chain.
+// ParseKey parses a verifier key for a chain.
 func ParseKey(text string) (note.Verifier, error) {
 	v, err := note.NewVerifier(text)
 	if err != nil {
 		return nil, err
 	}
-	return knownKey{v, text}, nil
+	return textKey{v, text}, nil
 }
 
-// SignKeyChange signs an order that puts a new key in the place of an old one:
-// both sign, the old one because it orders it, and the new one so that nobody can
-// claim to have been the key before it.
+// SignKeyChange signs an order that replaces a key. The old key signs to authorize the
+// change. The new key signs so that no other key can claim to be its predecessor.
 func SignKeyChange(o Order, before, after note.Signer) ([]byte, error) { return o.sign(before, after) }
 
-// OpenKeyChange reads a signed order that changes the key. Its two keys, which it
-// names, have to have signed it, and nobody else. That the old one has a say in
-// anything is for the caller to find out.
+// OpenKeyChange reads a signed order that changes the key. Exactly the two keys that the
+// order names must have signed it. The caller checks whether the old key was in charge.
 func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err error) {
 	o, err = readSignedOrder(signed)
 	if err != nil {
@@ -86,13 +85,14 @@ func OpenKeyChange(signed []byte) (o Order, before, after note.Verifier, err err
 	return o, before, after, nil
 }
 
-// IsKeyChange reports whether a signed order says that it changes the key.
+// IsKeyChange reports whether the text of a signed order changes the key. It checks no
+// signature.
 func IsKeyChange(signed string) bool {
 	o, err := readSignedOrder([]byte(signed))
 	return err == nil && o.Action == events.AuditKey
 }
 
-// keyChange is an order that changes the key, where it came.
+// keyChange is an order that changes the key, and the leaf of its event.
 type keyChange struct {
 	leaf          int64
 	order         Order
@@ -100,8 +100,9 @@ type keyChange struct {
 	before, after note.Verifier
 }
 
-// known returns a key as the changes name it that it has signed.
-func known(key note.Verifier, changes []keyChange) note.Verifier {
+// namedKey returns the verifier in changes that is the same key as key. It compares them by
+// a signature of key. It returns key if there is none.
+func namedKey(key note.Verifier, changes []keyChange) note.Verifier {
 	for _, c := range changes {
 		for _, named := range [...]note.Verifier{c.before, c.after} {
 			if named.Name() != key.Name() || named.KeyHash() != key.KeyHash() {
@@ -115,15 +116,14 @@ func known(key note.Verifier, changes []keyChange) note.Verifier {
 	return key
 }
 
-// link returns the chain that leads to a key, and on from it, by changes in the
-// order in which they came, and the leaves that brought each key of it; -1 for the
-// first one.
+// link returns the chain with the given key, and for each key the leaf that put it in
+// charge. The first key has -1. changes are in the order of their leaves.
 //
-// Backwards a change counts because the later key has signed it too; forwards the
-// first one counts that a key in charge has signed: who steals a key that was
-// replaced comes too late.
+// Towards older keys, a change is valid because the later key signed it too. Towards newer
+// keys, only the first change that a key in charge signed is valid. A thief of a replaced
+// key therefore cannot add a successor.
 func link(key note.Verifier, changes []keyChange) (c Chain, since []int64) {
-	key = known(key, changes)
+	key = namedKey(key, changes)
 	c, since = Chain{key}, []int64{-1}
 	for until := int64(math.MaxInt64); ; {
 		i := slices.IndexFunc(changes, func(k keyChange) bool { return SameKey(k.after, c[0]) && k.leaf < until })

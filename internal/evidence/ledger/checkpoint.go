@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,29 +17,29 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// originPrefix stands before the tenant in the origin of a checkpoint.
+// originPrefix precedes the tenant in the origin of a checkpoint.
 const originPrefix = "hooktrail/"
 
-// maxCheckpointBytes bounds what is read as a checkpoint.
+// maxCheckpointBytes bounds the size of a checkpoint that is read.
 const maxCheckpointBytes = 64 << 10
 
 // Position is how far into the stream a ledger reaches.
 type Position struct {
-	// Epoch counts the streams that the ledger was fed from: 1 is the first, and
-	// each time the stream turned out to be another one it grew by one.
+	// Epoch numbers the streams that the ledger was fed from. The first is 1. It grows by
+	// one each time the stream turns out to be a different one.
 	Epoch    uint64
 	Stream   time.Time   // when the stream was created, UTC
-	Sequence uint64      // of the tenant's last message that changed the ledger; 0: none yet
+	Sequence uint64      // of the tenant's last message that changed the ledger; 0 before the first
 	Hash     events.Hash // of that message
 }
 
-// Behind reports whether p comes later than q.
+// Behind reports whether p is later than q.
 func (p Position) Behind(q Position) bool {
 	return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.Sequence > q.Sequence
 }
 
-// Checkpoint is the signed statement about a ledger. Its text is a C2SP
-// tlog-checkpoint: origin, size and root, and behind them extension lines:
+// Checkpoint is the signed statement about a ledger. Its text is a C2SP tlog-checkpoint
+// with origin, size and root, followed by extension lines:
 //
 //	hooktrail/acme
 //	91204
@@ -47,17 +49,16 @@ func (p Position) Behind(q Position) bool {
 //	arrivals 91210 xbsO4WQf5CcWVFLmN4HDFbCvS8hq0sCO0RkJdzSmGvk=
 //	stream 1 2026-11-01T08:00:00.000000000Z 120331 2cf24dba…
 //
-// Checkpoints are numbered from 1. "arrivals" commits to what lies beside the tree, in order: where in the stream
-// each leaf came from, and what was seen again. "stream" is the [Position].
-//
-// The origin is "hooktrail/" and the tenant, encoded like a token of a subject.
+// The line "checkpoint" has the number of the checkpoint, from 1. The line "arrivals"
+// commits to the [Arrivals], and the line "stream" is the [Position]. The origin is
+// "hooktrail/" and the tenant, encoded as a token of a subject.
 type Checkpoint struct {
 	Tenant   string
 	Size     int64 // leaves
 	Root     tlog.Hash
 	Number   int64     // of the checkpoint, from 1
-	Time     time.Time // when it was signed, by the auditor's clock, never before an earlier one
-	Arrivals int64     // leaves and what was seen again
+	Time     time.Time // of the signature, by the auditor's clock; never before an earlier checkpoint
+	Arrivals int64     // leaves and repetitions
 	Digest   tlog.Hash // of the arrivals
 	Position Position
 }
@@ -83,7 +84,7 @@ func (c Checkpoint) Text() (string, error) {
 		p.Epoch, p.Stream.UTC().Format(timeLayout), p.Sequence, p.Hash), nil
 }
 
-// Sign returns the note of c, signed.
+// Sign returns c as a signed note.
 func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	text, err := c.Text()
 	if err != nil {
@@ -96,11 +97,11 @@ func (c Checkpoint) Sign(signer note.Signer) ([]byte, error) {
 	return signed, nil
 }
 
-// OpenCheckpoint reads a signed note and returns its checkpoint if one of known
-// has signed it. Otherwise the error names who has, as [KeyID] does: after a change of
-// the key that is another key's, and nothing else is wrong.
-func OpenCheckpoint(signed []byte, known note.Verifiers) (Checkpoint, error) {
-	n, err := note.Open(signed, known)
+// OpenCheckpoint opens a signed note and returns its checkpoint if one of keys signed it.
+// Otherwise the error names the signing keys as [KeyID] does, because a change of the key is
+// a frequent cause.
+func OpenCheckpoint(signed []byte, keys note.Verifiers) (Checkpoint, error) {
+	n, err := note.Open(signed, keys)
 	if unverified, ok := errors.AsType[*note.UnverifiedNoteError](err); ok {
 		return Checkpoint{}, fmt.Errorf("open checkpoint: %w: it is signed by %s", err, signers(unverified.Note))
 	}
@@ -110,7 +111,7 @@ func OpenCheckpoint(signed []byte, known note.Verifiers) (Checkpoint, error) {
 	return ParseCheckpoint(n.Text)
 }
 
-// signers names the first of those who are said to have signed a note.
+// signers returns the names of the first keys that a note claims as signers.
 func signers(n *note.Note) string {
 	var names []string
 	for _, s := range n.UnverifiedSigs[:min(3, len(n.UnverifiedSigs))] {
@@ -119,7 +120,7 @@ func signers(n *note.Note) string {
 	return strings.Join(names, ", ")
 }
 
-// ReadCheckpoint reads the checkpoint of a signed note, whoever signed it.
+// ReadCheckpoint reads the checkpoint of a signed note. It checks no signature.
 func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	// The text ends with the blank line before the signatures.
 	text, _, ok := strings.Cut(string(signed), "\n\n")
@@ -129,10 +130,11 @@ func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	return ParseCheckpoint(text + "\n")
 }
 
-// errCheckpoint is wrapped by every refusal of [ParseCheckpoint].
+// errCheckpoint is wrapped by every error of [ParseCheckpoint].
 var errCheckpoint = errors.New("not a checkpoint")
 
-// ParseCheckpoint reads what [Checkpoint.Text] returns, and nothing else.
+// ParseCheckpoint parses the text that [Checkpoint.Text] returns. It rejects every other
+// text.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	var c Checkpoint
 	lines := strings.Split(text, "\n")
@@ -156,8 +158,8 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	return c, nil
 }
 
-// parse reads the lines behind the origin. What is not in canonical form shows
-// when the checkpoint is written again.
+// parse parses the lines after the origin. The caller detects text that is not canonical by
+// encoding the checkpoint again.
 func (c *Checkpoint) parse(lines []string) error {
 	var err error
 	if c.Size, err = parseCount(lines[1]); err != nil {
@@ -221,4 +223,25 @@ func parseTreeHash(s string) (tlog.Hash, error) {
 	}
 	copy(h[:], b)
 	return h, nil
+}
+
+// IsOnlySigned reports whether an opened note has exactly one signature, by a trusted key,
+// and is in canonical form.
+func IsOnlySigned(signed []byte, n *note.Note) bool {
+	return len(n.Sigs) == 1 && isAsWritten(signed, n)
+}
+
+// isAsWritten reports whether an opened note is in canonical form and has signatures by
+// trusted keys only.
+func isAsWritten(signed []byte, n *note.Note) bool {
+	if len(n.UnverifiedSigs) > 0 || slices.ContainsFunc(n.Sigs, func(s note.Signature) bool { return !isCanonical(s.Base64) }) {
+		return false
+	}
+	want, err := note.Sign(&note.Note{Text: n.Text, Sigs: n.Sigs})
+	return err == nil && bytes.Equal(want, signed)
+}
+
+func isCanonical(b64 string) bool {
+	b, err := base64.StdEncoding.DecodeString(b64)
+	return err == nil && base64.StdEncoding.EncodeToString(b) == b64
 }

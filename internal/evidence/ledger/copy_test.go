@@ -11,7 +11,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// A copy is the same ledger, whole or not there.
+// A copy is complete or absent.
 func TestCopy(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 5)

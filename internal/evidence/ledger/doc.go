@@ -1,45 +1,48 @@
-// Package ledger is the evidence: what a ledger is made of, and how it is read.
+// Package ledger defines the format of ledgers and reads them.
 //
-// A ledger is one SQLite file per tenant, in which every record that came out of
-// the stream is a leaf of a Merkle tree (RFC 6962) whose root is signed. A [Leaf]
-// commits to one record; the record's bytes lie beside it in a table of their own.
-// The tree is a pure function of the tenant's messages in stream order: however
-// they are cut into batches, whatever comes again, whenever the writer is killed,
-// the same messages give the same root.
+// A ledger is one SQLite file per tenant. Each record from the stream is a leaf of a Merkle
+// tree (RFC 6962), and the root of the tree is signed. A [Leaf] commits to one record. The
+// bytes of the record are in a separate table. The tree depends only on the tenant's
+// messages in stream order. Batches, repetitions and crashes of the writer do not change
+// the root.
 //
-//   - An event is a leaf of class event. A copy of it, the same bytes under the
-//     same producer and sequence, is dropped.
-//   - The same content under another number (type, run and data of an event id
-//     that is there already) was seen again: it is noted beside the tree, where
-//     it counts for completeness, and adds no leaf.
-//   - Another content under an id or a number that is taken is a leaf of class
-//     conflict. What cannot be read, or is not what its subject says, is a leaf of
-//     class quarantine. Nothing is ever dropped.
+//   - An event is a leaf of class event. A copy of it, with the same bytes, producer and
+//     sequence, is dropped.
+//   - An event with the id of an earlier one, and the same type, run and data, is a
+//     repetition if its number is new. It has no leaf. It is recorded separately and
+//     counts for completeness.
+//   - An event whose id or number belongs to other content is a leaf of class conflict.
+//   - A message that is unreadable or differs from its subject is a leaf of class
+//     quarantine.
 //   - A manifest is a leaf of class manifest.
-//   - A signed [Order] that an event brings destroys payloads, holds them, or
-//     changes the key. The leaves stay, and so does the root.
+//   - A signed [Order] in an event destroys payloads, sets or lifts a hold, or changes the
+//     key. The leaves and the root remain.
 //
-// # Who needs what
+// # Packages
 //
-//	ledger            the format: leaves, checkpoints, orders, keys, tables; and Reader
-//	ledger/writer     makes ledgers: keys, appending, obeying orders, scrubbing
-//	ledger/verifier   judges them: integrity, completeness, the report
+//	ledger            the format, and Reader
+//	ledger/writer     keys, appending, executing orders, scrubbing
+//	ledger/verifier   integrity, completeness, the report
 //
-// Writer and verifier import this package and never each other, which
-// internal/testkit/architecture holds: a verdict is worth more when it comes from code that had
-// no part in what it judges. What they share is here, and is of three sorts:
+// Writer and verifier import this package and never each other, which a test in
+// internal/testkit/architecture checks. The verifier is therefore independent of the code
+// that wrote the ledger. This package contains the code that both need:
 //
-//   - what is signed, and the rules that its words stand for: [AppendLeaf],
-//     [Arrivals], [OpenKeyChange], [Keys], [Target], which says what an order
-//     covers;
-//   - where things lie in the file: [CheckSchema], [HashesPerRow], [ReadPayload]
-//     and [CutChunk], [ScanRemoval], [EachTarget];
-//   - [OpenFile], which opens it for reading.
+//   - the signed encodings and their rules, such as [AppendLeaf], [Arrivals],
+//     [OpenKeyChange], [Keys] and [Target]
+//   - the layout of the file, such as [CheckSchema], [HashesPerRow], [ReadPayload],
+//     [CutChunk], [ScanRemoval] and [EachTarget]
+//   - [OpenFile], which opens the file for reading
 //
-// The verifier builds the tree, the digest of arrivals and the state of orders and
-// keys again, by itself, and takes nothing that the writer stored for true.
+// The verifier rebuilds the tree, the digest of arrivals, and the state of orders and keys.
+// It trusts no value that the writer stored.
 //
-// A [Reader] opens the file read only, beside a running writer or on a copy of it,
-// and may be used concurrently. It trusts the file: what it returns is evidence
-// as far as the verifier, or a [Proof], says so.
+// The package has more files than most, because leaves, orders and keys share one text
+// encoding and one schema. Packages of their own would have to export both.
+//
+// # Reading
+//
+// A [Reader] opens the file read-only, in parallel with a running writer or on a copy.
+// Several goroutines may use it. It does not check the file. Its results are evidence only
+// as far as the verifier or a [Proof] confirms them.
 package ledger

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,33 +11,34 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// BusyTimeout is how long somebody waits for another one who is at the file.
+// BusyTimeout is how long a connection waits for the lock of another one.
 const BusyTimeout = 10 * time.Second
 
-// ErrNotFile is returned for a path at which there is something else.
+// ErrNotFile is returned if the path is not a regular file.
 var ErrNotFile = errors.New("it is not a file")
 
-// File is a ledger's file, open for reading only. Nothing is written beside it
-// unless a writer is at work.
+// File is a ledger's file, open for reading only. It creates no files next to the ledger
+// unless a writer runs.
 type File struct {
 	Conn *sqlite.Conn
 	path string
-	uri  string      // by which conn was opened
-	copy string      // folder of a copy that was made to be read, if any
-	rest os.FileInfo // how the file was when it was opened at rest; nil when it was not
+	uri  string      // that opened Conn
+	copy string      // folder of the temporary copy, if there is one
+	rest os.FileInfo // of a file without a log when it was opened; nil for a file with a log
 }
 
 // OpenFile opens the file at path.
 //
-// Where SQLite's log lies beside it, a writer is at work or was killed: the file
-// is read together with its log, as SQLite does it; on a read-only disk, where it
-// cannot, both are copied first. Without a log the file is at rest, and is read
-// as one that does not change: see changed.
+// If SQLite's log lies next to the file, a writer runs or was killed, and SQLite reads both.
+// On a read-only disk SQLite cannot do that, so OpenFile copies both to a temporary folder.
+// A file without a log is read as a file that does not change. [File.Changed] reports if it
+// did.
 func OpenFile(path string) (*File, error) {
-	// The log lies beside the file, not beside a link to it.
+	// The log lies next to the file, not next to a link to it.
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, err
@@ -70,20 +72,20 @@ func (f *File) open(path, parameters string) (err error) {
 	return err
 }
 
-// hasLog reports whether a log with something in it lies beside the file.
+// hasLog reports whether a log that is not empty lies next to the file.
 func hasLog(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
 }
 
-// Again opens one more connection to what f reads.
+// Again opens another connection to the same file.
 func (f *File) Again() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(f.uri, sqlite.OpenReadOnly, sqlite.OpenURI)
 	if err != nil {
 		return nil, err
 	}
 	conn.SetBusyTimeout(BusyTimeout)
-	// The first read is what finds out whether the log can be used.
+	// The first read finds out whether SQLite can use the log.
 	if _, err = pragma(conn, "schema_version"); err == nil {
 		err = errors.Join(sqlitetx.Exec(conn, "PRAGMA query_only=1"), sqlitetx.Exec(conn, "PRAGMA trusted_schema=0"))
 	}
@@ -93,7 +95,7 @@ func (f *File) Again() (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// escapeURI escapes what has a meaning in the path of SQLite's URIs.
+// escapeURI escapes the characters with a meaning in the path of SQLite's URIs.
 func escapeURI(path string) string {
 	out := make([]byte, 0, len(path))
 	for i := range len(path) {
@@ -107,7 +109,7 @@ func escapeURI(path string) string {
 	return string(out)
 }
 
-// openCopy opens a copy of the file and its log, made in a temporary folder.
+// openCopy opens a copy of the file and its log in a temporary folder.
 func openCopy(path string) (_ *File, err error) {
 	dir, err := os.MkdirTemp("", "hooktrail-ledger-*")
 	if err != nil {
@@ -143,8 +145,8 @@ func copyFile(to, from string) (err error) {
 	return err
 }
 
-// Changed reports whether a writer came to a file that was opened at rest: what
-// was read since may be neither the old state nor the new.
+// Changed reports whether a writer changed a file that was opened without a log. Data read
+// since then may be a mixture of the old state and the new one.
 func (f *File) Changed() bool {
 	if f.rest == nil {
 		return false
@@ -154,7 +156,7 @@ func (f *File) Changed() bool {
 		info.Size() != f.rest.Size() || !info.ModTime().Equal(f.rest.ModTime()) || !os.SameFile(info, f.rest)
 }
 
-// Close closes the file, and removes the copy if one was made.
+// Close closes the file and removes the temporary copy.
 func (f *File) Close() error {
 	var err error
 	if f.Conn != nil {
@@ -164,4 +166,29 @@ func (f *File) Close() error {
 		err = errors.Join(err, os.RemoveAll(f.copy))
 	}
 	return err
+}
+
+// Copy writes a copy of the ledger at path to out, which must not exist. The copy is one
+// file without a log, with rebuilt indexes and without free pages, and only its owner can
+// read it. Copy works in parallel with a running writer. The copy is on disk when Copy
+// returns, and removed after an error.
+func Copy(ctx context.Context, path, out string) (err error) {
+	s, err := openSource(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	made, err := os.OpenFile(out, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would make it readable for all users
+	if err != nil {
+		return fmt.Errorf("copy ledger: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, made.Close()); err != nil {
+			err = errors.Join(err, os.Remove(out))
+		}
+	}()
+	if err := s.vacuum(ctx, out); err != nil {
+		return fmt.Errorf("copy ledger %s: %w", path, Refusal(err))
+	}
+	return errors.Join(made.Sync(), atomicfile.SyncDir(filepath.Dir(out)))
 }

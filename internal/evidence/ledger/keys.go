@@ -8,24 +8,22 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Keys are the keys that have signed a ledger, and which of them count where: at
-// first all, and where an order put another one in charge, none of those before it.
+// Keys are the keys that signed a ledger, and the leaves from which they are valid. All are
+// valid at first. An order that puts a key in charge makes the keys before it invalid.
 type Keys struct {
 	Chain Chain
-	since []int64 // the leaves that brought them; -1 for the first
+	since []int64 // leaves that put the keys in charge; -1 for the first
 }
 
-// KeyOrder is a signed order that changes the key, and the leaf of the event that
-// brought it.
+// KeyOrder is a signed order that changes the key, and the leaf of its event.
 type KeyOrder struct {
 	Leaf   int64
 	Signed string
 }
 
-// LinkKeys returns the keys of the ledger of a tenant, of which one is known: those
-// that led to it, and those that it led to, by orders in the order of their leaves.
-// Orders that say nothing are passed over. That the leaves are those of the ledger
-// is for the caller to check.
+// LinkKeys returns the keys of a tenant's ledger. It starts from a trusted key and follows
+// the orders to its predecessors and successors. orders are sorted by leaf, and LinkKeys
+// skips invalid ones. The caller checks that the leaves are in the ledger.
 func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	var changes []keyChange
 	for _, o := range orders {
@@ -38,8 +36,7 @@ func LinkKeys(key note.Verifier, tenant string, orders []KeyOrder) Keys {
 	return Keys{list, since}
 }
 
-// KeyOrderOf returns the signed order that an event brings, if it is one that
-// changes the key.
+// KeyOrderOf returns the signed order in an event, if the order changes the key.
 func KeyOrderOf(event []byte) (signed string, ok bool) {
 	e, err := events.Decode(event)
 	if err != nil || e.Kind() != events.AuditAccessed {
@@ -49,18 +46,18 @@ func KeyOrderOf(event []byte) (signed string, ok bool) {
 	return d.Order, err == nil && IsKeyChange(d.Order)
 }
 
-// IsKeyOrder reports whether a signed order changes the key of a tenant's ledger, if
-// its old key has a say there: both of its keys have signed it.
+// IsKeyOrder reports whether both keys of a signed order signed it and the order changes the
+// key of a tenant's ledger. It does not check that the old key was in charge.
 func IsKeyOrder(signed, tenant string) bool {
 	o, _, _, err := OpenKeyChange([]byte(signed))
 	return err == nil && o.Tenant == tenant
 }
 
-// At returns the keys that count where there are that many leaves: for the
-// checkpoint of that size, and for an order that comes next.
+// At returns the keys that are valid for the checkpoint of that size and for an order in the
+// next leaf.
 func (k Keys) At(size int64) note.Verifiers { return k.Chain.From(k.Replaced(size)) }
 
-// Replaced returns how many keys count no more where there are that many leaves.
+// Replaced returns how many keys were replaced in a ledger of that size.
 func (k Keys) Replaced(size int64) (n int) {
 	for _, since := range k.since[min(1, len(k.since)):] {
 		if since < size {
@@ -70,7 +67,7 @@ func (k Keys) Replaced(size int64) (n int) {
 	return n
 }
 
-// Signer returns the key that has signed a note, nil if none of them has.
+// Signer returns the key that signed a note, nil if none did.
 func (k Keys) Signer(signed []byte) note.Verifier {
 	n, err := note.Open(signed, k.Chain.From(0))
 	if err != nil || len(n.Sigs) == 0 {
@@ -87,9 +84,9 @@ func (k Keys) Signer(signed []byte) note.Verifier {
 // Brought reports whether the event at a leaf put one of the keys in charge.
 func (k Keys) Brought(leaf int64) bool { return leaf >= 0 && slices.Contains(k.since, leaf) }
 
-// Effect returns what came of an order that changes the key, which the event at a
-// leaf brings. counts is false where its old key has no say.
-func (k Keys) Effect(leaf int64, before note.Verifier) (effect Effect, counts bool) {
+// Effect returns the effect of an order at a leaf that replaces the key before. valid is
+// false if that key was not in charge.
+func (k Keys) Effect(leaf int64, before note.Verifier) (effect Effect, valid bool) {
 	at := k.Chain.Index(before, k.Replaced(leaf))
 	switch {
 	case at < 0:

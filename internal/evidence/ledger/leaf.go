@@ -11,25 +11,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// MaxLeafBytes is the size of the largest leaf: what fits behind the length that
-// tlog-tiles gives an entry.
+// MaxLeafBytes is the maximum size of a leaf. A tlog-tiles entry has a length of two bytes.
 const MaxLeafBytes = 64<<10 - 1
 
 // leafHeader is the first line of every leaf.
 const leafHeader = "hooktrail/leaf/v1\n"
 
-// timeLayout writes the times of leaves and checkpoints: UTC, nine digits.
+// timeLayout is the format of times in leaves and checkpoints. They are in UTC with nine
+// digits.
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
-// Class says what a record is to the ledger.
+// Class says how the ledger classifies a record.
 type Class string
 
 // The classes.
 const (
 	ClassEvent      Class = "event"      // an event, the first with its id
 	ClassManifest   Class = "manifest"   // a producer's manifest
-	ClassConflict   Class = "conflict"   // an event whose id or number another content has
-	ClassQuarantine Class = "quarantine" // a message that is no event or not what its subject says
+	ClassConflict   Class = "conflict"   // an event whose id or number belongs to other content
+	ClassQuarantine Class = "quarantine" // a message that is not an event or differs from its subject
 )
 
 // Finding says why a record is a conflict or in quarantine.
@@ -37,16 +37,16 @@ type Finding string
 
 // The findings.
 const (
-	FindingIDReused       Finding = "id-reused"       // the id belongs to another type, run or data
+	FindingIDReused       Finding = "id-reused"       // the id belongs to an event with other type, run or data
 	FindingSequenceReused Finding = "sequence-reused" // the producer's number belongs to other bytes
 	FindingUndecodable    Finding = "undecodable"     // neither an event nor a manifest
-	FindingMisaddressed   Finding = "misaddressed"    // not what its subject says
-	FindingUnnumbered     Finding = "unnumbered"      // has no sequence, or one that is out of range
+	FindingMisaddressed   Finding = "misaddressed"    // differs from its subject
+	FindingUnnumbered     Finding = "unnumbered"      // has no sequence, or one out of range
 	FindingOversized      Finding = "oversized"       // its attributes do not fit into a leaf
 )
 
-// Leaf is what the tree commits to of one record. Its encoding is text, one
-// line for each field that is not empty, in this order:
+// Leaf is the entry of a record in the Merkle tree. Its encoding is text, with one line
+// for each field that is not empty, in this order:
 //
 //	hooktrail/leaf/v1
 //	class event
@@ -58,12 +58,12 @@ const (
 //	time 2026-11-20T09:14:07.123456789Z
 //	sha256 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824
 //
-// A last line "finding sequence-reused" says why a record is a conflict or in
-// quarantine. In values the bytes below 0x20, 0x7f and "%" are written as "%"
-// and two upper-case hex digits. Fields may be added behind these, none changed.
+// A last line "finding sequence-reused" says why a record is a conflict or in quarantine.
+// Bytes below 0x20, 0x7f and "%" in values are written as "%" and two upper-case hex
+// digits. New fields may be added at the end. Existing ones must not change.
 //
-// A manifest has the producer and the last sequence that it lists. A message in
-// quarantine has what its subject says.
+// A manifest has the producer and the last sequence that it lists. A message in quarantine
+// has the values of its subject.
 type Leaf struct {
 	Class    Class
 	ID       string
@@ -71,7 +71,7 @@ type Leaf struct {
 	Sequence uint64
 	Run      string
 	Kind     events.Kind
-	Time     time.Time // UTC; zero is absent
+	Time     time.Time // UTC; zero if absent
 	Hash     events.Hash
 	Finding  Finding
 }
@@ -94,8 +94,7 @@ type LeafFields[T string | []byte] struct {
 	Sequence                                      uint64
 }
 
-// AppendLeaf appends the bytes of a leaf, which are hashed: a line for each field
-// that is not empty, and the hash of the record.
+// AppendLeaf appends the bytes of a leaf with these fields and the hash of its record.
 func AppendLeaf[T string | []byte](dst []byte, f LeafFields[T], hash []byte) []byte {
 	dst = append(dst, leafHeader...)
 	dst = appendField(dst, "class ", f.Class)
@@ -133,8 +132,7 @@ const upperHex = "0123456789ABCDEF"
 
 func mustEscape(c byte) bool { return c < ' ' || c == '%' || c == 0x7f }
 
-// FormatTime writes a time as leaves and orders have it, UTC; nothing for the zero
-// time.
+// FormatTime formats a time for leaves and orders, in UTC. It returns "" for the zero time.
 func FormatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -142,11 +140,10 @@ func FormatTime(t time.Time) string {
 	return t.UTC().Format(timeLayout)
 }
 
-// errLeaf is wrapped by every refusal of [ParseLeaf].
+// errLeaf is wrapped by every error of [ParseLeaf].
 var errLeaf = errors.New("not a leaf")
 
-// ParseLeaf reads what [Leaf.Encode] returns, and nothing else: the encoding of
-// the leaf that it returns is data.
+// ParseLeaf parses the encoding that [Leaf.Encode] returns. It rejects every other encoding.
 func ParseLeaf(data []byte) (Leaf, error) {
 	if len(data) > MaxLeafBytes {
 		return Leaf{}, fmt.Errorf("%w: larger than %d bytes", errLeaf, MaxLeafBytes)
@@ -173,8 +170,8 @@ func ParseLeaf(data []byte) (Leaf, error) {
 	return l, nil
 }
 
-// set stores one field. Order, repetition and escapes that were not needed show
-// when the leaf is encoded again.
+// set sets one field. The caller detects wrong order, repetition and needless escapes by
+// encoding the leaf again.
 func (l *Leaf) set(name string, raw []byte) (err error) {
 	value, err := unescape(raw)
 	if err != nil {

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// LeafRange are the leaves from First to Last, both among them.
+// LeafRange is the leaves from First to Last, inclusive.
 type LeafRange struct{ First, Last int64 }
 
-// LeafRanges are ascending ranges of leaves that neither meet nor touch.
+// LeafRanges are ascending ranges of leaves. They do not overlap or touch.
 type LeafRanges []LeafRange
 
-// Add adds a leaf behind all that are there. One that is not behind them is left
-// out.
+// Add adds a leaf after all others. It ignores a leaf that is not after them.
 func (r *LeafRanges) Add(leaf int64) {
 	last := len(*r) - 1
 	switch {
@@ -32,13 +31,13 @@ func (r LeafRanges) Has(leaf int64) bool {
 	return r.HasAll(LeafRange{leaf, leaf})
 }
 
-// HasAll reports whether all leaves of one range are in one of the ranges.
+// HasAll reports whether one of the ranges has all leaves of s.
 func (r LeafRanges) HasAll(s LeafRange) bool {
 	i, _ := slices.BinarySearchFunc(r, s.First, func(o LeafRange, first int64) int { return cmp.Compare(o.Last, first) })
 	return i < len(r) && r[i].First <= s.First && s.Last <= r[i].Last
 }
 
-// sorted returns ranges in order that neither meet nor touch.
+// sorted returns the ranges in order and merges those that overlap or touch.
 func (r LeafRanges) sorted() (list LeafRanges) {
 	slices.SortFunc(r, func(a, b LeafRange) int { return cmp.Compare(a.First, b.First) })
 	for _, s := range r {
@@ -51,7 +50,8 @@ func (r LeafRanges) sorted() (list LeafRanges) {
 	return list
 }
 
-// coarse returns at most n ranges that have all of r, and what lies between.
+// coarse returns at most n ranges that cover r. It includes leaves between them where that
+// is necessary.
 func (r LeafRanges) coarse(n int) LeafRanges {
 	for gap := int64(1); len(r) > n; gap *= 2 {
 		var list LeafRanges
@@ -67,7 +67,7 @@ func (r LeafRanges) coarse(n int) LeafRanges {
 	return r
 }
 
-// Count returns how many leaves there are.
+// Count returns the number of leaves.
 func (r LeafRanges) Count() (n int64) {
 	for _, s := range r {
 		n += s.Last - s.First + 1
@@ -75,7 +75,7 @@ func (r LeafRanges) Count() (n int64) {
 	return n
 }
 
-// String writes the ranges as orders have them: "3-17 20 25-30".
+// String formats the ranges for orders, such as "3-17 20 25-30".
 func (r LeafRanges) String() string {
 	var b []byte
 	for i, s := range r {
@@ -90,7 +90,7 @@ func (r LeafRanges) String() string {
 	return string(b)
 }
 
-// valid reports whether the ranges are in order and in a tree of size leaves.
+// valid reports whether the ranges are in order and within a tree of size leaves.
 func (r LeafRanges) valid(size int64) bool {
 	next := int64(0)
 	for _, s := range r {
@@ -102,11 +102,11 @@ func (r LeafRanges) valid(size int64) bool {
 	return size >= 0
 }
 
-// errRanges is returned for text that is no list of ranges.
+// errRanges is returned for text that is not a list of ranges.
 var errRanges = errors.New("not ranges of leaves")
 
-// parseRanges reads what String returns. What is not in canonical form shows when
-// it is written again.
+// parseRanges parses the text that String returns. The caller detects text that is not
+// canonical by formatting the ranges again.
 func parseRanges(text string) (list LeafRanges, err error) {
 	for part := range strings.SplitSeq(text, " ") {
 		first, last, isRange := strings.Cut(part, "-")

@@ -1,21 +1,73 @@
 package ledger
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// Message is one message of the stream, for the tenant of the ledger.
+// Message is one message of the stream for the tenant of the ledger.
 type Message struct {
 	Sequence uint64 // of the stream
 	Address  subjects.Address
-	Data     []byte    // the event's or manifest's bytes, verbatim
+	Data     []byte    // the bytes of the event or manifest, verbatim
 	Stored   time.Time // when the server stored it
 }
 
-// Stream says which stream messages come from.
+// Stream identifies the stream of a message.
 type Stream struct {
 	Epoch   uint64    // from 1; see [Position]
 	Created time.Time // when the stream was created
+}
+
+// Arrival is where in the stream a message that changed the ledger was. For a repetition it
+// also has the number and the bytes of the repeated event.
+type Arrival struct {
+	Leaf   int64 // the new leaf, or the leaf that was repeated
+	Epoch  int64
+	Stream int64
+	Stored int64 // when the server stored it, in nanoseconds since 1970
+
+	Again    bool
+	Producer string
+	Sequence int64
+	Hash     []byte
+}
+
+// Arrivals is the digest of all arrivals in order. It starts with 32 zero bytes. Each
+// arrival replaces it by the SHA-256 of
+//
+//	digest ‖ 0 ‖ leaf ‖ epoch ‖ stream ‖ stored                                 a new leaf
+//	digest ‖ 1 ‖ leaf ‖ epoch ‖ stream ‖ stored ‖ sequence ‖ hash ‖ producer    a repetition
+//
+// with numbers as 8 bytes, big endian.
+type Arrivals struct {
+	Count  int64
+	Digest tlog.Hash
+	buf    []byte
+}
+
+// Add adds the next arrival to the digest.
+func (a *Arrivals) Add(r Arrival) {
+	b := append(a.buf[:0], a.Digest[:]...)
+	if r.Again {
+		b = append(b, 1)
+	} else {
+		b = append(b, 0)
+	}
+	for _, n := range [...]int64{r.Leaf, r.Epoch, r.Stream, r.Stored} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	if r.Again {
+		b = binary.BigEndian.AppendUint64(b, uint64(r.Sequence))
+		b = append(b, r.Hash...)
+		b = append(b, r.Producer...)
+	}
+	a.Digest = sha256.Sum256(b)
+	a.Count++
+	a.buf = b
 }

@@ -3,10 +3,8 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -14,21 +12,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orderHeader is the first line of every order. No checkpoint begins with it, so
-// that nobody can take the one for the other.
+// orderHeader is the first line of every order. No checkpoint starts with it, so one cannot
+// pass for the other.
 const orderHeader = "hooktrail/order/v1\n"
 
-// MaxOrderBytes bounds an order, signed: it travels in an event.
+// MaxOrderBytes bounds the size of a signed order, because an order travels in an event.
 const MaxOrderBytes = 512 << 10
 
-// MaxOrderRanges is how many ranges of leaves fit into one order for certain.
+// MaxOrderRanges is a number of leaf ranges that always fits into one order.
 const MaxOrderRanges = 10_000
 
-// Order is the signed statement that makes something change: payloads destroyed,
-// held or held no longer, or the key that signs. It travels in an audit.accessed
-// event and takes effect in the ledger where that event comes in the stream, if
-// the ledger's key has signed it; once, however often it comes. Its text has one
-// line for each field that is there, in this order:
+// Order is a signed statement that destroys payloads, sets or lifts a hold, or changes the
+// signing key. It travels in an audit.accessed event. It takes effect once, at the place
+// of that event in the stream, if the ledger's key signed it. Its text has one line for
+// each field that is set, in this order:
 //
 //	hooktrail/order/v1
 //	tenant acme
@@ -42,49 +39,47 @@ const MaxOrderRanges = 10_000
 //	tree 91204 CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=
 //	leaves 3-17 20 25-30
 //
-// The selection has the lines run, event, user, kind, from and to. A lift has
-// "hold" and the id of the hold's order, a change of the key "old" and "key" with
-// the verifier keys of before and after, which both sign it. In values the bytes
-// below 0x20, 0x7f and "%" are "%" and two upper-case hex digits.
+// The selection has the lines run, event, user, kind, from and to. A lift has a line
+// "hold" with the id of the hold. A change of the key has "old" and "key" with the two
+// verifier keys, and both keys sign it. Values are escaped as in a [Leaf].
 type Order struct {
 	Tenant string
 	Action events.AuditAction // erase, prune, hold, lift or key
-	ID     string             // one of its own, by which a lift names a hold
-	Time   time.Time          // when it was given
-	By     string             // who gave it
+	ID     string             // unique; a lift names a hold by it
+	Time   time.Time          // when the order was given
+	By     string             // the person who gave it
 	Reason string
 	Ticket string
 
 	Selection OrderSelection
-	Hold      string // of a lift: the id of the hold
-	Old       string // of a change of the key: the verifier key that was in charge
-	Key       string // and the new one
+	Hold      string // for a lift: the id of the hold
+	Old       string // for a change of the key: the verifier key that was in charge
+	Key       string // the new verifier key
 
-	// Size and Root are of the tree to which Leaves belong, as it was when the
-	// order was given. In a ledger with another tree there, one that was built
-	// from a younger stream, the Selection counts instead.
+	// Size and Root identify the tree of Leaves when the order was given. A ledger with
+	// another tree, which was built from a younger stream, uses the Selection instead.
 	Size   int64
 	Root   tlog.Hash
-	Leaves LeafRanges // what the selection came to; of a hold, what it held at once
+	Leaves LeafRanges // the selected leaves; for a hold, the leaves it covered at once
 }
 
-// OrderSelection says what an order is about: the records that fit all that is
-// not empty.
+// OrderSelection selects the records of an order. A record must match all fields that are
+// set.
 type OrderSelection struct {
 	Run   string    `json:"run,omitempty"`
 	Event string    `json:"event,omitempty"` // id of an event
-	User  string    `json:"user,omitempty"`  // who an event is about: its userid
-	Kind  string    `json:"kind,omitempty"`  // pattern of kinds, as of [path.Match]: "tool.*"
-	From  time.Time `json:"from,omitzero"`   // only what says that it happened then or later
-	To    time.Time `json:"to,omitzero"`     // only what says that it happened before; to prune: what was stored before
+	User  string    `json:"user,omitempty"`  // userid of an event
+	Kind  string    `json:"kind,omitempty"`  // pattern of kinds for [path.Match], such as "tool.*"
+	From  time.Time `json:"from,omitzero"`   // events at this time or later
+	To    time.Time `json:"to,omitzero"`     // events before this time; for pruning, records stored before it
 }
 
-// IsAll reports whether everything is meant.
+// IsAll reports whether s selects every record.
 func (s OrderSelection) IsAll() bool { return s == OrderSelection{} }
 
 func (s OrderSelection) namesNobody() bool { return s.Run == "" && s.Event == "" && s.User == "" }
 
-// Sign returns the note of o, signed.
+// Sign returns o as a signed note.
 func (o Order) Sign(signer note.Signer) ([]byte, error) { return o.sign(signer) }
 
 func (o Order) sign(signers ...note.Signer) ([]byte, error) {
@@ -97,18 +92,18 @@ func (o Order) sign(signers ...note.Signer) ([]byte, error) {
 		return nil, fmt.Errorf("sign order: %w", err)
 	}
 	if len(signed) > MaxOrderBytes {
-		return nil, fmt.Errorf("sign order: it has %d bytes, more than %d: shorten what it says, or give several", len(signed), MaxOrderBytes)
+		return nil, fmt.Errorf("sign order: order has %d bytes, the limit is %d: shorten the reason or split the selection", len(signed), MaxOrderBytes)
 	}
 	return signed, nil
 }
 
-// OpenOrder reads a signed note and returns its order, if exactly one of known
-// and nobody else has signed it, in exactly the form that [Order.Sign] gives it.
-func OpenOrder(signed []byte, known note.Verifiers) (Order, error) {
+// OpenOrder opens a signed note and returns its order, if exactly one of keys and no other
+// key signed it and the note is in the form that [Order.Sign] returns.
+func OpenOrder(signed []byte, keys note.Verifiers) (Order, error) {
 	if len(signed) > MaxOrderBytes {
 		return Order{}, fmt.Errorf("%w: larger than %d bytes", errOrder, MaxOrderBytes)
 	}
-	n, err := note.Open(signed, known)
+	n, err := note.Open(signed, keys)
 	if err != nil {
 		return Order{}, fmt.Errorf("open order: %w", err)
 	}
@@ -122,7 +117,7 @@ func OpenOrder(signed []byte, known note.Verifiers) (Order, error) {
 	return o, err
 }
 
-// orderOf returns the order that an event brings, whoever signed it.
+// orderOf returns the order in an event. It checks no signature.
 func orderOf(event []byte) (Order, error) {
 	e, err := events.Decode(event)
 	if err != nil {
@@ -135,7 +130,7 @@ func orderOf(event []byte) (Order, error) {
 	return readSignedOrder([]byte(d.Order))
 }
 
-// readSignedOrder returns the order of a signed note, whoever signed it.
+// readSignedOrder returns the order of a signed note. It checks no signature.
 func readSignedOrder(signed []byte) (Order, error) {
 	text, _, ok := strings.Cut(string(signed), "\n\n")
 	if !ok || len(signed) > MaxOrderBytes {
@@ -144,151 +139,23 @@ func readSignedOrder(signed []byte) (Order, error) {
 	return ParseOrder(text + "\n")
 }
 
-// errOrder is wrapped by every refusal of [ParseOrder].
+// errOrder is wrapped by every error of [ParseOrder].
 var errOrder = errors.New("not an order")
 
-// Text returns the text that is signed. It returns an error for an order that
-// lacks what an order of its action needs.
-func (o Order) Text() (string, error) {
-	if err := o.validate(); err != nil {
-		return "", fmt.Errorf("%w: %w", errOrder, err)
-	}
-	return o.text(), nil
-}
+// Effect is the effect of an order at its place in the stream.
+type Effect string
 
-func (o Order) text() string {
-	s := o.Selection
-	b := []byte(orderHeader)
-	for _, f := range [...]struct{ name, value string }{
-		{"tenant ", o.Tenant},
-		{"action ", string(o.Action)},
-		{"id ", o.ID},
-		{"time ", FormatTime(o.Time)},
-		{"by ", o.By},
-		{"reason ", o.Reason},
-		{"ticket ", o.Ticket},
-		{"run ", s.Run},
-		{"event ", s.Event},
-		{"user ", s.User},
-		{"kind ", s.Kind},
-		{"from ", FormatTime(s.From)},
-		{"to ", FormatTime(s.To)},
-		{"hold ", o.Hold},
-		{"old ", o.Old},
-		{"key ", o.Key},
-	} {
-		b = appendField(b, f.name, f.value)
-	}
-	b = fmt.Appendf(b, "tree %d %s\n", o.Size, o.Root)
-	return string(appendField(b, "leaves ", o.Leaves.String()))
-}
+// The effects.
+const (
+	EffectDone Effect = "done" // the order was executed
+	EffectHeld Effect = "held" // a hold blocked the order and no payload was destroyed
+	EffectVoid Effect = "void" // the hold to lift is not in force, or another key had replaced the old one
+)
 
-// validate says what is wrong with an order, whoever signs it.
-func (o Order) validate() error {
-	if _, err := Origin(o.Tenant); err != nil {
-		return err
-	}
-	if o.ID == "" || o.By == "" || o.Reason == "" || o.Time.IsZero() {
-		return errors.New("id, by, reason and time are required")
-	}
-	if _, err := path.Match(o.Selection.Kind, ""); err != nil {
-		return errors.New("kind is no pattern")
-	}
-	if !o.Leaves.valid(o.Size) {
-		return errors.New("its leaves are not ascending ranges in the tree that it names")
-	}
-	if text := o.text(); !utf8.ValidString(text) {
-		return errors.New("it is not UTF-8")
-	}
-	return o.validateAction()
-}
-
-func (o Order) validateAction() error {
-	if !o.namesWhatItChanges() {
-		return errors.New("a lift names a hold, a change of the key the new one, and nothing else does")
-	}
-	switch o.Action { //nolint:exhaustive // those that change something among all there are
-	case events.AuditErase:
-		if o.Selection.namesNobody() {
-			return errors.New("erasing needs a run, an event or a user")
-		}
-	case events.AuditPrune:
-		if o.Selection.To.IsZero() {
-			return errors.New("pruning needs a time before which")
-		}
-	case events.AuditHold:
-	case events.AuditLift, events.AuditKey:
-		if !o.Selection.IsAll() || len(o.Leaves) > 0 {
-			return errors.New("it selects what it does not concern")
-		}
-	default:
-		return fmt.Errorf("action %q changes nothing", o.Action)
-	}
-	return nil
-}
-
-func (o Order) namesWhatItChanges() bool {
-	changes := o.Action == events.AuditKey
-	return (o.Action == events.AuditLift) == (o.Hold != "") && changes == (o.Key != o.Old) && changes == (o.Key != "" && o.Old != "")
-}
-
-// ParseOrder reads what [Order.Text] returns, and nothing else.
-func ParseOrder(text string) (Order, error) {
-	rest, ok := strings.CutPrefix(text, orderHeader)
-	if !ok || len(text) > MaxOrderBytes {
-		return Order{}, fmt.Errorf("%w: first line", errOrder)
-	}
-	var o Order
-	for rest != "" {
-		line, next, ok := strings.Cut(rest, "\n")
-		name, raw, ok2 := strings.Cut(line, " ")
-		if !ok || !ok2 {
-			return Order{}, fmt.Errorf("%w: a line without end or value", errOrder)
-		}
-		value, err := unescape([]byte(raw))
-		if err == nil {
-			err = o.set(name, value)
-		}
-		if err != nil {
-			return Order{}, fmt.Errorf("%w: %s: %w", errOrder, name, err)
-		}
-		rest = next
-	}
-	// Order, repetition and escapes that were not needed show here.
-	if again, err := o.Text(); err != nil {
-		return Order{}, err
-	} else if again != text {
-		return Order{}, fmt.Errorf("%w: not in canonical form", errOrder)
-	}
-	return o, nil
-}
-
-// set stores one field.
-func (o *Order) set(name, value string) (err error) {
-	texts := map[string]*string{
-		"tenant": &o.Tenant, "action": (*string)(&o.Action), "id": &o.ID, "by": &o.By, "reason": &o.Reason,
-		"ticket": &o.Ticket, "run": &o.Selection.Run, "event": &o.Selection.Event, "user": &o.Selection.User,
-		"kind": &o.Selection.Kind, "hold": &o.Hold, "old": &o.Old, "key": &o.Key,
-	}
-	times := map[string]*time.Time{"time": &o.Time, "from": &o.Selection.From, "to": &o.Selection.To}
-	if to, ok := texts[name]; ok {
-		*to = value
-		return nil
-	}
-	if to, ok := times[name]; ok {
-		*to, err = time.Parse(timeLayout, value)
-		return err
-	}
-	switch name {
-	case "tree":
-		size, root, _ := strings.Cut(value, " ")
-		if o.Size, err = parseCount(size); err == nil {
-			o.Root, err = parseTreeHash(root)
-		}
-	case "leaves":
-		o.Leaves, err = parseRanges(value)
-	default:
-		err = errors.New("unknown field")
-	}
-	return err
+// Outcome is an order in a ledger and its effect.
+type Outcome struct {
+	Leaf    int64 // of the event with the order
+	Order   Order
+	Effect  Effect
+	Removed int64 // number of records whose payloads it destroyed
 }

@@ -15,12 +15,11 @@ import (
 // FileName is the name of a ledger's file in the folder of its tenant.
 const FileName = "ledger.db"
 
-// ErrDamaged is wrapped by every refusal to read, or to write to, a ledger that
-// is not what its newest checkpoint says. No retry mends it; [verifier.Verify] tells what
-// is wrong with it.
+// ErrDamaged is wrapped if a ledger does not match its newest checkpoint. A retry does not
+// help. [verifier.Verify] reports the details.
 var ErrDamaged = errors.New("ledger is not what its newest checkpoint says")
 
-// Path returns the file of a tenant's ledger, dir being the folder of all ledgers.
+// Path returns the file of a tenant's ledger below dir, the folder of all ledgers.
 func Path(dir, tenant string) (string, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
@@ -29,8 +28,8 @@ func Path(dir, tenant string) (string, error) {
 	return filepath.Join(dir, name, FileName), nil
 }
 
-// Tenants lists the tenants whose ledgers lie below dir, sorted. A folder whose
-// ledger cannot be read is left out and named in the error.
+// Tenants returns the sorted tenants with a ledger below dir. It omits a ledger that it
+// cannot read and names it in the error.
 func Tenants(dir string) (tenants []string, err error) {
 	folders, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -44,7 +43,7 @@ func Tenants(dir string) (tenants []string, err error) {
 		if _, err := os.Stat(path); !f.IsDir() || err != nil {
 			continue
 		}
-		// A short id can be told from the name, a long one only from the ledger.
+		// The folder name contains a short id. A long id is in the ledger only.
 		if tenant, err := subjects.ParseToken(f.Name()); err == nil {
 			tenants = append(tenants, tenant)
 			continue
@@ -61,13 +60,13 @@ func Tenants(dir string) (tenants []string, err error) {
 	return tenants, err
 }
 
-// Refusal adds [ErrDamaged] to the errors that tell of it in other words. All
-// others, such as a full disk, may pass.
+// Refusal adds [ErrDamaged] to errors that indicate damage. Other errors, such as a full
+// disk, are temporary and stay as they are.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // only these codes mean damage
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultFormat:
 	default:
 		if !errors.Is(err, ErrSchema) && !errors.Is(err, errCheckpoint) && !errors.Is(err, ErrNoPayload) {

@@ -26,14 +26,14 @@ func openTest(tb testing.TB, path string) *ledger.Reader {
 	return r
 }
 
-// Every record is proved, and what checks it is x/mod's code alone.
+// Each record has a proof, which only the code of x/mod checks.
 func TestReader_Prove(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
 	r := openTest(t, path)
 	all := ledgertest.Leaves(t, path)
 	for _, e := range all {
-		p, err := r.Prove(t.Context(), e.Leaf)
+		p, err := r.Tree().Prove(t.Context(), e.Leaf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,14 +54,14 @@ func TestReader_Prove(t *testing.T) {
 		}
 	}
 	for _, n := range []int64{-1, int64(len(all))} {
-		if _, err := r.Prove(t.Context(), n); !errors.Is(err, ledger.ErrNoLeaf) {
+		if _, err := r.Tree().Prove(t.Context(), n); !errors.Is(err, ledger.ErrNoLeaf) {
 			t.Errorf("leaf %d: got %v, want %v", n, err, ledger.ErrNoLeaf)
 		}
 	}
 }
 
-// afterFirstLine returns a checkpoint as the library's own log writes it: the
-// origin apart, size and root are the same, and what stands behind is passed over.
+// afterFirstLine returns a checkpoint in the form of the library's own log. Origin and
+// extension lines differ, size and root are the same.
 func afterFirstLine(text string) string {
 	for i, c := range text {
 		if c == '\n' {
@@ -93,7 +93,7 @@ func TestReader_ProveRefusesDamage(t *testing.T) {
 			}
 			continue
 		}
-		if _, err := r.Prove(context.Background(), 7); !errors.Is(err, ledger.ErrDamaged) {
+		if _, err := r.Tree().Prove(context.Background(), 7); !errors.Is(err, ledger.ErrDamaged) {
 			t.Errorf("%s: got %v, want %v", s, err, ledger.ErrDamaged)
 		}
 		if err := r.Close(); err != nil {

@@ -85,12 +85,11 @@ func TestReader_Blob(t *testing.T) {
 	send("b", "r2") // the same content, for another run
 	path := ledgertest.Write(t, t.TempDir(), key, f, 1000)
 	ledgertest.WantVerdicts(t, ledgertest.Verify(t, path, key, verifier.Options{}), verifier.Verified, verifier.Complete)
-	r := openReader(t, path)
-	got, err := r.Blob(t.Context(), sum)
+	got, err := ledgertest.Blob(path, sum)
 	if err != nil || !bytes.Equal(got, content) {
 		t.Errorf("got %d bytes, %v, want %d", len(got), err, len(content))
 	}
-	if _, err := r.Blob(t.Context(), events.HashOf([]byte("x")).String()); !errors.Is(err, ledger.ErrNoBlob) {
+	if _, err := ledgertest.Blob(path, events.HashOf([]byte("x")).String()); !errors.Is(err, ledgertest.ErrNoBlob) {
 		t.Errorf("a blob that is not there: got %v", err)
 	}
 	info, err := os.Stat(path)
@@ -104,8 +103,8 @@ func TestReader_Blob(t *testing.T) {
 	}
 }
 
-// TestReader_BesideAWriter reads and verifies while a writer appends.
-func TestReader_BesideAWriter(t *testing.T) {
+// TestReader_WhileAWriterAppends reads and verifies while a writer appends.
+func TestReader_WhileAWriterAppends(t *testing.T) {
 	f, key, dir := ledgertest.BenchFeed(6000), ledgertest.NewKey(t), t.TempDir()
 	l, err := writer.Open(t.Context(), dir, "acme", writer.Options{Key: key, Now: f.At})
 	if err != nil {
@@ -124,7 +123,7 @@ func TestReader_BesideAWriter(t *testing.T) {
 	r := openReader(t, l.Path())
 	for n := 0; ; n++ {
 		report := ledgertest.Verify(t, l.Path(), key, verifier.Options{})
-		// A batch of the producer may be there in part: that is no fault.
+		// The batch of a producer may be incomplete at this moment.
 		if report.Integrity != verifier.Verified || len(report.Gaps) > 0 {
 			t.Errorf("verdict beside a writer: %s, %q, %+v", report.Integrity, report.Problems, report.Gaps)
 		}
@@ -149,7 +148,7 @@ func TestReader_BesideAWriter(t *testing.T) {
 	}
 }
 
-// A ledger may be moved away, or another one put in its place, while it is read.
+// A ledger may be moved or replaced while it is read.
 func TestReader_FileGoesAway(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)

@@ -11,28 +11,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Word says what became of the bytes of a record whose leaf is there. What is
-// missing, and what is held, is neither.
+// Word is how the payload of a record was destroyed.
 type Word string
 
-// The words.
+// The words. They are stored.
 const (
 	Erased Word = "erased" // by an order to erase
-	Pruned Word = "pruned" // by retention
+	Pruned Word = "pruned" // by an order to prune
 )
 
-// Removal tells of a record whose bytes were destroyed. Its leaf, and all proofs
-// of it, are as they were.
+// Removal describes a destroyed payload. The leaf of the record and its proofs remain valid.
 type Removal struct {
 	Word  Word
-	Order int64 // the leaf of the audit.accessed event with the order
+	Order int64 // leaf of the audit.accessed event with the order
 }
 
-// Done reports whether the bytes are gone.
+// Done reports whether the payload is destroyed.
 func (r Removal) Done() bool { return r.Word != "" }
 
-// Event returns the event of a record. Of one whose bytes were destroyed it has
-// what the leaf tells, and no data.
+// Event returns the event of a record. For a destroyed payload it has only the fields of the
+// leaf and no data.
 func (e Entry) Event() (events.Event, error) {
 	if !e.Removal.Done() {
 		return events.Decode(e.Bytes)
@@ -43,7 +41,7 @@ func (e Entry) Event() (events.Event, error) {
 	}, nil
 }
 
-// WordOf returns what an order of that action makes of a record.
+// WordOf returns the word for an action.
 func WordOf(action events.AuditAction) Word {
 	if action == events.AuditPrune {
 		return Pruned
@@ -63,50 +61,49 @@ func ScanRemoval(stmt *sqlite.Stmt, column int) (Removal, error) {
 	return r, nil
 }
 
-// Removed is a leaf whose record's bytes were destroyed.
-type Removed struct {
-	Leaf int64
-	Removal
+// RemovedRun is a run with events that an order destroyed.
+type RemovedRun struct {
+	Order int64 // leaf of the audit.accessed event with the order
+	Run   string
 }
 
-// Removed yields the leaves whose bytes the orders behind the leaf order
-// destroyed, order by order; behind -1 are all orders. Projections of the ledger
-// that keep what records say follow it: what is yielded has to go from them too.
-func (r *Reader) Removed(ctx context.Context, order int64) iter.Seq2[Removed, error] {
-	return func(yield func(Removed, error) bool) {
-		after := Removed{Leaf: -1, Removal: Removal{Order: order + 1}}
+// RemovedRuns yields the runs with events that were destroyed by the orders after the leaf
+// order. It yields them for all orders after -1. The runs of one order are in memory at a
+// time. No transaction is open while the caller handles one.
+func (r *Reader) RemovedRuns(ctx context.Context, order int64) iter.Seq2[RemovedRun, error] {
+	return func(yield func(RemovedRun, error) bool) {
 		for {
-			page, err := r.removedPage(ctx, after)
+			runs, err := r.source.runsOfNext(ctx, order)
 			if err != nil {
-				yield(Removed{}, err)
+				yield(RemovedRun{}, err)
 				return
 			}
-			for _, x := range page {
-				if !yield(x, nil) {
+			if len(runs) == 0 {
+				return
+			}
+			for _, x := range runs {
+				if x.Run != "" && !yield(x, nil) {
 					return
 				}
-				after = x
-			}
-			if len(page) == 0 {
-				return
+				order = x.Order
 			}
 		}
 	}
 }
 
-func (r *Reader) removedPage(ctx context.Context, after Removed) (page []Removed, err error) {
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
-		return sqlitex.Execute(conn, `SELECT leaf, word, ordered FROM erased
-			WHERE (ordered, leaf) > (?, ?) ORDER BY ordered, leaf LIMIT ?`, &sqlitex.ExecOptions{
-			Args: []any{after.Order, after.Leaf, removedPerPage},
+// runsOfNext returns the runs of the first order after a leaf. A run without a name stands
+// for an order that destroyed no event of a run.
+func (s *source) runsOfNext(ctx context.Context, order int64) (runs []RemovedRun, err error) {
+	err = s.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT DISTINCT x.ordered, coalesce(r.name, '') FROM erased x
+			LEFT JOIN leaves l ON l.leaf = x.leaf AND l.class = 'event' LEFT JOIN runs r ON r.run = l.run
+			WHERE x.ordered = (SELECT min(ordered) FROM erased WHERE ordered > ?) ORDER BY 2`, &sqlitex.ExecOptions{
+			Args: []any{order},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
-				removal, err := ScanRemoval(stmt, 1)
-				page = append(page, Removed{Leaf: stmt.ColumnInt64(0), Removal: removal})
-				return err
+				runs = append(runs, RemovedRun{Order: stmt.ColumnInt64(0), Run: stmt.ColumnText(1)})
+				return nil
 			},
 		})
 	})
-	return page, err
+	return runs, err
 }
-
-const removedPerPage = 4096

@@ -15,33 +15,33 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Keep says how long the payloads of a class of records are kept.
-type Keep struct {
-	Kind string        // pattern of kinds, as of [path.Match]: "tool.*"
-	Age  time.Duration // since the server stored the record; 0: for ever
+// RetentionRule says how long the ledger retains the payloads of some kinds of events.
+type RetentionRule struct {
+	Kind string        // pattern of kinds for [path.Match], such as "tool.*"
+	Age  time.Duration // since the server stored the record; 0 retains it permanently
 }
 
-// String returns the rule as flags have it: "tool.*=90d", "issue.*=forever".
-func (k Keep) String() string {
+// String formats the rule for flags, such as "tool.*=90d" or "issue.*=forever".
+func (r RetentionRule) String() string {
 	const day = 24 * time.Hour
 	switch {
-	case k.Age == 0:
-		return k.Kind + "=forever"
-	case k.Age%day == 0:
-		return k.Kind + "=" + strconv.FormatInt(int64(k.Age/day), 10) + "d"
+	case r.Age == 0:
+		return r.Kind + "=forever"
+	case r.Age%day == 0:
+		return r.Kind + "=" + strconv.FormatInt(int64(r.Age/day), 10) + "d"
 	}
-	return k.Kind + "=" + k.Age.String()
+	return r.Kind + "=" + r.Age.String()
 }
 
-// Expired returns what is older than it is to be kept, as orders to prune: one for
-// the first rule and one for each kind of the others, if they have something,
-// without an id and who gives it. The first rule
-// whose pattern fits a record's kind is its rule; what none fits is kept. What a
-// hold covers is not among it, and neither is what is never destroyed.
-func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orders []Order, err error) {
+// Expired returns orders to prune the records whose retention ended. There is one order for
+// the first rule and one for each kind of the other rules. The caller adds the id and the
+// author. The first rule with a matching pattern applies to a record, and a record without a
+// rule does not expire. Records that a hold covers and records that are never destroyed are
+// omitted.
+func (r Orders) Expired(ctx context.Context, rules []RetentionRule, now time.Time) (orders []Order, err error) {
 	found := make(expired)
 	var c Checkpoint
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
 		if c, err = newest(conn); err != nil {
 			return err
 		}
@@ -78,16 +78,15 @@ func (r *Reader) Expired(ctx context.Context, rules []Keep, now time.Time) (orde
 	return orders, nil
 }
 
-// expiredClass are the records that one order is about. The first rule's pattern
-// says which kinds those are. That of another one fits kinds, too, that a rule
-// before it keeps, and who goes by an order's words would not know: there each kind
-// has an order of its own.
+// expiredClass is the records of one order. The pattern of the first rule describes its
+// kinds. The pattern of a later rule can also match kinds of an earlier rule, so later rules
+// have one order for each kind.
 type expiredClass struct {
 	rule int
-	kind string // empty: all that the rule is for
+	kind string // empty for all kinds of the rule
 }
 
-// expired are the leaves of each class.
+// expired is the leaves of each class.
 type expired map[expiredClass]*LeafRanges
 
 func (e expired) add(rule int, t Target) {
@@ -105,18 +104,18 @@ func (c expiredClass) compare(o expiredClass) int {
 	return cmp.Or(cmp.Compare(c.rule, o.rule), cmp.Compare(c.kind, o.kind))
 }
 
-// pattern returns what fits the kinds of the class, and no others.
-func (c expiredClass) pattern(rule Keep) string {
+// pattern returns a pattern that matches exactly the kinds of the class.
+func (c expiredClass) pattern(rule RetentionRule) string {
 	if c.rule == 0 {
 		return rule.Kind
 	}
 	return quoteMeta.Replace(c.kind)
 }
 
-// quoteMeta has [path.Match] take every character for itself.
+// quoteMeta escapes the special characters of [path.Match].
 var quoteMeta = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// treesOf tells of each hold whether it means this tree.
+// treesOf reports for each hold whether it refers to this tree.
 func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	trees = make([]bool, len(holds))
 	for i, h := range holds {
@@ -127,13 +126,13 @@ func treesOf(conn *sqlite.Conn, holds []Order) (trees []bool, err error) {
 	return trees, err
 }
 
-// ruleOf returns the number of the rule by which a record is to go, -1 when it stays.
-func ruleOf(rules []Keep, t Target, now time.Time) int {
+// ruleOf returns the index of the rule by which a record expired, -1 if it did not.
+func ruleOf(rules []RetentionRule, t Target, now time.Time) int {
 	if !t.Removable() {
 		return -1
 	}
-	i := slices.IndexFunc(rules, func(k Keep) bool {
-		ok, err := path.Match(k.Kind, t.Kind)
+	i := slices.IndexFunc(rules, func(r RetentionRule) bool {
+		ok, err := path.Match(r.Kind, t.Kind)
 		return ok && err == nil
 	})
 	if i < 0 || rules[i].Age <= 0 || t.Stored == 0 || t.Stored >= now.Add(-rules[i].Age).UnixNano() {
@@ -142,7 +141,7 @@ func ruleOf(rules []Keep, t Target, now time.Time) int {
 	return i
 }
 
-// isHeld reports whether a hold covers a record whose bytes are there.
+// isHeld reports whether a hold covers a record that has its payload.
 func isHeld(conn *sqlite.Conn, holds []Order, trees []bool, t Target) (bool, error) {
 	for i, h := range holds {
 		if h.Covers(Order{}, t, trees[i]) {

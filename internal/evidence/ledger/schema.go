@@ -16,20 +16,19 @@ const (
 	schemaVersion = 2
 )
 
-// schema is all that a ledger's file holds. A leaf's bytes are made from its
-// row: what is queried is what is signed. Names are numbered in the order in
-// which they first occur; number 0 is the empty name.
+// schema is the schema of a ledger's file. The bytes of a leaf are computed from its row, so
+// that queries return the signed values. Names are numbered in the order of their first
+// use. Number 0 is the empty name.
 //
-//   - payloads.bytes is the record, verbatim. Where it is a chunk of a blob, the
-//     chunk's content lies in blobs, once however often it was sent, and goes
-//     back in at byte cut, in base64.
-//   - chunks finds the parts of a blob by the hash of the whole.
-//   - hashes holds the tree in the order of tlog, 256 hashes to a row.
-//   - seen holds what came again under another number.
-//   - orders holds the orders that the key signed, by the leaves of the events
-//     that brought them, and what each one did; a lift has the id of its hold.
-//   - erased holds the leaves whose payloads an order destroyed, and that order's
-//     leaf. They have no row in payloads.
+//   - payloads.bytes is the record, verbatim. For a blob chunk, the content is in blobs,
+//     once for all events with that content. It belongs at offset cut, in base64.
+//   - chunks finds the chunks of a blob by the hash of the blob.
+//   - hashes has the tree in the order of tlog, 256 hashes to a row.
+//   - seen has the events that were received again under another number.
+//   - orders has the signed orders, by the leaf of their event, and their effects. A lift
+//     has the id of its hold.
+//   - erased has the leaves whose payloads an order destroyed, and the leaf of that order.
+//     They have no row in payloads.
 const schema = `
 CREATE TABLE producers (producer INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE runs (run INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -81,10 +80,10 @@ CREATE INDEX erased_ordered ON erased (ordered, leaf);
 CREATE TABLE checkpoints (checkpoint INTEGER PRIMARY KEY, size INTEGER NOT NULL, note TEXT NOT NULL) STRICT;
 `
 
-// ErrSchema is returned for a file that is no ledger of this version.
+// ErrSchema is returned for a file that is not a ledger of this version.
 var ErrSchema = errors.New("not a ledger of this version")
 
-// MakeTables makes the tables of a ledger in a file that holds nothing yet.
+// MakeTables creates the tables of a ledger in an empty file.
 func MakeTables(conn *sqlite.Conn) error {
 	script := schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", applicationID, schemaVersion)
 	if err := sqlitex.ExecuteScript(conn, script, nil); err != nil {
@@ -93,8 +92,8 @@ func MakeTables(conn *sqlite.Conn) error {
 	return nil
 }
 
-// CheckFormat tells whether the file behind conn is a ledger that this version
-// can read. It reports fresh for a file that holds nothing yet.
+// CheckFormat checks that this version can read the ledger behind conn. It returns fresh for
+// an empty file.
 func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -114,9 +113,9 @@ func CheckFormat(conn *sqlite.Conn) (fresh bool, err error) {
 	return false, nil
 }
 
-// CheckSchema compares every table and index with what this version makes: a
-// trigger, a view or an index in another order would show readers something
-// else, or do something else to what is written.
+// CheckSchema compares every table and index with the schema of this version. A trigger, a
+// view or an index in another order could show readers other rows, or change the rows that
+// are written.
 func CheckSchema(conn *sqlite.Conn) error {
 	if fresh, err := CheckFormat(conn); err != nil {
 		return err
@@ -144,7 +143,7 @@ func CheckSchema(conn *sqlite.Conn) error {
 	return nil
 }
 
-// ownSchema is what SQLite makes of the schema.
+// ownSchema is the schema as SQLite stores it.
 var ownSchema = sync.OnceValues(func() (all map[string]string, err error) { //nolint:gochecknoglobals // a constant that SQLite computes
 	memory, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite, sqlite.OpenMemory)
 	if err != nil {

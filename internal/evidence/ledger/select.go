@@ -11,35 +11,36 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Selection says which records are meant. The zero value means all of them.
+// Selection selects records. The zero value selects all of them.
 type Selection struct {
-	Run    string    // only records of this run; empty: of all, and of none
-	From   time.Time // only what has this time or a later one; zero: from the first
-	To     time.Time // only what has an earlier time; zero: to the last
-	Events bool      // only events: no manifests, conflicts and messages in quarantine
-	Before int64     // only leaves with a lower index; 0: all
+	Run    string    // empty selects all records, with and without a run
+	From   time.Time // this time or later; zero is no limit
+	To     time.Time // before this time; zero is no limit
+	Events bool      // without manifests, conflicts and quarantine
+	Before int64     // leaves with a lower index; 0 is no limit
 
-	listed []listed // the manifests of these too, beside what has the run
-	orders bool     // the orders too that destroyed records of what is selected
-	keys   bool     // and those that changed the key
+	listed []listed // manifests to add to the records of Run
+	orders bool     // add the orders that destroyed selected records
+	keys   bool     // add the orders that changed the key
 }
 
-// IsAll reports whether every record is meant, but for those from Before on.
+// IsAll reports whether s selects every record below Before.
 func (s Selection) IsAll() bool {
 	return s.Run == "" && s.From.IsZero() && s.To.IsZero() && !s.Events
 }
 
-// listed are the manifests of a producer whose last numbers are in a range.
+// listed is the manifests of a producer whose last numbers are in a range.
 type listed struct{ producer, first, last int64 }
 
-// Select yields the selected records in the order of the tree. From and To are
-// compared with the times that the events say of themselves; what has none, such
-// as a manifest, lies in no range of time.
+// Select yields the selected records in the order of the tree. From and To are compared with
+// the times of the events. A record without a time, such as a manifest, is outside every
+// range of time.
 func (r *Reader) Select(ctx context.Context, s Selection) iter.Seq2[Entry, error] {
 	where, args := s.where()
-	return r.pages(ctx, -1, where, args...)
+	return r.source.entries(ctx, -1, where, args...)
 }
 
 // where returns the condition on l, a row of leaves, and its parameters from ?4.
@@ -58,7 +59,7 @@ func (s Selection) where() (where string, args []any) {
 		}
 		where += ")"
 	}
-	// All times of leaves have the same length and zone: their order is that of text.
+	// All times have the same length and zone, so text order is time order.
 	if !s.From.IsZero() {
 		add(" AND l.time >= ", FormatTime(s.From))
 	}
@@ -81,17 +82,17 @@ func (s Selection) where() (where string, args []any) {
 	return where, args
 }
 
-// maxListed bounds of how many producers manifests are selected: each costs three
-// parameters of a query.
+// maxListed bounds the producers whose manifests are added. Each needs three query
+// parameters.
 const maxListed = 1000
 
-// WithManifests returns s and what proves it: where it selects a run, the manifests
-// that list events of that run, which show up to which number its producers
-// accounted for what they sent; the orders that destroyed records of what it
-// selects; and those that changed the key.
+// WithManifests returns s with the records that prove it. For a run, these are the manifests
+// that list its events. They show up to which number the producers accounted for their
+// events. For every selection, they are the orders that destroyed selected records and the
+// orders that changed the key.
 func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, error) {
 	s.listed = nil
-	err := r.view(ctx, func(conn *sqlite.Conn) error {
+	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
 		removed, err := sqlitetx.Int(conn, "SELECT EXISTS (SELECT 1 FROM erased)")
 		if s.orders = removed > 0; err != nil {
 			return err
@@ -110,4 +111,19 @@ func (r *Reader) WithManifests(ctx context.Context, s Selection) (Selection, err
 			}})
 	})
 	return s, err
+}
+
+// Find returns the event with an id. It returns false if there is none.
+func (r *Reader) Find(ctx context.Context, id string) (Entry, bool, error) {
+	page, err := r.source.page(ctx, -1, ` AND l.id = ?4 AND l.class = 'event'`, id)
+	if err != nil || len(page) == 0 {
+		return Entry{}, false, err
+	}
+	return page[0], true, nil
+}
+
+// Accesses yields all events of kind audit.accessed, by any producer, in the order of the
+// tree.
+func (r *Reader) Accesses(ctx context.Context) iter.Seq2[Entry, error] {
+	return r.source.entries(ctx, -1, ` AND l.kind = ?4 AND l.class = 'event'`, string(events.AuditAccessed))
 }

@@ -9,15 +9,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/mod/sumdb/note"
 )
 
-// SuccessionFile lies beside the key. It lists the changes of the key, the oldest
-// first, and has no secret in it.
+// SuccessionFile is the file next to the key that lists the changes of the key, the oldest
+// first. It contains no secret.
 const SuccessionFile = "changes.json"
 
-// Succession is one change of the key as [SuccessionFile] has it, with the orders
-// that say so: one for each ledger that there was.
+// Succession is one change of the key in [SuccessionFile], with one order for each ledger
+// that existed.
 type Succession struct {
 	Old    string            `json:"old"` // verifier keys
 	New    string            `json:"new"`
@@ -28,9 +31,8 @@ type Succession struct {
 	Orders map[string]string `json:"orders"` // signed, by tenant
 }
 
-// ReadChain reads the keys up to a public one, as their text is, in dir, and the
-// changes that led to it, the oldest first. One that leads on, to a key that was
-// never put in place, did not come about.
+// ReadChain reads the chain in dir that ends at a public key, and the changes that led to
+// it, the oldest first. It omits a later change whose key was never installed.
 func ReadChain(dir, public string) (c Chain, changes []Succession, err error) {
 	if changes, err = readSuccession(dir); err != nil {
 		return nil, nil, err
@@ -55,18 +57,18 @@ func readSuccession(dir string) (changes []Succession, err error) {
 	return changes, nil
 }
 
-// chainTo returns the keys up to a public one, and cuts off the changes behind it.
+// chainTo returns the chain that ends at a public key, and removes the later changes.
 func chainTo(public string, changes *[]Succession) (Chain, error) {
 	all := *changes
 	end := slices.IndexFunc(all, func(c Succession) bool { return c.New == public }) + 1
 	if end == 0 && len(all) > 0 && all[0].Old != public {
-		return nil, errors.New("it leads to other keys than the one beside it: copy both from the same folder")
+		return nil, errors.New("it does not lead to the key next to it: copy both files from the same folder")
 	}
 	*changes = all[:end]
 	var chain Chain
 	for i, c := range all[:end] {
 		if i > 0 && c.Old != all[i-1].New {
-			return nil, fmt.Errorf("change %d does not begin where the one before it ends", i+1)
+			return nil, fmt.Errorf("change %d does not follow change %d", i+1, i)
 		}
 		v, err := ParseKey(c.Old)
 		if err != nil {
@@ -78,8 +80,8 @@ func chainTo(public string, changes *[]Succession) (Chain, error) {
 	return append(chain, v), err
 }
 
-// SuccessionOrders returns the signed orders of changes to the ledger of a tenant, in
-// the order of the changes.
+// SuccessionOrders returns the signed orders of the changes for the ledger of a tenant, in
+// order.
 func SuccessionOrders(changes []Succession, tenant string) (signed []string) {
 	for _, c := range changes {
 		if o := c.Orders[tenant]; o != "" {
@@ -89,17 +91,17 @@ func SuccessionOrders(changes []Succession, tenant string) (signed []string) {
 	return signed
 }
 
-// ReadKeyOrders returns the signed orders that change the key in dir, in order, for
-// the ledger of a tenant: that of a change which has not come about yet too. There
-// are none without a folder.
+// ReadKeyOrders returns the signed orders in dir that change the key of a tenant's ledger,
+// in order. It includes a change whose key is not installed yet. It returns none if there is
+// no folder.
 func ReadKeyOrders(dir, tenant string) (signed []string, err error) {
 	changes, err := readSuccession(dir)
 	return SuccessionOrders(changes, tenant), err
 }
 
-// KeyChanged is a change of the key, as it was recorded beside it.
+// KeyChanged is a recorded change of the key.
 type KeyChanged struct {
-	From    string    `json:"from"` // ids, as reports name keys
+	From    string    `json:"from"` // key ids, see [KeyID]
 	To      string    `json:"to"`
 	OldKey  string    `json:"old_key"` // verifier keys
 	NewKey  string    `json:"new_key"`
@@ -107,7 +109,7 @@ type KeyChanged struct {
 	Reason  string    `json:"reason"`
 	Ticket  string    `json:"ticket,omitempty"`
 	Time    time.Time `json:"time"`
-	Tenants []string  `json:"tenants"` // whose ledgers there were, in order
+	Tenants []string  `json:"tenants"` // tenants with a ledger at that time, sorted
 }
 
 // ReadKeyChanges returns the changes that led to the key in dir, the oldest first.
@@ -128,3 +130,28 @@ func ReadKeyChanges(dir string) (list []KeyChanged, err error) {
 	}
 	return list, nil
 }
+
+// VerifierFile is the file of the verifier key, next to the signing key.
+const VerifierFile = "ledger.pub"
+
+// ReadVerifier returns the verifier key in dir and its text.
+func ReadVerifier(dir string) (note.Verifier, string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, VerifierFile))
+	if err != nil {
+		return nil, "", fmt.Errorf("verifier key: %w", err)
+	}
+	return ParseVerifier(string(text))
+}
+
+// ParseVerifier parses a verifier key as [writer.Key.Public] returns it.
+func ParseVerifier(text string) (note.Verifier, string, error) {
+	text = strings.TrimSpace(text)
+	v, err := note.NewVerifier(text)
+	if err != nil {
+		return nil, "", fmt.Errorf("verifier key: %w", err)
+	}
+	return v, text, nil
+}
+
+// KeyID returns the id of a key for reports, such as "hooktrail+8f3c1a2b".
+func KeyID(v note.Verifier) string { return fmt.Sprintf("%s+%08x", v.Name(), v.KeyHash()) }

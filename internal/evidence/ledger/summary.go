@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// RunSummary is what a run came to. Of an aggregate that comes again with more,
-// such as run.finished, the latest counts.
+// RunSummary describes a run. If a producer repeats an aggregate such as run.finished, the
+// latest one counts.
 type RunSummary struct {
 	Run       string `json:"run"`
 	Tenant    string `json:"tenant"`
@@ -21,14 +21,14 @@ type RunSummary struct {
 	Title     string `json:"title,omitempty"`
 	Model     string `json:"model,omitempty"`
 
-	First time.Time `json:"first"` // the earliest time of an event, records of the services aside
+	First time.Time `json:"first"` // the earliest time of an event, without service records
 	Last  time.Time `json:"last"`
 
 	Events  int                 `json:"events"`
-	Removed int                 `json:"removed,omitempty"` // of them were erased or pruned: what they said does not count below
+	Removed int                 `json:"removed,omitempty"` // of them, erased or pruned; their contents do not count below
 	Kinds   map[events.Kind]int `json:"kinds"`
 
-	Steps map[events.StepStatus]int `json:"steps"` // by the latest step.finished of each
+	Steps map[events.StepStatus]int `json:"steps"` // by the latest step.finished of each step
 
 	ToolCalls       int            `json:"tool_calls"` // distinct
 	ToolCallsByName map[string]int `json:"tool_calls_by_name"`
@@ -41,15 +41,15 @@ type RunSummary struct {
 	Tokens    events.Tokens `json:"tokens"`    // of the responses
 	Errors    int           `json:"errors"`    // events of kind error
 
-	Subagents []string `json:"subagents,omitempty"` // that were started, sorted
+	Subagents []string `json:"subagents,omitempty"` // sorted
 
 	Finished *events.RunFinishedData `json:"finished,omitempty"`
-	Sealed   bool                    `json:"sealed"` // after its last event, seals and records aside
+	Sealed   bool                    `json:"sealed"` // no event follows the seal, except seals and service records
 }
 
-// Summary folds the events of a run into what it came to.
+// Summary folds the events of a run into a summary.
 func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
-	f := NewRunFold(r.tenant, run)
+	f := NewRunFold(r.Tenant(), run)
 	for entry, err := range r.Run(ctx, run) {
 		if err != nil {
 			return RunSummary{}, err
@@ -69,19 +69,18 @@ func (r *Reader) Summary(ctx context.Context, run string) (RunSummary, error) {
 	return f.Summary(), nil
 }
 
-// RunFold makes a [RunSummary] of the events of a run, in the order of the
-// ledger.
+// RunFold computes a [RunSummary] from the events of a run, in the order of the ledger.
 type RunFold struct {
 	sum       RunSummary
 	tokens    map[string]events.Tokens     // by message id
 	steps     map[string]events.StepStatus // by step id
 	calls     map[string]string            // tool by call id
-	results   map[string]bool              // whether it failed, by call id
+	results   map[string]bool              // whether the call failed, by call id
 	anonymous int                          // calls and results without an id
 	subagents map[string]bool
 }
 
-// NewRunFold returns the fold of no events.
+// NewRunFold returns an empty fold.
 func NewRunFold(tenant, run string) *RunFold {
 	return &RunFold{
 		sum: RunSummary{
@@ -112,8 +111,8 @@ func (f *RunFold) Add(e events.Event) error {
 	return nil
 }
 
-// AddRemoved adds the next event when what it said was destroyed: it counts, and
-// nothing more is known of it.
+// AddRemoved adds the next event if its payload was destroyed. It counts, and its contents
+// are unknown.
 func (f *RunFold) AddRemoved(e Entry) {
 	f.sum.Removed++
 	f.sum.Events++
@@ -210,7 +209,7 @@ func (f *RunFold) subagentStart(e events.Event) error {
 	return err
 }
 
-// key returns id, or for an empty one a key of its own.
+// key returns id, or a unique key for an empty id.
 func (f *RunFold) key(id string) string {
 	if id != "" {
 		return id
@@ -219,7 +218,7 @@ func (f *RunFold) key(id string) string {
 	return fmt.Sprintf("\x00%d", f.anonymous)
 }
 
-// Summary returns what the events so far come to.
+// Summary returns the summary of the events so far.
 func (f *RunFold) Summary() RunSummary {
 	s := f.sum
 	s.Kinds = maps.Clone(f.sum.Kinds)
@@ -251,10 +250,10 @@ func (f *RunFold) Summary() RunSummary {
 	return s
 }
 
-// IsServiceRecord reports whether k is what Hooktrail's own services say about a
-// run, which does not make it go on.
+// IsServiceRecord reports whether events of kind k are records by Hooktrail's own services.
+// They do not continue a run.
 func IsServiceRecord(k events.Kind) bool {
-	switch k { //nolint:exhaustive // the few records among many points
+	switch k { //nolint:exhaustive // all other kinds are of agents
 	case events.RunSealed, events.GapRecorded, events.IssueDecided, events.IssueEdited,
 		events.AuditAccessed, events.ClockTicked:
 		return true

@@ -16,12 +16,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
 )
 
-// witnessedFile lies beside the file of a ledger.
+// witnessedFile is the name of a file next to the ledger.
 const witnessedFile = "witnessed.checkpoint"
 
-// ReadWitnessed returns the checkpoint that witnesses have cosigned last, a signed
-// note, which lies beside the ledger's file at path. It wraps [fs.ErrNotExist] when
-// there is none. Nothing is checked.
+// ReadWitnessed returns the last checkpoint that witnesses cosigned, as a signed note. It is
+// in a file next to the ledger's file at path. ReadWitnessed wraps [fs.ErrNotExist] if there
+// is none, and checks nothing.
 func ReadWitnessed(path string) (signed []byte, err error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(path), witnessedFile))
 	if err != nil {
@@ -37,8 +37,8 @@ func ReadWitnessed(path string) (signed []byte, err error) {
 	return signed, nil
 }
 
-// WriteWitnessed puts a cosigned checkpoint beside the ledger's file at path. It is
-// on disk when it returns.
+// WriteWitnessed writes a cosigned checkpoint to the file next to the ledger's file at path.
+// It is on disk when WriteWitnessed returns.
 func WriteWitnessed(path string, signed []byte) error {
 	if err := atomicfile.Write(filepath.Join(filepath.Dir(path), witnessedFile), signed); err != nil {
 		return fmt.Errorf("witnessed checkpoint: %w", err)
@@ -46,21 +46,21 @@ func WriteWitnessed(path string, signed []byte) error {
 	return nil
 }
 
-// Witnessed returns the checkpoint that witnesses have cosigned last, with their
-// cosignatures, and what it says: nil when there is none, or when the ledger was
-// not what it says at that size. No signature is checked.
-func (r *Reader) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
-	signed, err = ReadWitnessed(r.path)
+// Witnessed returns the last checkpoint that witnesses cosigned, as a signed note with their
+// cosignatures and parsed. It returns nil if there is none, or if the ledger had another
+// root at that size. It checks no signature.
+func (t Tree) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, err error) {
+	signed, err = ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Checkpoint{}, nil
 	}
 	if err != nil {
 		return nil, Checkpoint{}, err
 	}
-	if c, err = ReadCheckpoint(signed); err != nil || c.Tenant != r.tenant {
-		return nil, Checkpoint{}, nil //nolint:nilerr // what is none is as good as absent: verify tells of it
+	if c, err = ReadCheckpoint(signed); err != nil || c.Tenant != t.source.tenant {
+		return nil, Checkpoint{}, nil //nolint:nilerr // an invalid checkpoint counts as absent, and verify reports it
 	}
-	err = r.Tree(ctx, func(newest []byte, hashes tlog.HashReader) error {
+	err = t.Read(ctx, func(newest []byte, hashes tlog.HashReader) error {
 		now, err := ReadCheckpoint(newest)
 		if err != nil {
 			return err
@@ -78,10 +78,10 @@ func (r *Reader) Witnessed(ctx context.Context) (signed []byte, c Checkpoint, er
 	return signed, c, err
 }
 
-// Cosigned returns a note of the ledger with the cosignatures of witnesses, where
-// it is the one that they have cosigned last, and as it is otherwise.
-func (r *Reader) Cosigned(signed []byte) ([]byte, error) {
-	witnessed, err := ReadWitnessed(r.path)
+// Cosigned returns a note of the ledger with its cosignatures, if it is the last one that
+// witnesses cosigned. Otherwise it returns the note unchanged.
+func (t Tree) Cosigned(signed []byte) ([]byte, error) {
+	witnessed, err := ReadWitnessed(t.source.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return signed, nil
 	}
@@ -91,15 +91,14 @@ func (r *Reader) Cosigned(signed []byte) ([]byte, error) {
 	return witnessed, nil
 }
 
-// ProveWitnessed is like [Reader.Prove] below the checkpoint that witnesses have
-// cosigned last, with their cosignatures. It reports ok as false where there is
-// none, or the leaf came after it.
-func (r *Reader) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
-	signed, c, err := r.Witnessed(ctx)
+// ProveWitnessed is like [Tree.Prove] for the last checkpoint that witnesses cosigned. ok is
+// false if there is none or the leaf is younger.
+func (t Tree) ProveWitnessed(ctx context.Context, leaf int64) (p Proof, ok bool, err error) {
+	signed, c, err := t.Witnessed(ctx)
 	if err != nil || signed == nil || leaf < 0 || leaf >= c.Size {
 		return Proof{}, false, err
 	}
-	err = r.view(ctx, func(conn *sqlite.Conn) error {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
 		p, err = proveBelow(conn, leaf, signed, c)
 		return err
 	})

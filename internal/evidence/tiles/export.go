@@ -34,11 +34,11 @@ func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 }
 
 func export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
-	signed, c, err := r.SignedTree(ctx)
+	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {
 		return fmt.Errorf("export tiles: %w", err)
 	}
-	cosigned, then, err := r.Witnessed(ctx)
+	cosigned, then, err := r.Tree().Witnessed(ctx)
 	if err != nil {
 		return fmt.Errorf("export tiles: %w", err)
 	}

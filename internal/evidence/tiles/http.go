@@ -58,11 +58,11 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 // unless that is older than [verifier.WitnessLag], and never a smaller tree than
 // before, which monitors would take for a log that was cut off.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
-	signed, c, err := r.SignedTree(ctx)
+	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cosigned, then, err := r.Witnessed(ctx)
+	cosigned, then, err := r.Tree().Witnessed(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ var errNoTile = errors.New("the ledger has no such tile")
 // readTile returns the content of a tile of the ledger, and fails rather than
 // hand out entries that do not hash to the leaves of the tree.
 func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data []byte, err error) {
-	err = r.Tree(ctx, func(signed []byte, stored tlog.HashReader) error {
+	err = r.Tree().Read(ctx, func(signed []byte, stored tlog.HashReader) error {
 		c, err := ledger.ReadCheckpoint(signed)
 		if err != nil {
 			return err
@@ -31,7 +31,7 @@ func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data 
 	if err != nil || !t.Entries {
 		return data, err
 	}
-	leaves, err := r.Leaves(ctx, t.First(), t.Width)
+	leaves, err := r.Tree().Leaves(ctx, t.First(), t.Width)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hooktrail/hooktrail/internal/platform/termtext"
 )
 
 // The exit statuses of all commands.
@@ -82,7 +84,7 @@ func Execute(ctx context.Context, cmd *cobra.Command, args []string) int {
 		}
 	}
 	stderr := cmd.ErrOrStderr()
-	fmt.Fprintf(stderr, "%s: %s\n", failed.CommandPath(), Printable(err.Error()))
+	fmt.Fprintf(stderr, "%s: %s\n", failed.CommandPath(), termtext.Printable(err.Error()))
 	if status == ExitUsage {
 		fmt.Fprintf(stderr, "See '%s --help'.\n", failed.CommandPath())
 	}

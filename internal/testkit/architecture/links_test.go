@@ -21,10 +21,15 @@ var pure = map[string][]string{
 // maxLinked limits the packages outside the standard library that each public
 // package links. A new dependency raises a limit here on purpose.
 var maxLinked = map[string]int{
-	"pkg/events":  1,
-	"pkg/hooks":   2,
-	"pkg/redact":  60,
-	"pkg/publish": 20,
+	"pkg/events":             1,
+	"pkg/hooks":              2,
+	"pkg/hooks/hookfile":     112,
+	"pkg/hooks/policy":       68,
+	"pkg/hooks/policy/shell": 5,
+	"pkg/hooks/provider":     69,
+	"pkg/hooks/wire":         3,
+	"pkg/publish":            20,
+	"pkg/redact":             59, // gitleaks' rules are in a package that imports viper
 }
 
 // linkedThrough names the packages through which alone a module is linked.

@@ -19,7 +19,7 @@ import (
 )
 
 // session is the one that the demo shows: the tracker makes issues of it.
-var session = filepath.Join("..", "hooktrail", "session", "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71.jsonl")
+var session = filepath.Join("..", "..", "command", "hooktrail", "session", "5e6c1d2a-7b1f-4c55-9a64-0f6b3c2d9e71.jsonl")
 
 // deployed runs the server of deploy/nats-auth.conf, changed where a test wants
 // it, and returns its address.

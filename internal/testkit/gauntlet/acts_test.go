@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/ledgertest"
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -240,8 +241,6 @@ func accidents() []act {
 // hasBlob reports when the large payload cannot be read back.
 func (s *scene) hasBlob() string {
 	s.Helper()
-	r, done := reader(s, s.world.ledger(s, s.tenant))
-	defer done()
 	for _, m := range s.messages {
 		e, err := events.Decode(m.Data)
 		if err != nil || e.Kind() != events.BlobChunk {
@@ -251,9 +250,9 @@ func (s *scene) hasBlob() string {
 		if err != nil {
 			s.Fatal(err)
 		}
-		content, err := r.Blob(deadline(s), d.SHA256)
+		content, err := ledgertest.Blob(s.world.ledger(s, s.tenant), d.SHA256)
 		switch want, _ := s.note.([]byte); {
-		case errors.Is(err, ledger.ErrNoBlob):
+		case errors.Is(err, ledgertest.ErrNoBlob):
 			return "the blob is not there"
 		case err != nil:
 			s.Fatal(err)

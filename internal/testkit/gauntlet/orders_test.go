@@ -48,7 +48,7 @@ func (s *orderScene) order(k *key, o ledger.Order) []byte {
 	o.ID, o.Time, o.By, o.Reason = events.NewID(), s.messages[0].Stored, "jdoe", "subject request"
 	if o.Action == events.AuditErase || o.Action == events.AuditHold {
 		var err error
-		if o, err = r.Resolve(deadline(s), o); err != nil {
+		if o, err = r.Orders().Resolve(deadline(s), o); err != nil {
 			s.Fatal(err)
 		}
 	}

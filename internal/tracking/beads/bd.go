@@ -5,85 +5,92 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 	"github.com/hooktrail/hooktrail/internal/stream/projection"
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// The pace of the bd backend.
 const (
 	callDeadline = 15 * time.Second
 	initDeadline = 60 * time.Second
 	killGrace    = 2 * time.Second
 	syncPace     = 2 * time.Second
-	// Issues in one round of calls. On a busy machine bd takes half a second for each:
-	// to show a hundred takes longer than a call may.
-	syncSize = 10
-	patience = 3 // failures of an issue before it is left alone
-	atOnce   = 4 // workspaces that calls run for at a time
+	// syncSize is the number of issues in one round of calls. bd takes half a second for
+	// each on a busy machine, so showing a hundred would exceed callDeadline.
+	syncSize      = 10
+	maxTries      = 3 // refusals of an issue before BD skips it
+	maxConcurrent = 4 // workspaces that are exported concurrently
 )
 
 // BDOptions configures a [BD].
 type BDOptions struct {
-	// Path is the Beads CLI: a path, or a name that is looked up in PATH. Empty
+	// Path is the Beads CLI, as a path or as a name that is looked up in PATH. Empty
 	// means bd.
 	Path string
-	// Dir has a workspace for each tenant, in a folder of its name. One that is
-	// missing is made with bd init. It must not be that of a [Store]: bd takes
-	// in an issues.jsonl that it finds.
+	// Dir contains a folder with a workspace for each tenant. BD creates missing
+	// workspaces. Dir must differ from the folder of a [Store], because bd imports an
+	// existing issues.jsonl.
 	Dir string
 	// DB has the tables of Schema.
 	DB *projection.DB
-	// Deadline is what a call of bd may take; 15 s if zero. What takes longer is
-	// ended, with all that it started.
+	// Deadline limits one call of bd, whose process group is then killed. Zero means 15 s.
 	Deadline time.Duration
-	// Pace is the time between two rounds of calls for one workspace, in which
-	// changes gather; 2 s if zero.
+	// Pace is the pause between two rounds of calls for one workspace. Zero means 2 s.
 	Pace time.Duration
 	// Env is added to the environment of bd, which otherwise has few variables.
 	Env []string
-	// Logger is told what a person should know; nil discards it.
+	// Logger receives warnings. Nil discards them.
 	Logger *slog.Logger
 }
 
-// BD is the backend that keeps issues in real Beads workspaces, by calls of the
-// Beads CLI.
+func (o BDOptions) withDefaults() BDOptions {
+	if o.Path == "" {
+		o.Path = "bd"
+	}
+	if o.Deadline == 0 {
+		o.Deadline = callDeadline
+	}
+	if o.Pace == 0 {
+		o.Pace = syncPace
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// BD is the backend that keeps issues in real Beads workspaces and calls the Beads CLI.
 //
-// What issues are to be like is in the database; there [Store.Flush] puts what
-// was asked for. [BD.Export] brings the workspaces up to it, in few calls for all
-// changes since the last time. So nothing is lost while bd is missing, hangs or
-// is killed: the next Export goes on from what show says was stored.
+// The database has the wanted state of the issues, which [BD.Flush] makes durable.
+// [BD.Export] updates the workspaces, with few calls for all changes since the last
+// export. Nothing is lost while bd is missing, hangs or is killed, because the next
+// Export starts from the state that show reports. The methods may be called
+// concurrently.
 type BD struct {
-	*Store
-	opts BDOptions
+	opts    BDOptions
+	table   *table
+	runner  *runner
+	version *versionCheck
 
-	spaceMu sync.Mutex // guards spaces and version
-	spaces  map[string]*space
-	version string
+	mu     sync.Mutex // guards spaces, and down of each space; no other lock is taken while it is locked
+	spaces map[string]*bdWorkspace
 }
 
-// space is a workspace of bd. Its fields belong to who holds turn.
-type space struct {
-	tenant, dir string
-	turn        chan struct{} // holds one element; calls of bd are one after the other
-	ready       bool
-	last        time.Time          // when the latest round of calls ended
-	failed      map[string]refusal // what bd did not take, by issue
-	refused     map[string]bool    // the issues that bd would not have in this round
-	tried       map[string]bool    // those that it counts as a try in this sync
-
-	down bool // it could not be reached the last time; guarded by spaceMu
+// bdWorkspace is the workspace of one tenant.
+type bdWorkspace struct {
+	space bdSpace
+	sync  *syncer // used only in space.exclusive
+	down  bool    // the last export could not reach the workspace; guarded by BD.mu
 }
 
-// errWorkspace is wrapped where it is the workspace that cannot be used, not bd.
+// errWorkspace is wrapped if a workspace, and not bd, is the cause of a failure.
 var errWorkspace = errors.New("workspace cannot be used")
 
-// NewBD returns the backend that calls bd. Close opts.DB after its last use.
+// NewBD returns the backend that calls bd. Close opts.DB after the last use of the
+// backend.
 func NewBD(opts BDOptions) (*BD, error) {
 	switch {
 	case opts.Dir == "":
@@ -91,57 +98,57 @@ func NewBD(opts BDOptions) (*BD, error) {
 	case opts.DB == nil:
 		return nil, errors.New("option DB: missing")
 	}
-	if opts.Path == "" {
-		opts.Path = "bd"
-	}
-	if opts.Deadline == 0 {
-		opts.Deadline = callDeadline
-	}
-	if opts.Pace == 0 {
-		opts.Pace = syncPace
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("option Dir: %w", err)
 	}
+	opts = opts.withDefaults()
 	opts.Dir = dir
-	b := &BD{Store: NewStore(opts.DB, dir), opts: opts, spaces: make(map[string]*space)}
-	b.LogTo(opts.Logger)
-	b.place = b
-	return b, nil
+	r := &runner{path: opts.Path, deadline: opts.Deadline, env: opts.Env}
+	return &BD{
+		opts: opts, table: newTable(opts.DB), runner: r, version: &versionCheck{runner: r},
+		spaces: make(map[string]*bdWorkspace),
+	}, nil
 }
 
-// Export brings all workspaces up to what was flushed. The workspaces are
-// independent: one that fails keeps no other from it. The error wraps
-// ErrUnavailable if bd is not there at all, or if no workspace could be reached.
+// Workspace returns the workspace of tenant.
+func (b *BD) Workspace(tenant string) Backend {
+	return &workspace{table: b.table, place: b, tenant: tenant}
+}
+
+// Flush writes the changes since the last Flush to disk, in one transaction.
+func (b *BD) Flush(ctx context.Context) error { return b.table.lockedFlush(ctx) }
+
+// Recover makes the next Export check all workspaces. The last process may have ended
+// between Flush and Export.
+func (b *BD) Recover(ctx context.Context) error { return b.table.recover(ctx) }
+
+// Backlog returns the number of flushed issues that are not complete in the workspaces.
+func (b *BD) Backlog(ctx context.Context) (int, error) { return b.table.backlog(ctx) }
+
+// Export updates all workspaces to the flushed state. A failure of one workspace does
+// not affect the others. The error wraps ErrUnavailable if bd is missing or if BD could
+// not reach any workspace.
 func (b *BD) Export(ctx context.Context) error {
 	if err := b.Flush(ctx); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	tenants := make([]string, 0, len(b.stale))
-	for tenant := range b.stale {
-		tenants = append(tenants, tenant)
-	}
-	b.mu.Unlock()
+	tenants := b.table.staleTenants()
 	var (
 		wg    sync.WaitGroup
-		slots = make(chan struct{}, atOnce)
+		slots = make(chan struct{}, maxConcurrent)
 		errs  = make([]error, len(tenants))
 	)
 	for n, tenant := range tenants {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			errs[n] = b.bring(ctx, tenant)
+			errs[n] = b.export(ctx, tenant)
 		})
 	}
 	wg.Wait()
 	err := errors.Join(errs...)
-	if b.unreachable(tenants, errs) {
+	if b.allDown(tenants, errs) {
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if err != nil {
@@ -150,142 +157,91 @@ func (b *BD) Export(ctx context.Context) error {
 	return nil
 }
 
-// unreachable takes in what came of an export to tenants, and reports whether
-// there is no workspace left that can be reached.
-func (b *BD) unreachable(tenants []string, errs []error) bool {
-	b.spaceMu.Lock()
-	defer b.spaceMu.Unlock()
+// allDown records the results of an export, and reports whether all workspaces are
+// unreachable.
+func (b *BD) allDown(tenants []string, errs []error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for n, tenant := range tenants {
-		if sp := b.spaces[tenant]; sp != nil {
-			sp.down = errors.Is(errs[n], errHung) || errors.Is(errs[n], errWorkspace)
+		if w := b.spaces[tenant]; w != nil {
+			w.down = errors.Is(errs[n], errHung) || errors.Is(errs[n], errWorkspace)
 		}
 	}
-	for _, sp := range b.spaces {
-		if !sp.down {
+	for _, w := range b.spaces {
+		if !w.down {
 			return false
 		}
 	}
 	return len(tenants) > 0
 }
 
-// bring brings the workspace of tenant up to date.
-func (b *BD) bring(ctx context.Context, tenant string) error {
-	sp, err := b.space(tenant)
+// export updates the workspace of tenant.
+func (b *BD) export(ctx context.Context, tenant string) error {
+	w, err := b.space(tenant)
 	if err != nil {
 		return err
 	}
-	// Whatever is flushed from now on makes it stale again.
-	b.mu.Lock()
-	delete(b.stale, tenant)
-	b.mu.Unlock()
-	err = b.inTurn(ctx, sp, func() error {
-		if ids, err := b.dirty(ctx, sp); err != nil || len(ids) == 0 {
+	b.table.setStale(tenant, false) // a Flush from now on sets it again
+	err = w.space.exclusive(ctx, func() error {
+		if ids, err := w.sync.dirty(ctx); err != nil || len(ids) == 0 {
 			return err
 		}
-		select {
-		case <-time.After(time.Until(sp.last.Add(b.opts.Pace))):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ErrTransient, ctx.Err())
+		if err := w.sync.awaitPace(ctx, b.opts.Pace); err != nil {
+			return err
 		}
-		defer func() { sp.last = time.Now() }()
-		return b.inside(ctx, sp, func() error { return b.sync(ctx, sp) })
+		defer func() { w.sync.last = time.Now() }()
+		return w.space.locked(ctx, func() error { return w.sync.run(ctx) })
 	})
 	if err != nil {
-		b.mu.Lock()
-		b.stale[tenant] = true
-		b.mu.Unlock()
+		b.table.setStale(tenant, true)
 		return fmt.Errorf("workspace of %q: %w", tenant, err)
 	}
 	return nil
 }
 
-// inSpace has do use the workspace of tenant once it is ready and nobody else
-// does.
-func (b *BD) inSpace(ctx context.Context, tenant string, do func(*space) error) error {
-	sp, err := b.space(tenant)
+// inSpace calls do with exclusive access to the workspace of tenant.
+func (b *BD) inSpace(ctx context.Context, tenant string, do func(*bdWorkspace) error) error {
+	w, err := b.space(tenant)
 	if err != nil {
 		return err
 	}
-	return b.inTurn(ctx, sp, func() error {
-		return b.inside(ctx, sp, func() error { return do(sp) })
+	return w.space.exclusive(ctx, func() error {
+		return w.space.locked(ctx, func() error { return do(w) })
 	})
 }
 
-// inTurn has do run when nothing else of this process uses the workspace.
-func (b *BD) inTurn(ctx context.Context, sp *space, do func() error) error {
-	select {
-	case <-sp.turn:
-		defer func() { sp.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrTransient, ctx.Err())
-	}
-	return do()
-}
-
-// inside has do run when the workspace is ready and no other process uses it
-// through this package.
-func (b *BD) inside(ctx context.Context, sp *space, do func() error) (err error) {
-	if err := makeFolder(sp.dir); err != nil {
-		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
-	}
-	waiting, cancel := context.WithTimeout(ctx, b.opts.Deadline)
-	defer cancel()
-	lock, err := filelock.Wait(waiting, filepath.Join(sp.dir, ".hooktrail.lock"), func() {})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrTransient, err)
-	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	if err := b.prepare(ctx, sp); err != nil {
-		return err
-	}
-	return do()
-}
-
-func (b *BD) space(tenant string) (*space, error) {
+// space returns the workspace of tenant. It does not create its folder.
+func (b *BD) space(tenant string) (*bdWorkspace, error) {
 	name, err := subjects.FileName(tenant)
 	if err != nil {
 		return nil, fmt.Errorf("workspace of tenant: %w: %w", ErrInvalid, err)
 	}
-	b.spaceMu.Lock()
-	defer b.spaceMu.Unlock()
-	sp := b.spaces[tenant]
-	if sp == nil {
-		sp = &space{
-			tenant: tenant, dir: filepath.Join(b.opts.Dir, name), turn: make(chan struct{}, 1), failed: make(map[string]refusal),
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.spaces[tenant]
+	if w == nil {
+		dir := filepath.Join(b.opts.Dir, name)
+		w = &bdWorkspace{
+			space: newBDSpace(dir, b.runner, b.version),
+			sync: &syncer{
+				tenant: tenant, table: b.table, logger: b.opts.Logger, failed: make(map[string]refusal),
+				reader: bdReader{dir: dir, runner: b.runner, version: b.version},
+				writer: bdWriter{dir: dir, tenant: tenant, runner: b.runner, table: b.table, logger: b.opts.Logger},
+			},
 		}
-		sp.turn <- struct{}{}
-		b.spaces[tenant] = sp
+		b.spaces[tenant] = w
 	}
-	return sp, nil
+	return w, nil
 }
 
-// prepare makes sure that bd is Beads, and that the workspace exists.
-func (b *BD) prepare(ctx context.Context, sp *space) error {
-	if sp.ready {
-		return nil
-	}
-	if err := b.checkVersion(ctx, sp.dir); err != nil {
-		return err
-	}
-	if err := b.makeSpace(ctx, sp); err != nil {
-		return err
-	}
-	leftovers, err := filepath.Glob(globEscape(sp.dir) + "/" + tempPattern) // of a process that was killed
-	for _, path := range leftovers {
-		err = errors.Join(err, os.Remove(path))
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
-	}
-	sp.ready = true
-	return nil
+// look implements place.
+func (b *BD) look(ctx context.Context, tenant string) error {
+	return b.inSpace(ctx, tenant, func(w *bdWorkspace) error { return w.sync.findEdits(ctx) })
 }
 
 // probe implements place.
 func (b *BD) probe(ctx context.Context, tenant string) error {
-	err := b.inSpace(ctx, tenant, func(sp *space) error {
-		return b.checkVersion(ctx, sp.dir)
-	})
+	err := b.inSpace(ctx, tenant, func(w *bdWorkspace) error { return b.version.check(ctx, w.space.dir) })
 	if errors.Is(err, errWorkspace) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

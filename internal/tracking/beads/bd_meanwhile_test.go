@@ -8,8 +8,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// TestBD_CommentsAreWrittenOnce holds that those which are there are seen, whether
-// bd shows them unasked or not.
+// TestBD_CommentsAreWrittenOnce tests that existing comments are found, whether or not
+// show needs a flag for them.
 func TestBD_CommentsAreWrittenOnce(t *testing.T) {
 	for name, order := range map[string]string{"Asked": "", "Unasked": orderFirst} {
 		t.Run(name, func(t *testing.T) {
@@ -30,8 +30,8 @@ func TestBD_CommentsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestBD_AnotherVersionMeanwhile holds that comments are written once though the
-// program is replaced by a version that shows them only when it is asked.
+// TestBD_AnotherVersionMeanwhile tests that comments are written once if bd is
+// replaced by a version that needs a flag to show them.
 func TestBD_AnotherVersionMeanwhile(t *testing.T) {
 	d := openDesk(t)
 	d.order(t, orderFirst)
@@ -57,8 +57,8 @@ func TestBD_AnotherVersionMeanwhile(t *testing.T) {
 	}
 }
 
-// TestBD_RefusedForAWhile holds that a try is one export, however often it asks: what
-// keeps bd from storing anything may be over soon.
+// TestBD_RefusedForAWhile tests that an export counts as one try, because the cause of
+// a refusal may pass.
 func TestBD_RefusedForAWhile(t *testing.T) {
 	d := openDesk(t)
 	d.ensure(t, "ht-1")

@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// desk is a bd backend with a stand-in that takes orders.
+// desk is a bd backend with a stand-in for bd that can misbehave.
 type desk struct {
 	life
 	log *bytes.Buffer
@@ -53,7 +53,7 @@ func (d desk) order(t *testing.T, order string) {
 	}
 }
 
-// calls returns the commands that bd was called with, and forgets them.
+// calls returns the bd commands since the last call of calls.
 func (d desk) calls(t *testing.T) []string {
 	t.Helper()
 	path := filepath.Join(d.dir, "orders.calls")
@@ -75,9 +75,8 @@ func (d desk) ensure(t *testing.T, ids ...string) beads.Backend {
 	return w
 }
 
-// TestBD_Faults holds, for every way to fail, that the failure is told as what it
-// is, that nothing comes of it that should not, and that all is there once it is
-// over.
+// TestBD_Faults tests, for each kind of failure, that the error is right, that nothing
+// wrong is stored, and that everything is stored after the failure.
 func TestBD_Faults(t *testing.T) {
 	for order, test := range map[string]struct {
 		want   error
@@ -135,7 +134,7 @@ func TestBD_Faults(t *testing.T) {
 	}
 }
 
-// checkNoChild waits until the process that a file names has ended.
+// checkNoChild waits until the process in a file has ended.
 func checkNoChild(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -190,8 +189,8 @@ func TestBD_AnotherProgramIsNamed(t *testing.T) {
 	}
 }
 
-// TestBD_FewCalls holds that changes gather, a process for ten issues and not for
-// each change, and that no process has more to do than it has time for.
+// TestBD_FewCalls tests that BD collects changes, runs one process for ten issues, and
+// gives no process more work than its deadline allows.
 func TestBD_FewCalls(t *testing.T) {
 	d := openDesk(t)
 	var ids []string
@@ -221,7 +220,7 @@ func TestBD_FewCalls(t *testing.T) {
 	}
 }
 
-// TestBD_LinksToIssuesOfALaterRound holds that they are not left out for good.
+// TestBD_LinksToIssuesOfALaterRound tests that these links are added later.
 func TestBD_LinksToIssuesOfALaterRound(t *testing.T) {
 	d := openDesk(t)
 	w := d.ensure(t, "ht-last")
@@ -256,8 +255,8 @@ func TestBD_PaceIsKept(t *testing.T) {
 	}
 }
 
-// TestBD_IDsThatMatchByAPartAreNotTaken holds that neither one other issue nor
-// several in the place of one that does not exist keep it from being made.
+// TestBD_IDsThatMatchByAPartAreNotTaken tests that an issue is created although bd
+// answers with other issues whose ids contain its digits.
 func TestBD_IDsThatMatchByAPartAreNotTaken(t *testing.T) {
 	d := openDesk(t)
 	d.ensure(t, "ht-1")
@@ -336,13 +335,14 @@ func TestBD_OneHungWorkspaceKeepsNoOtherBack(t *testing.T) {
 	if len(d.seen(t, "beta")) != 1 {
 		t.Error("the other workspace was kept back")
 	}
-	// Now that only the hung one has changes: who hears that nothing can be reached stops for all.
+	// Only the hung workspace has changes now. ErrUnavailable would stop the reading
+	// for all tenants.
 	if err := d.backend.Export(t.Context()); !errors.Is(err, beads.ErrTransient) || errors.Is(err, beads.ErrUnavailable) {
 		t.Errorf("alone: got %v", err)
 	}
 }
 
-// A workspace that cannot be made is one tenant's trouble too.
+// A workspace that cannot be created does not affect other tenants.
 func TestBD_OneWorkspaceThatCannotBeKeepsNoOtherBack(t *testing.T) {
 	d := openDesk(t, hurried)
 	for _, tenant := range []string{"acme", "beta"} {

@@ -18,9 +18,8 @@ func (i Issue) AppendLine(dst []byte) ([]byte, error) {
 	return append(append(dst, data...), '\n'), nil
 }
 
-// ParseLine returns the issue of a line of issues.jsonl. It may be one that
-// [Issue.Validate] refuses: Beads has statuses and types that the tracker does
-// not use.
+// ParseLine decodes a line of issues.jsonl. The result can be invalid for
+// [Issue.Validate], because Beads has more statuses and types than the tracker uses.
 func ParseLine(line []byte) (Issue, error) {
 	var i Issue
 	if err := json.Unmarshal(line, &i); err != nil {
@@ -32,15 +31,15 @@ func ParseLine(line []byte) (Issue, error) {
 	return i, nil
 }
 
-// The same types without methods, for their own codecs.
+// These types have no methods, so that encoding/json uses their fields.
 type (
 	plainIssue      Issue
 	plainDependency Dependency
 	plainComment    Comment
 )
 
-// What the types know. A field that is written even if it is missing in what was
-// read would not round-trip; Beads always writes those.
+// The field names of the types. A required field that is missing in the input does not
+// round-trip, but Beads always writes these.
 var (
 	issueFields      = fieldNames(reflect.TypeFor[Issue]())
 	dependencyFields = fieldNames(reflect.TypeFor[Dependency]())
@@ -89,7 +88,7 @@ func (c *Comment) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// encode returns the object of v with the fields of extra behind its own.
+// encode returns v as a JSON object, followed by the fields of extra.
 func encode(v any, extra Extra) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil || len(extra) == 0 {
@@ -106,8 +105,8 @@ func encode(v any, extra Extra) ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// decode reads an object into v and returns the fields that are not known.
-// Names are those of Beads, to the letter.
+// decode decodes an object into v and returns its unknown fields. Field names are case
+// sensitive.
 func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -123,14 +122,14 @@ func decode(data []byte, v any, known map[string]bool) (Extra, error) {
 		if extra == nil {
 			extra = make(Extra)
 		}
-		same, err := json.Marshal(value) // as it will be written
+		same, err := json.Marshal(value) // in its output form
 		if err != nil {
 			return nil, err
 		}
 		extra[name] = same
 		delete(fields, name)
 	}
-	if !exact { // encoding/json takes other spellings of a name for it
+	if !exact { // encoding/json would also accept other spellings
 		var err error
 		if data, err = json.Marshal(fields); err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ type life struct {
 	run   func(t *testing.T, tenant string, args ...string) []byte // of bd, as people
 }
 
-// write brings the workspaces up to date.
+// write flushes and exports.
 func (l life) write(t *testing.T) {
 	t.Helper()
 	if err := errors.Join(l.backend.Flush(t.Context()), l.backend.Export(t.Context())); err != nil {
@@ -37,17 +37,17 @@ func (l life) write(t *testing.T) {
 	}
 }
 
-// opener opens the backend that is in a folder.
+// opener opens the backend in a folder.
 type opener func(t *testing.T, dir string) life
 
-// begin opens a backend in a new folder, for what it does in the workspace acme.
+// begin opens a backend in a new folder and returns the workspace acme.
 func begin(t *testing.T, open opener) (life, beads.Backend) {
 	t.Helper()
 	l := open(t, t.TempDir())
 	return l, l.backend.Workspace("acme")
 }
 
-// TestBackends holds every backend to the same contract.
+// TestBackends runs the contract tests with every backend.
 func TestBackends(t *testing.T) {
 	openReal := func(t *testing.T, dir string) life {
 		t.Helper()
@@ -196,8 +196,8 @@ func openStandIn(t *testing.T, dir string) life {
 	return openBD(t, dir, os.Args[0], standInEnv(dir)...)
 }
 
-// standInEnv makes of this test's binary a stand-in with orders in dir. The race
-// detector would have each of its processes wait for a second.
+// standInEnv makes this test binary a stand-in for bd with its orders in dir. It
+// avoids the exit delay of the race detector.
 func standInEnv(dir string) []string {
 	return []string{ordersVariable + "=" + filepath.Join(dir, "orders"), "GORACE=atexit_sleep_ms=0"}
 }
@@ -222,7 +222,7 @@ func openBD(t *testing.T, dir, path string, env ...string) life {
 	return l
 }
 
-// lifeOf is how people use the workspaces of b: by calls of bd.
+// lifeOf lets people use the workspaces of b with bd.
 func lifeOf(b *beads.BD, dir, path string, env ...string) life {
 	l := life{dir: dir, backend: b}
 	l.run = func(t *testing.T, tenant string, args ...string) []byte {

@@ -75,7 +75,7 @@ func checkEdits(t *testing.T, open opener) {
 	}
 }
 
-// checkOwnWrites holds that nothing the tracker did is taken for a person's.
+// checkOwnWrites tests that the tracker's writes are not mistaken for edits.
 func checkOwnWrites(t *testing.T, open opener) {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,7 +95,7 @@ func checkOwnWrites(t *testing.T, open opener) {
 	}
 }
 
-// checkPeopleWin holds that what people changed stays when the tracker writes.
+// checkPeopleWin tests that edits survive writes of the tracker.
 func checkPeopleWin(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()
@@ -107,7 +107,7 @@ func checkPeopleWin(t *testing.T, open opener) {
 	l.edit(t, "acme", "ht-1", beads.Edit{Action: beads.ActionRetitled, Value: "mine"})
 	l.edit(t, "acme", "ht-1", beads.Edit{Action: beads.ActionAssigned, Value: "jdoe"})
 	l.edit(t, "acme", "ht-2", beads.Edit{Action: beads.ActionNotPlanned})
-	// Nobody has looked at the edits when the tracker goes on.
+	// The tracker continues before it reads the edits.
 	if err := errors.Join(w.Ensure(ctx, task("ht-1")),
 		w.Transition(ctx, beads.Transition{Issue: "ht-1", To: beads.Blocked, At: at(1)}),
 		w.Transition(ctx, beads.Transition{Issue: "ht-2", To: beads.InProgress, At: at(1)}),
@@ -232,7 +232,7 @@ func checkErase(t *testing.T, open opener) {
 	}
 }
 
-// checkLostInBetween ends a life between what was asked for and the export.
+// checkLostInBetween closes the backend between Flush and Export.
 func checkLostInBetween(t *testing.T, open opener) {
 	t.Helper()
 	ctx := t.Context()

@@ -18,8 +18,7 @@ import (
 
 func at(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 
-// sameIssues compares what matters of issues: bd has its own times of changes and
-// its own ids of comments.
+// sameIssues compares issues without the times and comment ids that bd assigns.
 var sameIssues = cmp.Options{
 	cmpopts.IgnoreFields(beads.Issue{}, "UpdatedAt", "ClosedAt", "Extra", "Owner"),
 	cmpopts.IgnoreFields(beads.Dependency{}, "CreatedAt", "CreatedBy", "Extra"),
@@ -118,8 +117,7 @@ func checkFates(t *testing.T, open opener) {
 	}
 }
 
-// checkComments holds that new issues may have any number of comments, each with
-// an id of its own in the workspace: bd imports no two of one id.
+// checkComments tests that new issues can have several comments, with unique ids.
 func checkComments(t *testing.T, open opener) {
 	t.Helper()
 	l, w := begin(t, open)
@@ -148,7 +146,7 @@ func checkComments(t *testing.T, open opener) {
 	}
 }
 
-// checkHostileTexts holds that no text is a command, a flag or a line end.
+// checkHostileTexts tests that no text acts as a command, a flag or a line end.
 func checkHostileTexts(t *testing.T, open opener) {
 	t.Helper()
 	l, w := begin(t, open)

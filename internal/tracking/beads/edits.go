@@ -10,13 +10,13 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// Edits implements [Watcher].
+// Edits implements [EditSource].
 func (w *workspace) Edits(ctx context.Context) ([]Edit, error) {
-	looked := w.store.place.look(ctx, w.tenant)
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
+	looked := w.place.look(ctx, w.tenant)
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
 	var edits []Edit
-	err := w.store.db.Tx(ctx, func(conn *sqlite.Conn) error {
+	err := w.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, "SELECT record FROM bead_edit WHERE tenant = ? ORDER BY seq", &sqlitex.ExecOptions{
 			Args: []any{w.tenant},
 			ResultFunc: func(stmt *sqlite.Stmt) error {
@@ -35,11 +35,11 @@ func (w *workspace) Edits(ctx context.Context) ([]Edit, error) {
 	return edits, errors.Join(looked, err)
 }
 
-// Acknowledge implements [Watcher].
+// Acknowledge implements [EditSource].
 func (w *workspace) Acknowledge(ctx context.Context, edits []Edit) error {
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
-	err := w.store.db.Tx(ctx, func(conn *sqlite.Conn) error {
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	err := w.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		for _, e := range edits {
 			err := sqlitex.Execute(conn, "DELETE FROM bead_edit WHERE tenant = ? AND id = ?", &sqlitex.ExecOptions{Args: []any{w.tenant, e.ID}})
 			if err != nil {
@@ -54,7 +54,7 @@ func (w *workspace) Acknowledge(ctx context.Context, edits []Edit) error {
 	return nil
 }
 
-// saveEdits keeps edits until they are taken.
+// saveEdits stores edits until they are acknowledged.
 func saveEdits(conn *sqlite.Conn, tenant string, edits []Edit) error {
 	for _, e := range edits {
 		data, err := json.Marshal(e)
@@ -70,10 +70,10 @@ func saveEdits(conn *sqlite.Conn, tenant string, edits []Edit) error {
 	return nil
 }
 
-// eraseEdits puts text in the place of the titles that people gave an issue. The
-// caller holds mu.
-func (s *Store) eraseEdits(ctx context.Context, tenant, issue, text string) error {
-	err := s.db.Tx(ctx, func(conn *sqlite.Conn) error {
+// eraseEdits replaces the titles that people gave an issue with text. The caller holds
+// mu.
+func (t *table) eraseEdits(ctx context.Context, tenant, issue, text string) error {
+	err := t.db.Tx(ctx, func(conn *sqlite.Conn) error {
 		return sqlitex.Execute(conn, `UPDATE bead_edit SET record = json_set(record, '$.value', ?3)
 			WHERE tenant = ?1 AND issue = ?2 AND json_extract(record, '$.action') = 'retitled'`,
 			&sqlitex.ExecOptions{Args: []any{tenant, issue, text}})

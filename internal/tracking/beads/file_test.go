@@ -14,7 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// spoil gives the file of acme a content that is some time old.
+// spoil replaces the content of the file of acme and sets an old time.
 func spoil(t *testing.T, r rig, content []byte) string {
 	t.Helper()
 	path, err := beads.File(r.dir, "acme")
@@ -28,8 +28,8 @@ func spoil(t *testing.T, r rig, content []byte) string {
 	return path
 }
 
-// TestStore_UnreadableFilesArePutAside holds that a line that nobody can read is
-// told by its place, and is not lost.
+// TestStore_UnreadableFilesArePutAside tests that an unreadable line is reported with
+// its position and is not lost.
 func TestStore_UnreadableFilesArePutAside(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func([]byte) []byte
@@ -90,8 +90,8 @@ func TestStore_UnreadableFilesArePutAside(t *testing.T) {
 	}
 }
 
-// TestStore_RestlessFilesAreLeftAlone holds that a file is not replaced while
-// somebody may be writing it.
+// TestStore_RestlessFilesAreLeftAlone tests that a file is not replaced while another
+// program may be writing it.
 func TestStore_RestlessFilesAreLeftAlone(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")
@@ -122,7 +122,8 @@ func TestStore_RestlessFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestStore_ForeignLinesStayToTheByte holds it for what is no issue, too.
+// TestStore_ForeignLinesStayToTheByte tests lines of other issues, and lines that are
+// not issues.
 func TestStore_ForeignLinesStayToTheByte(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")
@@ -151,8 +152,8 @@ func TestStore_ForeignLinesStayToTheByte(t *testing.T) {
 	}
 }
 
-// TestStore_EraseReachesWhatWasPutAside holds that what is kept for a person is
-// no place to keep what was erased.
+// TestStore_EraseReachesWhatWasPutAside tests that erased texts are removed from
+// quarantined files.
 func TestStore_EraseReachesWhatWasPutAside(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")
@@ -186,8 +187,7 @@ func TestStore_EraseReachesWhatWasPutAside(t *testing.T) {
 	}
 }
 
-// A workspace that cannot be written keeps no other from it, whatever stands in
-// the place of its file.
+// A file that cannot be written does not affect other workspaces.
 func TestStore_OneBadWorkspaceKeepsNoOtherBack(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"Folder":   func(path string) error { return os.MkdirAll(path, 0o700) },
@@ -237,8 +237,8 @@ func TestStore_OneBadWorkspaceKeepsNoOtherBack(t *testing.T) {
 	}
 }
 
-// What a person's clock says is in the far future is of now: it does not keep the
-// tracker from the issue for ever.
+// An edit with a time in the far future gets the current time. Otherwise it would
+// block later changes.
 func TestStore_EditsOfTheFutureAreOfNow(t *testing.T) {
 	r := open(t, t.TempDir())
 	w := r.Workspace("acme")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Status is where an issue stands.
+// Status is the status of an issue.
 type Status string
 
 // The statuses that the tracker uses.
@@ -18,14 +18,14 @@ const (
 	Closed     Status = "closed"
 )
 
-// TypeTask is the type of all issues of the tracker.
+// TypeTask is the type of the tracker's issues.
 const TypeTask = "task"
 
-// MaxTitle is the length of the longest title. Beads says that it counts
-// characters, and counts bytes.
+// MaxTitle is the largest length of a title in bytes. The messages of Beads say
+// characters.
 const MaxTitle = 500
 
-// Issue is a line of issues.jsonl, its fields in Beads' own order:
+// Issue is a line of issues.jsonl. Its fields have the order of Beads:
 //
 //	{"id":"ht-…","title":"GWI: RESOLVE run r1","status":"open","priority":1,"issue_type":"task",…}
 type Issue struct {
@@ -34,7 +34,7 @@ type Issue struct {
 	Description  string       `json:"description,omitempty"`
 	Notes        string       `json:"notes,omitempty"`
 	Status       Status       `json:"status"`
-	Priority     int          `json:"priority"` // 0 to 4, 0 the most urgent
+	Priority     int          `json:"priority"` // 0 to 4, where 0 is the most urgent
 	Type         string       `json:"issue_type"`
 	Assignee     string       `json:"assignee,omitempty"`
 	Owner        string       `json:"owner,omitempty"`
@@ -61,7 +61,7 @@ type Dependency struct {
 
 // Comment is a remark on an issue.
 type Comment struct {
-	ID        json.RawMessage `json:"id,omitempty"` // a number, since 1.0 a text
+	ID        json.RawMessage `json:"id,omitempty"` // a number, or a string since 1.0
 	Issue     string          `json:"issue_id"`
 	Author    string          `json:"author"`
 	Text      string          `json:"text"`
@@ -69,12 +69,12 @@ type Comment struct {
 	Extra     Extra           `json:"-"`
 }
 
-// Extra is the fields of a record that have no place in its type, by name. They
-// are written as they were read.
+// Extra contains the unknown fields of a record by name. They are written as they were
+// read.
 type Extra map[string]json.RawMessage
 
-// Validate returns an error that wraps ErrInvalid and names the field, if Beads
-// would not take i.
+// Validate returns an error that wraps ErrInvalid and names the field, if Beads would
+// refuse the issue.
 func (i Issue) Validate() error {
 	switch {
 	case i.ID == "":
@@ -86,9 +86,9 @@ func (i Issue) Validate() error {
 	case i.Type == "":
 		return fmt.Errorf("issue %s: type is missing: %w", i.ID, ErrInvalid)
 	case i.Status == Closed && i.ClosedAt.IsZero():
-		return fmt.Errorf("issue %s: closed without a time: %w", i.ID, ErrInvalid)
+		return fmt.Errorf("issue %s: closed without closed_at: %w", i.ID, ErrInvalid)
 	case i.Status != Closed && !i.ClosedAt.IsZero():
-		return fmt.Errorf("issue %s: %s with a time of closing: %w", i.ID, i.Status, ErrInvalid)
+		return fmt.Errorf("issue %s: %s with closed_at: %w", i.ID, i.Status, ErrInvalid)
 	}
 	return i.Status.validate(i.ID)
 }
@@ -97,5 +97,5 @@ func (s Status) validate(id string) error {
 	if slices.Contains([]Status{Open, InProgress, Blocked, Closed}, s) {
 		return nil
 	}
-	return fmt.Errorf("issue %s: status %q is none: %w", id, s, ErrInvalid)
+	return fmt.Errorf("issue %s: unknown status %q: %w", id, s, ErrInvalid)
 }

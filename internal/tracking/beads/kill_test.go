@@ -21,7 +21,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/beads"
 )
 
-// model is what the issues of a workspace are to be like.
+// model contains the wanted state of the issues of a workspace.
 type model map[string]*want
 
 type want struct {
@@ -31,7 +31,7 @@ type want struct {
 	Links    []string
 }
 
-// step asks for one more change, of an issue of the model or of a new one.
+// step makes one more change, to an issue of the model or to a new one.
 func (m model) step(t *testing.T, w beads.Backend, n int) {
 	t.Helper()
 	ctx, when := t.Context(), at(n+1)
@@ -73,7 +73,7 @@ func (m model) step(t *testing.T, w beads.Backend, n int) {
 	}
 }
 
-// check compares what people find with the model.
+// check compares the workspace with the model.
 func (m model) check(t *testing.T, l life) {
 	t.Helper()
 	got := make(model)
@@ -96,8 +96,8 @@ func (m model) check(t *testing.T, l life) {
 	}
 }
 
-// TestBD_KilledAtRandomPoints kills bd before, while and after it stores
-// something, again and again: no issue is there twice, lost, or in a wrong state.
+// TestBD_KilledAtRandomPoints kills bd repeatedly before, during and after it stores
+// changes. No issue is duplicated, lost or in a wrong state.
 func TestBD_KilledAtRandomPoints(t *testing.T) {
 	const kills = 80
 	d := openDesk(t)
@@ -131,8 +131,7 @@ func TestBD_KilledAtRandomPoints(t *testing.T) {
 	t.Logf("%d kills in %v", killed, time.Since(began).Round(time.Millisecond))
 }
 
-// TestBD_StoppedAtRandomPoints stops the calls themselves at random times, and
-// starts the backend again.
+// TestBD_StoppedAtRandomPoints cancels calls at random times and reopens the backend.
 func TestBD_StoppedAtRandomPoints(t *testing.T) {
 	const stops = 25
 	dir := t.TempDir()
@@ -159,8 +158,8 @@ func TestBD_StoppedAtRandomPoints(t *testing.T) {
 	m.check(t, l)
 }
 
-// TestBD_KilledWhileAWorkspaceIsMade holds that a half-made one, which bd can do
-// nothing with, is made again; but none that a person began.
+// TestBD_KilledWhileAWorkspaceIsMade tests that an unfinished workspace is created
+// again, unless a person started it.
 func TestBD_KilledWhileAWorkspaceIsMade(t *testing.T) {
 	for name, own := range map[string]bool{"Ours": false, "APersons": true} {
 		t.Run(name, func(t *testing.T) {
@@ -185,12 +184,11 @@ func TestBD_KilledWhileAWorkspaceIsMade(t *testing.T) {
 	}
 }
 
-// hungVariable names the folder in which a process of this test waits for a bd
-// that hangs.
+// hungVariable names the folder of a test process that waits for a hung bd.
 const hungVariable = "HOOKTRAIL_TEST_HUNG"
 
-// TestBD_EndsWithTheTracker kills a process that waits for bd: what bd would do
-// later comes on top of what the next process did meanwhile.
+// TestBD_EndsWithTheTracker kills a process that waits for bd. bd must not write after
+// its parent has died.
 func TestBD_EndsWithTheTracker(t *testing.T) {
 	if dir := os.Getenv(hungVariable); dir != "" {
 		_ = openStandIn(t, dir).backend.Export(t.Context())
@@ -225,7 +223,7 @@ func TestBD_EndsWithTheTracker(t *testing.T) {
 	checkNoChild(t, self)
 }
 
-// awaitFile waits until a file has something in it.
+// awaitFile waits until a file is not empty.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -241,12 +239,11 @@ func awaitFile(t *testing.T, path string) {
 	}
 }
 
-// killedVariable names the folder that a process of this test works in until it
-// is killed, and the step from which it writes.
+// killedVariable names the folder and the first step of a test process that will be
+// killed.
 const killedVariable = "HOOKTRAIL_TEST_KILLED"
 
-// workUntilKilled asks the embedded store for the same steps again, and then for
-// more.
+// workUntilKilled repeats the same steps on the embedded store, and then makes more.
 func workUntilKilled(t *testing.T, order string) {
 	t.Helper()
 	dir, from, _ := strings.Cut(order, "\n")
@@ -278,8 +275,8 @@ const (
 	stepsMore = 300 // what it gets through if it is left alone
 )
 
-// TestStore_KilledAtRandomPoints kills a process that writes the file, and looks
-// at what it leaves: never half a file, never a change that looks like a person's.
+// TestStore_KilledAtRandomPoints kills a process that writes the file. The file is
+// never incomplete, and no change looks like an edit.
 func TestStore_KilledAtRandomPoints(t *testing.T) {
 	if order := os.Getenv(killedVariable); order != "" {
 		workUntilKilled(t, order)

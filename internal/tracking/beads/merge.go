@@ -12,20 +12,18 @@ import (
 	"time"
 )
 
-// Tombstone is the status that older versions of Beads left in the place of a
-// deleted issue.
+// tombstone is the status of a deleted issue in older versions of Beads.
 const tombstone Status = "tombstone"
 
 func (i Issue) isClosed() bool { return i.Status == Closed || i.Status == tombstone }
 
-// merge brings what others made of an issue into r. theirs is the issue as the
-// workspace has it now, at a time that counts if it has none of its own. What
-// differs from what was written there, and from what was on its way, is a
-// person's: it stays, whatever the tracker wants, and the edits among it are
-// returned.
+// merge adds the changes by people to the row. theirs is the issue in the workspace, and
+// at is its time if it has none. A person made every difference between theirs and the
+// written or writing state. Such a difference replaces the wanted value. merge returns
+// the edits.
 func (r *row) merge(theirs Issue, at time.Time) []Edit {
-	bases := r.known()
-	if len(bases) == 0 { // nothing is known to have been written there
+	bases := r.bases()
+	if len(bases) == 0 {
 		r.adopt(theirs)
 		return nil
 	}
@@ -33,7 +31,7 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 		at = theirs.UpdatedAt
 	}
 	if now := time.Now().UTC(); at.After(now) {
-		at = now // nobody has changed anything in the future, and what is older than the latest change is not done
+		at = now // a future time would block all changes until then
 	}
 	changed := func(field func(Issue) string) bool {
 		return !slices.ContainsFunc(bases, func(b Issue) bool { return field(b) == field(theirs) })
@@ -48,9 +46,8 @@ func (r *row) merge(theirs Issue, at time.Time) []Edit {
 	return edits
 }
 
-// known returns the issue as it was written to the workspace, and as it was on
-// its way there.
-func (r *row) known() (list []Issue) {
+// bases returns the written and the writing state of the issue.
+func (r *row) bases() (list []Issue) {
 	for _, line := range []string{r.written, r.writing} {
 		if i, err := ParseLine([]byte(line)); err == nil {
 			list = append(list, i)
@@ -59,7 +56,7 @@ func (r *row) known() (list []Issue) {
 	return list
 }
 
-// mergeTexts brings in the title, the description and the name that they gave.
+// mergeTexts merges the title, the assignee and the description.
 func (r *row) mergeTexts(theirs Issue, changed func(func(Issue) string) bool) (edits []Edit) {
 	ours := &r.issue
 	if changed(func(i Issue) string { return i.Title }) && theirs.Title != "" && theirs.Title != ours.Title {
@@ -77,7 +74,7 @@ func (r *row) mergeTexts(theirs Issue, changed func(func(Issue) string) bool) (e
 	return edits
 }
 
-// mergeStatus brings in where they moved the issue.
+// mergeStatus merges the status.
 func (r *row) mergeStatus(base, theirs Issue, at time.Time, changed func(func(Issue) string) bool) []Edit {
 	ours := r.issue
 	moved := changed(func(i Issue) string { return string(i.Status) })
@@ -85,7 +82,7 @@ func (r *row) mergeStatus(base, theirs Issue, at time.Time, changed func(func(Is
 	if !moved && !refused {
 		return nil
 	}
-	r.issue.follow(theirs, at)
+	r.issue.copyStatus(theirs, at)
 	switch {
 	case refused:
 		return []Edit{{Action: ActionNotPlanned}}
@@ -97,8 +94,8 @@ func (r *row) mergeStatus(base, theirs Issue, at time.Time, changed func(func(Is
 	return []Edit{{Action: ActionReopened}}
 }
 
-// follow gives i the status of theirs, which it got at a time.
-func (i *Issue) follow(theirs Issue, at time.Time) {
+// copyStatus copies the status of theirs, which changed at the given time.
+func (i *Issue) copyStatus(theirs Issue, at time.Time) {
 	i.Status = theirs.Status
 	if at.After(i.UpdatedAt) {
 		i.UpdatedAt = at
@@ -113,7 +110,7 @@ func (i *Issue) follow(theirs Issue, at time.Time) {
 	}
 }
 
-// notPlanned reports whether the issue was closed because nobody will do it.
+// notPlanned reports whether the issue was closed as not planned.
 func (i Issue) notPlanned() bool {
 	if i.Status == tombstone {
 		return true
@@ -128,7 +125,7 @@ func (i Issue) notPlanned() bool {
 	})
 }
 
-// mergeRest brings in what is nobody's event.
+// mergeRest merges the fields that have no edit events.
 func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) string) bool) {
 	ours := &r.issue
 	if changed(func(i Issue) string { return i.Notes }) {
@@ -148,7 +145,7 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 			ours.setExtra(name, theirs.Extra[name])
 		}
 	}
-	if r.written == "" { // what was on its way may not have got there: bd leaves out links to what does not exist
+	if r.written == "" { // bd may have skipped some links of the writing state
 		bases = append([]Issue{{}}, bases...)
 	}
 	key := func(s string) string { return s }
@@ -160,10 +157,10 @@ func (r *row) mergeRest(bases []Issue, theirs Issue, changed func(func(Issue) st
 		theirs.Comments, ours.Comments, Comment.key)
 }
 
-// key is what makes two links one.
+// key identifies a link.
 func (d Dependency) key() string { return d.DependsOn + "\x00" + d.Type }
 
-// key is what makes two comments one: bd has its own ids and times of them.
+// key identifies a comment. bd assigns other ids and times.
 func (c Comment) key() string { return c.Author + "\x00" + c.Text }
 
 func (i *Issue) setExtra(name string, value json.RawMessage) {
@@ -196,8 +193,8 @@ func lists[T any](bases []Issue, of func(Issue) []T) (all [][]T) {
 	return all
 }
 
-// mergeList returns ours with what they added, and without what they removed.
-// Of several equal elements each counts for itself.
+// mergeList returns ours with the elements that they added, and without those that they
+// removed. Equal elements are counted.
 func mergeList[T any](bases [][]T, theirs, ours []T, key func(T) string) []T {
 	was, all, has, want := make(map[string]int), make(map[string]int), count(theirs, key), count(ours, key)
 	for n, b := range bases {
@@ -234,9 +231,8 @@ func count[T any](list []T, key func(T) string) map[string]int {
 	return n
 }
 
-// adopt takes from an issue that the workspace had before anything is known to
-// have been written there what the tracker has no opinion of. Texts are not
-// among it: they may be those of an erased run.
+// adopt copies fields that the tracker does not set, from an issue whose written state is
+// unknown. It copies no texts, because they may belong to an erased run.
 func (r *row) adopt(theirs Issue) {
 	if r.marks&markErased != 0 {
 		return
@@ -255,7 +251,7 @@ func (r *row) adopt(theirs Issue) {
 	}
 }
 
-// identity returns the id of an edit: what was done to what, when.
+// identity returns the id of an edit, from its issue, action, time and value.
 func (e Edit) identity() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{
 		e.Issue, string(e.Action), e.At.UTC().Format(time.RFC3339Nano), strconv.Itoa(len(e.Value)), e.Value,

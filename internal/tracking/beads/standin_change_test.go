@@ -20,8 +20,8 @@ func backgroundForTheStandIn() context.Context { return context.Background() }
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }
 
-// startChild starts a process that outlives this one, unless the group is ended,
-// and notes its id.
+// startChild starts a process that survives this one unless its group is killed, and
+// stores its id.
 func startChild(dir string) {
 	child := exec.Command("sleep", "3600")
 	if child.Start() == nil {
@@ -31,7 +31,7 @@ func startChild(dir string) {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339) }
 
-// apply does to the state what the arguments say.
+// apply changes the state as the arguments say.
 func (c *cli) apply() (any, error) {
 	switch c.args[0] {
 	case "import":
@@ -58,8 +58,8 @@ func (c *cli) apply() (any, error) {
 
 func anyList(v any) []any { list, _ := v.([]any); return list }
 
-// importFile writes over what is there, as the real one does: all of an issue but
-// labels and comments.
+// importFile overwrites existing issues, as the real bd does, except labels and
+// comments.
 func (c *cli) importFile() (any, error) {
 	lines, err := c.file()
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *cli) setStatus(id, status, reason string) {
 	}
 }
 
-// batch does all or nothing, and knows ids only as they are.
+// batch applies all commands or none. It matches ids exactly.
 func (c *cli) batch() (any, error) {
 	lines, err := c.file()
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *cli) batch() (any, error) {
 	return map[string]any{"operations": len(lines), "status": "ok"}, nil
 }
 
-// split takes a line of batch apart: words, and texts in double quotes.
+// split splits a line of a batch into words and quoted texts.
 func split(text string) (words []string) {
 	var word strings.Builder
 	quoted, has := false, false

@@ -19,11 +19,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/filelock"
 )
 
-// The stand-in for the Beads CLI is this test's own binary, run with an
-// environment variable that names its orders: a file whose words say how to
-// behave. It keeps its issues in a file in BEADS_DIR, behind a lock, and behaves
-// as the real one was seen to: ids match by a part of them, import writes over
-// what is there, deadlines there are none.
+// The stand-in for the Beads CLI is this test binary. An environment variable names
+// its orders, a file whose words select a misbehavior. It keeps its issues in a file
+// in BEADS_DIR with a lock. Like the real bd, it matches ids by substring, overwrites
+// issues on import and has no deadlines.
 const ordersVariable = "HOOKTRAIL_TEST_STANDIN"
 
 func TestMain(m *testing.M) {
@@ -33,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What orders can be.
+// The orders.
 const (
 	orderHang     = "hang"            // wait for ever
 	orderDeaf     = "deaf"            // wait for ever, even when told to end
@@ -235,7 +234,7 @@ func (c *cli) die() {
 	time.Sleep(time.Hour)
 }
 
-// answer prints v in Beads' envelope.
+// answer prints v in the envelope of Beads.
 func (c *cli) answer(v any) int {
 	data, err := json.MarshalIndent(map[string]any{"schema_version": 1, "data": v}, "", "  ")
 	if err != nil {
@@ -247,7 +246,7 @@ func (c *cli) answer(v any) int {
 	return say(append(data, '\n'))
 }
 
-// resolve finds an issue by its id or by a part of that.
+// resolve finds an issue by its id or a part of it.
 func (c *cli) resolve(id string) (string, error) {
 	if _, ok := c.state[id]; ok && !c.is(orderSubstr) {
 		return id, nil
@@ -268,8 +267,8 @@ func (c *cli) resolve(id string) (string, error) {
 	return "", fmt.Errorf("ambiguous ID %q matches %d issues: %v\nUse more characters to disambiguate", id, len(matches), matches)
 }
 
-// atOnce is how many issues the real one gets through before its time is up, on a
-// machine that has other things to do.
+// atOnce is the number of issues that the real bd handles before its deadline on a
+// busy machine.
 const atOnce = 20
 
 func (c *cli) show() int {
@@ -357,7 +356,7 @@ func (c *cli) file() ([]string, error) {
 	return lines, nil
 }
 
-// say prints and returns what to exit with.
+// say prints text and returns the exit status.
 func say(text []byte) int {
 	if _, err := os.Stdout.Write(text); err != nil {
 		return 3

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// rig is a store on files that a test can open again.
+// rig is a store that a test can open again.
 type rig struct {
 	*beads.Store
 	db  *projection.DB
@@ -75,7 +75,7 @@ func task(id string) beads.Issue {
 	}
 }
 
-// story is a sequence of calls as a tracker makes them.
+// story makes a sequence of calls as a tracker does.
 func story(ctx context.Context, w beads.Backend) []error {
 	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 	followup := task("ht-2")
@@ -176,8 +176,8 @@ func TestStore_ClosedDatabaseIsUnavailable(t *testing.T) {
 	}
 }
 
-// A crash between Flush and the caller's own note of it has the last changes
-// asked for again, those of one time too.
+// After a crash between Flush and the caller's commit, the caller repeats its last
+// changes, also several with the same time.
 func TestStore_RepeatedChangesOfOneTimeAreNoConflict(t *testing.T) {
 	ctx := t.Context()
 	w := open(t, t.TempDir()).Workspace("acme")
@@ -200,8 +200,8 @@ func TestStore_RepeatedChangesOfOneTimeAreNoConflict(t *testing.T) {
 	}
 }
 
-// TestStore_OlderChangesChangeNothing applies transitions in any order: the
-// issue keeps the latest, and its time of closing goes with its status.
+// TestStore_OlderChangesChangeNothing applies transitions in random order. The issue
+// keeps the latest one, with its close time.
 func TestStore_OlderChangesChangeNothing(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -239,8 +239,8 @@ func TestStore_OlderChangesChangeNothing(t *testing.T) {
 	})
 }
 
-// TestIssue_KeepsRealBeads reads the issues of a real tracker and writes them
-// again: all of each stays as it was, what we do not know included.
+// TestIssue_KeepsRealBeads reads and writes the issues of a real tracker. All fields
+// survive, also unknown ones.
 func TestIssue_KeepsRealBeads(t *testing.T) {
 	data, err := os.ReadFile(realdata.Path(t, "orchestrators", "beads", "issues.sample.jsonl"))
 	if err != nil {
@@ -279,7 +279,7 @@ func asJSON(t *testing.T, line []byte) (v any) {
 	return v
 }
 
-// FuzzParseLine checks that what parses is written and parsed as the same.
+// FuzzParseLine checks that issues round-trip.
 func FuzzParseLine(f *testing.F) {
 	line, err := task("ht-1").AppendLine(nil)
 	if err != nil {

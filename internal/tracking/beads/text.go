@@ -9,12 +9,12 @@ import (
 
 const (
 	maxReason = 1000
-	// Beads keeps a description in a column of 65,535 bytes.
+	// Beads stores descriptions in a column of 65,535 bytes.
 	maxDescription = 60_000
 )
 
-// fit returns i as any backend can keep it: a title of one line that is not too
-// long, with what was too much at the start of the description.
+// fit returns i in a form that every backend accepts. It puts the title on one line and
+// moves the excess of a long title to the start of the description.
 func (i Issue) fit() Issue {
 	title, rest := cut(line(i.Title), MaxTitle)
 	i.Title = title
@@ -26,7 +26,7 @@ func (i Issue) fit() Issue {
 	return i
 }
 
-// line returns s without what ends a line or commands a terminal.
+// line replaces control characters and line separators with blanks.
 func line(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -37,13 +37,13 @@ func line(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// reason returns s as a reason of closing: words with single spaces.
+// reason normalises a close reason to words with single blanks.
 func reason(s string) string {
 	s, _ = cut(strings.Join(strings.Fields(line(s)), " "), maxReason)
 	return s
 }
 
-// passage returns s as a text of several lines.
+// passage normalises a text of several lines.
 func passage(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	if short, rest := cut(s, maxDescription); rest != "" {
@@ -52,7 +52,7 @@ func passage(s string) string {
 	return s
 }
 
-// cut splits s between characters so that the first part has at most n bytes.
+// cut splits s at a character boundary, so that the first part has at most n bytes.
 func cut(s string, n int) (first, rest string) {
 	if len(s) <= n {
 		return s, ""
@@ -63,14 +63,14 @@ func cut(s string, n int) (first, rest string) {
 	return s[:n], s[n:]
 }
 
-// checkLabel returns an error that wraps ErrInvalid unless every backend takes
-// the label as one word.
+// checkLabel returns an error that wraps ErrInvalid unless every backend accepts the
+// label as one word.
 func checkLabel(label string) error {
 	bad := strings.ContainsFunc(label, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || r == ',' || r == '"' || r == utf8.RuneError
 	})
 	if bad || label == "" || len(label) > 100 || strings.HasPrefix(label, "-") || strings.HasPrefix(label, "provides:") {
-		return fmt.Errorf("label of %d bytes is none that Beads takes: %w", len(label), ErrInvalid)
+		return fmt.Errorf("invalid label of %d bytes: %w", len(label), ErrInvalid)
 	}
 	return nil
 }

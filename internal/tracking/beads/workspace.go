@@ -15,34 +15,36 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// workspace is one tenant's part of a Store.
+// workspace implements Backend for one tenant.
 type workspace struct {
-	store  *Store
+	table  *table
+	place  place
 	tenant string
+	// lookBeforeErase makes Erase store the edits in the place first, because the next
+	// export would overwrite them.
+	lookBeforeErase bool
 }
 
-// change loads an issue, has do change it, and keeps it if do says that it
-// changed something.
+// change loads an issue, calls do, and stores the issue if do reports a change.
 func (w *workspace) change(ctx context.Context, id string, do func(*row) (changed bool, err error)) error {
-	s := w.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
 	key := beadKey{w.tenant, id}
-	r, err := s.load(ctx, key)
+	r, err := w.table.load(ctx, key)
 	if errors.Is(err, ErrNotFound) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err != nil {
 		return err
 	}
-	// The lists may be shared with what is pending.
+	// The pending row may share these lists.
 	r.issue.Dependencies, r.issue.Comments = slices.Clone(r.issue.Dependencies), slices.Clone(r.issue.Comments)
 	changed, err := do(&r)
 	if err != nil || !changed {
 		return err
 	}
 	r.marks |= markDirty
-	s.pending[key] = r
+	w.table.pending[key] = r
 	return nil
 }
 
@@ -57,16 +59,15 @@ func (w *workspace) Ensure(ctx context.Context, issue Issue) error {
 			return fmt.Errorf("issue %s: %w", issue.ID, err)
 		}
 	}
-	s := w.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
 	key := beadKey{w.tenant, issue.ID}
-	_, err := s.load(ctx, key)
+	_, err := w.table.load(ctx, key)
 	if !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	issue.Labels = slices.Sorted(slices.Values(issue.Labels))
-	s.pending[key] = row{issue: issue, marks: markDirty}
+	w.table.pending[key] = row{issue: issue, marks: markDirty}
 	return nil
 }
 
@@ -82,9 +83,9 @@ func (w *workspace) Transition(ctx context.Context, t Transition) error {
 			return false, nil
 		case i.isClosed() && t.To != Closed && !t.Reopen:
 			if t.At.Equal(i.UpdatedAt) {
-				return false, nil // asked for again: the closing of the same time came after it
+				return false, nil // a repeated change, which a closing at the same time followed
 			}
-			return false, fmt.Errorf("issue %s is closed, not to become %s: %w", i.ID, t.To, ErrConflict)
+			return false, fmt.Errorf("issue %s is closed and cannot become %s: %w", i.ID, t.To, ErrConflict)
 		}
 		i.Status, i.UpdatedAt = t.To, t.At
 		i.ClosedAt, i.CloseReason = time.Time{}, ""
@@ -128,18 +129,16 @@ func (w *workspace) Note(ctx context.Context, c Comment) error {
 	})
 }
 
-// number returns an id for the comment that comes after others of its issue. It is
-// one that no other comment of a workspace has: bd takes none twice. It is a number,
-// which all versions of Beads read, and says nothing of the text.
+// number returns an id for the comment that follows the given number of others. The id
+// is unique in a workspace, because bd refuses a repeated id. It is a number, because
+// all versions of Beads can read one. It does not depend on the text.
 func (c Comment) number(others int) json.RawMessage {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", c.Issue, c.CreatedAt.UnixNano(), others))
-	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // as far as a JSON number is exact everywhere
+	return strconv.AppendUint(nil, binary.BigEndian.Uint64(sum[:])>>12, 10) // 52 bits, which every JSON reader keeps exact
 }
 
-// Label implements [Marker].
-//
-// Its time is not one of the issue's: a change of status may come later that is
-// older, as what time alone does is told by a clock that others move.
+// Label implements [Annotator]. It does not change the time of the issue, because an
+// older change of status may follow.
 func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) error {
 	if err := checkLabel(label); err != nil {
 		return fmt.Errorf("issue %s: %w", id, err)
@@ -153,7 +152,7 @@ func (w *workspace) Label(ctx context.Context, id, label string, _ time.Time) er
 	})
 }
 
-// Describe implements [Marker].
+// Describe implements [Annotator].
 func (w *workspace) Describe(ctx context.Context, id, text string, _ time.Time) error {
 	text = passage(text)
 	return w.change(ctx, id, func(r *row) (bool, error) {
@@ -165,10 +164,10 @@ func (w *workspace) Describe(ctx context.Context, id, text string, _ time.Time) 
 	})
 }
 
-// Erase implements [Eraser].
+// Erase implements [Annotator].
 func (w *workspace) Erase(ctx context.Context, id, text string) error {
-	if p, ok := w.store.place.(files); ok { // what else was changed there is not to be lost
-		if err := p.look(ctx, w.tenant); err != nil && !errors.Is(err, ErrInvalid) {
+	if w.lookBeforeErase {
+		if err := w.place.look(ctx, w.tenant); err != nil && !errors.Is(err, ErrInvalid) {
 			return err
 		}
 	}
@@ -181,10 +180,10 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 		for n := range i.Comments {
 			i.Comments[n].Text, i.Comments[n].Extra = text, nil
 		}
-		// What the workspace still has is no longer anybody's edit.
+		// The old texts in the workspace must not look like edits.
 		r.written, r.writing = "", ""
 		r.marks = r.marks&^markDescribed | markErased
-		return true, w.store.eraseEdits(ctx, w.tenant, id, text)
+		return true, w.table.eraseEdits(ctx, w.tenant, id, text)
 	})
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -194,9 +193,9 @@ func (w *workspace) Erase(ctx context.Context, id, text string) error {
 
 // Get implements [Reader].
 func (w *workspace) Get(ctx context.Context, id string) (Issue, error) {
-	w.store.mu.Lock()
-	defer w.store.mu.Unlock()
-	r, err := w.store.load(ctx, beadKey{w.tenant, id})
+	w.table.mu.Lock()
+	defer w.table.mu.Unlock()
+	r, err := w.table.load(ctx, beadKey{w.tenant, id})
 	return r.issue, err
 }
 
@@ -205,8 +204,8 @@ func (w *workspace) Probe(ctx context.Context) error {
 	if strings.ContainsRune(w.tenant, 0) {
 		return fmt.Errorf("tenant with a zero byte: %w", ErrInvalid)
 	}
-	if err := w.store.db.Tx(ctx, func(*sqlite.Conn) error { return nil }); err != nil {
+	if err := w.table.db.Tx(ctx, func(*sqlite.Conn) error { return nil }); err != nil {
 		return fmt.Errorf("probe issues: %w: %w", ErrUnavailable, err)
 	}
-	return w.store.place.probe(ctx, w.tenant)
+	return w.place.probe(ctx, w.tenant)
 }

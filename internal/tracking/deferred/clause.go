@@ -5,24 +5,23 @@ import "strings"
 // clause is words[from:to] of a sentence.
 type clause struct {
 	from, to int
-	hard     bool // a semicolon or "but" stands before it: it says another thing
+	hard     bool // a semicolon or "but" before it separates it from the previous clause
 }
 
-// starters begin a clause behind a comma; what else stands there goes on with a
-// list.
+// starters begin a clause after a comma. All other words continue a list.
 var (
 	starters = set(`but however so as because since which while whereas though although yet and then i we it this that these
 		they nothing all no not left leaving`)
 	breakers = set("but however whereas though although except while")
 	coupled  = set("deferred skipped punted postponed left parked i we did")
-	// introductions and conjunctions stand before what a title begins with.
+	// introductions and conjunctions are dropped at the beginning of an item.
 	introductions = set("i we as because since whereas while")
 	conjunctions  = set("but and however so also though although yet except finally then note while only currently")
 	pronouns      = set("it this that these those they which who what everything")
 )
 
 // clauses splits the words of s.
-func clauses(s part, words []word) []clause {
+func clauses(s fragment, words []word) []clause {
 	var out []clause
 	cur := clause{}
 	for i := 1; i < len(words); i++ {
@@ -42,7 +41,7 @@ func dashed(s string) bool {
 	return strings.Contains(s, " — ") || strings.Contains(s, " – ") || strings.Contains(s, " - ")
 }
 
-// starts reports whether a clause begins with words, behind a comma or not.
+// starts reports whether words begin a clause. The flag comma is set after a comma.
 func starts(words []word, comma bool) bool {
 	w := words[0].text
 	if w == "and" && len(words) > 1 && coupled[words[1].text] {
@@ -51,14 +50,14 @@ func starts(words []word, comma bool) bool {
 	return comma && (starters[w] || coupled[w] || strings.HasSuffix(w, "ed"))
 }
 
-// clausesOf appends the items that the clauses of s have.
-func (r *reader) clausesOf(s part, items []string) []string {
+// clausesOf appends the items in the clauses of s.
+func (r *reader) clausesOf(s fragment, items []string) []string {
 	words := wordsOf(s.mask)
 	all := clauses(s, words)
 	for i, c := range all {
 		for _, cue := range r.clauses {
 			at, ok := cue.in(words[c.from:c.to])
-			if !ok || cue.told && done(words, all[i+1:]) {
+			if !ok || cue.predicate && done(words, all[i+1:]) {
 				continue
 			}
 			at = span{at.start + c.from, at.end + c.from, at.from + c.from, at.to + c.from}
@@ -71,7 +70,7 @@ func (r *reader) clausesOf(s part, items []string) []string {
 	return items
 }
 
-// in finds the cue in a clause, unless something takes it back.
+// in finds the cue in a clause, unless the clause retracts it.
 func (c cue) in(words []word) (span, bool) {
 	lead := speaker(words)
 	for at := 0; at <= len(words); at++ {
@@ -84,7 +83,7 @@ func (c cue) in(words []word) (span, bool) {
 			if s.from < 0 {
 				s.from, s.to = s.end, len(words)
 			}
-			if c.first && !lead[at] || c.takenBack(words, s) {
+			if c.first && !lead[at] || c.retracted(words, s) {
 				continue
 			}
 			return s, true
@@ -93,8 +92,8 @@ func (c cue) in(words []word) (span, bool) {
 	return span{}, false
 }
 
-// speaker returns where in words a predicate of the speaker may begin: at the
-// start, or behind "I" and "we".
+// speaker returns the positions where a predicate of the speaker may begin: the start of
+// the clause, and behind "I" or "we".
 func speaker(words []word) (lead map[int]bool) {
 	lead = make(map[int]bool)
 	i := 0
@@ -114,7 +113,7 @@ func speaker(words []word) (lead map[int]bool) {
 	return lead
 }
 
-// item returns the words of the item that the cue at s has in clause i of all.
+// item returns the item of the cue at s in clause i of all.
 func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok bool) {
 	end := i + 1
 	for end < len(all) && !all[end].hard {
@@ -134,7 +133,7 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	case whole:
 		from, to = all[i].from, last
 		if s.start == past(words, from, to) {
-			from = all[max(i-1, 0)].from // nothing stands before the cue: "read, but not yet changed"
+			from = all[max(i-1, 0)].from // the cue comes first: "read, but not yet changed"
 		}
 	}
 	from = past(words, from, to)
@@ -146,8 +145,8 @@ func (c cue) item(words []word, all []clause, i int, s span) (from, to int, ok b
 	return from, last, from < last
 }
 
-// meant returns where the item of clause i begins that speaks of what was said
-// before: "the importer has it too, which I did not fix".
+// meant returns the beginning of an item in the clauses before i, to which a pronoun in i
+// refers: "the importer has it too, which I did not fix".
 func meant(words []word, all []clause, i, to int) int {
 	from := past(words, all[i].from, to)
 	for ; i > 0 && !all[i].hard && from < to && pronouns[words[from].text]; i-- {
@@ -156,7 +155,8 @@ func meant(words []word, all []clause, i, to int) int {
 	return from
 }
 
-// past returns where words[from:to] begin without the conjunctions before them.
+// past returns the position of the first word in words[from:to] that is not a conjunction
+// or introduction.
 func past(words []word, from, to int) int {
 	for from < to {
 		if w := words[from].text; !conjunctions[w] && !introductions[w] {
@@ -167,7 +167,7 @@ func past(words []word, from, to int) int {
 	return from
 }
 
-// reason returns how many words there are before a reason or a time is given.
+// reason returns the number of words before a reason or a time.
 func reason(words []word) int {
 	for i := 1; i < len(words); i++ {
 		if begins(reasons, words[i:]) {
@@ -186,9 +186,8 @@ var reasons = phrases(`
 	here $
 	in|for this|the current run|change|pr|task|step`)
 
-// textOf returns the text of words[from:to], with the brackets and code marks
-// that belong to them.
-func textOf(s part, words []word, from, to int) string {
+// textOf returns the text of words[from:to] with adjacent brackets and code marks.
+func textOf(s fragment, words []word, from, to int) string {
 	start, end := words[from].start, len(s.text)
 	if to < len(words) {
 		end = words[to-1].end

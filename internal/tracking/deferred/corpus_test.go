@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// sample is a labelled text: with its items, or only whether there are any.
+// sample is a labelled text. It has its items, or only whether there are any.
 type sample struct {
 	Text     string   `json:"text"`
 	Items    []string `json:"items"`
@@ -67,7 +67,7 @@ func ratio(good, bad int) float64 {
 	return float64(good) / float64(good+bad)
 }
 
-// check prints the figures, and fails below what is promised.
+// check prints the figures, and fails if they are below the promised ones.
 func (s score) check(t *testing.T, what string, precision, recall float64) {
 	t.Helper()
 	t.Logf("%-22s %4d texts, precision %.3f, recall %.3f (%d found, %d invented, %d missed)", what,
@@ -79,8 +79,8 @@ func (s score) check(t *testing.T, what string, precision, recall float64) {
 
 const precision, recall = 0.9, 0.8
 
-// TestCorpus measures the labelled texts. What was missed or invented of the
-// half that the cues were not made with is not listed, so that it stays that.
+// TestCorpus measures the labelled texts. It does not list the errors of the held-out
+// texts, because the cues must not be tuned with them.
 func TestCorpus(t *testing.T) {
 	texts, items := make(map[string]score), make(map[string]score)
 	for _, s := range samples(t) {
@@ -108,8 +108,8 @@ func TestCorpus(t *testing.T) {
 	items["held-out"].check(t, "items, held-out", precision, recall)
 }
 
-// compare counts the items of got that are wanted, word for word but for the
-// case, and reports whether all are, and no others.
+// compare counts the wanted items in got, compared without case, and reports whether
+// both have the same items.
 func compare(n *score, want, got []string) bool {
 	same := len(want) == len(got)
 	left := make(map[string]bool)

@@ -1,33 +1,33 @@
 package deferred
 
-// take is what of a clause becomes the item.
+// take selects the text of a clause that becomes the item.
 type take int
 
 const (
-	whole   take = iota // all of it
-	subject             // what stands before the cue
-	object              // what stands after the cue, or from "^" on
-	gap                 // what stands in the "…" of the cue
+	whole   take = iota // the whole clause
+	subject             // the text before the cue
+	object              // the text after the cue, or from "^"
+	gap                 // the text in the "…" of the cue
 )
 
-// cue is a way to say something of work in a clause.
+// cue is a set of phrases in a clause that mention work.
 type cue struct {
 	take take
-	// first: nothing stands before it but who speaks ("I", "we", nobody).
+	// first requires that only the speaker ("I", "we") comes before the cue.
 	first bool
-	// plain: what follows has to be the object, and not the noun of an adjective.
+	// plain requires an object behind the cue. The cue must not be an adjective.
 	plain bool
-	// counted: with a number before it, it is the outcome of a test run.
+	// counted means that a number before the cue makes it a test result.
 	counted bool
-	// told: it is a sentence of its own, and no name of something that the rest of
-	// the sentence is about.
-	told bool
-	say  []phrase
+	// predicate requires that the cue is a statement, and not the name of a thing that
+	// the sentence describes.
+	predicate bool
+	say       []phrase
 }
 
-// putOff are the cues of work that was put off.
-var putOff = []cue{
-	{take: object, first: true, told: true, say: phrases(`
+// deferredCues find deferred work.
+var deferredCues = []cue{
+	{take: object, first: true, predicate: true, say: phrases(`
 		^ follow up with|on|about|regarding <any>
 		still|also? need|needs|have|has|remember|plan|planning|intend|going to ^ follow up with|on|about|regarding <any>
 		will|should|must|shall also|still? ^ follow up with|on|about|regarding <any>`)},
@@ -159,8 +159,8 @@ var putOff = []cue{
 		will|would still? need a|an|the|another|its|more|some|further|additional`)},
 }
 
-// settled are the cues of items that are done now.
-var settled = []cue{
+// doneCues find finished work.
+var doneCues = []cue{
 	{take: gap, say: phrases(`
 		deferred|postponed|skipped|pending|remaining … is|are|was|were|has|have been? now? <gone>
 		deferred|postponed|skipped|pending|remaining … is|are|was|were|has|have been? now? complete`)},
@@ -171,21 +171,21 @@ var settled = []cue{
 		have? resolved|addressed|did the todo to|for|about`)},
 }
 
-// Words that take a cue back where they stand before it in its clause: denials,
-// conditions, explanations, and other people's work.
 var (
+	// denials retract a cue that comes after them: denials, conditions, explanations, and
+	// other people's work.
 	denials = set(`no not nothing none never neither nor without zero cannot if unless whether when whenever because
 		cause caused reason why bug what you user users`)
-	// finished stands after a cue: what was put off is done now.
+	// finished retracts a cue that comes before it, because the work is done.
 	finished = phrases(`
 		is|are|was|were|been|be now|all|since? <gone>
 		is|are|now now|all? complete|live|gone
 		runs|run|works|work again|now`)
-	// until ends what finished is looked for in.
+	// until ends the search for finished.
 	until = set("until because as since once if when after before unless for so")
-	// adjective tells "deferred tax assets are computed" from "deferred it".
+	// adjective distinguishes "deferred tax assets are computed" from "deferred it".
 	adjective = set("now supports support works work run runs is are was were has have get gets can will")
-	// expected is what a step is expected to come with.
+	// expected work belongs to every step.
 	expected     = set("test tests docs documentation coverage doc")
 	prepositions = set("in by on at from with during when if to because entirely")
 )

@@ -1,30 +1,26 @@
-// Package deferred finds work that was put off in what agents write, in English,
-// at the end of a step: the follow-ups, next steps and things left out that a
-// person would file an issue for.
+// Package deferred finds deferred work in the English texts that agents write at the end
+// of a step. These are follow-ups, next steps and omissions that a person would file an
+// issue for.
 //
-// It reads line by line and sentence by sentence. A label ("Follow-up: …",
-// "Next steps:" and the list below it, a heading "Remaining") makes an item of
-// what it names, and several of what it numbers or parts by semicolons; behind
-// one for what remains, short names between commas are several as well. A clause
-// ("deferred the lexer", "the lexer is out of scope", "I did not add tests") makes
-// one of what it says. Neither counts when it is denied ("no follow-up needed"),
-// undone ("removed all TODO comments"), a condition, a question or an offer, nor
-// where it is shown and not said: code, quotations, quoted lines, tables. What
-// only looks like a cue is none: a "todo list" is a product, "3 skipped" the
-// outcome of a test run, "2 convoys remain open" a status. In doubt an item is
-// missed rather than invented.
+// It reads each line and sentence. A label ("Follow-up: …", "Next steps:" above a list,
+// a heading "Remaining") turns the text behind it into an item. Numbers and semicolons
+// separate several items. Behind a label for remaining work, commas between short names
+// do too. A clause with a cue ("deferred the lexer", "the lexer is out of scope", "I did
+// not add tests") gives one item.
 //
-// The words of an item stand in the text in this order; nothing is added but an
-// ellipsis where one is cut. All functions are pure, give the same answer for
-// the same text, and take time in proportion to it. Of a text longer than 16 KiB
-// the end is read, where such things are said: whatever is passed, the work is
-// bounded.
+// Denials ("no follow-up needed"), finished work ("removed all TODO comments"),
+// conditions, questions and offers give no item. Neither do code, quotations, quoted
+// lines and tables. Some texts only look like a cue: a "todo list" is a product, "3
+// skipped" is a test result, and "2 convoys remain open" is a status. In doubt, the
+// package misses an item rather than inventing one. Texts in other languages give no
+// items.
 //
-// Other languages have no cues here, and so no items.
+// The words of an item are in the text in this order. Only an ellipsis is added when an
+// item is cut. All functions are pure. They read the last 16 KiB of a text, in time
+// proportional to its length.
 //
-// The cues are measured by testdata/sentences.jsonl, labelled texts, and
-// testdata/real.jsonl, which points at labelled passages of recorded sessions.
-// The texts of the first that are marked "held-out" are kept from who tunes the
-// cues: the test prints figures for both parts, and lists what went wrong in the
-// part "dev" alone. A new way to put work off gets its sentence there first.
+// The files testdata/sentences.jsonl, with labelled texts, and testdata/real.jsonl, with
+// labels for recorded sessions, measure the cues. Do not tune cues with the texts marked
+// "held-out". The test prints figures for both groups and lists only the errors of the
+// group "dev". Add a sentence there before adding a cue.
 package deferred

@@ -1,22 +1,22 @@
 package deferred
 
-// label is what stands before a colon, or alone over a list.
+// label is a phrase before a colon or above a list.
 type label struct {
-	// counted: a number behind it is a count of things and no item.
+	// counted means that a number behind the label is a count, not an item.
 	counted bool
-	// short: a list of short parts behind it is several items.
+	// short means that a comma-separated list of names behind the label has several items.
 	short bool
 	say   []phrase
 }
 
-// remaining are the labels of what a step left over.
+// remaining are labels for remaining work.
 var remaining = phrases(`
 	remaining work|items|tasks|steps|todos|issues|pieces|gaps …
 	remaining <any>? <any>? <any>?
 	still remaining
 	what|work remains|remaining`)
 
-// deferredLabels name work that was put off.
+// deferredLabels introduce deferred work.
 var deferredLabels = []label{
 	{short: true, say: remaining},
 	{say: phrases(`
@@ -64,21 +64,21 @@ var deferredLabels = []label{
 		next`)},
 }
 
-// doneLabels name work that is done now.
+// doneLabels introduce finished work.
 var doneLabels = []label{{say: phrases(`
 	done|completed|complete|finished|resolved|closed|implemented|fixed|addressed …
 	what|that was|is|i|we done|did|completed|finished|fixed|changed|implemented
 	changes made?`)}}
 
-// modifiers may stand before a label.
+// modifiers may come before a label.
 var modifiers = set(`the a an my our some any suggested recommended possible potential optional immediate natural logical
 	sensible known explicit main only other these are here and also work items two three`)
 
-// products stand behind "remaining" in labels that name a figure or a thing.
+// products after "remaining" name a quantity or a thing, not work.
 var products = set(`balance time budget bytes quota credits tokens days hours minutes seconds retries attempts capacity
 	space memory count counter amount percentage stock seats players lives`)
 
-// nothing begins an item that says that there is none; nothingAlone is all of it.
+// nothing begins an item that means "no work". nothingAlone is a complete item.
 var (
 	nothing = phrases(`
 		none|nothing|nil|null|nope
@@ -98,7 +98,7 @@ var (
 		na`)
 )
 
-// offered begins a sentence that asks, offers or advises, whatever it names.
+// offered begins a question, an offer or advice.
 var offered = phrases(`
 	let me|us
 	if you

@@ -7,13 +7,13 @@ import (
 	"unicode"
 )
 
-// listed splits what stands behind a label: at the numbers of "1) … 2) …", else
-// at semicolons.
-func listed(p part) []part {
+// listed splits the text behind a label at the numbers of "1) … 2) …", or else at
+// semicolons.
+func listed(p fragment) []fragment {
 	if items := numbered(p); items != nil {
 		return items
 	}
-	var items []part
+	var items []fragment
 	for {
 		i := strings.IndexByte(p.mask, ';')
 		if i < 0 {
@@ -24,14 +24,14 @@ func listed(p part) []part {
 	}
 }
 
-// numbered returns what stands behind the numbers of "(1) … (2) …"; nil if p is
-// no such list.
-func numbered(p part) []part {
+// numbered returns the texts behind the numbers of "(1) … (2) …", or nil if p is not such
+// a list.
+func numbered(p fragment) []fragment {
 	marks := numbers(p.mask)
 	if len(marks) == 0 || len(marks) == 1 && strings.TrimSpace(p.mask[:marks[0].start]) != "" {
 		return nil
 	}
-	var items []part
+	var items []fragment
 	for i, m := range marks {
 		to := len(p.mask)
 		if i+1 < len(marks) {
@@ -46,10 +46,10 @@ func numbered(p part) []part {
 	return items
 }
 
-// numberMark is where an inline number stands, with its bracket or stop.
+// numberMark is the position of an inline number with its bracket or stop.
 type numberMark struct{ start, end int }
 
-// numbers returns where "1)", "(2)" or "3." stand in mask, as far as they count up
+// numbers returns the positions of "1)", "(2)" or "3." in mask, as long as they count up
 // from one.
 func numbers(mask string) []numberMark {
 	var marks []numberMark
@@ -66,8 +66,7 @@ func numbers(mask string) []numberMark {
 	return marks
 }
 
-// numberAt returns how long the mark of the number n is that s begins with, 0 if
-// it begins with none.
+// numberAt returns the length of the mark of number n at the beginning of s, or 0.
 func numberAt(s, n string) int {
 	rest, open := strings.CutPrefix(s, "(")
 	rest, ok := strings.CutPrefix(rest, n)
@@ -77,8 +76,8 @@ func numberAt(s, n string) int {
 	return len(s) - len(rest) + 1
 }
 
-// joined returns mask with the numbers behind a colon as "1)", and no stops before
-// them, so that no sentence ends within the list.
+// joined changes the numbers behind a colon to "1)" and removes the stops before them, so
+// that no sentence ends within the list.
 func joined(mask string) string {
 	marks := numbers(mask)
 	if len(marks) < 2 || !strings.HasSuffix(mask[:marks[0].start], ": ") {
@@ -94,26 +93,26 @@ func joined(mask string) string {
 	return string(out)
 }
 
-// short returns the parts of "a.go, b.go and c.go", if all are as short as names
-// and none makes a sentence of it; else p alone.
-func short(p part) []part {
-	parts := enumerated(p)
-	verbs := make([]bool, len(parts))
-	for i, item := range parts {
+// short splits a list like "a.go, b.go and c.go", if all elements are short like names and
+// none is a sentence. Otherwise it returns p.
+func short(p fragment) []fragment {
+	fragments := enumerated(p)
+	verbs := make([]bool, len(fragments))
+	for i, item := range fragments {
 		words := wordsOf(item.mask)
-		if len(words) == 0 || len(strings.Fields(item.mask)) > 4 || Nothing(item.text) || tells(words) {
-			return []part{p}
+		if len(words) == 0 || len(strings.Fields(item.mask)) > 4 || Nothing(item.text) || isSentence(words) {
+			return []fragment{p}
 		}
 		verbs[i] = len(words) > 1 && sets["work"][words[0].text]
 	}
-	if len(parts) > 0 && verbs[0] && slices.Contains(verbs, false) {
-		return []part{p} // "port the reports, invoices": the verb is that of all
+	if len(fragments) > 0 && verbs[0] && slices.Contains(verbs, false) {
+		return []fragment{p} // "port the reports, invoices": one verb for all
 	}
-	return parts
+	return fragments
 }
 
-// tells reports whether words of a list are a sentence, or go on with one.
-func tells(words []word) bool {
+// isSentence reports whether an element of a list is a sentence, or continues one.
+func isSentence(words []word) bool {
 	return joints[words[0].text] || slices.ContainsFunc(words, func(w word) bool { return telling[w.text] }) ||
 		slices.ContainsFunc(words[1:], func(w word) bool { return sets["worked"][w.text] })
 }
@@ -126,14 +125,14 @@ var (
 		not no now seems looks`)
 )
 
-// enumerated splits p at commas and "and" outside of brackets and of numbers, and
-// leaves an "etc." out.
-func enumerated(p part) []part {
-	var parts []part
+// enumerated splits p at commas and "and" outside of brackets and numbers, and drops
+// "etc.".
+func enumerated(p fragment) []fragment {
+	var fragments []fragment
 	start, depth := 0, 0
 	split := func(at, next int) {
 		if words := wordsOf(p.mask[start:at]); len(words) > 0 && words[0].text != "etc" {
-			parts = append(parts, p.cut(start, at))
+			fragments = append(fragments, p.cut(start, at))
 		}
 		start = next
 	}
@@ -152,13 +151,13 @@ func enumerated(p part) []part {
 		}
 	}
 	split(len(p.mask), len(p.mask))
-	return parts
+	return fragments
 }
 
-// shares reports whether the noun of after is that of before, too: "unit" and
-// "integration tests".
+// shares reports whether before and after share a noun, like "unit" and "integration
+// tests".
 func shares(before, after string) bool {
-	after, _, _ = strings.Cut(after[:min(len(after), maxAside)], ",")
+	after, _, _ = strings.Cut(after[:min(len(after), maxInner)], ",")
 	return len(strings.Fields(before)) == 1 && len(strings.Fields(after)) > 1 && !strings.ContainsAny(before, "./")
 }
 
@@ -167,24 +166,24 @@ func withinNumber(s string, i int) bool {
 	return i > 0 && i+1 < len(s) && unicode.IsDigit(rune(s[i-1])) && unicode.IsDigit(rune(s[i+1]))
 }
 
-// maxAside bounds the bytes of a label within a sentence.
-const maxAside = 60
+// maxInner bounds the bytes of a label within a sentence.
+const maxInner = 60
 
-// asides cuts s before a label for what remains that it has within: "Resolved 3 of
-// 5; remaining: a.go", "3 of 5 are resolved (remaining: a.go)".
-func asides(s part) []part {
+// splitLabel splits s before a label for remaining work within it: "Resolved 3 of 5;
+// remaining: a.go", "3 of 5 are resolved (remaining: a.go)".
+func splitLabel(s fragment) []fragment {
 	for i := range len(s.mask) {
 		n := opener(s.mask[i:])
 		if n == 0 {
 			continue
 		}
-		name, rest, ok := strings.Cut(s.mask[i+n:min(i+n+maxAside, len(s.mask))], ":")
+		name, rest, ok := strings.Cut(s.mask[i+n:min(i+n+maxInner, len(s.mask))], ":")
 		if words := labelWords(name); !ok || !isName(words, ":") || !are(remaining, words) {
 			continue
 		}
 		tail := s.cut(i+n, len(s.mask))
 		if s.mask[i] != '(' {
-			return []part{s.cut(0, i), tail}
+			return []fragment{s.cut(0, i), tail}
 		}
 		if words := wordsOf(rest); len(words) > 0 && isNumber(words[0]) {
 			continue // a count
@@ -192,13 +191,13 @@ func asides(s part) []part {
 		if end := strings.IndexByte(tail.mask, ')'); end >= 0 {
 			tail = tail.cut(0, end)
 		}
-		return []part{s.cut(0, i), tail}
+		return []fragment{s.cut(0, i), tail}
 	}
-	return []part{s}
+	return []fragment{s}
 }
 
-// opener returns how long what s begins with is that may stand before a label
-// within a sentence, 0 if it is nothing of that kind.
+// opener returns the length of the sign at the beginning of s that may precede a label
+// within a sentence, or 0.
 func opener(s string) int {
 	for _, sign := range []string{"(", "; ", ", ", " - ", " – ", " — "} {
 		if strings.HasPrefix(s, sign) {

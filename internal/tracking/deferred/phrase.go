@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// phrase is a pattern of words. Each of its elements is one of
+// phrase is a pattern of words with these elements:
 //
-//	is|are   a word to choose from
+//	is|are   one of these words
 //	<work>   a word of a set
 //	<any>    any word
 //	<num>    a number
 //	…        up to eight words of any kind
-//	^        no word: the item begins here
-//	$        no word: the end
+//	^        no word, marks the beginning of the item
+//	$        no word, matches the end
 //
-// and, but for the signs, may be missing where it ends in "?".
+// All elements except the signs are optional with a trailing "?".
 type phrase []element
 
 type element struct {
@@ -38,11 +38,11 @@ const (
 // maxGap bounds the words of "…".
 const maxGap = 8
 
-// span is where a phrase was found: words[start:end], with what it points at in
-// words[from:to], if anything (else from is -1).
+// span is a match: the phrase is words[start:end], and the item words[from:to]. Without an
+// item, from is -1.
 type span struct{ start, end, from, to int }
 
-// phrases parses patterns, one a line.
+// phrases parses patterns, one per line.
 func phrases(lines string) []phrase {
 	var out []phrase
 	for line := range strings.Lines(lines) {
@@ -88,18 +88,17 @@ func set(list string) map[string]bool {
 	return words
 }
 
-// is reports whether w stands for e.
+// is reports whether w matches e.
 func (e element) is(w word) bool {
 	return e.kind == anyWord || e.kind == number && isNumber(w) || e.kind == oneOf && e.words[w.text]
 }
 
-// isNumber reports whether w is a number, in figures or not.
+// isNumber reports whether w is a number, in digits or as a word.
 func isNumber(w word) bool {
 	return sets["number"][w.text] || w.text[0] >= '0' && w.text[0] <= '9'
 }
 
-// match finds p at words[at] and as short as its gaps allow; ok is false where
-// it is not there.
+// match matches p at words[at], with gaps as short as possible.
 func (p phrase) match(words []word, at int) (s span, ok bool) {
 	if len(p) == 0 {
 		return span{at, at, -1, -1}, true
@@ -126,7 +125,7 @@ func (p phrase) match(words []word, at int) (s span, ok bool) {
 	return span{}, false
 }
 
-// matchLater finds p at words[at] or a few words later.
+// matchLater matches p at words[at] or up to maxGap words later.
 func (p phrase) matchLater(words []word, at int) (s span, ok bool) {
 	for n := 0; n <= maxGap && at+n <= len(words); n++ {
 		if s, ok = p.match(words, at+n); ok {
@@ -136,7 +135,7 @@ func (p phrase) matchLater(words []word, at int) (s span, ok bool) {
 	return span{}, false
 }
 
-// found reports whether one of ps is somewhere in words.
+// found reports whether words contain one of ps.
 func found(ps []phrase, words []word) bool {
 	for i := range words {
 		if begins(ps, words[i:]) {
@@ -154,7 +153,7 @@ func begins(ps []phrase, words []word) bool {
 	})
 }
 
-// are reports whether words are one of ps, and nothing else.
+// are reports whether one of ps matches all words.
 func are(ps []phrase, words []word) bool {
 	return slices.ContainsFunc(ps, func(p phrase) bool {
 		_, ok := append(slices.Clip(p), element{kind: end}).match(words, 0)

@@ -6,25 +6,24 @@ import (
 	"unicode"
 )
 
-// reader finds items in a text, by what it looks for.
+// reader finds the items of a text with its labels and cues.
 type reader struct {
 	labels  []label
 	clauses []cue
-	done    bool // ticked items count, and no others
+	done    bool // only ticked items count
 
-	items []string
-	// open is the label whose list may follow, if any, and how it is going.
-	open   *label
-	listed bool // it has had a bullet
-	indent int  // of its bullets
-	given  bool // a number or an address stands behind it: a list may follow, no prose
-	asked  bool // a question was put: the list below has the options
+	items  []string
+	open   *label // a list for this label may follow; nil if none
+	listed bool   // the list has begun
+	indent int    // of its bullets
+	number bool   // the label has a number or address, so only a list may follow
+	asked  bool   // a question was asked, so the next list has options
 }
 
 // read returns the items of text.
 func (r *reader) read(text string) []string {
 	for _, l := range linesOf(text) {
-		switch question := isQuestion(part{l.text, l.mask}); {
+		switch question := isQuestion(fragment{l.text, l.mask}); {
 		case l.bullet && (question || r.asked):
 			r.open, r.asked = nil, true
 		case l.ticked:
@@ -39,17 +38,16 @@ func (r *reader) read(text string) []string {
 	return r.items
 }
 
-// tick takes a line whose box is ticked.
+// tick handles a line with a ticked box.
 func (r *reader) tick(l line) {
 	if r.done {
-		r.items = appendItem(r.items, firstOf(part{l.text, l.mask}))
+		r.items = appendItem(r.items, firstOf(fragment{l.text, l.mask}))
 	}
 }
 
-// below takes a line that stands below an open label, and reports whether that
-// is all it is.
+// below handles a line below an open label, and reports whether the line belongs to it.
 func (r *reader) below(l line) bool {
-	p := part{l.text, l.mask}
+	p := fragment{l.text, l.mask}
 	if r.open == nil || l.heading || r.relabels(l, p) {
 		return false
 	}
@@ -57,9 +55,9 @@ func (r *reader) below(l line) bool {
 	switch {
 	case !r.listed && l.bullet, l.bullet && (deeper == 0 || deeper == 1):
 		r.listed, r.indent = true, l.indent
-		r.add(r.open, part{firstOf(p), ""})
+		r.add(r.open, fragment{firstOf(p), ""})
 	case r.listed:
-		return deeper > 0 // says more about the item above
+		return deeper > 0 // continues the item above
 	case strings.HasSuffix(l.mask, ":"):
 		// Introduces the list.
 	default:
@@ -68,80 +66,79 @@ func (r *reader) below(l line) bool {
 	return true
 }
 
-// relabels reports whether l has a label of its own: below another, a bullet with
-// a text behind its label is just an item.
-func (r *reader) relabels(l line, p part) bool {
+// relabels reports whether l begins a new label. A bullet with text behind its label is an
+// item of the open label.
+func (r *reader) relabels(l line, p fragment) bool {
 	_, rest, ok := r.label(l, p)
 	return ok && (rest.text == "" || !l.bullet)
 }
 
-// paragraph takes a line below an open label that is no list: its first sentence
-// is the item.
-func (r *reader) paragraph(l line, p part) {
-	open, given := r.open, r.given
+// paragraph handles prose below an open label. Its first sentence is the item.
+func (r *reader) paragraph(l line, p fragment) {
+	open, number := r.open, r.number
 	r.sentences(l)
-	if s := sentences(p); len(s) > 0 && !given && r.open == nil && len(r.clausesOf(s[0], nil)) == 0 && !offers(s[0]) {
+	if s := sentences(p); len(s) > 0 && !number && r.open == nil && len(r.clausesOf(s[0], nil)) == 0 && !offers(s[0]) {
 		r.add(open, s[0])
 	}
 }
 
-// sentences takes a line as what it says.
+// sentences handles the sentences of a line.
 func (r *reader) sentences(l line) {
 	r.open = nil
-	for _, whole := range sentences(part{l.text, l.mask}) {
-		for _, s := range asides(whole) {
+	for _, whole := range sentences(fragment{l.text, l.mask}) {
+		for _, s := range splitLabel(whole) {
 			r.open = nil
 			if label, rest, ok := r.label(l, s); ok {
 				r.labelled(label, rest)
 			} else if !offers(s) {
-				r.said(s)
+				r.sentence(s)
 			}
 		}
 	}
 }
 
-// labelled takes what stands behind a label. Where that is nothing but a number
-// or an address, a list may follow.
-func (r *reader) labelled(l *label, rest part) {
-	if !says(rest) && (rest.text == "" || !l.counted) {
-		r.open, r.listed, r.given = l, false, strings.TrimSpace(rest.text) != ""
+// labelled handles the text behind a label. A list may follow if that is empty, a number
+// or an address.
+func (r *reader) labelled(l *label, rest fragment) {
+	if !hasText(rest) && (rest.text == "" || !l.counted) {
+		r.open, r.listed, r.number = l, false, strings.TrimSpace(rest.text) != ""
 		return
 	}
 	for _, item := range listed(rest) {
-		items := []part{item}
+		items := []fragment{item}
 		if l.short {
 			items = short(item)
 		}
 		for _, item := range items {
-			if says(item) {
+			if hasText(item) {
 				r.add(l, item)
 			}
 		}
 	}
 }
 
-// said takes a sentence. One with a colon at its end introduces a list: "I did
-// not get to these:".
-func (r *reader) said(s part) {
+// sentence handles a sentence. A colon at its end introduces a list: "I did not get to
+// these:".
+func (r *reader) sentence(s fragment) {
 	items := r.clausesOf(s, nil)
 	if len(items) > 0 && strings.HasSuffix(strings.TrimSpace(s.mask), ":") {
-		r.open, r.listed, r.given = &r.labels[0], false, false
+		r.open, r.listed, r.number = &r.labels[0], false, false
 		return
 	}
 	for _, item := range items {
-		p := part{item, item}
-		parts := numbered(p)
-		if parts == nil || numbers(item)[0].start > 0 {
-			parts = []part{p}
+		p := fragment{item, item}
+		fragments := numbered(p)
+		if fragments == nil || numbers(item)[0].start > 0 {
+			fragments = []fragment{p}
 		}
-		for _, p := range parts {
+		for _, p := range fragments {
 			r.items = appendItem(r.items, p.text)
 		}
 	}
 }
 
 // add appends an item of a label, unless it is a count.
-func (r *reader) add(l *label, item part) {
+func (r *reader) add(l *label, item fragment) {
 	if words := wordsOf(item.text); l.counted && len(words) > 0 && isNumber(words[0]) {
 		return
 	}
@@ -151,22 +148,22 @@ func (r *reader) add(l *label, item part) {
 	r.items = appendItem(r.items, item.text)
 }
 
-// offers reports whether s asks, offers or advises.
-func offers(s part) bool { return isQuestion(s) || begins(offered, wordsOf(s.mask)) }
+// offers reports whether s is a question, an offer or advice.
+func offers(s fragment) bool { return isQuestion(s) || begins(offered, wordsOf(s.mask)) }
 
-func isQuestion(s part) bool { return strings.HasSuffix(strings.TrimRight(s.mask, ` )"'*`), "?") }
+func isQuestion(s fragment) bool { return strings.HasSuffix(strings.TrimRight(s.mask, ` )"'*`), "?") }
 
 // firstOf returns the first sentence of p.
-func firstOf(p part) string {
+func firstOf(p fragment) string {
 	for _, s := range sentences(p) {
 		return s.text
 	}
 	return p.text
 }
 
-// label returns the label that s begins with, and what stands behind it. A label
-// without a colon is one as a heading, or alone on its line.
-func (r *reader) label(l line, s part) (found *label, rest part, ok bool) {
+// label returns the label at the beginning of s, and the text behind it. A label without
+// a colon must be a heading or alone on its line.
+func (r *reader) label(l line, s fragment) (found *label, rest fragment, ok bool) {
 	name, rest, sep := separated(s)
 	if alone := l.heading || len(s.mask) == len(l.mask); sep == "" && (l.bullet || !alone) {
 		return nil, rest, false
@@ -191,7 +188,7 @@ func labelWords(name string) []word {
 	return words
 }
 
-// isName reports whether words may name what follows sep.
+// isName reports whether words may be the label before sep.
 func isName(words []word, sep string) bool {
 	longest := 4
 	if sep == ":" {
@@ -201,9 +198,9 @@ func isName(words []word, sep string) bool {
 	return n > 0 && n <= longest && !products[words[n-1].text]
 }
 
-// separated splits s behind its label: at the first colon, at a dash, or at the
-// comma of "as a follow-up, …". Brackets are no part of a label.
-func separated(s part) (name string, rest part, sep string) {
+// separated splits s behind its label, which ends at the first colon or dash, or at the
+// comma of "as a follow-up, …". It drops brackets from the label.
+func separated(s fragment) (name string, rest fragment, sep string) {
 	at, width := -1, 1
 	for _, mark := range []string{":", " - ", " – ", " — "} {
 		i := strings.Index(s.mask+" ", mark)
@@ -220,7 +217,7 @@ func separated(s part) (name string, rest part, sep string) {
 		}
 	}
 	if at < 0 {
-		return withoutBrackets(s.mask), part{}, ""
+		return withoutBrackets(s.mask), fragment{}, ""
 	}
 	return withoutBrackets(s.mask[:at]), s.cut(min(at+width, len(s.mask)), len(s.mask)), sep
 }
@@ -229,7 +226,7 @@ func asFollowUp(s string) bool { return begins(instead, wordsOf(s)) }
 
 var instead = phrases("as|for a|an? next|follow|followup|later")
 
-// withoutBrackets returns s without what it has in round brackets.
+// withoutBrackets returns s without the text in round brackets.
 func withoutBrackets(s string) string {
 	open := strings.Index(s, "(")
 	if open < 0 {
@@ -242,8 +239,8 @@ func withoutBrackets(s string) string {
 	return s[:open] + s[open+n+1:]
 }
 
-// says reports whether p is more than a number or an address.
-func says(p part) bool {
+// hasText reports whether p is more than a number or an address.
+func hasText(p fragment) bool {
 	text := strings.TrimSpace(p.text)
 	return strings.ContainsFunc(text, unicode.IsLetter) && !strings.HasPrefix(text, "http")
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// reference points at a passage that an agent wrote, in the recorded data, with
-// what a person read in it. The text itself is never here.
+// reference is the position of a passage in the recorded data, with its labels. The text
+// itself is not stored here.
 type reference struct {
 	File     string   `json:"file"`
 	Line     int      `json:"line"`    // of JSON Lines, from 1; 0: the file is one document
@@ -27,7 +27,7 @@ type reference struct {
 	Items    [][2]int `json:"items"` // offset and length in the passage, where they are clear
 }
 
-// read returns the passage and its items. It keeps what it has read in files.
+// read returns the passage and its items. It caches the files.
 func (r reference) read(t *testing.T, files map[string][]byte) (text string, items []string) {
 	t.Helper()
 	data, ok := files[r.File]
@@ -58,7 +58,7 @@ func (r reference) read(t *testing.T, files map[string][]byte) (text string, ite
 	return text, items
 }
 
-// at returns the text that a JSON pointer points at.
+// at returns the text at a JSON pointer.
 func at(t *testing.T, data []byte, pointer string) string {
 	t.Helper()
 	var v any
@@ -84,7 +84,7 @@ func at(t *testing.T, data []byte, pointer string) string {
 	return text
 }
 
-// TestReal measures passages that real agents wrote, labelled by hand.
+// TestReal measures hand-labelled passages of real agents.
 func TestReal(t *testing.T) {
 	data, err := os.ReadFile("testdata/real.jsonl")
 	if err != nil {

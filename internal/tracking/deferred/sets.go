@@ -1,10 +1,10 @@
 package deferred
 
-// sets are words that are used alike, by the name that phrases have for them.
+// sets has the words with the same use. Phrases refer to them by name.
 //
 //nolint:misspell // both spellings are written
 var sets = map[string]map[string]bool{
-	// work is what one does to code and what comes with it.
+	// work has verbs for work on code.
 	"work": set(`add address adjust audit automate backfill benchmark build bump check clean complete configure
 		connect convert cover create debug decide delete deploy document drop enable expand explore export expose extend
 		extract figure finalise finalize finish fix fold handle hook implement improve include install integrate

@@ -6,49 +6,48 @@ import (
 	"unicode/utf8"
 )
 
-// line is a line of a text, or several that are one paragraph.
+// line is a line of a text, or the joined lines of a paragraph.
 type line struct {
 	indent  int
 	bullet  bool
-	heading bool // by "#", or all of it in bold
-	ticked  bool // its box is ticked, or it is struck out
+	heading bool // marked by "#", or completely in bold
+	ticked  bool // has a ticked box, or is struck out
 	text    string
-	// mask is text with what is only shown, code and quotations, written over: as
-	// long as text, and without a word in it that could be a cue.
+	// mask is text with code and quotations overwritten, so that they contain no cue. It
+	// has the length of text.
 	mask string
 }
 
-// linesOf returns the lines of text that say something: without code blocks,
-// quoted lines and tables.
+// linesOf returns the lines of text without code blocks, quoted lines and tables.
 func linesOf(text string) []line {
 	if len(text) > maxText {
 		text = text[len(text)-maxText:]
 	}
 	var lines []line
-	var at place
+	var state blockState
 	for raw := range strings.Lines(strings.ToValidUTF8(text, "")) {
 		raw = strings.TrimRight(raw, " \t\r\n")
 		body := strings.TrimLeft(raw, " \t")
 		indent := width(raw[:len(raw)-len(body)])
-		if blank := !at.after; !at.shows(body, indent) && body != "" {
+		if blank := !state.after; !state.skips(body, indent) && body != "" {
 			l := lineOf(body, indent)
-			at.list = l.bullet || at.list && indent > 0
+			state.list = l.bullet || state.list && indent > 0
 			lines = appendLine(lines, l, blank)
 		}
 	}
 	return lines
 }
 
-// place is where in a text a line stands.
-type place struct {
-	fence string // of the code block around it
-	after bool   // there is a line directly above
-	list  bool   // it may belong to a list
+// blockState is the block structure above a line.
+type blockState struct {
+	fence string // of the surrounding code block
+	after bool   // the line above is not blank
+	list  bool   // the line may belong to a list
 }
 
-// shows takes the next line, and reports whether it only shows something: code,
-// what somebody else wrote, a table.
-func (at *place) shows(body string, indent int) bool {
+// skips updates the state for the next line, and reports whether the line is code, a
+// quotation or a table.
+func (at *blockState) skips(body string, indent int) bool {
 	mark := fenceOf(body)
 	switch {
 	case at.fence != "":
@@ -70,7 +69,7 @@ func (at *place) shows(body string, indent int) bool {
 	return body[0] == '>' || body[0] == '|'
 }
 
-// appendLine appends l, or what it says to the line that it goes on with.
+// appendLine appends l, or joins it to the last line of the same paragraph.
 func appendLine(lines []line, l line, blank bool) []line {
 	if n := len(lines); n > 0 && !blank && continues(lines[n-1], l) {
 		lines[n-1].text += " " + l.text
@@ -93,17 +92,17 @@ func fenceOf(body string) string {
 	return ""
 }
 
-// width returns the columns of leading space.
+// width returns the width of leading space in columns.
 func width(space string) int { return len(space) + 3*strings.Count(space, "\t") }
 
-// continues reports whether next is the same paragraph as l, wrapped.
+// continues reports whether next continues the paragraph of l.
 func continues(l, next line) bool {
 	r, _ := utf8.DecodeRuneInString(next.text)
 	return !next.bullet && !next.heading && !l.heading && unicode.IsLower(r) &&
 		len(l.text) >= 40 && !strings.ContainsAny(l.text[len(l.text)-1:], ".:!?")
 }
 
-// lineOf reads the marks of a line.
+// lineOf parses the Markdown marks of a line.
 func lineOf(body string, indent int) line {
 	l := line{indent: indent}
 	if rest := strings.TrimLeft(body, "#"); rest != body {
@@ -125,17 +124,17 @@ func lineOf(body string, indent int) line {
 	return l
 }
 
-// isSign reports whether r is an emoji, or a part of one.
+// isSign reports whether r belongs to an emoji.
 func isSign(r rune) bool {
 	return r != '`' && unicode.In(r, unicode.So, unicode.Sk, unicode.Mn, unicode.Zs) || r == '\u200d'
 }
 
-// isBold reports whether all of s is in bold.
+// isBold reports whether s is completely in bold.
 func isBold(s string) bool {
 	return strings.HasPrefix(s, "**") && strings.HasSuffix(strings.TrimRight(s, ":"), "**") && strings.Count(s, "**") == 2
 }
 
-// bulletMark returns how long the mark of a list item is that body begins with.
+// bulletMark returns the length of the list mark at the beginning of body, or 0.
 func bulletMark(body string) int {
 	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– ", "— "} {
 		if strings.HasPrefix(body, mark) {
@@ -155,10 +154,10 @@ func bulletMark(body string) int {
 // maxShown bounds the bytes of code or a quotation within a line.
 const maxShown = 500
 
-// closing are the quotation marks by what opens them.
+// closing has the closing mark for each opening quotation mark.
 var closing = map[rune]string{'`': "`", '"': `"`, '“': "”", '‘': "’", '\'': "'", '«': "»"}
 
-// masked returns s without emphasis, and a mask of it.
+// masked returns s without emphasis, and its mask.
 func masked(s string) (text, mask string) {
 	var t, m strings.Builder
 	before := ' '
@@ -185,9 +184,9 @@ func masked(s string) (text, mask string) {
 	return t.String(), m.String()
 }
 
-// shown returns how long the code or quotation is that s begins with, 0 if it
-// begins with none. A quotation opens before a word and closes behind one, so
-// that apostrophes and inches are none.
+// shown returns the length of the code or quotation at the beginning of s, or 0. A
+// quotation opens before a word and closes behind one, so that apostrophes and inches do
+// not count.
 func shown(s string, r rune, n int, before rune) int {
 	mark, ok := closing[r]
 	if !ok || r != '`' && (unicode.IsLetter(before) || unicode.IsDigit(before)) {
@@ -213,15 +212,15 @@ func shown(s string, r rune, n int, before rune) int {
 	}
 }
 
-// part is a piece of a line, with its mask.
-type part struct{ text, mask string }
+// fragment is a piece of a line with its mask.
+type fragment struct{ text, mask string }
 
 // cut returns p[from:to].
-func (p part) cut(from, to int) part { return part{p.text[from:to], p.mask[from:to]} }
+func (p fragment) cut(from, to int) fragment { return fragment{p.text[from:to], p.mask[from:to]} }
 
-// sentences splits p behind full stops, exclamation and question marks.
-func sentences(p part) []part {
-	var out []part
+// sentences splits p after full stops, exclamation marks and question marks.
+func sentences(p fragment) []fragment {
+	var out []fragment
 	start := 0
 	for i := 0; i < len(p.mask); i++ {
 		if !strings.ContainsRune(".!?", rune(p.mask[i])) {
@@ -244,7 +243,7 @@ func sentences(p part) []part {
 	return out
 }
 
-// abbreviated reports whether s ends in an abbreviation, whose stop ends nothing.
+// abbreviated reports whether s ends in an abbreviation. Its stop does not end a sentence.
 func abbreviated(s string) bool {
 	last := s[strings.LastIndexAny(s, " (")+1:]
 	return abbreviations[strings.ToLower(last)]

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// word is a word of a sentence, in lower case, and where it stands in it. "Did
-// not" and "didn't" are the same two words.
+// word is a lower-case word of a sentence with its position. "Did not" and "didn't" are
+// the same two words.
 type word struct {
 	text       string
 	start, end int
-	glued      bool // a hyphen joins it to the word before
+	glued      bool // a hyphen joins it to the previous word
 }
 
-// wordsOf splits s into words: letters and digits, with the signs inside them
-// that names have. Hyphens separate: "follow-up" is "follow up".
+// wordsOf splits s into words of letters and digits. Names may contain some other signs.
+// Hyphens separate words.
 func wordsOf(s string) []word {
 	var words []word
 	start, end := -1, 0
@@ -27,7 +27,7 @@ func wordsOf(s string) []word {
 			}
 			end = i + utf8.RuneLen(r)
 		case start >= 0 && strings.ContainsRune("'’._/", r) && end == i:
-			// Belongs to the word if a letter follows, which end tells.
+			// The sign belongs to the word if a letter follows.
 		case start >= 0:
 			words = addWord(words, s, start, end)
 			start = -1
@@ -39,7 +39,7 @@ func wordsOf(s string) []word {
 	return words
 }
 
-// addWord appends the word s[start:end], a contraction as the words it is of.
+// addWord appends the word s[start:end]. It splits a contraction into its words.
 func addWord(words []word, s string, start, end int) []word {
 	text := strings.ToLower(strings.ReplaceAll(s[start:end], "’", "'"))
 	glued := len(words) > 0 && s[words[len(words)-1].end:start] == "-"

@@ -13,26 +13,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// Comparison is what a change of the configuration makes of a history. Of each
-// difference all are counted, and the first are told.
+// Comparison describes how a change of the configuration changes the results of a
+// history. It counts all differences and lists the first ones of each kind.
 type Comparison struct {
 	Events int          `json:"events"`
 	Config Pair[string] `json:"config"` // hashes
-	Issues Pair[int]    `json:"issues"` // how many
+	Issues Pair[int]    `json:"issues"` // counts
 
 	Gained    Differences[IssueDifference]    `json:"gained"`    // issues that only the new configuration makes
-	Lost      Differences[IssueDifference]    `json:"lost"`      // that only the old one made
-	Changed   Differences[IssueDifference]    `json:"changed"`   // that come out otherwise
-	Decisions Differences[DecisionDifference] `json:"decisions"` // in their action, their rules or their issues
+	Lost      Differences[IssueDifference]    `json:"lost"`      // issues that only the old configuration makes
+	Changed   Differences[IssueDifference]    `json:"changed"`   // issues that both make, with different content
+	Decisions Differences[DecisionDifference] `json:"decisions"` // by action, rules or issues
 }
 
-// Pair is something under today's configuration and under the new one.
+// Pair has a value under today's configuration and under the new one.
 type Pair[T any] struct {
 	Base T `json:"base"`
 	New  T `json:"new"`
 }
 
-// Differences are counted, and some of them told.
+// Differences counts differences and lists the first ones.
 type Differences[T any] struct {
 	Count    int `json:"count"`
 	Examples []T `json:"examples"`
@@ -47,45 +47,46 @@ func (d *Differences[T]) add(limit int, example func() (T, error)) error {
 	return err
 }
 
-// IssueDifference is an issue that one configuration makes and the other does
-// not, or makes otherwise.
+// IssueDifference is an issue that only one configuration makes, or that both make with
+// different content.
 type IssueDifference struct {
 	ID     string     `json:"id"`
 	Tenant string     `json:"tenant"`
 	Kind   rules.Kind `json:"kind"`
 	Title  string     `json:"title"`
-	// Status, Events and Transitions of an issue that is not there are empty.
+	// Status, Events and Transitions are empty for a missing issue.
 	Status      Pair[rules.Status] `json:"status"`
 	Events      Pair[int]          `json:"events"`
 	Transitions Pair[int]          `json:"transitions"`
-	// Decision is that on the event that made the issue, where only one has it.
+	// Decision is the decision on the event that created the issue. It is set if only
+	// one configuration makes the issue.
 	Decision *Pair[Decision] `json:"decision,omitempty"`
 }
 
-// DecisionDifference is an event that is decided on otherwise.
+// DecisionDifference is an event with different decisions.
 type DecisionDifference struct {
 	Event  string `json:"event"`
 	Tenant string `json:"tenant"`
 	Pair[Decision]
 }
 
-// imprint is what issues of two databases are compared by.
+// imprint is an issue with a hash of its content, for comparison.
 type imprint struct {
 	rules.Issue
-	digest [sha256.Size]byte // of all that whatif prints of it but its title
+	digest [sha256.Size]byte // of the printed issue without its title
 }
 
 func (a imprint) compare(b imprint) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID))
 }
 
-// same reports whether two issues are the same. A title that was erased by order
-// may have been any.
+// same reports whether two issues have the same content. An erased title is equal to
+// every title.
 func (a imprint) same(b imprint) bool {
 	return a.digest == b.digest && (a.Title == b.Title || a.Title == store.Erased || b.Title == store.Erased)
 }
 
-// imprints yields those of the issues in a database, by tenant and id.
+// imprints yields the issues of a database by tenant and id.
 func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
 	return sequence(func(do func(imprint) error) error {
 		return store.EachIssue(conn, tenant, store.ByID, func(i rules.Issue) error {
@@ -100,27 +101,27 @@ func imprints(conn *sqlite.Conn, tenant string) iter.Seq2[imprint, error] {
 	})
 }
 
-// errEnough ends a query whose other rows nobody wants.
-var errEnough = errors.New("enough rows")
+// errStop ends a query early.
+var errStop = errors.New("enough rows")
 
-// sequence makes one of what each calls do with.
+// sequence converts a function that calls do for each value into an iterator.
 func sequence[T any](each func(do func(T) error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		err := each(func(v T) error {
 			if !yield(v, nil) {
-				return errEnough
+				return errStop
 			}
 			return nil
 		})
-		if err != nil && !errors.Is(err, errEnough) {
+		if err != nil && !errors.Is(err, errStop) {
 			var none T
 			yield(none, err)
 		}
 	}
 }
 
-// merge calls do with the pairs of two sequences that are ordered by compare:
-// with nil in the place of what one of them does not have.
+// merge joins two sequences that are sorted by compare. It calls do with each pair of
+// equal values, and with nil in place of a value that one sequence lacks.
 func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(a, b *T) error) error {
 	nextA, stopA := iter.Pull2(as)
 	defer stopA()
@@ -161,9 +162,9 @@ func merge[T any](as, bs iter.Seq2[T, error], compare func(a, b T) int, do func(
 	return nil
 }
 
-// compare compares what two configurations come to, with as many examples of each
-// difference.
-func compare(base, changed *Replay, examples int) (Comparison, error) {
+// Compare compares the results of two replays of one history. It lists at most that
+// many examples of each kind of difference.
+func Compare(base, changed *Replay, examples int) (Comparison, error) {
 	c := Comparison{
 		Events: changed.events, Config: Pair[string]{base.config.Hash(), changed.config.Hash()},
 		Gained: none[IssueDifference](), Lost: none[IssueDifference](), Changed: none[IssueDifference](),
@@ -204,10 +205,10 @@ func compareDecisions(a, b rules.Decision) int {
 	return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Event, b.Event), cmp.Compare(a.Source, b.Source))
 }
 
-// comparing are the databases of two folds.
+// comparing has the databases of two replays.
 type comparing struct{ base, changed *sqlite.Conn }
 
-// issue counts an issue that base and changed do not both have, or not alike.
+// issue counts an issue, which a or b may lack, and records a difference.
 func (both comparing) issue(c *Comparison, examples int, a, b *imprint) error {
 	if a != nil {
 		c.Issues.Base++
@@ -261,7 +262,7 @@ func (both comparing) example(a, b *imprint) (IssueDifference, error) {
 	return d, err
 }
 
-// decision returns what both decided on an event.
+// decision returns both decisions on an event.
 func (both comparing) decision(tenant, event string) (*Pair[Decision], error) {
 	var p Pair[Decision]
 	const query = "SELECT record FROM decision WHERE tenant = ? AND event = ? AND record IS NOT NULL ORDER BY seq DESC"

@@ -1,19 +1,14 @@
-// Package replay folds a history again, under other rules than those that it was
-// decided under, and says what that changes. Nothing is published, and no issue is
-// touched.
+// Package replay folds a recorded history again under a chosen configuration and
+// compares the results. It publishes nothing and changes no issue.
 //
-// A [Replay] is such a fold: package issues decides, package issuedb keeps what
-// comes of it, in a database that is gone when the Replay is closed. The history is
-// a file of CloudEvents, or the stream as far as a tracker has read it. Memory is
-// bounded whatever its length.
+// A [Replay] is one such fold. Package rules decides, and package store writes the
+// decisions to a scratch database, which Close deletes. The history is either a file
+// of CloudEvents ([Input]) or the stream as far as a tracker has read it ([Stream]).
+// Memory is bounded for a history of any length.
 //
-// # Seam
+// Callers with other questions about a history fold it with [Input.Fold] and read
+// the database with [Replay.Conn] and the functions of package store.
 //
-// Above it, [Command] is the command whatif; it is told how to connect with a
-// tracker's rights. Who asks something else of a file, as why does, folds it with
-// [Input.Fold] and reads [Replay.Conn] with the functions of package issuedb.
-//
-// Below it, the tracker's own file is read with package issuedb alone: which
-// configuration is today's, which issues there are, how far the stream was read. No
-// tracker has to run, and nothing here knows how one works.
+// The tracker's database is read through package store only, so no tracker has to
+// run.
 package replay

@@ -8,16 +8,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
 )
 
-// maxFaults bounds how many bad lines are told. All are counted.
+// maxFaults bounds the bad lines that an error lists. All of them are counted.
 const maxFaults = 100
 
-// Faults are the lines of an input that are no events. The zero value is none.
+// Faults collects the lines of an input that are not events. The zero value has none.
 type Faults struct {
 	count int
 	lines []string // the first of them: file:line:column: reason
 }
 
-// add notes err if it is about one line, so that the rest can go on.
+// add records err and returns true if it concerns a single line, so that the fold can
+// continue.
 func (f *Faults) add(err error) bool {
 	line, ok := errors.AsType[*ingest.LineError](err)
 	if !ok {
@@ -33,7 +34,7 @@ func (f *Faults) note(text string) {
 	}
 }
 
-// Err returns an error that tells all faults, nil if there are none.
+// Err returns an error that lists the faults, or nil if there are none.
 func (f *Faults) Err() error {
 	if f.count == 0 {
 		return nil
@@ -43,7 +44,7 @@ func (f *Faults) Err() error {
 		text += fmt.Sprintf("\n… and %d more", more)
 	}
 	if f.count == 1 {
-		return fmt.Errorf("a line is no event as it is, all others were taken:\n%s", text)
+		return fmt.Errorf("1 line is not an event, all others were replayed:\n%s", text)
 	}
-	return fmt.Errorf("%d lines are no events as they are, all others were taken:\n%s", f.count, text)
+	return fmt.Errorf("%d lines are not events, all others were replayed:\n%s", f.count, text)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// history is a sequence of events in the order in which they came.
+// history is a sequence of events in the order of arrival.
 type history iter.Seq2[events.Event, error]
 
-// ofTenant leaves out the events of others; that of nobody means everybody's.
+// ofTenant drops the events of other tenants. An empty name drops none.
 func (h history) ofTenant(tenant string) history {
 	if tenant == "" {
 		return h
@@ -26,15 +26,16 @@ func (h history) ofTenant(tenant string) history {
 	}
 }
 
-// seen tells who asked of each event.
-func (h history) seen(tell func(events.Event)) history {
-	if tell == nil {
+// observed calls observe with each event before it is yielded. A nil observe is
+// allowed.
+func (h history) observed(observe func(events.Event)) history {
+	if observe == nil {
 		return h
 	}
 	return func(yield func(events.Event, error) bool) {
 		for e, err := range h {
 			if err == nil {
-				tell(e)
+				observe(e)
 			}
 			if !yield(e, err) {
 				return

@@ -8,48 +8,48 @@ import (
 	"os"
 
 	"github.com/hooktrail/hooktrail/internal/capture/ingest"
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// stdinPath is what stands for the standard input.
+// stdinPath names the standard input.
 const stdinPath = "-"
 
-// Input is a file of CloudEvents, one per line, in the order in which they are to
-// arrive.
+// Input is a file of CloudEvents, one per line, in the order of arrival.
 type Input struct {
 	Path   string    // "-" is Stdin
-	Stdin  io.Reader // the end of the context ends its reading
-	Tenant string    // of events that name none
-	Only   string    // events of other tenants are left out; empty: of none
-	Bar    *cli.Progress
+	Stdin  io.Reader // reading ends with the context
+	Tenant string    // tenant of events that name none
+	Only   string    // drops the events of all other tenants; empty drops none
+	Bar    Progress  // may be nil
 
-	// Seen is called with each event that is folded, before it is; nil asks nobody.
+	// Seen, if not nil, is called with each event before it is folded.
 	Seen func(events.Event)
 }
 
-// Fold folds the file with each of several replays at once, releases what is held
-// at its end, and returns the lines that were no events: the others were folded.
+// Fold folds the file with all replays in one reading and ends all grace periods at
+// the end of the file. It skips lines that are not events and returns them as
+// Faults.
 func (in Input) Fold(ctx context.Context, replays ...*Replay) (bad Faults, err error) {
 	l, err := openLines(ctx, in.Path, in.Stdin)
 	if err != nil {
 		return bad, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	defer in.Bar.Finish()
-	return fold(l.events(ctx, in.Tenant, in.Bar).ofTenant(in.Only).seen(in.Seen), true, l.name, replays...)
+	bar := orSilent(in.Bar)
+	defer bar.Finish()
+	return fold(l.events(ctx, in.Tenant, bar).ofTenant(in.Only).observed(in.Seen), true, l.name, replays...)
 }
 
-// lines are an input that is open.
+// lines is an open input.
 type lines struct {
 	name string
 	r    io.ReadCloser
-	size uint64 // bytes; 0 where nobody knows
-	read uint64 // of them
+	size uint64 // in bytes; 0 if unknown
+	read uint64 // bytes so far
 }
 
-// openLines opens the file at path, or takes stdin for "-". The end of ctx ends
-// the reading, of a pipe too.
+// openLines opens the file at path, or stdin for "-". Cancelling ctx interrupts the
+// reading, even of a pipe.
 func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error) {
 	if path == stdinPath {
 		return &lines{name: "stdin", r: interruptible(ctx, stdin)}, nil
@@ -62,7 +62,7 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	switch {
 	case err != nil:
 	case info.IsDir():
-		err = fmt.Errorf("%s is a folder, want a file of CloudEvents", path)
+		err = fmt.Errorf("%s is a folder, not a file of CloudEvents", path)
 	case info.Mode().IsRegular():
 		return &lines{name: path, r: f, size: uint64(info.Size())}, nil
 	default:
@@ -71,9 +71,9 @@ func openLines(ctx context.Context, path string, stdin io.Reader) (*lines, error
 	return nil, fmt.Errorf("read events: %w", errors.Join(err, f.Close()))
 }
 
-// interruptible returns r as a reader that fails once ctx has ended. A read that
-// is under way then cannot be interrupted: its goroutine ends with what it reads
-// from, or with the process.
+// interruptible returns a reader over r that fails once ctx has ended. A read in
+// progress cannot be interrupted. Its goroutine ends when r does, or with the
+// process.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -91,13 +91,12 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes what was f.
+// Close closes the underlying file.
 func (l *lines) Close() error { return l.r.Close() }
 
-// events returns the events of the file, one per line. Those without a tenant
-// get that one. The records that outboxes write about their own numbering are
-// events of a history too.
-func (l *lines) events(ctx context.Context, tenant string, bar *cli.Progress) history {
+// events returns the events of the file. Events without a tenant get the given one.
+// The records that outboxes write about their numbering are included.
+func (l *lines) events(ctx context.Context, tenant string, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		list := ingest.CloudEvents(ctx, l, ingest.Options{File: l.name, Tenant: tenant, Records: true})
 		n := uint64(0)

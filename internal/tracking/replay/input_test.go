@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// FuzzInput: whatever the input, each of its lines is taken or told, and what is
-// decided on it is decided again.
+// FuzzInput checks that each line of any input is either folded or reported, and that a
+// second fold gives the same decisions.
 func FuzzInput(f *testing.F) {
 	for _, e := range rulestest.Story(f) {
 		f.Add(append(e.Encode(), '\n'))
@@ -22,25 +22,25 @@ func FuzzInput(f *testing.F) {
 	f.Add([]byte("{}\n\xff\n{\"specversion\":\"1.0\",\"id\":\"a\",\"source\":\"s\",\"type\":\"t\"}"))
 	f.Add([]byte("\f\n\u0085\n \t\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		taken, told, once := foldLines(t, data)
+		taken, reported, once := foldLines(t, data)
 		if _, _, again := foldLines(t, data); !bytes.Equal(once, again) {
-			t.Errorf("twice the same input comes to\n%s\nand\n%s", once, again)
+			t.Errorf("the same input gives\n%s\nand\n%s", once, again)
 		}
 		lines := 0
 		for line := range bytes.Lines(bytes.TrimPrefix(data, []byte("\ufeff"))) {
-			if len(bytes.Trim(line, " \t\r\n")) > 0 { // what JSON takes for white space, no more
+			if len(bytes.Trim(line, " \t\r\n")) > 0 { // white space in JSON
 				lines++
 			}
 		}
-		// A line that is no UTF-8 is told, and repaired and taken.
-		if taken > lines || taken+told > 2*lines {
-			t.Errorf("%d lines: %d taken, %d told", lines, taken, told)
+		// An invalid UTF-8 line is reported, repaired and folded.
+		if taken > lines || taken+reported > 2*lines {
+			t.Errorf("%d lines: %d folded, %d reported", lines, taken, reported)
 		}
 	})
 }
 
-// foldLines folds an input in memory, and returns the decisions as JSON.
-func foldLines(t *testing.T, data []byte) (taken, told int, decided []byte) {
+// foldLines folds an input in memory and returns the decisions as JSON.
+func foldLines(t *testing.T, data []byte) (taken, reported int, decided []byte) {
 	t.Helper()
 	in, err := openLines(t.Context(), stdinPath, bytes.NewReader(data))
 	if err != nil {
@@ -77,7 +77,7 @@ func foldLines(t *testing.T, data []byte) (taken, told int, decided []byte) {
 	return taken, bad.count, decided
 }
 
-// BenchmarkReplay folds runs of which every tenth fails, for reasons of its own.
+// BenchmarkReplay folds runs of which every tenth fails with one of many errors.
 func BenchmarkReplay(b *testing.B) {
 	for b.Loop() {
 		f, err := New(rules.DefaultConfig())

@@ -15,29 +15,29 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// writeOutcome writes what a fold came to, as JSON: its issues in the order in which
-// they were made, and its decisions in that in which the events came.
-// Members of more, if it is not nil, follow.
-func writeOutcome(out io.Writer, f *Replay, more func(*jsonWriter)) error {
+// WriteJSON writes the result as JSON. The issues are in the order of their creation,
+// and the decisions in the order of arrival of their events. If against is not nil, it
+// is written too.
+func (r *Replay) WriteJSON(out io.Writer, against *Comparison) error {
 	buf := bufio.NewWriterSize(out, 64<<10)
-	safe := termtext.SafeJSON(buf) // before the buffer, which cuts characters
+	safe := termtext.SafeJSON(buf) // in front of the buffer, which splits characters
 	j := &jsonWriter{w: safe}
 	separator := "\n"
 	j.raw(`{"issues":[`)
-	err := store.EachIssue(f.conn, "", store.ByMaking, func(i rules.Issue) error {
+	err := store.EachIssue(r.conn, "", store.ByMaking, func(i rules.Issue) error {
 		j.raw(separator)
 		separator = ",\n"
 		if j.err != nil {
 			return j.err
 		}
-		return writeIssue(safe, f.conn, i)
+		return writeIssue(safe, r.conn, i)
 	})
 	if err != nil {
 		return err
 	}
 	separator = "\n"
 	j.raw("\n],\"decisions\":[")
-	err = eachDecision(f.conn, asTheyCame, func(d rules.Decision) error {
+	err = eachDecision(r.conn, byArrival, func(d rules.Decision) error {
 		j.raw(separator)
 		separator = ",\n"
 		j.value(decisionOf(d))
@@ -47,8 +47,8 @@ func writeOutcome(out io.Writer, f *Replay, more func(*jsonWriter)) error {
 		return err
 	}
 	j.raw("\n]")
-	if more != nil {
-		more(j)
+	if against != nil {
+		j.member("against", against)
 	}
 	j.raw("}\n")
 	if j.err != nil {
@@ -57,8 +57,8 @@ func writeOutcome(out io.Writer, f *Replay, more func(*jsonWriter)) error {
 	return buf.Flush()
 }
 
-// writeIssue writes an issue as an [Issue], its events one by one: there may
-// be more of them than fit into memory.
+// writeIssue writes an issue in the form of [Issue]. It streams the events, because
+// they may not fit into memory.
 func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
 	moves, err := transitions(conn, i.Tenant, i.ID)
 	if err != nil {
@@ -93,14 +93,14 @@ func writeIssue(w io.Writer, conn *sqlite.Conn, i rules.Issue) error {
 	return j.err
 }
 
-// digest returns a hash of all that whatif prints of an issue.
+// digest returns a hash of everything that writeIssue writes.
 func digest(conn *sqlite.Conn, i rules.Issue) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	err := writeIssue(h, conn, i)
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// jsonWriter writes JSON piece by piece, and remembers the first error.
+// jsonWriter writes JSON piece by piece and stores the first error.
 type jsonWriter struct {
 	w   io.Writer
 	err error
@@ -124,13 +124,13 @@ func (j *jsonWriter) value(v any) {
 	j.raw(string(data))
 }
 
-// member writes a member of an object that is not its first.
+// member writes a member of an object after the first one.
 func (j *jsonWriter) member(name string, v any) {
 	j.raw(`,"` + name + `":`)
 	j.value(v)
 }
 
-// encodeJSON returns v as JSON for people: what HTML would take for markup stays.
+// encodeJSON returns v as JSON without HTML escapes.
 func encodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -16,13 +16,13 @@ type Issue struct {
 	Kind        rules.Kind   `json:"kind"`
 	Title       string       `json:"title"`
 	Status      rules.Status `json:"status"`
-	Labels      []string     `json:"labels"`      // that were given to it
-	Events      []string     `json:"events"`      // ids of its occurrences, by event time
-	Transitions []Transition `json:"transitions"` // its making included
+	Labels      []string     `json:"labels"`      // added by the rules
+	Events      []string     `json:"events"`      // ids of the occurrences, by event time
+	Transitions []Transition `json:"transitions"` // the first one is the creation
 	Links       []rules.Link `json:"links"`
 }
 
-// Transition is a change of an issue's status.
+// Transition is a status change of an issue.
 type Transition struct {
 	To    rules.Status `json:"to"`
 	At    time.Time    `json:"at"`
@@ -43,7 +43,7 @@ func decisionOf(d rules.Decision) Decision {
 	return Decision{Event: d.Event, Action: d.Action, Rule: d.Rule, Reason: d.Reason, Issues: orEmpty(d.Issues)}
 }
 
-// transitions returns the changes of an issue's status.
+// transitions returns the status changes of an issue.
 func transitions(conn *sqlite.Conn, tenant, id string) ([]Transition, error) {
 	list := []Transition{}
 	err := store.EachEffect(conn, tenant, id, func(e store.Effect) error {
@@ -55,19 +55,25 @@ func transitions(conn *sqlite.Conn, tenant, id string) ([]Transition, error) {
 	return list, err
 }
 
-// The orders of decisions: that in which their events came, and that in which two
-// replays are compared.
+// The orders of decisions.
 const (
-	asTheyCame = "seq"
-	byEvent    = "tenant, event, source"
+	byArrival = "seq"
+	byEvent   = "tenant, event, source" // two replays are compared in this order
 )
 
-// eachDecision calls do for the decisions of a replay.
+// eachDecision calls do for each decision in a database.
 func eachDecision(conn *sqlite.Conn, order string, do func(rules.Decision) error) error {
 	return store.Records(conn, do, "SELECT record FROM decision WHERE record IS NOT NULL ORDER BY "+order)
 }
 
-// orEmpty returns list, which is one in JSON even when it is empty.
+// CountActions returns the number of decisions for each action.
+func (r *Replay) CountActions() (map[rules.Action]int, error) {
+	actions := map[rules.Action]int{}
+	err := eachDecision(r.conn, byArrival, func(d rules.Decision) error { actions[d.Action]++; return nil })
+	return actions, err
+}
+
+// orEmpty returns list, or an empty list for nil, so that JSON has [] and not null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}

@@ -16,25 +16,25 @@ import (
 )
 
 const (
-	// replayBatch is how many events are folded before what they changed is written
-	// and forgotten: it bounds the memory of a fold.
+	// replayBatch is the number of events between two flushes. It bounds the memory of
+	// a fold.
 	replayBatch = 1000
-	// scratchCache is how many KiB of a scratch database stay in memory: what is
-	// smaller never sees a disk.
+	// scratchCache is the cache of a scratch database in KiB. A smaller database never
+	// reaches the disk.
 	scratchCache = 64 << 10
 )
 
-// Replay is a history folded under one configuration, in a database of its own with
-// the tables of the tracker's. It belongs to one goroutine.
+// Replay folds a history under one configuration into a scratch database that has the
+// tables of a tracker. It is not safe for concurrent use.
 type Replay struct {
 	conn    *sqlite.Conn
 	config  rules.Config
 	fold    *store.Fold
 	pending int // events since the last flush
-	events  int // in all
+	events  int // total
 }
 
-// New returns a replay of nothing yet. The caller closes it.
+// New returns an empty replay. The caller must close it.
 func New(config rules.Config) (*Replay, error) {
 	conn, err := openScratch()
 	if err != nil {
@@ -43,9 +43,9 @@ func New(config rules.Config) (*Replay, error) {
 	return &Replay{conn: conn, config: config, fold: store.NewFold(conn, config)}, nil
 }
 
-// openScratch returns an empty database with the tracker's tables: in memory as
-// far as it is small, beyond that in a temporary file that is gone when the
-// database is closed or the process ends.
+// openScratch returns an empty database with the tracker's tables. SQLite keeps a
+// small database in memory and a large one in a temporary file, which it deletes when
+// the database is closed or the process ends.
 func openScratch() (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn("", sqlite.OpenReadWrite, sqlite.OpenCreate)
 	if err != nil {
@@ -61,17 +61,23 @@ func openScratch() (*sqlite.Conn, error) {
 	if err := sqlitex.ExecuteScript(conn, store.Schema("").Tables, nil); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // nobody else reads it, and nothing is undone
+	return conn, sqlitex.ExecuteTransient(conn, "BEGIN", nil) // one transaction for all: there is no other reader and no rollback
 }
 
-// Conn returns the database with what the history came to, once it was folded.
+// Conn returns the database with the results of the fold.
 func (r *Replay) Conn() *sqlite.Conn { return r.conn }
 
-// Close ends the replay, and its database with it.
+// Config returns the configuration of the replay.
+func (r *Replay) Config() rules.Config { return r.config }
+
+// Events returns the number of events of the history.
+func (r *Replay) Events() int { return r.events }
+
+// Close closes and deletes the database.
 func (r *Replay) Close() error { return r.conn.Close() }
 
-// take folds one event. The tracker's own decisions, and orders about evidence,
-// say nothing of work.
+// take folds one event. It skips the tracker's own decisions and erasure orders, which
+// contain no facts about work.
 func (r *Replay) take(e events.Event) error {
 	r.events++
 	if k := e.Kind(); k == events.IssueDecided || k == events.AuditAccessed {
@@ -86,18 +92,18 @@ func (r *Replay) take(e events.Event) error {
 	return r.flush()
 }
 
-// flush writes what changed, and forgets it.
+// flush writes the changes and clears the memory of the fold.
 func (r *Replay) flush() error {
 	r.pending = 0
 	return r.fold.Flush()
 }
 
-// end releases what is held: there will be no more events.
+// end ends all grace periods, because no more events will come.
 func (r *Replay) end() error { return errors.Join(r.fold.Release(), r.flush()) }
 
-// fold folds a history with each of several replays at once, and returns the lines
-// that were no events. What is held at its end is released if the history has one:
-// an input does, a stream goes on.
+// fold folds a history with all replays and returns the lines that are not events. At
+// the end it ends all grace periods if release is set. An input ends there, a stream
+// does not.
 func fold(h history, release bool, name string, replays ...*Replay) (bad Faults, err error) {
 	for e, err := range iter.Seq2[events.Event, error](h) {
 		if err != nil {
@@ -110,7 +116,7 @@ func fold(h history, release bool, name string, replays ...*Replay) (bad Faults,
 			err := r.take(e)
 			if wrong, ok := errors.AsType[*store.DataError](err); ok {
 				bad.note(name + ": " + termtext.OneLine(wrong.Error()))
-				break // it is so for all of them
+				break // the other replays would fail in the same way
 			}
 			if err != nil {
 				return bad, err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/hooktrail/hooktrail/internal/platform/cli"
 	"github.com/hooktrail/hooktrail/internal/stream/broker"
 	"github.com/hooktrail/hooktrail/internal/stream/consume"
 	"github.com/hooktrail/hooktrail/internal/subjects"
@@ -17,41 +16,40 @@ import (
 
 const (
 	streamWorkers = 8
-	streamChunk   = 32 // messages that a worker asks for, one after the other
+	streamChunk   = 32 // messages per worker, requested one by one
 )
 
-// streamed is the stream as far as a tracker has read it.
-type streamed struct {
+// streamReader reads the stream as far as a tracker has read it.
+type streamReader struct {
 	stream      jetstream.Stream
 	space       subjects.Space
 	first, last uint64 // sequences
-	gone        bool   // the stream does not begin with its first message any more
+	truncated   bool   // the first messages have expired
 }
 
-// openStream looks at the stream up to last, or to its end where last is 0.
-func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamed, error) {
+// openStream opens the stream up to the sequence last, or up to its end if last is 0.
+func openStream(ctx context.Context, b *broker.Broker, last uint64) (*streamReader, error) {
 	stream, err := b.JetStream().Stream(ctx, b.Space().EventStream())
 	if err != nil {
-		return nil, fmt.Errorf("look at the stream: %w", err)
+		return nil, fmt.Errorf("open stream: %w", err)
 	}
-	stream.CachedInfo().Config.AllowDirect = false // a tracker may ask the stream's leader, and nobody else
+	stream.CachedInfo().Config.AllowDirect = false // a tracker may ask only the leader of the stream
 	state := stream.CachedInfo().State
 	if last == 0 || last > state.LastSeq {
 		last = state.LastSeq
 	}
-	return &streamed{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, gone: state.FirstSeq > 1}, nil
+	return &streamReader{stream: stream, space: b.Space(), first: state.FirstSeq, last: last, truncated: state.FirstSeq > 1}, nil
 }
 
-// events returns the events of the stream as a tracker folds them: what is no
-// event, and copies of what came before, are left out. It reads messages one by
-// one, and leaves no consumer behind.
-func (s *streamed) events(ctx context.Context, bar *cli.Progress) history {
+// events returns the events that a tracker would fold. It skips repeated events and
+// messages that are not events. It reads single messages and creates no consumer.
+func (s *streamReader) events(ctx context.Context, bar Progress) history {
 	return func(yield func(events.Event, error) bool) {
 		var marks consume.Marks
 		for from := max(s.first, 1); from <= s.last; from += streamWorkers * streamChunk {
 			messages, err := s.read(ctx, from, min(s.last, from+streamWorkers*streamChunk-1))
 			if err != nil {
-				yield(events.Event{}, fmt.Errorf("read the stream: %w", err))
+				yield(events.Event{}, fmt.Errorf("read stream: %w", err))
 				return
 			}
 			for _, m := range messages {
@@ -64,8 +62,8 @@ func (s *streamed) events(ctx context.Context, bar *cli.Progress) history {
 	}
 }
 
-// event returns the event of a message, if a tracker would fold it.
-func (s *streamed) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (events.Event, bool) {
+// event returns the event of a message and reports whether a tracker would fold it.
+func (s *streamReader) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (events.Event, bool) {
 	a, err := s.space.Parse(m.Subject)
 	if err != nil || a.Manifest {
 		return events.Event{}, false
@@ -77,8 +75,8 @@ func (s *streamed) event(m *jetstream.RawStreamMsg, marks *consume.Marks) (event
 	return e, true
 }
 
-// read returns the messages first to last, those that there are.
-func (s *streamed) read(ctx context.Context, first, last uint64) ([]*jetstream.RawStreamMsg, error) {
+// read returns the existing messages from first to last.
+func (s *streamReader) read(ctx context.Context, first, last uint64) ([]*jetstream.RawStreamMsg, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -106,9 +104,9 @@ func (s *streamed) read(ctx context.Context, first, last uint64) ([]*jetstream.R
 	return all, errors.Join(errs[:]...)
 }
 
-func (s *streamed) chunk(ctx context.Context, first, last uint64) (list []*jetstream.RawStreamMsg, err error) {
+func (s *streamReader) chunk(ctx context.Context, first, last uint64) (list []*jetstream.RawStreamMsg, err error) {
 	for first <= last {
-		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // it, or the next that there is
+		m, err := s.stream.GetMsg(ctx, first, jetstream.WithGetMsgSubject(">")) // returns the next existing message
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return list, nil
 		}

@@ -11,12 +11,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/store"
 )
 
-// today is what a tracker has made of the stream.
+// today is the current state of a tracker.
 type today struct {
-	conn     *sqlite.Conn // its imprints: table today
+	conn     *sqlite.Conn // its table today has the imprints
 	position uint64       // in the stream
 	issues   int
-	found    bool // there is a tracker's file
+	found    bool // the data directory has a tracker database
 }
 
 const todayTable = `CREATE TABLE today (
@@ -27,8 +27,8 @@ const todayTable = `CREATE TABLE today (
 	PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID`
 
-// takeToday keeps in conn what the tracker's issues are now, and how far it has
-// read the stream.
+// takeToday copies the imprints of the tracker's issues into conn and returns them with
+// the tracker's position in the stream.
 func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (today, error) {
 	t := today{conn: conn}
 	if err := store.Run(conn, todayTable); err != nil {
@@ -58,20 +58,21 @@ func takeToday(ctx context.Context, dataDir, tenant string, conn *sqlite.Conn) (
 	return t, err
 }
 
-// Reproduction says whether a fold of the stream comes to the tracker's issues.
+// Reproduction reports whether a fold of the stream produces the tracker's issues.
 type Reproduction struct {
 	Exact   bool `json:"exact"`
 	Issues  int  `json:"issues"`  // of the tracker
-	Missing int  `json:"missing"` // of them: the fold does not make them
-	Extra   int  `json:"extra"`   // issues that the fold makes, and the tracker does not have
-	Differ  int  `json:"differ"`  // issues that both have, and not alike
-	// Examples are ids of such issues.
+	Missing int  `json:"missing"` // of the tracker only
+	Extra   int  `json:"extra"`   // of the fold only
+	Differ  int  `json:"differ"`  // in both, with different content
+	// Examples has the ids of some of these issues.
 	Examples []string `json:"examples"`
-	// Reason says why the tracker's issues cannot be expected, if that is so.
+	// Reason explains why an exact reproduction cannot be expected. It is empty if it
+	// can.
 	Reason string `json:"reason,omitempty"`
 }
 
-// reproduced compares the tracker's issues with what a fold comes to.
+// reproduced compares the tracker's issues with the issues of a replay.
 func (t today) reproduced(by *Replay, examples int) (Reproduction, error) {
 	r := Reproduction{Issues: t.issues, Examples: []string{}}
 	err := merge(t.imprints(), imprints(by.conn, ""), imprint.compare, func(a, b *imprint) error {
@@ -98,7 +99,7 @@ func (t today) reproduced(by *Replay, examples int) (Reproduction, error) {
 	return r, err
 }
 
-// imprints yields what was kept.
+// imprints yields the copied imprints by tenant and id.
 func (t today) imprints() func(func(imprint, error) bool) {
 	return sequence(func(do func(imprint) error) error {
 		return store.Each(t.conn, func(stmt *sqlite.Stmt) error {

@@ -15,8 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// traffic makes the events of agents that start, work, fail and end: n of them, a
-// second after each other, over as many runs as it takes.
+// traffic generates n events of agents that start, work, fail and end, one second apart.
 func traffic(tb testing.TB, n int, fold func(events.Event)) {
 	tb.Helper()
 	const perRun = 6
@@ -47,10 +46,9 @@ func traffic(tb testing.TB, n int, fold func(events.Event)) {
 	}
 }
 
-// sink is a shelf that finds timers as fast as a database does, and counts what is
-// stored.
+// sink is a memoryStore with fast timers that counts the stored records.
 type sink struct {
-	shelf
+	memoryStore
 	timers  map[string]rules.Timer
 	records int
 }
@@ -63,9 +61,9 @@ func (s *sink) Timers(_ string, at time.Time, limit int) ([]rules.Timer, error) 
 	return list[:min(len(list), limit)], nil
 }
 
-func (s *sink) keep(c rules.Changes) {
+func (s *sink) save(c rules.Changes) {
 	s.records += len(c.Records)
-	s.shelf.keep(rules.Changes{Records: c.Records})
+	s.memoryStore.save(rules.Changes{Records: c.Records})
 	for _, t := range c.Set {
 		s.timers[t.ID] = t
 	}
@@ -74,8 +72,8 @@ func (s *sink) keep(c rules.Changes) {
 	}
 }
 
-// BenchmarkApply folds HOOKTRAIL_ISSUES_EVENTS events in batches of 500, each by a
-// State of its own over a store, and reports what a State holds.
+// BenchmarkApply folds HOOKTRAIL_ISSUES_EVENTS events in batches of 500, each with a new
+// State over one store, and reports the memory of a State.
 func BenchmarkApply(b *testing.B) {
 	n := 20_000
 	if v, err := strconv.Atoi(os.Getenv("HOOKTRAIL_ISSUES_EVENTS")); err == nil {
@@ -86,16 +84,16 @@ func BenchmarkApply(b *testing.B) {
 	var most uint64
 	var records int
 	for b.Loop() {
-		store := &sink{shelf: make(shelf), timers: make(map[string]rules.Timer)}
+		store := &sink{memoryStore: make(memoryStore), timers: make(map[string]rules.Timer)}
 		state, batch := rules.NewState(store), 0
 		traffic(b, n, func(e events.Event) {
 			if _, err := state.Apply(e, c); err != nil {
 				b.Fatal(err)
 			}
 			if batch++; batch%500 == 0 {
-				store.keep(state.Changes())
+				store.save(state.Changes())
 				if batch%(n/4/500*500) == 0 {
-					most = max(most, heldBy(&state, store))
+					most = max(most, memoryOf(&state, store))
 				}
 				state = rules.NewState(store)
 			}
@@ -107,8 +105,8 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportMetric(float64(records)/float64(n), "records/event")
 }
 
-// heldBy returns the memory that goes when a State does.
-func heldBy(state **rules.State, store rules.Store) uint64 {
+// memoryOf returns the memory that a State uses.
+func memoryOf(state **rules.State, store rules.Store) uint64 {
 	var with, without runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&with)

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 // failuresOf counts the failure issues of four runs of three roles that fail with
-// different texts by one class.
+// different texts and one class.
 func failuresOf(t *testing.T, class string, c rules.Config) int {
 	t.Helper()
 	var list []events.Event
@@ -35,7 +36,7 @@ func failuresOf(t *testing.T, class string, c rules.Config) int {
 	return kinds(s.Issues())[rules.Failure]
 }
 
-// Whatever an outage is called, it is one issue.
+// An outage is one issue for every class name.
 func TestClass_Infrastructure(t *testing.T) {
 	for _, class := range []string{
 		"provider", "provider_outage", "infra", "infrastructure", "rate_limit", "RateLimitError", "overloaded_error", "llm_down",
@@ -50,8 +51,8 @@ func TestClass_Infrastructure(t *testing.T) {
 	}
 }
 
-// What a provider's API says is an outage without a class too; what only looks like
-// it is about the work.
+// The error texts of provider APIs are outages without a class. Similar texts are about
+// the work.
 func TestClass_ToldByTheText(t *testing.T) {
 	for text, want := range map[string]int{
 		"API Error: 503 Service Unavailable from the provider (%s)":                                      1,
@@ -81,7 +82,7 @@ func TestClass_ToldByTheText(t *testing.T) {
 	}
 }
 
-// An id in a class tells no two outages apart; a status code does.
+// Ids in a class do not separate outages, but status codes do.
 func TestClass_Ids(t *testing.T) {
 	for class, want := range map[string]int{"provider_8f3a2b%dc": 1, "overloaded: req 10000%d": 1, "http_50%d": 4} {
 		s := new(rules.State)
@@ -96,8 +97,7 @@ func TestClass_Ids(t *testing.T) {
 	}
 }
 
-// A class that a tool, a language or a person gives to an ordinary failure, or that
-// says nothing, makes no outage of it.
+// The class of an ordinary failure, and a class without a cause, is not an outage.
 func TestClass_Ordinary(t *testing.T) {
 	for _, class := range []string{
 		"", " ", "error", "Exception", "_OTHER", "unknown_error", "TestFailure", "tests_failed", "lint", "compile_error", "BuildError",
@@ -115,7 +115,7 @@ func TestClass_Ordinary(t *testing.T) {
 }
 
 func TestClass_WordsAreConfigured(t *testing.T) {
-	c, err := rules.ParseConfig([]byte("ordinary: [Flux, disk_full]\n"))
+	c, err := configfile.Parse([]byte("ordinary: [Flux, disk_full]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,19 +1,37 @@
 package rules
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
 const (
-	// maxBehind is how many events in a row, all far behind a tenant's clock, bring
-	// it back to them.
+	// maxBehind is the number of consecutive events far behind a tenant's clock that
+	// set the clock back.
 	maxBehind = 20
-	// maxAhead is how far ahead of the clock an event may be that nothing confirms,
-	// to be taken at its own time.
+	// maxAhead is the distance ahead of the clock up to which an unconfirmed event keeps
+	// its own time.
 	maxAhead = 2 * 365 * day
 )
+
+// Tenant has the clock of a tenant, the times of its new issues, and its digests.
+type Tenant struct {
+	Clock    time.Time   `json:"clock,omitzero"` // latest credible event time
+	Far      far         `json:"far,omitzero"`
+	Behind   int         `json:"behind,omitempty"` // consecutive events far behind the clock
+	Count    uint64      `json:"count"`            // considered events
+	Created  []time.Time `json:"created,omitempty"`
+	Critical []time.Time `json:"critical,omitempty"`
+	Tracking []time.Time `json:"tracking,omitempty"`
+	Digest   string      `json:"digest,omitempty"`  // id of the latest digest
+	Digests  int         `json:"digests,omitempty"` // number of digests
+}
+
+var tenants = table[Tenant]{"tenant", func(t *Tenant) {
+	t.Created, t.Critical, t.Tracking = slices.Clone(t.Created), slices.Clone(t.Critical), slices.Clone(t.Tracking)
+}}
 
 // far is the latest event that was too far ahead to move the clock alone.
 type far struct {
@@ -22,10 +40,10 @@ type far struct {
 	At     time.Time `json:"at,omitzero"`
 }
 
-// move moves the clock to the time of an event, if that is not far from it. One
-// that is far ahead moves it only where another is there already; what is far
-// behind brings it back when nothing else comes any more. A clock.ticked is as late
-// as it says: it is published for what is due. A service's record moves nothing.
+// move moves the clock to the time of e, unless that is far away. An event far ahead
+// moves the clock only if a second event confirms it. Only a long series of events far
+// behind sets the clock back. A clock.ticked always moves the clock forward, because it
+// is published for due timers. The record of a service never moves it.
 func (t *Tenant) move(e events.Event, leap time.Duration) {
 	if isRecord(e.Kind()) {
 		return
@@ -36,7 +54,7 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	case t.Clock.IsZero() || ahead.Abs() <= leap || ahead > 0 && passes(e, ahead):
 		t.Clock, t.Behind = latest(t.Clock, at), 0
 	case ahead < 0:
-		if !Considered(e.Kind()) { // that may come twice
+		if !Considered(e.Kind()) { // it may be a repeat
 			return
 		}
 		if t.Behind++; t.Behind >= maxBehind {
@@ -49,27 +67,27 @@ func (t *Tenant) move(e events.Event, leap time.Duration) {
 	}
 }
 
-// isRecord reports whether events of a kind are what a service notes about events:
-// their time is that of the noting. Where old sessions are imported that is another
-// one than that of the work, and far behind it the next session begins.
+// isRecord reports whether a service writes events of kind k about other events. Their
+// time is the time of writing. It is far after the time of the work when old sessions
+// are imported.
 func isRecord(k events.Kind) bool {
 	return k == events.RunSealed || k == events.GapRecorded || k == events.AuditAccessed
 }
 
-// passes reports whether an event says that time has passed: a clock.ticked, which is
-// published for what is due, or one that is about no run.
+// passes reports whether e alone proves that time has passed. This is true for a
+// clock.ticked and for a custom event without a run.
 func passes(e events.Event, ahead time.Duration) bool {
 	return e.Kind() == events.ClockTicked || e.Run == "" && e.Kind() == events.Custom && ahead <= maxAhead
 }
 
-// confirmed reports whether e is another event of about that time.
+// confirmed reports whether e is a different event of about the same time.
 func (f far) confirmed(e events.Event, leap time.Duration) bool {
 	another := f.Event != "" && (f.Event != e.ID || f.Source != e.Source)
 	return another && e.Time.Sub(f.At).Abs() <= leap
 }
 
-// take returns the time at which an event is taken: its own, unless that is absurd, or
-// only that of a record.
+// take returns the effective time of e. It is the clock for an absurd time and for the
+// record of a service, else the time of e.
 func (t *Tenant) take(e events.Event) time.Time {
 	at := e.Time.UTC()
 	if !t.Clock.IsZero() && (at.Sub(t.Clock) > maxAhead || isRecord(e.Kind())) {
@@ -78,7 +96,7 @@ func (t *Tenant) take(e events.Event) time.Time {
 	return at
 }
 
-// after returns the time that is d after at, or forever.
+// after returns the time d after at, at most forever.
 func after(at time.Time, d time.Duration) time.Time {
 	if forever.Sub(at) < d {
 		return forever
@@ -86,14 +104,24 @@ func after(at time.Time, d time.Duration) time.Time {
 	return at.Add(d)
 }
 
-// holdUntil returns until when a failure of a time is held, and when that is to be
-// looked at: sooner if the clock has not got there, and perhaps never will.
-func (p *pass) holdUntil(at time.Time) (until, look time.Time) {
-	until = after(at, p.config.Hold)
-	return until, earlier(until, after(p.clock().Clock, p.config.Hold))
+// graceEnd returns the end of the grace period of a failure at a time, and the time to
+// check it. The check is earlier if the clock is behind the failure, because the clock
+// may never reach it.
+func graceEnd(r records, grace time.Duration, at time.Time) (end, check time.Time) {
+	end = after(at, grace)
+	return end, earlier(end, after(r.clock().Clock, grace))
 }
 
-// reaches reports whether the clock is near a time, or may be.
-func (p *pass) reaches(at time.Time) bool {
-	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

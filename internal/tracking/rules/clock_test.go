@@ -13,7 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// astray returns an event of a run of its own, of a clock that is wrong.
+// astray returns an event of a separate run with a wrong clock.
 func astray(tb testing.TB, name string, kind events.Kind, at time.Time) events.Event {
 	tb.Helper()
 	e := events.Event{
@@ -41,8 +41,8 @@ func astray(tb testing.TB, name string, kind events.Kind, at time.Time) events.E
 	return e
 }
 
-// busy returns a history that needs its clock: what recovers in time and what does
-// not, a storm, more after it has passed, a success, a run that stalls.
+// busy returns a history that depends on the clock: failures with and without recovery,
+// a storm and its end, a success, and a stalled run.
 func busy(tb testing.TB) []events.Event {
 	tb.Helper()
 	list := failAt(tb, nil, 0, "quickly repaired", nil)
@@ -60,7 +60,7 @@ func busy(tb testing.TB) []events.Event {
 	return failAt(tb, list, 6*time.Hour, distinctly(30), nil)
 }
 
-// others tells of the issues that the run astray has nothing to do with.
+// others returns the issues of all runs except the run of astray.
 func others(s *rules.State) []string {
 	var out []string
 	for _, i := range s.Issues() {
@@ -72,8 +72,8 @@ func others(s *rules.State) []string {
 	return out
 }
 
-// One event of a clock that is far ahead changes no more for the others than one of
-// now: what is held ends, windows slide, what stalls is labelled.
+// An event far ahead affects other runs no more than an event of now. Grace periods end,
+// windows slide, and stalled runs are labelled.
 func TestClock_OneEventFarAhead(t *testing.T) {
 	plain := busy(t)
 	for _, ahead := range []time.Time{
@@ -120,7 +120,7 @@ func decided(decisions []rules.Decision) map[string]bool {
 	return seen
 }
 
-// What is held of an event far ahead is decided on without waiting for its time.
+// The grace period of an event far ahead ends without waiting for its time.
 func TestClock_AHoldFarAheadEnds(t *testing.T) {
 	for _, ahead := range []time.Time{epoch.AddDate(0, 1, 0), epoch.AddDate(973, 0, 0)} {
 		s := new(rules.State)
@@ -131,12 +131,12 @@ func TestClock_AHoldFarAheadEnds(t *testing.T) {
 			t.Errorf("%d: decided on at once", ahead.Year())
 		}
 		if got := decided(apply(t, s, succeedAt(t, list, time.Minute)[3])); !got["astray-failed"] {
-			t.Errorf("%d: not decided on after its hold", ahead.Year())
+			t.Errorf("%d: not decided on after its grace period", ahead.Year())
 		}
 	}
 }
 
-// A producer whose clock is wrong moves the clock, for as long as only it is heard.
+// A producer with a wrong clock moves the clock while it is the only one.
 func TestClock_ComesBack(t *testing.T) {
 	var list []events.Event
 	for n := range 10 {
@@ -156,8 +156,7 @@ func TestClock_ComesBack(t *testing.T) {
 	}
 }
 
-// Time passes in the gaps of a history, however long they are: two events on the
-// far side of one show that, of whichever run.
+// Two events after a gap of any length move the clock, whatever their run.
 func TestClock_LongGaps(t *testing.T) {
 	for _, gap := range []time.Duration{8 * 24 * time.Hour, 40 * 24 * time.Hour, 500 * 24 * time.Hour} {
 		list := succeedAt(t, failAt(t, nil, 0, "boom", nil), time.Minute)
@@ -176,8 +175,8 @@ func TestClock_LongGaps(t *testing.T) {
 	}
 }
 
-// What says that time has passed need not be confirmed: a clock.ticked, or a custom
-// event about no run, if it is not absurd.
+// A clock.ticked needs no confirmation, and neither does a custom event without a run
+// unless its time is absurd.
 func TestClock_TimePasses(t *testing.T) {
 	for _, tt := range []struct {
 		kind events.Kind
@@ -193,13 +192,13 @@ func TestClock_TimePasses(t *testing.T) {
 		list := append(failAt(t, nil, 0, "boom", nil), astray(t, "clock", tt.kind, epoch.AddDate(0, 0, tt.days)))
 		list[1].Run, list[1].RunType = "", ""
 		if got := decided(apply(t, new(rules.State), list...))["e0"]; got != tt.want {
-			t.Errorf("%s after %d days: decided on what was held: %v, want %v", tt.kind, tt.days, got, tt.want)
+			t.Errorf("%s after %d days: decided after the grace period: %v, want %v", tt.kind, tt.days, got, tt.want)
 		}
 	}
 }
 
-// Old sessions that are imported where others run make no digest each, and no hold
-// waits for ever, wherever in time they are.
+// Old sessions that are imported during other runs do not make a digest each, and all
+// grace periods end.
 func TestClock_Extremes(t *testing.T) {
 	years := []int{1, 1970, 2019, 2025, 2026, 2027, 5000, 9999}
 	var list []events.Event
@@ -218,16 +217,16 @@ func TestClock_Extremes(t *testing.T) {
 		}
 		list = append(list, e)
 	}
-	store := make(shelf)
+	store := make(memoryStore)
 	var decisions []rules.Decision
 	for _, e := range list {
 		s := rules.NewState(store)
 		decisions = append(decisions, apply(t, s, e)...)
-		store.keep(s.Changes())
+		store.save(s.Changes())
 	}
 	s := rules.NewState(store)
 	decisions = append(decisions, release(t, s)...)
-	store.keep(s.Changes())
+	store.save(s.Changes())
 	if got := len(decided(decisions)); got != len(list) {
 		t.Errorf("%d of %d events are decided on", got, len(list))
 	}
@@ -242,8 +241,8 @@ func TestClock_Extremes(t *testing.T) {
 	}
 }
 
-// A seal is no part of the work: whoever sends a run's events again seals it again,
-// at that time.
+// A seal is not work. Sending the events of a run again seals the run again at that
+// time.
 func TestClock_ASealIsNoOccurrence(t *testing.T) {
 	h := newHistory(t, "RESOLVE").start(nil).end(true, nil)
 	want, _ := fold(t, h.list)

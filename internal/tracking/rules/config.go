@@ -4,20 +4,23 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
 )
 
-// Config holds the limits of the heuristics. Start from [DefaultConfig], or read
-// one with [ReadConfig]; [DefaultYAML] says what each of them means.
+// Config has the limits of the rules. Start from [DefaultConfig], or read a file with
+// package configfile, whose default file explains each limit.
 type Config struct {
 	TitlePrefix string   `json:"title_prefix"`
 	Tracked     []string `json:"tracked"`
 	Complexity  int      `json:"complexity"`
 	Signs       Signs    `json:"signs"`
 
-	Hold     time.Duration `json:"hold"`
+	Grace    time.Duration `json:"hold"`
 	Ordinary []string      `json:"ordinary"`
 
 	Storm    Limit `json:"storm"`
@@ -40,14 +43,14 @@ type Config struct {
 	Digest DigestConfig `json:"digest"`
 }
 
-// Limit is how often something may happen within a sliding window.
+// Limit is a number of events within a sliding window.
 type Limit struct {
 	Most   int           `json:"most"`
 	Within time.Duration `json:"within"`
 }
 
-// Signs are the values from which each measure of a run adds one to its
-// computed complexity; see [Run.Complexity].
+// Signs has the values from which each measure of a run adds 1 to its computed
+// complexity. See [Run.Complexity].
 type Signs struct {
 	Steps   int   `json:"steps"`
 	Retries int   `json:"retries"`
@@ -56,7 +59,7 @@ type Signs struct {
 	Tokens  int64 `json:"tokens"`
 }
 
-// DigestConfig bounds the issues that list what got no issue of its own.
+// DigestConfig limits digests.
 type DigestConfig struct {
 	Age     time.Duration `json:"age"`
 	Entries int           `json:"entries"`
@@ -65,15 +68,15 @@ type DigestConfig struct {
 
 const day = 24 * time.Hour
 
-// DefaultConfig returns the limits of the ADR and of the rules against spam.
+// DefaultConfig returns the default limits.
 func DefaultConfig() Config {
 	return Config{
 		TitlePrefix: "GWI:",
 		Tracked:     []string{"AUTOPILOT", "RESOLVE"},
 		Complexity:  3,
 		Signs:       Signs{Steps: 8, Retries: 2, Files: 8, Roles: 4, Tokens: 200_000},
-		Hold:        30 * time.Second,
-		Ordinary:    ordinary(),
+		Grace:       30 * time.Second,
+		Ordinary:    fingerprint.Ordinary(),
 		Storm:       Limit{5, 10 * time.Minute},
 		Budget:      Limit{12, time.Hour},
 		Critical:    Limit{5, time.Hour},
@@ -92,11 +95,10 @@ func DefaultConfig() Config {
 	}
 }
 
-// Hash identifies c in decisions: two configurations that decide alike because
-// they are equal have equal hashes.
+// Hash identifies c in decisions. Equal configurations have equal hashes.
 func (c Config) Hash() string {
 	data, err := json.Marshal(c)
-	if err != nil { // cannot happen: c holds strings and numbers
+	if err != nil { // cannot happen: c has only strings and numbers
 		return ""
 	}
 	sum := sha256.Sum256(data)
@@ -105,4 +107,17 @@ func (c Config) Hash() string {
 
 func (c Config) tracks(runType string) bool {
 	return slices.ContainsFunc(c.Tracked, func(t string) bool { return strings.EqualFold(t, runType) })
+}
+
+// FormatDuration formats d in its largest unit, like "7d" or "10m".
+func FormatDuration(d time.Duration) string {
+	for _, unit := range []struct {
+		name string
+		of   time.Duration
+	}{{"d", day}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}} {
+		if d >= unit.of && d%unit.of == 0 {
+			return fmt.Sprint(int64(d/unit.of)) + unit.name
+		}
+	}
+	return d.String()
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Action is what a decision amounts to.
+// Action is the strongest effect of a decision.
 type Action string
 
-// The actions, the weakest first.
+// The actions from the weakest to the strongest.
 const (
-	None   Action = "none"   // no issue is concerned
-	Record Action = "record" // an issue has one more occurrence
+	None   Action = "none"   // no effect
+	Record Action = "record" // an issue has another occurrence
 	Update Action = "update" // an issue changed
-	Create Action = "create" // an issue was made
+	Create Action = "create" // an issue was created
 )
 
-// Decision is the record of what was decided on one event, and why.
+// Decision is the decision on one event, with its reasons.
 type Decision struct {
 	Tenant   string             `json:"tenant"`
 	Source   string             `json:"source"`
@@ -26,21 +26,21 @@ type Decision struct {
 	Run      string             `json:"run,omitempty"`
 	Time     time.Time          `json:"time"` // of the event
 	Action   Action             `json:"action"`
-	Rule     string             `json:"rule"` // the path through the rules, " > " between them
+	Rule     string             `json:"rule"` // used rules, separated by " > "
 	Reason   string             `json:"reason"`
-	Issues   []string           `json:"issues,omitempty"`   // the issues that it touched
-	Occurs   []string           `json:"occurs,omitempty"`   // those of them that the event is an occurrence of
-	Counters map[string]Counter `json:"counters,omitempty"` // against their limits
-	Flip     string             `json:"flip,omitempty"`     // what would have changed it
+	Issues   []string           `json:"issues,omitempty"`   // touched issues
+	Occurs   []string           `json:"occurs,omitempty"`   // touched issues of which the event is an occurrence
+	Counters map[string]Counter `json:"counters,omitempty"` // with their limits
+	Flip     string             `json:"flip,omitempty"`     // condition that would have changed the decision
 	Config   string             `json:"config"`
-	Effects  []Effect           `json:"-"` // what follows from it, in order
+	Effects  []Effect           `json:"-"` // in order
 }
 
-// Counter is a count and the limit it is held against.
+// Counter is a count and its limit.
 type Counter [2]int64
 
-// ID returns the id of the issue.decided event of d: a UUIDv8 over the event
-// and the configuration, so that deciding again publishes nothing new.
+// ID returns the id of the issue.decided event of d, a UUIDv8 over the event and the
+// configuration. Repeating a decision gives the same id.
 func (d Decision) ID() string {
 	return events.DeriveID(string(events.IssueDecided), d.Tenant, d.Source, d.Event, d.Config)
 }
@@ -57,7 +57,7 @@ func (d Decision) Data() events.IssueDecidedData {
 	}
 }
 
-// Op is what an effect does to an issue.
+// Op is the operation of an effect.
 type Op string
 
 // The operations on issues.
@@ -68,19 +68,19 @@ const (
 	OpNote       Op = "note"
 	OpLabel      Op = "label"
 	OpDescribe   Op = "describe"
-	OpErase      Op = "erase" // not decided: somebody ordered it
+	OpErase      Op = "erase" // by an erasure order, not by a decision
 )
 
-// Effect is one operation on one issue. Applying it again changes nothing.
+// Effect is one operation on one issue. It is idempotent.
 type Effect struct {
 	Op     Op        `json:"op"`
 	ID     string    `json:"id"`
 	At     time.Time `json:"at"`               // event time
-	Issue  *Issue    `json:"issue,omitempty"`  // create: as it is to be made
+	Issue  *Issue    `json:"issue,omitempty"`  // create
 	To     Status    `json:"to,omitempty"`     // create and transition
-	Reopen bool      `json:"reopen,omitempty"` // transition: out of closed
+	Reopen bool      `json:"reopen,omitempty"` // transition: from closed
 	Reason string    `json:"reason,omitempty"` // transition
 	Link   *Link     `json:"link,omitempty"`   // link
-	Text   string    `json:"text,omitempty"`   // note; describe: the new description; erase: what stands in the place of texts
-	Label  string    `json:"label,omitempty"`  // label: one to add
+	Text   string    `json:"text,omitempty"`   // note; describe: new description; erase: replacement for texts
+	Label  string    `json:"label,omitempty"`  // label
 }

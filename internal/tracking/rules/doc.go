@@ -1,98 +1,124 @@
-// Package rules decides which of an agent's work becomes an issue: a pure fold
-// over events, without clock, disk or network of its own.
+// Package rules decides which work of agents becomes an issue. It folds events without a
+// clock, files or network, so equal events in equal order always give equal decisions.
 //
-// [State.Apply] folds one event, and gives the decisions that it brings with the
-// [Effect]s that an issue tracker is to apply. Considered are run events,
-// step.finished, error, issue.edited and clock.ticked; each gives exactly one
-// [Decision], "no issue" included. All other events only move the tenant's clock,
-// which no other time moves, and tell that their run is alive. What a State has
-// changed is asked of it with [State.Changes], to be stored together; what it has
-// not in memory it loads from a [Store]. An event id that was decided on is never
-// decided on again.
+// [State.Apply] folds one event and returns decisions with the [Effect]s for the issue
+// tracker. Run events, step.finished, error, issue.edited and clock.ticked get exactly
+// one [Decision] each, even if it is "no issue". All other events only move the tenant's
+// clock and show that their run is alive. [State.Changes] returns the modified records
+// for storage. A State loads missing records from a [Store]. An event with a decision is
+// never decided on again.
 //
-// # Issues
+// # Components
 //
-// The rules are the ADR's table, for every run type:
+// A pass runs the due timers and then folds the event. The fold routes the event through
+// the following types, in this order. Each owns some of the records and uses only types
+// above it. All of them write to the draft of the decision.
 //
-//	run type AUTOPILOT or RESOLVE   a tracking issue from the run's start, closed or blocked at its end
-//	complexity of 3 or more         a tracking issue too
-//	a step failed                   the tracking issue is blocked; where there is none, a failure issue, open
-//	the step recovered              in progress again
-//	partial success                 the issue closes all the same, a follow-up per remaining item
-//	deferred work                   a follow-up per item, 3 per run, then one bundle
-//	simple completion               no issue, and why
+//	journal          issues, and the effects that change them
+//	facts            nothing; answers questions about recorded failures and successes
+//	people           edits by people
+//	transitions      times of facts and reopenings; flapping
+//	digests          entries of digests, and the latest digest
+//	limiter          creation times for the rate limits
+//	graceQueue       failures in their grace period
+//	outageDetector   nothing; recognises failures of the infrastructure
+//	stallWatch       times of the last events of lineages
+//	recorder         runs, steps, and the lineages of runs
+//	tracking         issue, digest entry and follow-ups of each lineage
+//	loopGuard        counts of issues that a lineage caused
+//	failureTracker   failures, their scopes and causes
+//	bundles          one issue per run for items beyond its limit
+//	followupTracker  follow-ups and the index of their words
 //
-// A tracking issue belongs to a [Lineage]: a run with its child runs, and the
-// re-runs of its type and work item. A child run is like an agent role of its
-// root: its failed end blocks, it never closes; until a root is heard of, child
-// runs stand for it. A completed step never closes. The start of a re-run is an
-// occurrence, its first step reopens. A run that starts more than a week after the
-// issue was closed has a new one, linked regression-of once it fails. A run of which
-// no start came, and that only fails by its infrastructure, has none.
+// All of them share the unexported records of one State, so they stay in one package of
+// more than 30 files. Packages fingerprint, metadata and configfile have the parts that
+// need no state.
 //
-// A failure issue belongs to an identity: run type, role, target and normalised
-// error; where the error has a class, that alone, for the whole tenant: it names what
-// the work runs on. Where none is given, the words of a model provider's API tell
-// it ("API Error: 503 …"). A class that says nothing ("error"), or has a word of
-// [Config].Ordinary ("lint_failed", "KeyError"), does not count. Repeats are
-// occurrences. A later success in the same scope (run type, role, target) closes the
-// issue, a failure within a week after that reopens it, later there is a new one,
-// linked regression-of. A run that fails has one failure: its end and its other
-// failing steps are part of that of its first, and the successful end of another run
-// of its type and target closes it too.
+// # Tracking issues
 //
-// A follow-up belongs to an item at a target: who leaves the same over adds an
-// occurrence. A summary that says "done: X" closes it, and so does a later report
-// of the step that no longer leaves it over.
+// A run of a tracked type (AUTOPILOT, RESOLVE) or with a complexity of at least 3 has a
+// tracking issue from its start to its end. A failed step blocks it, and the recovery of
+// the step continues it. Partial success closes it, with a follow-up for each remaining
+// item. A simple completion of another run makes no issue.
+//
+// A tracking issue belongs to a [Lineage]: a run with its child runs, and the re-runs of
+// its type and work item. The failed end of a child run blocks the issue, but its
+// successful end does not close it. Child runs act as the root until the root has an
+// event. A completed step never closes an issue. The start of a re-run is an occurrence,
+// and its first step reopens the issue. A run that starts more than a week after the
+// issue was closed starts a new generation. Its issue is linked regression-of when it
+// fails. A run without a run.started that fails only because of its infrastructure has
+// no tracking issue.
+//
+// # Failures
+//
+// A failure of a run without a tracking issue gets a failure issue. Its identity is the
+// run type, role, target and normalised error. A failure with an infrastructure class
+// has that class as its identity, for the whole tenant. The class is in the event or in
+// a known error message of a model provider ("API Error: 503 …"). Classes without a
+// cause ("error") and classes with a word in [Config].Ordinary ("lint_failed",
+// "KeyError") do not count.
+//
+// Repeated failures are occurrences. A later success in the same scope (run type, role,
+// target) closes the issue. A failure within a week reopens it, and a later one gets a
+// new issue, linked regression-of. A failed run counts as one failure: its end and later
+// failing steps are occurrences of its first failure. A successful end of another run
+// with its type and target closes that too.
+//
+// # Follow-ups
+//
+// Deferred work gets at most 3 follow-ups per run, and a bundle for the rest. A
+// follow-up belongs to an item at a target. A run that leaves the same item undone adds
+// an occurrence. A summary with "done: X" closes it, and so does a later report of the
+// step without the item.
 //
 // # Time
 //
-// A failure that would make, reopen or block an issue is held for 30 s of event
-// time, unless its severity is critical. What its step, its role, its run or its
-// scope makes good until then is recorded only. The decision on a held event comes
-// when the hold ends: another Apply, or [State.Release], returns it. Timers that
-// are due run before the event that moved the clock, each at its own time. What
-// they do beside ending holds is part of the decision on that event, or, where
-// that is held, of the tenant's next one.
+// A failure that would create, reopen or block an issue first waits for a grace period
+// of 30 seconds of event time, unless its severity is critical. If its step, role, run
+// or scope recovers in that time, it is only recorded. The decision on a waiting event
+// comes from a later Apply or from [State.Release]. Due timers run before the event that
+// moved the clock, each at its own time. Except for the end of grace periods, their work
+// is part of the decision on that event, or on the tenant's next event if that one
+// waits.
 //
-// A clock may be wrong: an event more than a week ahead of the tenant's moves that
-// only once another event is there too, of whichever run; what is more than two years
-// ahead counts as of now until then. A clock.ticked, or a custom event about no run,
-// says that time has passed, and needs no other. Where 20 events in a row are more
-// than a week behind, the clock goes back to them. A hold ends at the latest when the
-// clock has moved by so much since the failure came. So one mistaken time stops
-// nobody's holds and windows, and the gaps of imported histories are as long as they
-// were. A note about events, such as a run.sealed, has the time of the noting: it moves
-// no clock, and is an occurrence of nothing.
+// Clocks may be wrong. An event more than a week ahead of the tenant's clock moves the
+// clock only after a second such event. Until then, an event more than two years ahead
+// is handled as if it happened now. A clock.ticked, or a custom event without a run,
+// needs no second event. After 20 consecutive events that are more than a week behind,
+// the clock goes back to them. A grace period ends at the latest when the clock has
+// advanced by its length since the arrival of the failure. So a wrong time does not stop
+// timers, and imported histories keep their gaps. The records that services write about
+// events, such as run.sealed, have the time of writing. They move no clock and are not
+// occurrences.
 //
-// An issue that failures reopen twice within 2 h flaps: it moves no more until nothing
-// was heard of it for 24 h, and then to where the facts say; the label stays, to tell
-// that it flapped. One whose work is not ended and not heard of for 2 h is labelled,
-// once.
+// An issue that failures reopen twice within 2 hours flaps. It does not move until it
+// had no facts for 24 hours. Then it moves to the status that the facts demand and keeps
+// its label. An issue whose work has not ended is labelled once after 2 hours without
+// events.
 //
-// # Room
+// # Limits
 //
-// A tenant has room for 5 failures and follow-ups in 10 minutes and 12 in an hour,
-// for 25 tracking issues in 10 minutes, and beyond that for 5 critical failures in
-// an hour. The follow-ups of one event come together. The rest is listed in a
-// digest, which takes entries for a day; its repeats count there. A lineage out of
-// which 10 issues came without progress is labelled, and makes no more.
+// A tenant may get 5 failures and follow-ups in 10 minutes and 12 in an hour, and 25
+// tracking issues in 10 minutes. In addition, 5 critical failures in an hour are
+// allowed. The follow-ups of one event are admitted together. Everything else is listed
+// in a digest, which accepts entries for a day and counts repeats. A lineage that caused
+// 10 issues without progress is labelled and causes no more.
 //
 // # People
 //
-// A person's edit names an issue, or any event of it; then it may come before the
-// event is decided on, and waits. Of an event that made a follow-up it means that,
-// whatever else the event made. Closed as not planned stays closed for 30 days,
-// recurrences are counted. Closed by a person is reopened by nothing but a failure,
-// or work left over, of a run that started later. Reopened by a person is open, or
-// blocked where something blocks it; what came later moves it as ever, but for what a
-// run did that had ended by then and did not start again. A title that a person gave
-// stays.
+// A person's edit names an issue or one of its events. The edit may arrive before the
+// event has a decision. Then it waits. If the event created a follow-up, the edit
+// concerns that follow-up. An issue closed as not planned stays closed for 30 days, and
+// recurrences are counted. An issue closed by a person is reopened only by a failure or
+// undone work of a run that started later. An issue reopened by a person is open, or
+// blocked if a fact blocks it. Later facts move it as usual, except those of a run that
+// had ended by then and has not started again. A title from a person stays.
 //
 // # Order
 //
-// Where an issue stands is a function of what is known, in the order of event
-// times, so that neither repeated nor reordered delivery changes how it ends: a
-// late event adds an occurrence. What comes again counts once: the latest
-// step.finished of a step, the latest run.finished of a run.
+// The status of an issue depends on the known facts in the order of event times.
+// Repeated and reordered delivery does not change the final status. A late event adds an
+// occurrence. Only the latest step.finished of a step and the latest run.finished of a
+// run count.
 package rules

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Erasure takes the texts of some events out of a tenant's records, wherever the
-// heuristics keep them. Ids, times and statuses stay.
+// Erasure removes the texts of some events from all records of a tenant. It leaves ids,
+// times and statuses. It is not safe for concurrent use.
 type Erasure struct {
-	Run    string          // all of this run goes, the names in it too; empty: of no run
-	Events []string        // ids of events that go
-	Runs   map[string]bool // that these are of
-	Issues map[string]bool // issues that lose all their texts
-	Text   string          // what stands in the place of texts
+	Run    string          // erase everything of this run, including names; empty for none
+	Events []string        // ids of the events to erase
+	Runs   map[string]bool // runs of these events
+	Issues map[string]bool // issues to erase completely
+	Text   string          // replacement for texts
 
-	gone map[string]bool // follow-ups that lost their texts
+	erased map[string]bool // erased follow-ups
 }
 
-// Record returns a record without the texts that go, nil if nothing is left of
-// it, and whether it changed. Records are to come in the order of their keys.
+// Record returns a record without the erased texts, or nil if it must be deleted, and
+// reports whether it changed. Records must come in the order of their keys.
 func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error) {
 	if !e.reaches(k, data) {
 		return data, false, nil
@@ -36,7 +36,7 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 		return nil, true, nil
 	case lineages.kind:
 		return erased(data, func(l *Lineage) { e.lineage(k.ID, l) })
-	case indexes.kind:
+	case wordIndexes.kind:
 		return e.index(data)
 	case failures.kind:
 		return erased(data, e.failure)
@@ -44,16 +44,16 @@ func (e *Erasure) Record(k Key, data []byte) (_ []byte, changed bool, err error)
 		return erased(data, func(u *followup) { e.followup(k.ID, u) })
 	case entries.kind:
 		return erased(data, e.entry)
-	case helds.kind:
-		return erased(data, e.held)
+	case waitings.kind:
+		return erased(data, e.waiting)
 	case marks.kind:
 		return erased(data, e.mark)
 	}
 	return data, false, nil
 }
 
-// reaches reports whether a record may change: a run and its steps do only if that
-// run goes, an event only if edits wait for it.
+// reaches reports whether a record may change. A run and its steps may only if that run
+// is erased, and a mark only if edits wait in it.
 func (e *Erasure) reaches(k Key, data []byte) bool {
 	if k.Kind == marks.kind {
 		return bytes.Contains(data, []byte(`"edits":`))
@@ -78,22 +78,22 @@ func eraseRun(r *Run) {
 	}
 }
 
-func (e *Erasure) held(h *held) {
-	if e.Run != "" && h.Run == e.Run || slices.Contains(e.Events, h.Event) {
-		h.Name, h.Role, h.Step, h.Left = e.Text, "", "", nil
+func (e *Erasure) waiting(w *waiting) {
+	if e.Run != "" && w.Run == e.Run || slices.Contains(e.Events, w.Event) {
+		w.Name, w.Role, w.Step, w.Left = e.Text, "", "", nil
 	}
 }
 
-// mark takes out what people said in edits that wait for an event.
+// mark erases the texts in waiting edits.
 func (e *Erasure) mark(m *mark) {
 	for n := range m.Edits {
-		if own := &m.Edits[n]; slices.Contains(e.Events, own.Event) {
-			own.Title, own.Why = erasedIf(own.Title, e.Text), erasedIf(own.Why, e.Text)
+		if edit := &m.Edits[n]; slices.Contains(e.Events, edit.Event) {
+			edit.Title, edit.Why = erasedIf(edit.Title, e.Text), erasedIf(edit.Why, e.Text)
 		}
 	}
 }
 
-// failure takes the message out of a failure that was met in what goes.
+// failure erases the message of a failure that the erased events contain.
 func (e *Erasure) failure(fl *failure) {
 	if e.Issues[fl.Issue] || e.Issues[fl.Digest] || fl.FirstRun != "" && (fl.FirstRun == e.Run || e.Runs[fl.FirstRun]) {
 		fl.Message, fl.Target, fl.Class = erasedIf(fl.Message, e.Text), "", erasedIf(fl.Class, e.Text)
@@ -101,25 +101,25 @@ func (e *Erasure) failure(fl *failure) {
 	}
 }
 
-// followup takes the words of an item away. One that has no issue of its own is
-// part of a bundle, of which nobody knows any more whose items it has.
+// followup erases the words of an item. An item without an issue is in a bundle. It is
+// always erased, because the runs of its sources are unknown.
 func (e *Erasure) followup(id string, u *followup) {
 	bundled := u.Issue == "" && u.Digest == ""
 	if !bundled && !e.Issues[u.Issue] && !e.Issues[u.Digest] && (e.Run == "" || u.Run != e.Run) {
 		return
 	}
 	u.Title, u.Key, u.Target = e.Text, "", ""
-	if e.gone == nil {
-		e.gone = make(map[string]bool)
+	if e.erased == nil {
+		e.erased = make(map[string]bool)
 	}
-	e.gone[id] = true
+	e.erased[id] = true
 }
 
-// index takes follow-ups that lost their texts from the words of these.
+// index removes erased follow-ups from the index of a word.
 func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	left := 0
-	data, changed, err = erased(data, func(i *index) {
-		i.Followups = slices.DeleteFunc(i.Followups, func(id string) bool { return e.gone[id] })
+	data, changed, err = erased(data, func(i *wordIndex) {
+		i.Followups = slices.DeleteFunc(i.Followups, func(id string) bool { return e.erased[id] })
 		left = len(i.Followups)
 	})
 	if err == nil && left == 0 {
@@ -128,22 +128,22 @@ func (e *Erasure) index(data []byte) (_ []byte, changed bool, err error) {
 	return data, changed, err
 }
 
-// lineage takes the names away that a run gave to its roles and steps. They stay
-// apart from each other: what failed is still to recover.
+// lineage erases the names of a run's roles and steps. The roles stay distinct, because
+// their failures can still recover.
 func (e *Erasure) lineage(id string, l *Lineage) {
 	if e.Run == "" {
 		return
 	}
-	own := runLineage(e.Run)
+	unit := runLineage(e.Run)
 	for n := range l.Roles {
-		if r := &l.Roles[n]; id == own || r.Unit == own || r.Unit == "" && l.Root == e.Run {
+		if r := &l.Roles[n]; id == unit || r.Unit == unit || r.Unit == "" && l.Root == e.Run {
 			r.Name, r.Step = e.Text+" "+strconv.Itoa(n), ""
 		}
 	}
 }
 
-// entry takes the title out of an entry of a digest that loses its texts, or of
-// what only the run that goes had.
+// entry erases the title of an entry if the digest or one of the entry's runs is
+// erased.
 func (e *Erasure) entry(en *entry) {
 	if e.Run != "" && slices.Contains(en.Runs, e.Run) || e.Issues[en.Digest] {
 		en.Title = e.Text
@@ -157,7 +157,7 @@ func erasedIf(text, with string) string {
 	return with
 }
 
-// erased changes a record as erase does.
+// erased applies erase to an encoded record.
 func erased[T any](data []byte, erase func(*T)) (_ []byte, changed bool, err error) {
 	var v T
 	if err := json.Unmarshal(data, &v); err != nil {

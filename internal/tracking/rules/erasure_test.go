@@ -8,11 +8,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What a failing step says of itself goes with its run, be it held or an issue: its
-// role, its step, the class of its error. Only the ids of its run and event stay.
+// Erasing a run removes the role, the step and the error class of its failing step, both
+// during its grace period and from its issue. The ids of the run and the event stay.
 func TestErasure_WordsOfAFailure(t *testing.T) {
 	for _, class := range []string{"", "MARKER_outage"} {
-		for _, held := range []bool{true, false} {
+		for _, waiting := range []bool{true, false} {
 			e := stepAt(t, 0, 0, events.StepFailed, "", map[string]any{"target": "MARKER"})
 			e.Step = "MARKER step"
 			if err := e.SetData(events.StepFinishedData{
@@ -23,7 +23,7 @@ func TestErasure_WordsOfAFailure(t *testing.T) {
 			}
 			s := new(rules.State)
 			apply(t, s, e)
-			if !held {
+			if !waiting {
 				release(t, s)
 			}
 			erasure := rules.Erasure{Run: e.Run, Events: []string{e.ID}, Issues: map[string]bool{}, Text: "erased"}
@@ -39,7 +39,7 @@ func TestErasure_WordsOfAFailure(t *testing.T) {
 					t.Fatal(err)
 				}
 				if strings.Contains(strings.ToUpper(string(data)), "MARKER") {
-					t.Errorf("class %q, held %v: %s %s keeps %s", class, held, r.Kind, r.ID, data)
+					t.Errorf("class %q, waiting %v: %s %s still has %s", class, waiting, r.Kind, r.ID, data)
 				}
 			}
 		}

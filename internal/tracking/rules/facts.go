@@ -1,209 +1,170 @@
 package rules
 
-import (
-	"fmt"
-	"strings"
+// facts answers questions about recorded failures, successes and work. It owns no state
+// and changes no record.
+type facts struct{ records }
 
-	"github.com/hooktrail/hooktrail/pkg/events"
-)
-
-// run returns the run of the event, to be changed.
-func (f *fold) run() *Run { return runs.edit(f.state, f.tenant, f.event.Run) }
-
-// seen takes in what every event of a run may say of it.
-func (f *fold) seen(runType string, metadata map[string]any) {
-	run := f.run()
-	run.ID = f.event.Run
-	if runType == "" {
-		runType = f.event.RunType
-	}
-	if run.Type == "" {
-		run.Type = strings.ToUpper(clean(runType, 60))
-	}
-	if run.WorkItem == "" {
-		run.WorkItem = name(metadata["work_item"])
-	}
-	if run.Target == "" {
-		run.Target = name(metadata["target"])
-	}
-	if run.Parent == "" && f.event.ParentRun != run.ID {
-		run.Parent = f.event.ParentRun
-	}
-	if run.First.IsZero() || f.stamp.At.Before(run.First) {
-		run.First = f.stamp.At
-	}
-	run.Declared = max(run.Declared, number(metadata["complexity"]))
-	f.place(run)
+// recovered reports whether a success made an incident harmless. It is a later success
+// in its scope, in the scope of its run's end, of its step, or of its run.
+func (f facts) recovered(in incident) bool {
+	return in.At.before(f.goodIn(in.Scope).Stamp) || in.At.before(f.goodIn(f.endScope(in.Run)).Stamp) ||
+		in.At.before(f.goodEnd(in.Run)) || in.At.before(f.goodStep(in.Run, in.Step))
 }
 
-// started takes in a run.started.
-func (f *fold) started() error {
-	d, err := events.Payload[events.RunStartedData](f.event)
-	if err != nil {
-		return fmt.Errorf("read data: %w", err)
+// goodIn returns the latest success in a scope.
+func (f facts) goodIn(id string) fact {
+	if s := scopes.get(f.records, id); id != "" && s != nil {
+		return s.Good
 	}
-	f.seen(d.RunType, d.Metadata)
-	f.run().Begun, f.run().Started = true, f.run().Started.later(f.stamp)
-	f.lineage().starts(f.run(), f.stamp)
-	f.say("run started", "the run started")
-	f.settle(cause{rule: "started"})
-	return nil
+	return fact{}
 }
 
-// stepFinished takes in a step.finished, which may be a later version of one
-// that came before.
-func (f *fold) stepFinished() error {
-	d, err := events.Payload[events.StepFinishedData](f.event)
-	if err != nil {
-		return fmt.Errorf("read data: %w", err)
+// endScope returns the scope in which the end of a run failed, or "".
+func (f facts) endScope(run string) string {
+	if r := runs.get(f.records, run); r != nil {
+		return r.Scope
 	}
-	status := events.StepStatus(strings.ToLower(string(d.StepStatus)))
-	f.seen(d.RunType, d.Metadata)
-	role := d.AgentRole
-	if role == "" {
-		role = f.event.AgentRole
-	}
-	role = strings.ToUpper(clean(role, 60))
-	f.run().acts(role)
-	f.lineage().advance(f.run(), role, StepKey(f.event), status, f.stamp, f.stepDone(status))
-	late := f.supersede(status, d)
-	step := stepName(role, f.event.Step)
-	f.say("step "+stepRule(status), step+" "+stepRule(status))
-	f.settle(cause{
-		rule: stepRule(status), name: step, role: role, step: StepKey(f.event), target: name(d.Metadata["target"]),
-		failure: failureOf(d.Error, d.OutputSummary, d.Metadata), critical: isCritical(d.Metadata),
-	})
-	if late {
-		f.say("late", "a later report of the step was heard before")
-		return nil
-	}
-	left := leftover{Step: StepKey(f.event), Name: step, Target: name(d.Metadata["target"])}
-	summary := ""
-	if status == events.StepCompleted || status == events.StepSkipped {
-		summary = d.OutputSummary
-	}
-	f.leftovers(left, d.Metadata, summary)
-	if status == events.StepCompleted {
-		f.done(d.OutputSummary, left.Target)
-	}
-	return nil
+	return ""
 }
 
-// stepDone returns when the step of the event was completed last.
-func (f *fold) stepDone(status events.StepStatus) Stamp {
-	step := steps.edit(f.state, f.tenant, stepID(f.event.Run, StepKey(f.event)))
-	if status == events.StepCompleted {
-		step.Done = step.Done.later(f.stamp)
+// goodEnd returns the latest successful end of a run.
+func (f facts) goodEnd(run string) Stamp {
+	if r := runs.get(f.records, run); r != nil {
+		return r.Settled
 	}
-	return step.Done
+	return Stamp{}
 }
 
-// stepRule returns the status as rules and reasons say it.
-func stepRule(s events.StepStatus) string {
-	switch s {
-	case events.StepCompleted, events.StepFailed, events.StepSkipped, events.StepRunning, events.StepPending:
-		return string(s)
+// goodStep returns the latest completion of a step.
+func (f facts) goodStep(run, step string) Stamp {
+	if step == "" {
+		return Stamp{}
 	}
-	return "of unknown status"
+	if s := steps.get(f.records, stepID(run, step)); s != nil {
+		return s.Done
+	}
+	return Stamp{}
 }
 
-func stepName(role, step string) string {
+// firstFailing returns the earliest failed step of a run that is not recovered. The
+// failure of the run's end counts as an occurrence of that failure.
+func (f facts) firstFailing(run *Run) (first Failing, found bool) {
+	for _, s := range run.Failing {
+		if f.recovered(incident{Scope: s.Scope, Run: run.ID, Step: s.Step, At: s.At}) {
+			continue
+		}
+		if !found || s.At.before(first.At) {
+			first, found = s, true
+		}
+	}
+	return first, found
+}
+
+// inhibitor returns the first failing step of the incident's run, if the run failed and
+// that step has another failure. Then the incident counts as an occurrence of it.
+func (f facts) inhibitor(in incident) (first Failing, inhibited bool) {
+	r := runs.get(f.records, in.Run)
+	if r == nil || r.Finished.isZero() || r.Success {
+		return Failing{}, false
+	}
+	first, found := f.firstFailing(r)
+	return first, found && first.Failure != in.Failure
+}
+
+// blocks reports whether a failed step blocks its lineage and is not recovered.
+func (f facts) blocks(in incident) bool {
+	l := lineages.get(f.records, f.resolve(in.Lineage))
+	if l == nil || l.status() != Blocked || in.At.before(f.goodStep(in.Run, in.Step)) {
+		return false
+	}
+	for _, r := range l.Roles {
+		if r.Unit == in.Unit && (r.Name == in.Role || r.Name == childRun && in.Unit != "") && in.At.before(r.Done) {
+			return false
+		}
+	}
+	return !in.At.before(l.Settled)
+}
+
+// goodFor returns the latest success that recovers a failure.
+func (f facts) goodFor(fl *failure) fact {
+	good := fl.Good
+	for _, s := range fl.Scopes {
+		good = good.latest(f.goodIn(s))
+	}
+	return good
+}
+
+// failureStatus returns the status of the issue of a failure, and the reason.
+func (f facts) failureStatus(fl *failure) (Status, string) {
+	if fl.Last.before(f.goodFor(fl).Stamp) {
+		return Closed, "A later success in the same scope"
+	}
+	return Open, "It failed again"
+}
+
+// status returns the status that the facts demand for an issue, and the reason.
+func (f facts) status(c *course, config *Config) (Status, string) {
 	switch {
-	case role != "":
-		return "step " + role
-	case step != "":
-		return "step " + clean(step, 60)
+	case c.Failure != "":
+		return f.failureStatus(failures.view(f.records, c.Failure))
+	case c.Followup != "":
+		return followups.view(f.records, c.Followup).status()
+	case c.Lineage != "":
+		status := lineages.view(f.records, f.resolve(c.Lineage)).status()
+		return status, "Nothing was heard of it for " + FormatDuration(config.Quiet)
 	}
-	return "a step"
+	return Open, ""
 }
 
-// supersede makes d the step's latest report, and keeps the run's sums equal to
-// the sums over the latest reports of its steps. It reports whether d is older
-// than what is known.
-func (f *fold) supersede(status events.StepStatus, d events.StepFinishedData) (late bool) {
-	run, step := f.run(), steps.edit(f.state, f.tenant, stepID(f.event.Run, StepKey(f.event)))
-	if f.stamp.before(step.At) {
-		return true
+// since returns the fact that gave an issue the status to. The default is now.
+func (f facts) since(c *course, to Status, now Stamp) fact {
+	switch {
+	case c.Failure != "":
+		fl := failures.view(f.records, c.Failure)
+		if to == Closed {
+			return f.goodFor(fl)
+		}
+		return fact{Stamp: fl.Last}
+	case c.Followup != "":
+		u := followups.view(f.records, c.Followup)
+		if to == Closed {
+			return u.Done.latest(u.Withdrawn)
+		}
+		return fact{Stamp: u.Last}
+	case c.Lineage != "":
+		l := lineages.view(f.records, f.resolve(c.Lineage))
+		if to == Closed {
+			return l.Finished
+		}
+		return fact{Stamp: l.Progress.later(l.Worked).later(now)}
 	}
-	if step.At.isZero() {
-		run.Steps++
-	}
-	if step.Failed {
-		run.Retries++
-	}
-	var tokens int64
-	if t := d.TokensUsed; t != nil {
-		tokens = max(t.Input, 0) + max(t.Output, 0) + max(t.CacheCreation, 0)
-	}
-	files := amount(d.Metadata["files"])
-	run.Files += files - step.Files
-	run.Tokens += tokens - step.Tokens
-	step.At, step.Failed, step.Files, step.Tokens = f.stamp, status == events.StepFailed, files, tokens
-	return false
+	return fact{Stamp: now}
 }
 
-// runFinished takes in a run.finished: the latest one counts.
-func (f *fold) runFinished() error {
-	d, err := events.Payload[events.RunFinishedData](f.event)
-	if err != nil {
-		return fmt.Errorf("read data: %w", err)
+// failureIssue returns the open issue about a failure of the run, or "".
+func (f facts) failureIssue(run *Run) string {
+	for _, s := range run.Failing {
+		if fl := failures.get(f.records, s.Failure); fl != nil && fl.Issue != "" && f.isOpen(fl.Issue) {
+			return fl.Issue
+		}
 	}
-	f.seen(d.RunType, d.Metadata)
-	run := f.run()
-	if d.Success {
-		run.Settled = run.Settled.later(f.stamp)
-	}
-	if run.Ended.isZero() || f.stamp.before(run.Ended) {
-		run.Ended = f.stamp
-	}
-	late := f.stamp.before(run.Finished)
-	if !late {
-		run.Finished, run.Success = f.stamp, d.Success
-	}
-	f.lineage().ends(run, d.Success, f.stamp)
-	if late {
-		f.follow(cause{rule: "late"}, "a later end of the run was heard before")
-		return nil
-	}
-	rule, reason := "run failed", "the run failed"
-	if d.Success {
-		rule, reason = "run completed", "the run completed"
-	}
-	f.say(rule, reason)
-	f.settle(cause{
-		rule: "finished", end: true, success: d.Success, name: "the run", target: name(d.Metadata["target"]),
-		failure: failureOf(d.Error, d.OutputSummary, d.Metadata), critical: isCritical(d.Metadata),
-	})
-	left := leftover{Name: "the run", Target: name(d.Metadata["target"])}
-	if !d.Success {
-		f.leftovers(left, d.Metadata, "")
-		return nil
-	}
-	f.leftovers(left, d.Metadata, d.OutputSummary)
-	f.done(d.OutputSummary, left.Target)
-	if len(f.decision.Issues) == 0 {
-		f.simple()
-	}
-	return nil
+	return ""
 }
 
-// simple says why a run that completed leaves no issue.
-func (f *fold) simple() {
-	run := f.run()
-	if n := run.Deferred + run.Remaining; n > 0 {
-		f.say("left over", "no issue of its own; follow-ups carry what is left over: "+items(n))
-		return
-	}
-	f.say("simple completion", fmt.Sprintf(
-		"no issue: complexity %d is below %d, %s, nothing failed for good, nothing is left over",
-		run.Complexity(f.config.Signs), f.config.Complexity, run.typeReason()))
-	f.decision.Flip = fmt.Sprintf("run type %s, a step of complexity %d or more, a failed step, partial success or deferred work",
-		strings.Join(f.config.Tracked, " or "), f.config.Complexity)
+// isInfrastructure reports whether a known failure is a failure of the infrastructure.
+func (f facts) isInfrastructure(failure string) bool {
+	fl := failures.get(f.records, failure)
+	return fl != nil && fl.Class != ""
 }
 
-func (r *Run) typeReason() string {
-	if r.Type == "" {
-		return "the run has no type"
+// follower returns the issue or digest of the lineage of a run, or "".
+func (f facts) follower(run string) string {
+	r := runs.get(f.records, run)
+	if r == nil {
+		return ""
 	}
-	return "run type " + clean(r.Type, 40) + " is not tracked from its start"
+	if l := lineages.get(f.records, f.lineageOf(r)); l != nil {
+		return l.follower()
+	}
+	return ""
 }

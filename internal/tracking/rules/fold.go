@@ -2,63 +2,91 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+	"time"
 
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/metadata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// StepKey returns the id under which the step of e is kept: a step.finished
-// without a step id is a step of its own. It is empty for all other kinds.
-func StepKey(e events.Event) string {
-	if e.Kind() != events.StepFinished {
-		return ""
-	}
-	if e.Step == "" {
-		return "event:" + e.ID
-	}
-	return e.Step
-}
-
-// fold is one decision in the making.
+// fold decides on one event. It only routes the event to its components, in a fixed
+// order: first the recorder notes the facts, then tracking or failures handle the
+// outcome, then follow-ups handle the work left undone. The components share the draft.
+// Each uses only components above it in this list.
 type fold struct {
-	*pass
-	event    events.Event
-	stamp    Stamp
-	decision Decision
-	made     []string // issues
-	held     string   // the record of the event, if it is held: its decision comes later
-	admitted *bool    // whether there was room for the follow-ups of the event
-	path     []string // rules passed, in order
-	reasons  []string
+	draft       draft
+	journal     journal
+	facts       facts
+	people      people
+	transitions transitions
+	digests     digests
+	limiter     limiter
+	grace       graceQueue
+	outages     outageDetector
+	stalls      stallWatch
+	recorder    recorder
+	tracking    tracking
+	loops       loopGuard
+	failures    failureTracker
+	bundles     bundles
+	followups   followupTracker
 }
 
-// fold begins the decision on e, a fact of that time.
-func (p *pass) fold(e events.Event, stamp Stamp) *fold {
-	return &fold{
-		pass: p, event: e, stamp: stamp,
+// newFold starts the decision on e. Its facts have the given stamp.
+func newFold(p *pass, e events.Event, stamp Stamp, now time.Time) *fold {
+	f := &fold{draft: draft{
+		records: p.records, config: p.config, event: e, stamp: stamp, now: now,
 		decision: Decision{
 			Tenant: p.tenant, Source: e.Source, Event: e.ID, Kind: e.Kind(), Run: e.Run,
 			Time: e.Time.UTC(), Config: p.hash,
 		},
+	}}
+	d := &f.draft
+	f.journal = journal{draft: d}
+	f.facts = facts{p.records}
+	f.people = people{draft: d, journal: &f.journal, facts: f.facts}
+	f.transitions = transitions{draft: d, journal: &f.journal, facts: f.facts, people: &f.people}
+	f.digests = digests{draft: d, journal: &f.journal}
+	f.limiter = limiter{draft: d}
+	f.grace = graceQueue{draft: d}
+	f.outages = outageDetector{draft: d, facts: f.facts}
+	f.stalls = stallWatch{draft: d, journal: &f.journal}
+	f.recorder = recorder{draft: d, transitions: &f.transitions}
+	f.tracking = tracking{
+		draft: d, journal: &f.journal, facts: f.facts, transitions: &f.transitions, digests: &f.digests,
+		limiter: &f.limiter, grace: &f.grace, outages: &f.outages, stalls: &f.stalls,
 	}
+	f.loops = loopGuard{draft: d, journal: &f.journal, stalls: &f.stalls}
+	f.failures = failureTracker{
+		draft: d, journal: &f.journal, facts: f.facts, people: &f.people, transitions: &f.transitions,
+		digests: &f.digests, limiter: &f.limiter, grace: &f.grace, loops: &f.loops,
+	}
+	f.bundles = bundles{
+		draft: d, journal: &f.journal, digests: &f.digests, limiter: &f.limiter, tracking: &f.tracking, loops: &f.loops,
+	}
+	f.followups = followupTracker{
+		draft: d, journal: &f.journal, transitions: &f.transitions, digests: &f.digests, limiter: &f.limiter,
+		grace: &f.grace, tracking: &f.tracking, loops: &f.loops, bundles: &f.bundles,
+	}
+	return f
 }
 
+// decide routes the event by its kind.
 func (f *fold) decide() error {
-	e := f.event
-	switch kind := e.Kind(); {
+	d := &f.draft
+	switch kind := d.event.Kind(); {
 	case kind == events.IssueEdited:
-		return f.edited()
-	case !e.Enabled("beads"):
-		f.say("hooks attribute", "not considered: the hooks attribute does not name beads")
-		f.decision.Flip = "beads in the hooks attribute, or no hooks attribute"
+		return f.people.edited()
+	case !d.event.Enabled("beads"):
+		d.say("hooks attribute", "not considered: the hooks attribute does not name beads")
+		d.flip("beads in the hooks attribute, or no hooks attribute")
 		return nil
 	case kind == events.ClockTicked:
 		f.ticked()
 		return nil
-	case e.Run == "":
-		f.say("no run", "the event names no run")
-		f.decision.Flip = "a runid attribute"
+	case d.event.Run == "":
+		d.say("no run", "the event names no run")
+		d.flip("a runid attribute")
 		return nil
 	case kind == events.RunStarted:
 		return f.started()
@@ -69,84 +97,203 @@ func (f *fold) decide() error {
 	case kind == events.Error:
 		return f.errored()
 	case kind == events.RunSealed:
-		f.say("seal", "a seal says which events of the run there are, nothing about its work")
+		d.say("seal", "a seal says which events of the run there are, nothing about its work")
 		return nil
 	default:
-		f.seen("", nil)
-		f.follow(cause{rule: "run record"}, "a record about the run says nothing about its work")
+		f.recorder.seen("", nil)
+		f.tracking.follow(cause{rule: "run record"}, "a record about the run says nothing about its work")
 		return nil
 	}
 }
 
-// ticked says what the moving of the clock did.
 func (f *fold) ticked() {
-	if len(f.decision.Effects) == 0 {
-		f.say("clock", "the clock moved; nothing waited for it")
+	if len(f.draft.decision.Effects) == 0 {
+		f.draft.say("clock", "the clock moved; nothing waited for it")
 		return
 	}
-	f.say("clock", "the clock moved")
+	f.draft.say("clock", "the clock moved")
 }
 
-// errored records an error: whether it mattered shows in the end of its step.
+// errored records an error. It does not decide, because the end of the step shows
+// whether the error mattered.
 func (f *fold) errored() error {
-	d, err := events.Payload[events.ErrorData](f.event)
+	data, err := events.Payload[events.ErrorData](f.draft.event)
 	if err != nil {
 		return fmt.Errorf("read data: %w", err)
 	}
-	f.seen("", nil)
-	f.follow(cause{rule: "error", failure: trouble{Class: failureOf(&d.Error, "", nil).Class}},
+	f.recorder.seen("", nil)
+	f.tracking.follow(cause{rule: "error", failure: troubleOf(&data.Error, "", nil)},
 		"an error alone decides nothing: its step or run has still to end")
-	f.decision.Flip = "a step that ends as failed"
+	f.draft.flip("a step that ends as failed")
 	return nil
 }
 
-// follow adds the event to the issue that follows its run, if there is one.
-func (f *fold) follow(why cause, reason string) {
-	f.say(why.rule, reason)
-	f.track(why)
-	f.occur(f.lineage().follower())
-}
-
-// say adds a rule to the path, and what it found.
-func (f *fold) say(rule, reason string) {
-	f.path = append(f.path, rule)
-	f.reasons = append(f.reasons, reason)
-}
-
-// touch says that the event has to do with the issue id.
-func (f *fold) touch(id string) {
-	if id != "" && !slices.Contains(f.decision.Issues, id) {
-		f.decision.Issues = append(f.decision.Issues, id)
+func (f *fold) started() error {
+	data, err := events.Payload[events.RunStartedData](f.draft.event)
+	if err != nil {
+		return fmt.Errorf("read data: %w", err)
 	}
+	f.recorder.seen(data.RunType, data.Metadata)
+	f.recorder.started()
+	f.draft.say("run started", "the run started")
+	f.settle(cause{rule: "started"})
+	return nil
 }
 
-func (f *fold) count(name string, value, limit int) {
-	if f.decision.Counters == nil {
-		f.decision.Counters = make(map[string]Counter)
+// stepFinished handles a step.finished, which may be a later report of a known step.
+func (f *fold) stepFinished() error {
+	d := &f.draft
+	data, err := events.Payload[events.StepFinishedData](d.event)
+	if err != nil {
+		return fmt.Errorf("read data: %w", err)
 	}
-	f.decision.Counters[name] = Counter{int64(value), int64(limit)}
-}
-
-func (f *fold) effect(e Effect) {
-	f.touch(e.ID)
-	f.decision.Effects = append(f.decision.Effects, e)
-}
-
-// finish completes the decision with what all that was said comes to.
-func (f *fold) finish() Decision {
-	d := f.decision
-	d.Rule = strings.Join(f.path, " > ")
-	d.Reason = strings.Join(f.reasons, "; ")
-	d.Action = None
-	if len(d.Issues) > 0 {
-		d.Action = Record
+	status := events.StepStatus(strings.ToLower(string(data.StepStatus)))
+	f.recorder.seen(data.RunType, data.Metadata)
+	role := data.AgentRole
+	if role == "" {
+		role = d.event.AgentRole
 	}
-	for _, e := range d.Effects {
-		if e.Op == OpCreate {
-			d.Action = Create
-		} else if d.Action != Create {
-			d.Action = Update
+	role = strings.ToUpper(clean(role, 60))
+	late := f.recorder.step(role, status, data)
+	step := stepName(role, d.event.Step)
+	d.say("step "+stepRule(status), step+" "+stepRule(status))
+	target := metadata.Name(data.Metadata["target"])
+	f.settle(cause{
+		rule: stepRule(status), name: step, role: role, step: StepKey(d.event), target: target,
+		failure: troubleOf(data.Error, data.OutputSummary, data.Metadata), critical: metadata.IsCritical(data.Metadata),
+	})
+	if late {
+		d.say("late", "a later report of the step was heard before")
+		return nil
+	}
+	left := leftover{Step: StepKey(d.event), Name: step, Target: target}
+	summary := ""
+	if status == events.StepCompleted || status == events.StepSkipped {
+		summary = data.OutputSummary
+	}
+	f.followups.report(left, data.Metadata, summary)
+	if status == events.StepCompleted {
+		f.followups.done(data.OutputSummary, left.Target)
+	}
+	return nil
+}
+
+// runFinished handles a run.finished. Only the latest one of a run counts.
+func (f *fold) runFinished() error {
+	d := &f.draft
+	data, err := events.Payload[events.RunFinishedData](d.event)
+	if err != nil {
+		return fmt.Errorf("read data: %w", err)
+	}
+	f.recorder.seen(data.RunType, data.Metadata)
+	if late := f.recorder.ended(data.Success); late {
+		f.tracking.follow(cause{rule: "late"}, "a later end of the run was heard before")
+		return nil
+	}
+	rule, reason := "run failed", "the run failed"
+	if data.Success {
+		rule, reason = "run completed", "the run completed"
+	}
+	d.say(rule, reason)
+	target := metadata.Name(data.Metadata["target"])
+	f.settle(cause{
+		rule: "finished", end: true, success: data.Success, name: "the run", target: target,
+		failure: troubleOf(data.Error, data.OutputSummary, data.Metadata), critical: metadata.IsCritical(data.Metadata),
+	})
+	left := leftover{Name: "the run", Target: target}
+	if !data.Success {
+		f.followups.report(left, data.Metadata, "")
+		return nil
+	}
+	f.followups.report(left, data.Metadata, data.OutputSummary)
+	f.followups.done(data.OutputSummary, left.Target)
+	if len(d.decision.Issues) == 0 {
+		f.simple()
+	}
+	return nil
+}
+
+// simple gives the reason why a completed run has no issue.
+func (f *fold) simple() {
+	d := &f.draft
+	run := d.run()
+	if n := run.Deferred + run.Remaining; n > 0 {
+		d.say("left over", "no issue of its own; follow-ups carry what is left over: "+items(n))
+		return
+	}
+	d.say("simple completion", fmt.Sprintf(
+		"no issue: complexity %d is below %d, %s, nothing failed for good, nothing is left over",
+		run.Complexity(d.config.Signs), d.config.Complexity, run.typeReason()))
+	d.flip(fmt.Sprintf("run type %s, a step of complexity %d or more, a failed step, partial success or deferred work",
+		strings.Join(d.config.Tracked, " or "), d.config.Complexity))
+}
+
+// settle brings the issue of the lineage to its new status, or creates it if it is due.
+// A failure without such an issue goes to the failure tracker.
+func (f *fold) settle(why cause) {
+	d := &f.draft
+	run, l := d.run(), d.lineage()
+	d.count("complexity", run.Complexity(d.config.Signs), d.config.Complexity)
+	if run.Generation < l.Generation {
+		d.say("earlier generation", "the run is one of those before its work was closed for long")
+		f.journal.occur(lineageIssue(d.tenant, d.lineageID(), run.Generation))
+		return
+	}
+	if why.end && why.success && run.Parent == "" {
+		l.Created = 0
+	}
+	if !f.tracking.start(why) && !f.tracking.update(why) {
+		if why.bad() {
+			f.failures.fail(why)
+		} else if !why.end {
+			f.tracking.explainNothing()
 		}
 	}
-	return d
+	if why.good() {
+		f.failures.succeed(why)
+	}
+}
+
+// stands reports whether an incident is not recovered and has no other issue.
+func (f *fold) stands(in incident) bool {
+	if in.Lineage != "" {
+		return f.facts.blocks(in)
+	}
+	_, inhibited := f.facts.inhibitor(in)
+	return !f.facts.recovered(in) && !inhibited && f.facts.follower(in.Run) == ""
+}
+
+// endIncident decides on an incident after its grace period, and reports whether the
+// incident stands.
+func (f *fold) endIncident(in incident) bool {
+	if in.Lineage != "" {
+		return f.tracking.endIncident(in)
+	}
+	return f.failures.endIncident(in)
+}
+
+// isLatest reports whether w is still the latest report of its step, or the latest end
+// of its run.
+func (f *fold) isLatest(w waiting) bool {
+	if w.Left.Step == "" {
+		return f.draft.run().Finished.N == w.At.N
+	}
+	step := steps.get(f.draft.records, stepID(w.Run, w.Left.Step))
+	return step != nil && step.At.N == w.At.N
+}
+
+// runDue runs the due timers as a part of this decision, each at its own time.
+func (f *fold) runDue(due []Timer) {
+	for _, t := range due {
+		f.draft.as(t.At, func() {
+			switch kind, subject, _ := strings.Cut(t.ID, "/"); kind {
+			case quietKind:
+				f.transitions.endFlapping(subject)
+			case stallKind:
+				f.stalls.stall(subject)
+			case digestKind:
+				f.digests.describe(subject)
+			}
+		})
+	}
 }

@@ -17,7 +17,7 @@ import (
 
 var epoch = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// history builds the events of a test, each a second after the one before.
+// history builds the events of a test, one second apart.
 type history struct {
 	tb     testing.TB
 	tenant string
@@ -86,8 +86,8 @@ func fold(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	return s, append(decisions, d...)
 }
 
-// told is what a table says of an issue.
-type told struct {
+// summary has the properties of an issue that a table checks.
+type summary struct {
 	Kind   rules.Kind
 	Title  string
 	Status rules.Status
@@ -95,12 +95,12 @@ type told struct {
 	Links  int
 }
 
-func tell(s *rules.State) []told {
-	var out []told
+func summarise(s *rules.State) []summary {
+	var out []summary
 	for _, issue := range s.Issues() {
-		out = append(out, told{issue.Kind, issue.Title, issue.Status, issue.Reason, len(issue.Links)})
+		out = append(out, summary{issue.Kind, issue.Title, issue.Status, issue.Reason, len(issue.Links)})
 	}
-	slices.SortFunc(out, func(a, b told) int { return strings.Compare(string(a.Kind)+a.Title, string(b.Kind)+b.Title) })
+	slices.SortFunc(out, func(a, b summary) int { return strings.Compare(string(a.Kind)+a.Title, string(b.Kind)+b.Title) })
 	return out
 }
 
@@ -115,7 +115,7 @@ func TestFold_Table(t *testing.T) {
 				for i := range want { // a run without type leaves no gap in the title
 					want[i].Title = strings.ReplaceAll(want[i].Title, "  ", " ")
 				}
-				if diff := cmp.Diff(want, tell(s)); diff != "" {
+				if diff := cmp.Diff(want, summarise(s)); diff != "" {
 					t.Errorf("issues (-want +got):\n%s", diff)
 				}
 				checkDecisions(t, h.list, decisions)
@@ -124,7 +124,7 @@ func TestFold_Table(t *testing.T) {
 	}
 }
 
-// checkDecisions checks that each considered event has its one full decision.
+// checkDecisions checks that each considered event has one complete decision.
 func checkDecisions(t *testing.T, list []events.Event, decisions []rules.Decision) {
 	t.Helper()
 	considered := slices.DeleteFunc(slices.Clone(list), func(e events.Event) bool { return !rules.Considered(e.Kind()) })
@@ -243,8 +243,8 @@ func TestFold_LatestReportOfAStepCounts(t *testing.T) {
 		})
 	}
 	s, _ := fold(t, h.list)
-	store := make(shelf)
-	store.keep(s.Changes())
+	store := make(memoryStore)
+	store.save(s.Changes())
 	var run rules.Run
 	if err := json.Unmarshal([]byte(store[rules.Key{Tenant: "acme", Kind: "run", ID: "r1"}]), &run); err != nil {
 		t.Fatal(err)
@@ -264,11 +264,11 @@ func TestID_FixedLengthAndDistinct(t *testing.T) {
 		seen[id] = true
 	}
 	if rules.ID("a", "bc") == rules.ID("ab", "c") {
-		t.Error("parts run together")
+		t.Error("texts run together")
 	}
 }
 
-// Roles are free text: whatever they say, titles fit into the tracker's lines.
+// Titles of roles with any text fit into the limits of the issue tracker.
 func TestFold_RolesOfAnyLengthFitIntoATitle(t *testing.T) {
 	h := newHistory(t, "TRIAGE").start(nil).add(events.StepFinished, "s1", events.StepFinishedData{
 		AgentRole: "coder\nht-1  closed " + strings.Repeat("x", 600), StepStatus: events.StepFailed,

@@ -13,10 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// restarted folds list with a State for each event, and returns what is stored.
-func restarted(tb testing.TB, list []events.Event) (shelf, []rules.Decision) {
+// restarted folds list with a new State for each event, and returns the stored records.
+func restarted(tb testing.TB, list []events.Event) (memoryStore, []rules.Decision) {
 	tb.Helper()
-	store := make(shelf)
+	store := make(memoryStore)
 	var decisions []rules.Decision
 	for _, e := range list {
 		s := rules.NewState(store)
@@ -25,20 +25,20 @@ func restarted(tb testing.TB, list []events.Event) (shelf, []rules.Decision) {
 			tb.Fatal(err)
 		}
 		decisions = append(decisions, d...)
-		store.keep(s.Changes())
+		store.save(s.Changes())
 	}
 	s := rules.NewState(store)
 	d, err := s.Release(rules.DefaultConfig())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	store.keep(s.Changes())
+	store.save(s.Changes())
 	return store, append(decisions, d...)
 }
 
-// same checks that list comes to the same with and without restarts, and that each
-// considered event is decided on.
-func same(t *testing.T, list []events.Event) shelf {
+// same checks that list gives the same results with and without restarts, and that each
+// considered event has a decision.
+func same(t *testing.T, list []events.Event) memoryStore {
 	t.Helper()
 	s, decisions := fold(t, list)
 	store, again := restarted(t, list)
@@ -51,8 +51,8 @@ func same(t *testing.T, list []events.Event) shelf {
 	return store
 }
 
-// Runs that are their own parents, or each other's, or of many generations, in any
-// order, end like others.
+// Runs that are their own parents, or that have cyclic or deep ancestors, end like
+// others.
 func TestHostile_Parents(t *testing.T) {
 	for name, parent := range map[string]func(n int) int{
 		"Self":    func(n int) int { return n },
@@ -81,7 +81,7 @@ func TestHostile_Parents(t *testing.T) {
 	}
 }
 
-// What is long, many or no number costs no more than its limits.
+// Long texts, long lists and invalid numbers stay within the limits.
 func TestHostile_Sizes(t *testing.T) {
 	long := strings.Repeat("Follow-up: do the thing that nobody did. \n", longText/42)
 	e := stepAt(t, 0, 0, events.StepFailed, long, map[string]any{
@@ -116,7 +116,7 @@ func TestHostile_Sizes(t *testing.T) {
 	}
 }
 
-// Edits of what there is not are recorded, and keep no more than they are.
+// Edits of missing issues are recorded and use bounded memory.
 func TestHostile_EditsOfWhatThereIsNot(t *testing.T) {
 	var list []events.Event
 	for n := range 400 {
@@ -147,8 +147,8 @@ func TestHostile_EditsOfWhatThereIsNot(t *testing.T) {
 	}
 }
 
-// Events of one id that differ in their source are as many events, and none without
-// a run, an order or an id of its own breaks anything.
+// Events with one id and different sources are different events. Events without a run,
+// an order or an id break nothing.
 func TestHostile_IdsAndOrder(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 2))

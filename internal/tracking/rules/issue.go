@@ -6,9 +6,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
 )
 
-// Status is where an issue stands, in the words of Beads.
+// Status is the status of an issue, in the terms of Beads.
 type Status string
 
 // The statuses of an issue.
@@ -17,25 +21,26 @@ const (
 	InProgress Status = "in_progress"
 	Blocked    Status = "blocked"
 	Closed     Status = "closed"
-	// Flapping is no status of Beads: there it is Open, with the label of this name.
+	// Flapping does not exist in Beads. There the issue is open and has a label with
+	// this name.
 	Flapping Status = "flapping"
 )
 
-// Kind says what an issue is about.
+// Kind is the subject of an issue.
 type Kind string
 
 // The kinds of issues.
 const (
-	Tracking Kind = "tracking" // follows work from its start to its end
-	Failure  Kind = "failure"  // something that failed while nothing followed it
-	Followup Kind = "followup" // work that a run left over
-	Digest   Kind = "digest"   // lists what there was no room for
+	Tracking Kind = "tracking" // tracks work from its start to its end
+	Failure  Kind = "failure"  // a failure in a run without tracking issue
+	Followup Kind = "followup" // work that a run left undone
+	Digest   Kind = "digest"   // lists events that the rate limits denied an issue
 )
 
-// maxTitle bounds the runes of a title, as Beads does.
+// maxTitle is the limit of Beads for a title, in runes.
 const maxTitle = 500
 
-// Issue is an issue as the heuristics know it.
+// Issue is an issue in the state of the rules.
 type Issue struct {
 	ID          string    `json:"id"`
 	Tenant      string    `json:"tenant"`
@@ -44,22 +49,22 @@ type Issue struct {
 	Title       string    `json:"title"`
 	Description string    `json:"description,omitempty"`
 	Status      Status    `json:"status"`
-	Reason      string    `json:"reason,omitempty"` // why it has its status
+	Reason      string    `json:"reason,omitempty"` // reason of the status
 	Created     time.Time `json:"created"`
 	Updated     time.Time `json:"updated"`
 	Closed      time.Time `json:"closed,omitzero"`
 	Links       []Link    `json:"links,omitempty"`
-	Labels      []string  `json:"labels,omitempty"` // beside those that all issues of its kind have
+	Labels      []string  `json:"labels,omitempty"` // in addition to those of its kind
 	Count       int       `json:"count"`            // occurrences
-	Runs        []string  `json:"runs,omitempty"`   // of occurrences, the first 20
-	First       time.Time `json:"first,omitzero"`   // occurrence
-	Last        time.Time `json:"last,omitzero"`    // occurrence
+	Runs        []string  `json:"runs,omitempty"`   // of the occurrences, at most 20
+	First       time.Time `json:"first,omitzero"`   // first occurrence
+	Last        time.Time `json:"last,omitzero"`    // last occurrence
 }
 
 // The types of links.
 const (
-	DiscoveredFrom = "discovered-from" // a follow-up, to the issue of the run that left it over
-	RegressionOf   = "regression-of"   // a failure, to the issue that was closed too long ago to be reopened
+	DiscoveredFrom = "discovered-from" // from a follow-up to the issue of its run
+	RegressionOf   = "regression-of"   // from an issue to its predecessor, closed too long ago to be reopened
 )
 
 // Link is a dependency between issues.
@@ -71,17 +76,58 @@ type Link struct {
 // idDigits is the length of an id without its prefix: 64 bits in base 36.
 const idDigits = 13
 
-// ID returns the issue id that belongs to an identity in tenant: "ht-" and 13
-// digits of base 36, the same for ever. Parts are length-prefixed, so that
-// ("a", "bc") and ("ab", "c") differ.
+// ID returns the permanent issue id for an identity in tenant: "ht-" and 13 digits in
+// base 36. It hashes each text with its length, so that ("a", "bc") and ("ab", "c")
+// differ.
 func ID(tenant string, identity ...string) string {
 	h := sha256.New()
 	var length [8]byte
-	for _, part := range append([]string{tenant}, identity...) {
-		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+	for _, text := range append([]string{tenant}, identity...) {
+		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
 		h.Write(length[:])
-		h.Write([]byte(part))
+		h.Write([]byte(text))
 	}
 	digits := strconv.FormatUint(binary.BigEndian.Uint64(h.Sum(nil)), 36)
 	return "ht-" + strings.Repeat("0", idDigits-len(digits)) + digits
+}
+
+// lineageIssue returns the id of the tracking issue of a generation of a lineage.
+func lineageIssue(tenant, lineage string, generation int) string {
+	return ID(tenant, "lineage", lineage, strconv.Itoa(generation))
+}
+
+// failureIssue returns the id of the issue about a generation of a failure.
+func failureIssue(tenant, failure string, generation int) string {
+	return ID(tenant, "failure", failure, strconv.Itoa(generation))
+}
+
+// followupIssue returns the id of the issue about a generation of a follow-up.
+func followupIssue(tenant, followup string, generation int) string {
+	return ID(tenant, "followup", followup, strconv.Itoa(generation))
+}
+
+// issueTitle returns a title like "GWI: what: detail".
+func issueTitle(c *Config, what, detail string) string {
+	if detail != "" {
+		what += ": " + detail
+	}
+	return strings.TrimSpace(c.TitlePrefix + " " + what)
+}
+
+// runTitle returns a title like "GWI: RESOLVE run r1".
+func runTitle(c *Config, runType, id string) string {
+	texts := []string{c.TitlePrefix, clean(runType, 40), "run", clean(id, 300)}
+	return strings.Join(strings.Fields(strings.Join(texts, " ")), " ")
+}
+
+// clean limits s to one line of at most limit runes.
+func clean(s string, limit int) string { return deferred.Clean(s, limit) }
+
+// sentence returns s with an upper-case first letter.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	if n == 0 {
+		return s
+	}
+	return string(unicode.ToUpper(r)) + s[n:]
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failAt adds a failing step of a run of its own.
+// failAt adds a failing step of a separate run.
 func failAt(tb testing.TB, list []events.Event, at time.Duration, text string, metadata map[string]any) []events.Event {
 	tb.Helper()
 	return append(list, stepAt(tb, len(list), at, events.StepFailed, text, metadata))
 }
 
-// succeedAt adds a completed step of a run of its own.
+// succeedAt adds a completed step of a separate run.
 func succeedAt(tb testing.TB, list []events.Event, at time.Duration) []events.Event {
 	tb.Helper()
 	return append(list, stepAt(tb, len(list), at, events.StepCompleted, "", nil))
@@ -39,7 +39,7 @@ func stepAt(tb testing.TB, n int, at time.Duration, status events.StepStatus, te
 	return e
 }
 
-// distinctly words an error that no other n has.
+// distinctly returns an error text that is unique for n.
 func distinctly(n int) string {
 	return "module " + string(rune('g'+n/10)) + string(rune('g'+n%10)) + " exploded"
 }
@@ -129,9 +129,9 @@ func TestLimits_Flapping(t *testing.T) {
 	}
 }
 
-// brittle is a store that fails at one of its calls.
+// brittle is a store that fails at one call.
 type brittle struct {
-	shelf
+	memoryStore
 	calls, failing int
 }
 
@@ -141,17 +141,18 @@ func (b *brittle) Load(k rules.Key) ([]byte, error) {
 	if b.calls++; b.calls == b.failing {
 		return nil, errBrittle
 	}
-	return b.shelf.Load(k)
+	return b.memoryStore.Load(k)
 }
 
 func (b *brittle) Timers(tenant string, at time.Time, limit int) ([]rules.Timer, error) {
 	if b.calls++; b.calls == b.failing {
 		return nil, errBrittle
 	}
-	return b.shelf.Timers(tenant, at, limit)
+	return b.memoryStore.Timers(tenant, at, limit)
 }
 
-// What a State makes of events does not show that its store failed in between.
+// The results do not change if the store fails in between and the event is applied
+// again.
 func TestState_AStoreThatFailsChangesNothing(t *testing.T) {
 	list := failAt(t, nil, 0, "boom", nil)
 	for n := range 8 {
@@ -159,7 +160,7 @@ func TestState_AStoreThatFailsChangesNothing(t *testing.T) {
 	}
 	want, _ := fold(t, list)
 	for failing := 1; ; failing++ {
-		store := &brittle{shelf: make(shelf), failing: failing}
+		store := &brittle{memoryStore: make(memoryStore), failing: failing}
 		s := rules.NewState(store)
 		for _, e := range list {
 			if _, err := s.Apply(e, rules.DefaultConfig()); errors.Is(err, errBrittle) {

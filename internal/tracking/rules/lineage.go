@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Lineage is work that has one issue however many runs it takes: a run and its
-// child runs, and the runs of the same type for the same work item.
+// Lineage is work that has one tracking issue for all its runs: a run with its child
+// runs, and all runs of the same type for the same work item.
 type Lineage struct {
-	Into       string    `json:"into,omitempty"` // the lineage that this one turned out to be part of
+	Into       string    `json:"into,omitempty"` // the lineage into which this one was merged
 	Type       string    `json:"type,omitempty"` // of Root
-	Root       string    `json:"root,omitempty"` // the latest run that is nobody's child
+	Root       string    `json:"root,omitempty"` // the latest run without a parent
 	Generation int       `json:"generation,omitempty"`
-	Before     string    `json:"before,omitempty"` // the issue of the generation before
-	Issue      string    `json:"issue,omitempty"`  // that follows this generation
-	Digest     string    `json:"digest,omitempty"` // where it is listed for want of room
-	Entry      int       `json:"entry,omitempty"`  // of the digest
+	Before     string    `json:"before,omitempty"` // issue of the previous generation
+	Issue      string    `json:"issue,omitempty"`  // issue of this generation
+	Digest     string    `json:"digest,omitempty"` // lists the lineage if the rate limit denied it an issue
+	Entry      int       `json:"entry,omitempty"`  // in the digest
 	Followups  []string  `json:"followups,omitempty"`
-	Created    int       `json:"created,omitempty"` // issues since it got on
+	Created    int       `json:"created,omitempty"` // issues that it caused since its last progress
 	Roles      []Role    `json:"roles,omitempty"`
-	Started    Stamp     `json:"started,omitzero"`  // the latest start of a root
-	Worked     Stamp     `json:"worked,omitzero"`   // the latest step of a root
-	Progress   Stamp     `json:"progress,omitzero"` // the latest step that did not fail
-	Finished   fact      `json:"finished,omitzero"` // the latest end of a root
-	Success    bool      `json:"success,omitempty"` // of that end
-	Settled    Stamp     `json:"settled,omitzero"`  // the latest successful end of a root
-	Seen       time.Time `json:"seen,omitzero"`     // the latest event of any kind
-	Watched    bool      `json:"watched,omitempty"` // a timer looks whether anything is heard of it
-	Silent     bool      `json:"silent,omitempty"`  // nothing was: the label is due
+	Started    Stamp     `json:"started,omitzero"`  // latest start of a root
+	Worked     Stamp     `json:"worked,omitzero"`   // latest step of a root
+	Progress   Stamp     `json:"progress,omitzero"` // latest step that did not fail
+	Finished   fact      `json:"finished,omitzero"` // latest end of a root
+	Success    bool      `json:"success,omitempty"` // result of that end
+	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end of a root
+	Seen       time.Time `json:"seen,omitzero"`     // latest event of any kind
+	Watched    bool      `json:"watched,omitempty"` // a timer checks for events
+	Silent     bool      `json:"silent,omitempty"`  // the label is due
 }
 
 var lineages = table[Lineage]{"lineage", func(l *Lineage) {
@@ -38,8 +38,8 @@ func runLineage(run string) string { return "run/" + run }
 
 func workLineage(runType, item string) string { return "work/" + runType + "/" + item }
 
-// unit returns what a run is within its lineage: nothing of its own if it is
-// nobody's child.
+// unit returns the name of a child run or of its work item within its lineage. It is
+// empty for a root.
 func (r *Run) unit() string {
 	switch {
 	case r.Parent == "":
@@ -50,11 +50,11 @@ func (r *Run) unit() string {
 	return runLineage(r.ID)
 }
 
-// resolve returns the lineage that id is part of now.
-func (p *pass) resolve(id string) string {
+// resolve follows the merges of the lineage id.
+func (r records) resolve(id string) string {
 	const most = 16
 	for range most {
-		l := lineages.get(p.state, p.tenant, id)
+		l := lineages.get(r, id)
 		if l == nil || l.Into == "" {
 			break
 		}
@@ -64,35 +64,9 @@ func (p *pass) resolve(id string) string {
 }
 
 // lineageOf returns the id of a run's lineage.
-func (p *pass) lineageOf(run *Run) string { return p.resolve(run.Lineage) }
+func (r records) lineageOf(run *Run) string { return r.resolve(run.Lineage) }
 
-// lineage returns the lineage of the event's run, to be changed.
-func (f *fold) lineage() *Lineage {
-	return lineages.edit(f.state, f.tenant, f.lineageOf(f.run()))
-}
-
-// place puts run into its lineage, or brings its lineage to where it turned out
-// to belong.
-func (f *fold) place(run *Run) {
-	home := f.home(run)
-	switch {
-	case run.Lineage == "":
-		run.Lineage = home
-		f.renew(home, run)
-	case f.resolve(run.Lineage) != home:
-		f.join(f.resolve(run.Lineage), home)
-	}
-	l := f.lineage()
-	if f.stamp.At.After(l.Seen) {
-		l.Seen = f.stamp.At
-	}
-	if run.Parent == "" {
-		l.lead(run)
-	}
-}
-
-// lead makes run, which is nobody's child, the root. Until one is heard of, child
-// runs stand for it.
+// lead makes run, which has no parent, the root. Child runs act as the root until then.
 func (l *Lineage) lead(run *Run) {
 	if l.Root == "" {
 		l.Started, l.Worked, l.Finished, l.Settled, l.Success = Stamp{}, Stamp{}, fact{}, Stamp{}, false
@@ -100,30 +74,13 @@ func (l *Lineage) lead(run *Run) {
 	l.Root, l.Type = run.ID, run.Type
 }
 
-// leads reports whether the lineage is where run is.
+// leads reports whether the state of run determines the state of the lineage.
 func (l *Lineage) leads(run *Run) bool { return run.Parent == "" || l.Root == "" }
 
-// home returns the lineage in which run belongs, as far as is known.
-func (f *fold) home(run *Run) string {
-	switch {
-	case run.Parent != "":
-		parent := runs.edit(f.state, f.tenant, run.Parent)
-		if parent.Lineage == "" { // not heard of yet
-			parent.ID, parent.Lineage = run.Parent, runLineage(run.Parent)
-		}
-		return f.resolve(parent.Lineage)
-	case run.WorkItem != "":
-		return f.resolve(workLineage(run.Type, run.WorkItem))
-	case run.Lineage != "":
-		return f.resolve(run.Lineage)
-	}
-	return runLineage(run.ID)
-}
-
-// join makes two lineages one. What was made for one of them stays; where there
-// are issues of both, so do they.
-func (f *fold) join(from, home string) {
-	a, b := lineages.edit(f.state, f.tenant, from), lineages.edit(f.state, f.tenant, home)
+// merge merges two lineages, unless both have an issue. The lineage with an issue keeps
+// it.
+func (r records) merge(from, home string) {
+	a, b := lineages.edit(r, from), lineages.edit(r, home)
 	if a.follower() != "" && b.follower() == "" && b.Finished.isZero() && len(b.Roles) == 0 {
 		a, b, home = b, a, from
 	}
@@ -131,12 +88,12 @@ func (f *fold) join(from, home string) {
 		return
 	}
 	a.Into = home
-	for _, r := range a.Roles {
-		into := b.role(r.Unit, r.Name)
-		if into.Failed.before(r.Failed) {
-			into.Failed, into.Step = r.Failed, r.Step
+	for _, role := range a.Roles {
+		into := b.role(role.Unit, role.Name)
+		if into.Failed.before(role.Failed) {
+			into.Failed, into.Step = role.Failed, role.Step
 		}
-		into.Done = into.Done.later(r.Done)
+		into.Done = into.Done.later(role.Done)
 	}
 	if !a.Finished.before(b.Finished.Stamp) && !a.Finished.isZero() {
 		b.Finished, b.Success = a.Finished, a.Success
@@ -148,8 +105,7 @@ func (f *fold) join(from, home string) {
 	a.Roles, a.Followups = nil, nil
 }
 
-// follower returns the issue that the lineage's events belong to: its own, the
-// digest that lists it, or none.
+// follower returns the issue or digest for the lineage's events, or "".
 func (l *Lineage) follower() string {
 	if l.Issue != "" {
 		return l.Issue
@@ -157,15 +113,15 @@ func (l *Lineage) follower() string {
 	return l.Digest
 }
 
-// starts takes in that a run started.
+// starts notes the start of a run.
 func (l *Lineage) starts(run *Run, stamp Stamp) {
 	if l.leads(run) {
 		l.Started = l.Started.later(stamp)
 	}
 }
 
-// ends takes in that a run ended. Only the ends of a root end the lineage; a
-// child run is like a role.
+// ends notes the end of a run. Only the end of a root ends the lineage. The end of a
+// child run is handled like a step of a role.
 func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	if run.Parent != "" {
 		r := l.role(run.unit(), childRun)
@@ -186,12 +142,12 @@ func (l *Lineage) ends(run *Run, success bool, stamp Stamp) {
 	}
 }
 
-// ended reports whether no step of a root is later than the latest end.
+// ended reports whether the latest end is later than all steps of a root.
 func (l *Lineage) ended() bool {
 	return !l.Finished.isZero() && !l.Finished.At.Before(l.Worked.At)
 }
 
-// status returns where the issue of the lineage stands, by the facts.
+// status returns the status that the facts demand for the issue.
 func (l *Lineage) status() Status {
 	if _, failing := l.failing(); failing {
 		return Blocked
@@ -199,7 +155,7 @@ func (l *Lineage) status() Status {
 	return l.working()
 }
 
-// working returns the status where no failing step counts.
+// working returns the status without regard to failing steps.
 func (l *Lineage) working() Status {
 	switch {
 	case l.ended() && !l.Success:
@@ -211,4 +167,12 @@ func (l *Lineage) working() Status {
 	default:
 		return Open
 	}
+}
+
+// title returns the title of the tracking issue, like "GWI: RESOLVE run r1".
+func (l *Lineage) title(c *Config, run *Run) string {
+	if l.Root == "" {
+		return runTitle(c, run.Type, run.ID)
+	}
+	return runTitle(c, l.Type, l.Root)
 }

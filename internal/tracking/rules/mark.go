@@ -6,30 +6,38 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// mark is what is kept of an event: that it is decided on or held, the issues it
-// belongs to, and the edits that name it and wait for it.
+// mark records that an event was seen, the issues to which it belongs, and the edits
+// that name it and wait for its decision.
 type mark struct {
 	Source string   `json:"source,omitempty"`
-	Seen   bool     `json:"seen,omitempty"`   // it came
-	Given  bool     `json:"given,omitempty"`  // it is decided on
-	Issues []string `json:"issues,omitempty"` // those it made come first, follow-ups before others
+	Seen   bool     `json:"seen,omitempty"`
+	Given  bool     `json:"given,omitempty"`  // its decision exists
+	Issues []string `json:"issues,omitempty"` // created follow-ups first, then other created issues
 	Edits  []edit   `json:"edits,omitempty"`
 }
 
 var marks = table[mark]{"event", func(m *mark) { m.Issues, m.Edits = slices.Clone(m.Issues), slices.Clone(m.Edits) }}
 
-// markID returns the id of the record of an event. It is the event's own, by
-// which edits name it, unless another source chose that before.
-func (p *pass) markID(event, source string) string {
-	m := marks.get(p.state, p.tenant, event)
+// markID returns the id of the mark of an event. It is the id of the event, by which
+// edits name it. If another source used that id before, the source is appended.
+func markID(r records, event, source string) string {
+	m := marks.get(r, event)
 	if m == nil || !m.Seen || m.Source == source {
 		return event
 	}
 	return event + "\n" + source
 }
 
-// decided reports whether e came before.
-func (p *pass) decided(e events.Event) bool {
-	m := marks.get(p.state, p.tenant, p.markID(e.ID, e.Source))
+// seenBefore reports whether e was applied before.
+func seenBefore(r records, e events.Event) bool {
+	m := marks.get(r, markID(r, e.ID, e.Source))
 	return m != nil && m.Seen
+}
+
+// subject returns the issue that an edit of the event concerns.
+func (m *mark) subject() string {
+	if m == nil || len(m.Issues) == 0 {
+		return ""
+	}
+	return m.Issues[0]
 }

@@ -5,5 +5,5 @@ package rules_test
 const (
 	chaosSeeds  = 15       // histories of everything that may happen
 	jitterSeeds = 20       // deliveries of each history that are late
-	longText    = 10 << 20 // bytes of a text that no record may hold
+	longText    = 10 << 20 // bytes of a text that no record may contain
 )

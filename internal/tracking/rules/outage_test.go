@@ -12,8 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// outage returns a step of each of n RESOLVE runs, 13 s apart, that fails by one
-// class.
+// outage returns a step of each of n RESOLVE runs, 13 s apart, that fail with one class.
 func outage(tb testing.TB, n int, metadata map[string]any) []events.Event {
 	tb.Helper()
 	var list []events.Event
@@ -34,8 +33,8 @@ func ofRun(tb testing.TB, e events.Event, id string, kind events.Kind, at time.D
 	return e
 }
 
-// Runs of a tracked type of which no start came fail by their infrastructure: one
-// issue, about that. A start that comes, however late, is followed.
+// Runs of a tracked type without a run.started that fail because of their infrastructure
+// share one issue. A run.started, however late, is tracked.
 func TestOutage_RunsWithoutAStart(t *testing.T) {
 	down := map[string]any{"error_class": "provider_unavailable"}
 	list := outage(t, 12, down)
@@ -65,7 +64,7 @@ func TestOutage_RunsWithoutAStart(t *testing.T) {
 	}
 }
 
-// What fails otherwise is tracked as ever.
+// Other failures are tracked as usual.
 func TestOutage_OtherFailuresAreTracked(t *testing.T) {
 	s, _ := fold(t, outage(t, 3, nil))
 	if diff := cmp.Diff(map[rules.Kind]int{rules.Tracking: 3}, kinds(s.Issues())); diff != "" {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/metadata"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What a person may do to an issue.
+// The actions of edits.
 const (
 	notPlanned = "not_planned"
 	closedBy   = "closed"
@@ -20,144 +21,148 @@ const (
 // edit is a person's edit of an issue.
 type edit struct {
 	Action string `json:"action"`
-	Title  string `json:"title,omitempty"` // retitled: the new one
-	Why    string `json:"why,omitempty"`   // closed: what the person says
+	Title  string `json:"title,omitempty"` // retitled: new title
+	Why    string `json:"why,omitempty"`   // closed: the person's reason
 	By     string `json:"by,omitempty"`
 	At     Stamp  `json:"at"`
-	Event  string `json:"event,omitempty"` // that says it, while it waits
+	Event  string `json:"event,omitempty"` // id of the issue.edited, while the edit waits
 }
 
 // maxEdits bounds the edits that wait for one event.
 const maxEdits = 8
 
-// edited takes in a person's edit. One that names an event waits for it, if it is
-// held or not known yet.
-func (f *fold) edited() error {
-	d, err := events.Payload[events.IssueEditedData](f.event)
+// people applies edits by people and enforces them against the facts. It owns the edit
+// and the title time in the course of each issue, and the edits that wait in marks.
+type people struct {
+	draft   *draft
+	journal *journal
+	facts   facts
+}
+
+// edited handles an issue.edited. An edit that names an event waits until that event
+// has its decision.
+func (p *people) edited() error {
+	d := p.draft
+	data, err := events.Payload[events.IssueEditedData](d.event)
 	if err != nil {
 		return fmt.Errorf("read data: %w", err)
 	}
-	e := edit{Action: d.Action, By: clean(d.By, 100), At: f.stamp}
+	e := edit{Action: data.Action, By: clean(data.By, 100), At: d.stamp}
 	switch e.Action {
 	case retitled:
-		e.Title = clean(d.Value, maxTitle)
+		e.Title = clean(data.Value, maxTitle)
 	case closedBy, notPlanned:
-		e.Why = clean(d.Value, maxTitle)
-	}
-	switch e.Action {
-	case notPlanned, closedBy, reopened, assigned, retitled:
+		e.Why = clean(data.Value, maxTitle)
+	case reopened, assigned:
 	default:
-		f.say("edited", "a person's edit of a kind that decides nothing is recorded")
+		d.say("edited", "a person's edit of a kind that decides nothing is recorded")
 		return nil
 	}
-	if d.Issue != "" {
-		f.applyEdit(clean(d.Issue, 64), e) // no id is longer
+	if data.Issue != "" {
+		p.apply(clean(data.Issue, 64), e) // no id is longer
 		return nil
 	}
-	if len(d.Event) > events.MaxAttributeBytes {
-		f.say("edited", "a person's edit is recorded; it names no event that there can be")
+	if len(data.Event) > events.MaxAttributeBytes {
+		d.say("edited", "a person's edit is recorded; it names no event that there can be")
 		return nil
 	}
-	m := marks.get(f.state, f.tenant, d.Event)
-	if d.Event == "" || m != nil && m.Given {
-		f.applyEdit(m.subject(), e)
+	m := marks.get(d.records, data.Event)
+	if data.Event == "" || m != nil && m.Given {
+		p.apply(m.subject(), e)
 		return nil
 	}
-	f.say("edit waits", "a person's edit waits for what the event comes to")
-	if own := marks.edit(f.state, f.tenant, d.Event); len(own.Edits) < maxEdits {
-		e.Event = f.event.ID
-		own.Edits = append(own.Edits, e)
+	d.say("edit waits", "a person's edit waits for what the event comes to")
+	if m := marks.edit(d.records, data.Event); len(m.Edits) < maxEdits {
+		e.Event = d.event.ID
+		m.Edits = append(m.Edits, e)
 	}
 	return nil
 }
 
-// subject returns the issue that an edit means that names the event.
-func (m *mark) subject() string {
-	if m == nil || len(m.Issues) == 0 {
-		return ""
-	}
-	return m.Issues[0]
-}
-
-// settleEdits notes to which issues the event belongs, and takes in the edits that
-// waited for it.
-func (f *fold) settleEdits() {
-	if !Considered(f.event.Kind()) {
+// settle records to which issues the event belongs, and applies the edits that waited
+// for its decision.
+func (p *people) settle() {
+	d := p.draft
+	if !Considered(d.event.Kind()) {
 		return
 	}
-	m := marks.edit(f.state, f.tenant, f.markID(f.event.ID, f.event.Source))
+	m := marks.edit(d.records, markID(d.records, d.event.ID, d.event.Source))
 	m.Given = true
-	named := append(f.madeOf(true), f.madeOf(false)...)
-	for _, id := range append(named, f.decision.Occurs...) {
-		if len(m.Issues) < maxItems && !slices.Contains(m.Issues, id) {
+	named := append(p.created(true), p.created(false)...)
+	for _, id := range append(named, d.decision.Occurs...) {
+		if len(m.Issues) < metadata.MaxItems && !slices.Contains(m.Issues, id) {
 			m.Issues = append(m.Issues, id)
 		}
 	}
 	waiting := m.Edits
 	m.Edits = nil
 	for _, e := range waiting {
-		f.applyEdit(m.subject(), e)
+		p.apply(m.subject(), e)
 	}
 }
 
-// madeOf returns the issues that the event made: the follow-ups, or the others.
-func (f *fold) madeOf(followups bool) (list []string) {
-	for _, id := range f.made {
-		if issue := all.get(f.state, f.tenant, id); issue != nil && (issue.Kind == Followup) == followups {
+// created returns the issues that the event created, either the follow-ups or the
+// others.
+func (p *people) created(followups bool) (list []string) {
+	for _, id := range p.draft.made {
+		if issue := issues.get(p.draft.records, id); issue != nil && (issue.Kind == Followup) == followups {
 			list = append(list, id)
 		}
 	}
 	return list
 }
 
-// applyEdit takes in a person's edit of the issue id.
-func (f *fold) applyEdit(id string, e edit) {
-	issue := all.get(f.state, f.tenant, id)
+// apply applies an edit to the issue id.
+func (p *people) apply(id string, e edit) {
+	d := p.draft
+	issue := issues.get(d.records, id)
 	if issue == nil {
-		f.say("edited", "a person's edit is recorded; it names no issue that there is")
+		d.say("edited", "a person's edit is recorded; it names no issue that there is")
 		return
 	}
-	f.touch(id)
-	c := courses.edit(f.state, f.tenant, id)
+	d.touch(id)
+	c := courses.edit(d.records, id)
 	if e.Title != "" && !c.Titled.At.After(e.At.At) {
-		all.edit(f.state, f.tenant, id).Title, c.Titled = e.Title, e.At
+		p.journal.retitle(id, e.Title)
+		c.Titled = e.At
 	}
 	if c.Edit != nil && e.At.before(c.Edit.At) {
-		f.say("late edit", "a later edit of the issue is known")
+		d.say("late edit", "a later edit of the issue is known")
 		return
 	}
-	by := e.told()
-	f.say("people win", fmt.Sprintf("issue %s: %s", id, by)) // not why: decisions quote nothing
+	by := e.summary()
+	d.say("people win", fmt.Sprintf("issue %s: %s", id, by)) // without the reason, because decisions quote no text
 	if e.Action == assigned || e.Action == retitled {
 		return
 	}
 	if e.Why != "" {
 		by += ": " + e.Why
 	}
-	e.Why, e.Event = "", "" // the issue has it
+	e.Why, e.Event = "", "" // the issue has the reason
 	c.Edit, c.Reopened = &e, nil
-	f.state.clearTimer(f.tenant, quietKind+"/"+id)
-	if to := f.wanted(c); to != issue.Status {
-		f.transition(id, to, sentence(by))
-		f.decision.Flip = "no such edit"
+	d.clearTimer(quietKind + "/" + id)
+	if to := p.wanted(c); to != issue.Status {
+		p.journal.transition(id, to, sentence(by))
+		d.flip("no such edit")
 	}
-	if f.isOpen(id) {
-		f.expose(c)
+	if d.isOpen(id) {
+		p.expose(c)
 	}
 }
 
-// expose makes an issue known where a success would look for it.
-func (f *fold) expose(c *course) {
+// expose adds an open issue to the indexes in which a success looks for issues.
+func (p *people) expose(c *course) {
+	r := p.draft.records
 	if c.Failure != "" {
-		f.open(c.Failure, failures.edit(f.state, f.tenant, c.Failure))
+		indexFailure(r, c.Failure, failures.edit(r, c.Failure))
 	}
 	if c.Followup != "" {
-		f.index(c.Followup, followups.edit(f.state, f.tenant, c.Followup))
+		indexFollowup(r, c.Followup, followups.edit(r, c.Followup))
 	}
 }
 
-// told says what was done, and by whom.
-func (e edit) told() string {
+// summary describes the edit, like "closed by anna".
+func (e edit) summary() string {
 	what := e.Action
 	if what == notPlanned {
 		what = "closed as not planned"
@@ -165,89 +170,60 @@ func (e edit) told() string {
 	return what + " by " + cmp.Or(e.By, "a person")
 }
 
-// wanted returns the status that an issue has by the latest edit of a person: facts
-// that are later may be known already.
-func (f *fold) wanted(c *course) Status {
+// wanted returns the status of an issue after its latest edit. Later facts may already
+// be known.
+func (p *people) wanted(c *course) Status {
 	if c.Edit.Action != reopened {
 		return Closed
 	}
-	if to, _ := f.facts(c); f.outranks(c, to) {
+	if to, _ := p.facts.status(c, p.draft.config); p.outranks(c, to) {
 		return to
 	}
 	return Open
 }
 
-// outranks reports whether an issue that a person reopened is to have a status that
-// the facts say: by one that is later than the edit, and not of a run that had ended
-// by then. What blocks it does so whenever it was.
-func (f *fold) outranks(c *course, to Status) bool {
+// outranks reports whether the facts may move an issue that a person reopened to status
+// to. They may if they are later than the edit and from a run that had not ended by
+// then. A blocking fact always may.
+func (p *people) outranks(c *course, to Status) bool {
 	if to == Blocked {
 		return true
 	}
-	why := f.since(c, to)
+	why := p.facts.since(c, to, p.draft.stamp)
 	if !c.Edit.At.before(why.Stamp) {
 		return false
 	}
-	run := runs.get(f.state, f.tenant, why.Run)
+	run := runs.get(p.draft.records, why.Run)
 	return run == nil || run.Ended.isZero() || !run.Ended.before(c.Edit.At) || c.Edit.At.before(run.Started)
 }
 
-// since returns the fact by which an issue has a status.
-func (f *fold) since(c *course, to Status) fact {
-	switch {
-	case c.Failure != "":
-		fl := failures.edit(f.state, f.tenant, c.Failure)
-		if to == Closed {
-			return f.goodFor(fl)
-		}
-		return fact{Stamp: fl.Last}
-	case c.Followup != "":
-		u := followups.edit(f.state, f.tenant, c.Followup)
-		if to == Closed {
-			return u.Done.latest(u.Withdrawn)
-		}
-		return fact{Stamp: u.Last}
-	case c.Lineage != "":
-		l := lineages.edit(f.state, f.tenant, f.resolve(c.Lineage))
-		if to == Closed {
-			return l.Finished
-		}
-		return fact{Stamp: l.Progress.later(l.Worked).later(f.stamp)}
-	}
-	return fact{Stamp: f.stamp}
-}
-
-// overruled reports whether a person's edit forbids the issue to move.
-func (f *fold) overruled(issue *Issue, c *course, to Status, why motive) bool {
+// overrules reports whether a person's edit forbids a move of the issue.
+func (p *people) overrules(issue *Issue, c *course, to Status, why motive) bool {
+	d := p.draft
 	switch {
 	case c.Edit == nil:
 		return false
-	case f.notPlanned(c):
-		f.say("people win", fmt.Sprintf("issue %s was closed as not planned: counted only", issue.ID))
-		f.decision.Flip = fmt.Sprintf("%s since then", formatDuration(f.config.NotPlanned))
+	case p.notPlanned(c):
+		d.say("people win", fmt.Sprintf("issue %s was closed as not planned: counted only", issue.ID))
+		d.flip(fmt.Sprintf("%s since then", FormatDuration(d.config.NotPlanned)))
 		return true
-	case c.Edit.Action == reopened && !f.outranks(c, to):
-		f.say("people win", fmt.Sprintf("a person reopened issue %s: only what came later moves it", issue.ID))
-		f.decision.Flip = "a success later than that, of a run that had not ended by then"
+	case c.Edit.Action == reopened && !p.outranks(c, to):
+		d.say("people win", fmt.Sprintf("a person reopened issue %s: only what came later moves it", issue.ID))
+		d.flip("a success later than that, of a run that had not ended by then")
 		return true
 	case c.Edit.Action == reopened:
 		return false
 	case issue.Status == Closed && !why.after(c.Edit.At):
-		f.say("people win", fmt.Sprintf("a person closed issue %s: only a failure of a later run reopens it", issue.ID))
-		f.decision.Flip = "a failure of a run that started later"
+		d.say("people win", fmt.Sprintf("a person closed issue %s: only a failure of a later run reopens it", issue.ID))
+		d.flip("a failure of a run that started later")
 		return true
 	}
-	c.Edit = nil // what came later is the machine's again
+	c.Edit = nil // later facts decide again
 	return false
 }
 
-// after reports whether the fact is a failure, or work left over, of a run that
-// started later than an edit.
-func (m motive) after(edited Stamp) bool {
-	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
-}
-
-// notPlanned reports whether a person wants no more of an issue for now.
-func (f *fold) notPlanned(c *course) bool {
-	return c != nil && c.Edit != nil && c.Edit.Action == notPlanned && f.stamp.At.Before(c.Edit.At.At.Add(f.config.NotPlanned))
+// notPlanned reports whether a person closed an issue as not planned and that is still
+// in force.
+func (p *people) notPlanned(c *course) bool {
+	return c != nil && c.Edit != nil && c.Edit.Action == notPlanned && p.draft.stamp.At.Before(c.Edit.At.At.Add(p.draft.config.NotPlanned))
 }

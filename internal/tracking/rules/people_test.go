@@ -9,8 +9,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Why a person closes an issue is the issue's reason, in the workspace too. The
-// decision, which goes into the stream, says who it was, and does not quote it.
+// The reason of a person who closes an issue is the reason of the issue, also in the
+// workspace. The decision goes into the stream. It names the person but does not quote
+// the reason.
 func TestPeople_ReasonOfClosing(t *testing.T) {
 	for _, test := range []struct{ action, value, want string }{
 		{"closed", "fixed in 4.2", "Closed by jdoe: fixed in 4.2"},
@@ -36,7 +37,7 @@ func TestPeople_ReasonOfClosing(t *testing.T) {
 			last := decisions[len(decisions)-1]
 			for _, e := range last.Effects {
 				if e.Op == rules.OpTransition && e.Reason != test.want {
-					t.Errorf("the workspace is told %q, want %q", e.Reason, test.want)
+					t.Errorf("the workspace has %q, want %q", e.Reason, test.want)
 				}
 			}
 			who, _, _ := strings.Cut(test.want[1:], ":")
@@ -47,8 +48,8 @@ func TestPeople_ReasonOfClosing(t *testing.T) {
 	}
 }
 
-// What a person said in an edit that waits for its event is erased with the edit,
-// and not said when the event comes.
+// The text of an edit that waits for its event is erased with the edit, and does not
+// appear when the event arrives.
 func TestPeople_ErasedWhileTheEditWaits(t *testing.T) {
 	for _, action := range []string{"closed", "not_planned", "retitled"} {
 		t.Run(action, func(t *testing.T) {
@@ -69,11 +70,11 @@ func TestPeople_ErasedWhileTheEditWaits(t *testing.T) {
 					t.Fatal(err)
 				}
 				if strings.Contains(string(data), "MARKER") {
-					t.Errorf("%s %s keeps %s", r.Kind, r.ID, data)
+					t.Errorf("%s %s still has %s", r.Kind, r.ID, data)
 				}
 			}
 			if !found {
-				t.Error("the text was nowhere to begin with")
+				t.Error("the text was missing from the beginning")
 			}
 		})
 	}

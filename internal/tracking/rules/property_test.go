@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// drawHistory draws a history of a few runs of two tenants in delivery order,
-// a second or none between events.
+// drawHistory draws a history of a few runs of two tenants in the order of delivery,
+// with at most a second between events.
 func drawHistory(t *rapid.T) []events.Event {
 	n := rapid.IntRange(1, 40).Draw(t, "events")
 	at := epoch
@@ -125,15 +125,15 @@ func TestProperty_RestartAfterEachEvent(t *testing.T) {
 		list := drawHistory(t)
 		var straight rules.State
 		want := apply(t, &straight, list...)
-		store := make(shelf)
+		store := make(memoryStore)
 		var got []rules.Decision
 		for _, e := range list {
 			s := rules.NewState(store)
 			got = append(got, apply(t, s, e)...)
-			store.keep(s.Changes())
+			store.save(s.Changes())
 		}
-		straightStore := make(shelf)
-		straightStore.keep(straight.Changes())
+		straightStore := make(memoryStore)
+		straightStore.save(straight.Changes())
 		if diff := cmp.Diff(straightStore, store); diff != "" {
 			t.Errorf("state (-straight +restarted):\n%s", diff)
 		}
@@ -143,7 +143,7 @@ func TestProperty_RestartAfterEachEvent(t *testing.T) {
 	})
 }
 
-// outline is what must not depend on names and times.
+// outline has the properties that must not depend on names and times.
 func outline(s *rules.State, shift time.Duration) []rules.Issue {
 	list := s.Issues()
 	for i := range list {
@@ -200,9 +200,9 @@ func TestProperty_TenantsDoNotTouchEachOther(t *testing.T) {
 	})
 }
 
-// TestProperty_OrderOfDeliveryDoesNotDecide delivers runs with distinct times,
-// where steps are told apart, in any order: the runs' own issues that exist end
-// the same, and runs that are tracked by their type always have theirs.
+// TestProperty_OrderOfDeliveryDoesNotDecide delivers runs with distinct times and
+// distinct steps in random order. The issues of the runs have the same end, and runs of
+// tracked types always have one.
 func TestProperty_OrderOfDeliveryDoesNotDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := drawHistory(t)
@@ -234,8 +234,8 @@ func statuses(s *rules.State) map[string]rules.Status {
 	return m
 }
 
-// TestProperty_EffectsTellTheState rebuilds the issues from the effects alone.
-func TestProperty_EffectsTellTheState(t *testing.T) {
+// TestProperty_EffectsMatchState rebuilds the issues from the effects alone.
+func TestProperty_EffectsMatchState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s rules.State
 		built := make(map[string]rules.Issue)
@@ -284,9 +284,9 @@ func follow(t *rapid.T, issue rules.Issue, e rules.Effect) rules.Issue {
 	return issue
 }
 
-// TestProperty_GrowingSnapshots imports prefixes of a session one after the
-// other, each closed by a run.finished of its own, as the import of a growing
-// transcript does: the issues are those of the last one alone.
+// TestProperty_GrowingSnapshots imports growing prefixes of a session, each with a
+// run.finished, like the import of a growing transcript. The issues equal those of the
+// last prefix alone.
 func TestProperty_GrowingSnapshots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		steps := rapid.IntRange(1, 12).Draw(t, "steps")

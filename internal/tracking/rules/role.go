@@ -6,20 +6,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Role is how the steps of one agent role went, or the ends of a child run.
+// Role has the latest results of the steps of one agent role, or of a child run.
 type Role struct {
-	Unit   string `json:"unit,omitempty"` // the child run or its work item; none of a root
+	Unit   string `json:"unit,omitempty"` // the child run or its work item; empty for a root
 	Name   string `json:"name,omitempty"`
-	Failed Stamp  `json:"failed,omitzero"` // the latest failure
-	Step   string `json:"step,omitempty"`  // the record of the step that failed
-	Done   Stamp  `json:"done,omitzero"`   // the latest completion
+	Failed Stamp  `json:"failed,omitzero"` // latest failure
+	Step   string `json:"step,omitempty"`  // record id of the failed step
+	Done   Stamp  `json:"done,omitzero"`   // latest completion
 }
 
-// childRun stands for the role of a child run as a whole.
+// childRun is the role name for a child run as a whole.
 const childRun = "run"
 
-// role returns where the role called name of a unit is kept. Where there are too
-// many, the one that recovered longest ago makes room.
+// role returns the role name of a unit for changing. If there are too many roles, it
+// removes the one that recovered first.
 func (l *Lineage) role(unit, name string) *Role {
 	i := slices.IndexFunc(l.Roles, func(r Role) bool { return r.Unit == unit && r.Name == name })
 	if i < 0 && len(l.Roles) >= maxRoles {
@@ -51,8 +51,7 @@ func (l *Lineage) forgetRole() {
 
 func (r Role) failing() bool { return r.Done.before(r.Failed) }
 
-// advance takes in how a step of role ended; done is when the step was completed
-// last.
+// advance notes the result of a step of role. The step was completed last at done.
 func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus, stamp, done Stamp) {
 	if status == events.StepPending {
 		return
@@ -66,7 +65,7 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		if r.Failed.before(stamp) {
 			r.Failed, r.Step = stamp, id
 		}
-		if stamp.before(done) { // late: it was made good
+		if stamp.before(done) { // late report of a recovered failure
 			r.Done = r.Done.later(stamp)
 		}
 		return
@@ -76,8 +75,8 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 		return
 	}
 	r.Done = r.Done.later(stamp)
-	// Another role may complete the step: that makes good its failure, not
-	// others of the role that failed.
+	// Another role may complete the step. That recovers the failure of this step, but no
+	// other failure of the role that failed.
 	for i := range l.Roles {
 		if other := &l.Roles[i]; other.Step == id && other.Failed.before(stamp) {
 			other.Done = other.Done.later(other.Failed)
@@ -85,9 +84,9 @@ func (l *Lineage) advance(run *Run, role, step string, status events.StepStatus,
 	}
 }
 
-// failing returns a role whose latest failure nothing has made good: neither a
-// later completion of that role, nor a successful end of its child run, nor one
-// of a root. Of one time, the end is the later fact, in whichever order they came.
+// failing returns a role whose latest failure is not recovered. A later completion of
+// the role recovers it, and so does a successful end of its child run or of a root. An
+// end counts as later than a failure at the same time.
 func (l *Lineage) failing() (Role, bool) {
 	for _, r := range l.Roles {
 		if !r.failing() || !l.Settled.isZero() && !l.Settled.At.Before(r.Failed.At) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// leaveAt adds a completed step of a run of its own that leaves three items over.
+// leaveAt adds a completed step of a separate run that leaves three items undone.
 func leaveAt(tb testing.TB, list []events.Event, at time.Duration) []events.Event {
 	tb.Helper()
 	e := stepAt(tb, len(list), at, events.StepCompleted, "", nil)
@@ -26,8 +26,8 @@ func leaveAt(tb testing.TB, list []events.Event, at time.Duration) []events.Even
 	return append(list, e)
 }
 
-// Follow-ups take the room of failures. Those of one event come together where
-// there is room for one of them, and each counts.
+// Follow-ups count against the limit of failures. The follow-ups of one event are
+// admitted together, and each counts.
 func TestLimits_RoomOfFollowups(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -66,7 +66,7 @@ func TestLimits_RoomOfFollowups(t *testing.T) {
 	}
 }
 
-// digested counts what the description of a digest lists.
+// digested counts the entries in the description of a digest.
 func digested(s *rules.State) int {
 	for key, value := range stored(s) {
 		var n struct {
@@ -79,13 +79,13 @@ func digested(s *rules.State) int {
 	return 0
 }
 
-func stored(s *rules.State) shelf {
-	store := make(shelf)
-	store.keep(s.Changes())
+func stored(s *rules.State) memoryStore {
+	store := make(memoryStore)
+	store.save(s.Changes())
 	return store
 }
 
-// Issues that follow runs have room of their own.
+// Tracking issues have a separate limit.
 func TestLimits_RoomToTrack(t *testing.T) {
 	for _, tt := range []struct {
 		name              string

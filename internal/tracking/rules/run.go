@@ -3,13 +3,15 @@ package rules
 import (
 	"slices"
 	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Stamp orders facts: by the time of their event, and facts of one time in the
-// order in which they came.
+// Stamp orders facts by the time of their event, and facts with the same time by their
+// arrival.
 type Stamp struct {
 	At time.Time `json:"at,omitzero"`
-	N  uint64    `json:"n,omitempty"` // how many considered events the tenant had; 0 is never
+	N  uint64    `json:"n,omitempty"` // number of the event among the considered events of the tenant; 0 means never
 }
 
 func (s Stamp) isZero() bool { return s.N == 0 }
@@ -24,7 +26,7 @@ func (s Stamp) before(t Stamp) bool {
 	return s.N < t.N
 }
 
-// later returns the later of s and t; the zero stamp is before all others.
+// later returns the later one of s and t. The zero stamp is before all others.
 func (s Stamp) later(t Stamp) Stamp {
 	if s.before(t) {
 		return t
@@ -32,7 +34,7 @@ func (s Stamp) later(t Stamp) Stamp {
 	return s
 }
 
-// fact is a stamp of something that a run did.
+// fact is the stamp of a fact, with its run.
 type fact struct {
 	Stamp
 	Run string `json:"run,omitempty"`
@@ -45,7 +47,7 @@ func (a fact) latest(b fact) fact {
 	return a
 }
 
-// Run is what is known of a run.
+// Run has the facts about a run.
 type Run struct {
 	ID         string    `json:"id"`
 	Type       string    `json:"type,omitempty"`
@@ -54,27 +56,27 @@ type Run struct {
 	Target     string    `json:"target,omitempty"`
 	Lineage    string    `json:"lineage"`
 	Generation int       `json:"generation,omitempty"` // of the lineage
-	First      time.Time `json:"first,omitzero"`       // earliest event time
-	Declared   int       `json:"declared,omitempty"`   // highest complexity that was declared
+	First      time.Time `json:"first,omitzero"`       // earliest event
+	Declared   int       `json:"declared,omitempty"`   // highest declared complexity
 	Steps      int       `json:"steps,omitempty"`
-	Retries    int       `json:"retries,omitempty"` // steps that were run again after they failed
+	Retries    int       `json:"retries,omitempty"` // steps that ran again after a failure
 	Files      int       `json:"files,omitempty"`
 	Tokens     int64     `json:"tokens,omitempty"`
-	Roles      []string  `json:"roles,omitempty"`  // in the order in which they came
-	Begun      bool      `json:"begun,omitempty"`  // its run.started came
-	Started    Stamp     `json:"started,omitzero"` // the latest run.started
-	Ended      Stamp     `json:"ended,omitzero"`   // the earliest run.finished
+	Roles      []string  `json:"roles,omitempty"`  // in the order of arrival
+	Begun      bool      `json:"begun,omitempty"`  // its run.started is known
+	Started    Stamp     `json:"started,omitzero"` // latest run.started
+	Ended      Stamp     `json:"ended,omitzero"`   // earliest run.finished
 	Finished   Stamp     `json:"finished,omitzero"`
-	Success    bool      `json:"success,omitempty"` // of the latest run.finished
-	Settled    Stamp     `json:"settled,omitzero"`  // the latest successful end
-	Failing    []Failing `json:"failing,omitempty"` // steps that failed while no issue followed the run
-	Whole      Failing   `json:"whole,omitzero"`    // its end, if that has a failure of its own
-	Scope      string    `json:"scope,omitempty"`   // where its end failed, alone or with its steps
+	Success    bool      `json:"success,omitempty"` // of Finished
+	Settled    Stamp     `json:"settled,omitzero"`  // latest successful end
+	Failing    []Failing `json:"failing,omitempty"` // steps that failed while the run had no tracking issue
+	Whole      Failing   `json:"whole,omitzero"`    // its end, if that is a separate failure
+	Scope      string    `json:"scope,omitempty"`   // scope of its failed end
 	Deferred   int       `json:"deferred,omitempty"`
 	Remaining  int       `json:"remaining,omitempty"`
-	Bundle     string    `json:"bundle,omitempty"`  // the follow-up for what is beyond the limits
+	Bundle     string    `json:"bundle,omitempty"`  // follow-up for the items beyond the limits
 	Bundled    []string  `json:"bundled,omitempty"` // keys of items in the bundle, sorted
-	Left       []string  `json:"left,omitempty"`    // follow-ups that the latest end left over
+	Left       []string  `json:"left,omitempty"`    // follow-ups of the latest end
 }
 
 var runs = table[Run]{"run", func(r *Run) {
@@ -82,28 +84,47 @@ var runs = table[Run]{"run", func(r *Run) {
 	r.Bundled, r.Left = slices.Clone(r.Bundled), slices.Clone(r.Left)
 }}
 
-// Step is what is known of a step: its latest step.finished.
+// Failing is a step that failed while its run had no tracking issue.
+type Failing struct {
+	Failure string `json:"failure"`
+	Scope   string `json:"scope"`
+	Step    string `json:"step"`
+	At      Stamp  `json:"at"`
+}
+
+// Step has the latest report of a step.
 type Step struct {
 	At     Stamp    `json:"at,omitzero"`
-	Done   Stamp    `json:"done,omitzero"` // the latest completion
+	Done   Stamp    `json:"done,omitzero"` // latest completion
 	Failed bool     `json:"failed,omitempty"`
 	Tokens int64    `json:"tokens,omitempty"`
 	Files  int      `json:"files,omitempty"`
-	Left   []string `json:"left,omitempty"` // follow-ups that it left over
+	Left   []string `json:"left,omitempty"` // follow-ups of the report
 }
 
 var steps = table[Step]{"step", func(s *Step) { s.Left = slices.Clone(s.Left) }}
 
-// stepID returns the id of the record of a step.
+// StepKey returns the key of the step of e. A step.finished without a step id is a step
+// of its own. The key is empty for all other kinds.
+func StepKey(e events.Event) string {
+	if e.Kind() != events.StepFinished {
+		return ""
+	}
+	if e.Step == "" {
+		return "event:" + e.ID
+	}
+	return e.Step
+}
+
+// stepID returns the id of a step record.
 func stepID(run, step string) string { return run + "\n" + step }
 
-// maxRoles bounds the roles that are told apart; their names are free text.
+// maxRoles bounds the roles of a run and of a lineage. Role names are free text.
 const maxRoles = 32
 
-// Complexity returns the highest complexity that was declared for the run or
-// one of its steps. If none was, it is computed: one, and one more for each of
-// steps, retries, files, roles and tokens that reaches its value in signs.
-// Tokens are those read and written, without what came from a cache.
+// Complexity returns the highest complexity that was declared for the run or one of its
+// steps. Without a declaration it is 1, plus 1 for each of steps, retries, files, roles
+// and tokens that reaches its value in signs. Tokens from a cache do not count.
 func (r *Run) Complexity(signs Signs) int {
 	if r.Declared > 0 {
 		return r.Declared
@@ -123,9 +144,28 @@ func (r *Run) Complexity(signs Signs) int {
 	return n
 }
 
-// acts notes that a step of role belongs to the run.
+// acts notes that the run has a step of role.
 func (r *Run) acts(role string) {
 	if role != "" && len(r.Roles) < maxRoles && !slices.Contains(r.Roles, role) {
 		r.Roles = append(r.Roles, role)
 	}
+}
+
+// fails notes the failure of a step.
+func (r *Run) fails(s Failing) {
+	i := slices.IndexFunc(r.Failing, func(old Failing) bool { return old.Step == s.Step && old.Failure == s.Failure })
+	switch {
+	case i >= 0:
+		r.Failing[i].At = r.Failing[i].At.later(s.At)
+	case len(r.Failing) < maxFailing:
+		r.Failing = append(r.Failing, s)
+	}
+}
+
+// typeReason gives the reason why the type of the run needs no tracking issue.
+func (r *Run) typeReason() string {
+	if r.Type == "" {
+		return "the run has no type"
+	}
+	return "run type " + clean(r.Type, 40) + " is not tracked from its start"
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// Whatever happens: there is one decision on an event, what comes of a history is
-// the same when its events come twice and trackers restart, no more failures get
-// an issue than the limits allow, and what flaps keeps still.
+// For any history, each event has one decision, repeated events and restarts change
+// nothing, failures stay within the limits, and flapping issues do not move.
 func TestChaos(t *testing.T) {
 	seeds := uint64(chaosSeeds)
 	if testing.Short() {
@@ -46,8 +45,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// withinLimits checks that no more issues are made of failures that are not
-// critical than 5 in 10 minutes and 12 in an hour.
+// withinLimits checks that at most 5 issues in 10 minutes and 12 in an hour are created
+// for failures that are not critical.
 func withinLimits(t *testing.T, name string, o rulestest.Outcome, critical map[string]bool) {
 	t.Helper()
 	made := make(map[string][]time.Time)
@@ -71,8 +70,8 @@ func withinLimits(t *testing.T, name string, o rulestest.Outcome, critical map[s
 	}
 }
 
-// keepsStill checks that an issue that flaps moves only after a quiet day, or when
-// a person moves it.
+// keepsStill checks that a flapping issue moves only after a quiet day, or when a person
+// moves it.
 func keepsStill(t *testing.T, name string, i rulestest.Issue, human map[string]bool) {
 	t.Helper()
 	for n := 1; n < len(i.Transitions); n++ {

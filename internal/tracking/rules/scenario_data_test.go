@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// record is an issue of Beads' own tracker, or an event of Gas Town's.
+// record is an issue of the tracker of Beads, or an event of Gas Town.
 type record struct {
 	ID          any       `json:"id"` // of an event it is a number
 	Title       string    `json:"title"`
@@ -59,7 +59,7 @@ func records(t *testing.T, elem ...string) []record {
 	return list
 }
 
-// recording makes events of records, in the order of their times.
+// recording converts records to events, ordered by time.
 type recording struct {
 	start  time.Time
 	events []rulestest.Event
@@ -86,7 +86,7 @@ func (h *recording) fold(t *testing.T) (o rulestest.Outcome, kinds map[string]in
 	return o, kinds
 }
 
-// The patrols of Beads' own agents left an issue each. All of them completed.
+// The agents of Beads left one issue per patrol. All patrols completed.
 func TestRealSpam_Patrols(t *testing.T) {
 	var h recording
 	all := records(t, "beads", "issues.sample.jsonl")
@@ -110,7 +110,7 @@ func TestRealSpam_Patrols(t *testing.T) {
 
 var failureTitle = regexp.MustCompile(`(?i)^--help$|test failure|build failure|^Pre-existing|fails`)
 
-// The agents of Gas Town reported the failures that they met, each time anew.
+// The agents of Gas Town reported the same failures repeatedly.
 func TestRealSpam_Reports(t *testing.T) {
 	var h recording
 	all := records(t, "gastown", "issues.jsonl")
@@ -133,8 +133,8 @@ func TestRealSpam_Reports(t *testing.T) {
 	}
 }
 
-// In the log of Gas Town work is hooked by an agent, let go, hooked again, closed:
-// runs on a work item. However often it was tried, it is one issue at most.
+// In the log of Gas Town, agents take a work item, release it, take it again and close
+// it. All these runs of a work item have at most one issue.
 func TestRealSpam_Work(t *testing.T) {
 	var h recording
 	runs, failures, items := make(map[string]int), 0, make(map[string]bool)
@@ -170,7 +170,7 @@ func TestRealSpam_Work(t *testing.T) {
 	}
 }
 
-// The errors and warnings of an Amplifier log, a session failing for each.
+// The errors and warnings of an Amplifier log, each as a failing session.
 func TestRealSpam_Log(t *testing.T) {
 	var h recording
 	failures := 0

@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// stormRuns fail within ten minutes.
+// stormRuns is the number of runs that fail within ten minutes.
 const stormRuns = 10_000
 
-// In a storm of one cause there is one issue, in one of as many causes as runs
-// there are five and a digest; another tenant gets its own within the hold.
+// A storm with one cause has one issue. A storm with a cause per run has five issues and
+// a digest. Another tenant gets its issue within the grace period.
 func TestStorm(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -58,7 +58,7 @@ func fails(tenant, run string, at float64, text string) rulestest.Event {
 	}
 }
 
-// letters writes n with letters alone, which normalising an error leaves alone.
+// letters writes n with letters only, which Normalise does not change.
 func letters(n int) string {
 	b := []byte("module")
 	for range 4 {

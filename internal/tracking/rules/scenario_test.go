@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// floorOfScenarios is the least precision and recall over all labelled histories.
+// floorOfScenarios is the minimum precision and recall over all labelled histories.
 const floorOfScenarios = 0.95
 
 // The issues of every labelled history are those that a person would have filed.
@@ -39,7 +39,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// first returns the first n problems, and how many more there are.
+// first returns the first n problems and the number of the others.
 func first(problems []string, n int) []string {
 	if len(problems) <= n {
 		return problems
@@ -47,7 +47,7 @@ func first(problems []string, n int) []string {
 	return append(problems[:n:n], fmt.Sprintf("… and %d more", len(problems)-n))
 }
 
-// The labels say what they allow, for every event and question.
+// The labels are complete for every event and question.
 func TestScenarioLabels(t *testing.T) {
 	names := make(map[string]bool)
 	for _, sc := range rulestest.Load(t) {

@@ -16,9 +16,9 @@ import (
 
 var exact = rulestest.Likeness{Titles: true, Transitions: true}
 
-// What comes of a history does not depend on how often its events come, on when
-// the tracker restarts, on the date, on what tenants are called, on how many
-// trackers share the work, and on where an event says what it says twice.
+// The result of a history does not depend on repeated events, restarts, the date, the
+// names of tenants, the number of trackers, or the choice between attributes and data
+// for a value.
 func TestScenariosStayTheSame(t *testing.T) {
 	for _, sc := range rulestest.Load(t) {
 		t.Run(sc.Name, func(t *testing.T) {
@@ -53,8 +53,8 @@ func outcome(t *testing.T, list []rulestest.Delivery, batch func() int, like rul
 	return rulestest.Canon(rulestest.Run(t, list, rules.DefaultConfig(), batch), like)
 }
 
-// inTurn deals batches of up to seven events to that many trackers in turn. Each
-// makes a State for its batch, over the one store.
+// inTurn deals batches of up to seven events to that many trackers in turn. Each batch
+// has a new State over one store.
 func inTurn(trackers int) func() int {
 	rng := rand.New(rand.NewPCG(3, uint64(trackers)))
 	return func() int { return 1 + rng.IntN(7) }
@@ -70,7 +70,7 @@ func renamed(list []rulestest.Delivery) []rulestest.Delivery {
 	return other
 }
 
-// lean leaves out of events what they say twice: in attributes or in the data.
+// lean removes values from events that are both in attributes and in the data.
 func lean(t *testing.T, list []rulestest.Delivery, attributes bool) []rulestest.Delivery {
 	t.Helper()
 	other := slices.Clone(list)
@@ -85,7 +85,7 @@ func lean(t *testing.T, list []rulestest.Delivery, attributes bool) []rulestest.
 	return other
 }
 
-// without returns an object less some of its members, the others verbatim.
+// without returns an object without some of its members.
 func without(t *testing.T, data json.RawMessage, names ...string) json.RawMessage {
 	t.Helper()
 	if data == nil {
@@ -105,13 +105,12 @@ func without(t *testing.T, data json.RawMessage, names ...string) json.RawMessag
 	return out
 }
 
-// jitterFloor of the deliveries that are late are as they should be.
+// jitterFloor is the minimum share of late deliveries with the same result.
 const jitterFloor = 0.95
 
-// Delivery that is late by up to 8 s changes nothing in nearly all cases: neither
-// which issues there are, how they end, what they cover, their labels and links,
-// nor how all that is judged. Titles may name another run, and statuses in between
-// may be left out.
+// Delays of up to 8 s change nothing in nearly all cases: the issues, their ends,
+// occurrences, labels and links stay, and so does the verdict. Titles may name another
+// run, and intermediate statuses may be missing.
 func TestScenariosWithJitter(t *testing.T) {
 	likes := []rulestest.Likeness{{}, {Titles: true}, {Transitions: true}}
 	alike, seeds, right := make([]int, len(likes)), 0, 0

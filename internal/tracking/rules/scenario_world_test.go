@@ -10,11 +10,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules/rulestest"
 )
 
-// floorOfWorlds is the least precision and recall over the simulated days.
+// floorOfWorlds is the minimum precision and recall over the simulated days.
 const floorOfWorlds = 0.97
 
-// In a simulated day each cause has its issue and nothing else has one, although
-// events come late, twice, and to trackers that restart.
+// In a simulated day each cause has one issue and there are no others, although events
+// come late and repeatedly, and trackers restart.
 func TestWorlds(t *testing.T) {
 	seeds := uint64(2)
 	if testing.Short() {

@@ -1,54 +1,58 @@
 package rules
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Tenant is what is kept per tenant.
-type Tenant struct {
-	Clock    time.Time   `json:"clock,omitzero"` // the latest event time that is no mistake
-	Far      far         `json:"far,omitzero"`
-	Behind   int         `json:"behind,omitempty"` // events in a row that were far behind the clock
-	Count    uint64      `json:"count"`            // considered events
-	Created  []time.Time `json:"created,omitempty"`
-	Critical []time.Time `json:"critical,omitempty"`
-	Tracking []time.Time `json:"tracking,omitempty"`
-	Digest   string      `json:"digest,omitempty"`  // id of the latest digest
-	Digests  int         `json:"digests,omitempty"` // how many there were
+// State has the facts that the rules know: the events that were applied, and the
+// records that it loads from its [Store] on demand. It caches the records that these
+// events touched. Make a new State to free that memory. The zero State is empty, has no
+// Store, and is ready to use. A State is not safe for concurrent use.
+type State struct {
+	store  Store
+	cells  map[Key]*cell
+	queues map[string]*queue
+
+	// The remaining fields belong to the Apply in progress.
+	before map[Key]cell // the old content of changed cells
+	undo   []func()     // restore the timers, in reverse order
+	unread []Key        // cells that the Store failed to fill
+	err    error        // first error of the Store
 }
 
-var tenants = table[Tenant]{"tenant", func(t *Tenant) {
-	t.Created, t.Critical, t.Tracking = slices.Clone(t.Created), slices.Clone(t.Critical), slices.Clone(t.Tracking)
-}}
-
-// register is the one record that belongs to no tenant: who there is.
-type register struct {
-	Tenants []string `json:"tenants"` // sorted
+// cell caches one record.
+type cell struct {
+	value   any  // pointer to the record, immutable after Apply; nil if it does not exist
+	changed bool // since the last Changes
 }
 
-var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
+// NewState returns the state in store. A nil store is empty, and then the State keeps
+// everything in memory.
+func NewState(store Store) *State { return &State{store: store} }
 
-// Considered reports whether events of kind k are decided on.
+// Considered reports whether events of kind k get a decision.
 func Considered(k events.Kind) bool {
 	return strings.HasPrefix(string(k), "run.") || k == events.StepFinished || k == events.Error ||
 		k == events.IssueEdited || k == events.ClockTicked
 }
 
-// Apply folds e into s and returns the decisions that it brings: the one on e,
-// if e is considered and was not decided on before, unless e is held; and those
-// on what was held until e moved the clock. It fails if the store does, or if the
-// data of e is not of its kind: then nothing changed.
+// Apply folds e into s and returns the new decisions. These are the decision on e, if e
+// is considered, new, and not in its grace period, and the decisions on earlier failures
+// whose grace period has ended. Apply fails if the store fails or if the data of e does
+// not match its kind. Then s is unchanged.
 func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error) {
 	if e.Kind() == events.IssueDecided {
 		return nil, nil
 	}
 	err = s.atomically(func() error {
-		p := &pass{state: s, config: c, hash: c.Hash(), tenant: e.Tenant}
+		p := newPass(s, &c, e.Tenant)
 		err := p.apply(e)
 		decisions = p.decisions
 		return err
@@ -59,18 +63,18 @@ func (s *State) Apply(e events.Event, c Config) (decisions []Decision, err error
 	return decisions, nil
 }
 
-// Release ends what is held, as the passing of time would, and does nothing
-// else: there will be no more events.
+// Release ends all grace periods at their regular times and runs no other timer. Call
+// it when no more events will come.
 func (s *State) Release(c Config) (decisions []Decision, err error) {
 	err = s.atomically(func() error {
-		r := registers.get(s, "", "")
+		r := registers.get(records{state: s}, "")
 		if r == nil {
 			return nil
 		}
 		for _, tenant := range r.Tenants {
-			p := &pass{state: s, config: c, hash: c.Hash(), tenant: tenant, ending: true, decisions: decisions}
+			p := newPass(s, &c, tenant)
 			p.release()
-			decisions = p.decisions
+			decisions = append(decisions, p.decisions...)
 		}
 		return nil
 	})
@@ -80,70 +84,75 @@ func (s *State) Release(c Config) (decisions []Decision, err error) {
 	return decisions, nil
 }
 
-// pass is the work on one event: on what time does before it, and on itself.
-type pass struct {
-	state     *State
-	config    Config
-	hash      string // of config
-	tenant    string
-	now       time.Time // the tenant's clock; of what time does, when it was due
-	ending    bool      // there will be no more events
-	decisions []Decision
+// atomically runs fn. If fn or the store fails, it restores the state from before.
+func (s *State) atomically(fn func() error) error {
+	if s.cells == nil {
+		s.cells, s.queues = make(map[Key]*cell), make(map[string]*queue)
+	}
+	s.before, s.undo, s.unread, s.err = make(map[Key]cell), nil, nil, nil
+	err := fn()
+	if s.err != nil {
+		err = s.err
+	}
+	if err == nil {
+		return nil
+	}
+	for key, c := range s.before {
+		*s.cells[key] = c
+	}
+	for _, key := range s.unread {
+		delete(s.cells, key)
+	}
+	for _, undo := range slices.Backward(s.undo) {
+		undo()
+	}
+	return err
 }
 
-// clock returns the tenant's record, to be changed.
-func (p *pass) clock() *Tenant { return tenants.edit(p.state, p.tenant, "") }
-
-func (p *pass) apply(e events.Event) error {
-	considered := Considered(e.Kind())
-	if considered && p.decided(e) {
-		return nil
+// fail stores the first error of the store. Reads after it return nothing, and
+// atomically discards the result.
+func (s *State) fail(err error) {
+	if s.err == nil {
+		s.err = err
 	}
-	p.register()
-	t := p.clock()
-	t.move(e, p.config.Leap)
-	f := p.fold(e, Stamp{At: t.take(e)})
-	due := p.endHolds(t.Clock)
-	p.now = latest(t.Clock, f.stamp.At)
-	p.alive(e, f.stamp.At)
-	if !considered {
-		f.runDue(due)
-		if len(f.decision.Effects) > 0 {
-			p.give(f)
-		}
-		return nil
-	}
-	t.Count++
-	f.stamp.N = t.Count
-	m := marks.edit(p.state, p.tenant, p.markID(e.ID, e.Source))
-	m.Source, m.Seen = e.Source, true
-	if err := f.decide(); err != nil {
-		return err
-	}
-	if f.held != "" {
-		p.putOff(due)
-		return nil
-	}
-	f.runDue(due)
-	p.give(f)
-	return nil
 }
 
-// register notes that there is the tenant.
-func (p *pass) register() {
-	r := registers.get(p.state, "", "")
-	if r != nil {
-		if _, known := slices.BinarySearch(r.Tenants, p.tenant); known {
-			return
+// Issues returns the issues in memory, ordered by id.
+func (s *State) Issues() []Issue {
+	var list []Issue
+	for key, c := range s.cells {
+		if issue, ok := c.value.(*Issue); ok && key.Kind == IssueKind {
+			list = append(list, *issue)
 		}
 	}
-	r = registers.edit(p.state, "", "")
-	i, _ := slices.BinarySearch(r.Tenants, p.tenant)
-	r.Tenants = slices.Insert(r.Tenants, i, p.tenant)
+	slices.SortFunc(list, func(a, b Issue) int { return cmp.Compare(a.ID, b.ID) })
+	return list
 }
 
-// give completes a decision and takes it among those that the pass brings.
-func (p *pass) give(f *fold) {
-	f.settleEdits()
-	p.decisions = append(p.decisions, f.finish())
+// Changes returns the changes since the last call.
+func (s *State) Changes() Changes {
+	var c Changes
+	for key, cell := range s.cells {
+		if cell.changed {
+			c.Records = append(c.Records, Stored{key, encode(cell.value)})
+			cell.changed = false
+		}
+	}
+	slices.SortFunc(c.Records, func(a, b Stored) int { return a.Compare(b.Key) })
+	for _, tenant := range slices.Sorted(maps.Keys(s.queues)) {
+		s.queues[tenant].changes(tenant, &c)
+	}
+	return c
+}
+
+// encode returns the stored form of a record.
+func encode(value any) []byte {
+	if value == nil {
+		return nil
+	}
+	data, err := json.Marshal(value)
+	if err != nil { // cannot happen: records have texts, numbers and valid times
+		return []byte("null")
+	}
+	return data
 }

@@ -8,19 +8,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// shelf is a [rules.Store] in memory. Timers are records of a kind of their own.
-type shelf map[rules.Key]string
+// memoryStore is a [rules.Store] in memory. It stores timers as records of a separate
+// kind.
+type memoryStore map[rules.Key]string
 
 const timerKind = "timer of the test"
 
-func (s shelf) Load(key rules.Key) ([]byte, error) {
+func (s memoryStore) Load(key rules.Key) ([]byte, error) {
 	if data, ok := s[key]; ok {
 		return []byte(data), nil
 	}
 	return nil, nil
 }
 
-func (s shelf) Timers(tenant string, at time.Time, limit int) ([]rules.Timer, error) {
+func (s memoryStore) Timers(tenant string, at time.Time, limit int) ([]rules.Timer, error) {
 	var list []rules.Timer
 	for key, text := range s {
 		if key.Tenant != tenant || key.Kind != timerKind {
@@ -38,8 +39,8 @@ func (s shelf) Timers(tenant string, at time.Time, limit int) ([]rules.Timer, er
 	return list[:min(len(list), limit)], nil
 }
 
-// keep stores changes, as a tracker's transaction does.
-func (s shelf) keep(c rules.Changes) {
+// save stores changes like the transaction of a tracker.
+func (s memoryStore) save(c rules.Changes) {
 	for _, r := range c.Records {
 		if r.JSON == nil {
 			delete(s, r.Key)

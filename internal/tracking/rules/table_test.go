@@ -7,13 +7,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rows are those of the ADR's table. A row that does not depend on the type of
-// the run holds for all of them.
+// rows has the decision table. A row without a run type is valid for all types.
 var rows = []struct {
 	name  string
 	types []string
 	make  func(h *history)
-	want  func(typ string) []told
+	want  func(typ string) []summary
 }{
 	{
 		"TrackedTypeOpensAtStart", tracked, func(h *history) { h.start(nil) },
@@ -89,8 +88,8 @@ var rows = []struct {
 				"partial_success": true, "remaining": []any{"merge a.go", "merge b.go"},
 			}).end(true, nil)
 		},
-		func(typ string) []told {
-			return []told{
+		func(typ string) []summary {
+			return []summary{
 				{rules.Followup, "merge a.go", rules.Open, "", 1},
 				{rules.Followup, "merge b.go", rules.Open, "", 1},
 				{rules.Tracking, "GWI: " + typ + " run r1", rules.Closed, rules.ReasonCompleted, 0},
@@ -103,8 +102,8 @@ var rows = []struct {
 			h.step("s1", events.StepCompleted, "Resolved 3 of 5 conflicts. Fine.", map[string]any{"partial_success": true}).
 				end(true, map[string]any{"partial_success": true})
 		},
-		func(string) []told {
-			return []told{{
+		func(string) []summary {
+			return []summary{{
 				rules.Followup, "Finish what step CODER of run r1 left over: Resolved 3 of 5 conflicts",
 				rules.Open, "", 0,
 			}}
@@ -115,8 +114,8 @@ var rows = []struct {
 		func(h *history) {
 			h.step("s1", events.StepCompleted, "Did it. Out of scope: migrate the schema. Follow-up: add retry.", nil).end(true, nil)
 		},
-		func(string) []told {
-			return []told{
+		func(string) []summary {
+			return []summary{
 				{rules.Followup, "add retry", rules.Open, "", 0},
 				{rules.Followup, "migrate the schema", rules.Open, "", 0},
 			}
@@ -129,8 +128,8 @@ var rows = []struct {
 				step("s2", events.StepCompleted, "", map[string]any{"deferred": []any{"item two", "item three", "item four"}}).
 				step("s3", events.StepCompleted, "", map[string]any{"deferred": "item five"}).end(true, nil)
 		},
-		func(typ string) []told {
-			return []told{
+		func(typ string) []summary {
+			return []summary{
 				{rules.Followup, "GWI: " + typ + " run r1: more that was left over", rules.Open, "", 0},
 				{rules.Followup, "item one", rules.Open, "", 0},
 				{rules.Followup, "item three", rules.Open, "", 0},
@@ -143,8 +142,8 @@ var rows = []struct {
 		func(h *history) {
 			h.step("s1", events.StepCompleted, "TODO: write the docs", nil).step("s1", events.StepCompleted, "All is done", nil)
 		},
-		func(string) []told {
-			return []told{{
+		func(string) []summary {
+			return []summary{{
 				rules.Followup, "write the docs", rules.Closed,
 				"Withdrawn: a later report no longer leaves this over", 0,
 			}}
@@ -158,17 +157,17 @@ var (
 	all       = slices.Concat(tracked, untracked)
 )
 
-func none(string) []told { return nil }
+func none(string) []summary { return nil }
 
-// failed is a failure that got an issue of its own.
-func failed(title, reason string) func(string) []told {
-	return func(typ string) []told {
-		return []told{{rules.Failure, "GWI: " + typ + " " + title, rules.Open, reason, 0}}
+// failed is a failure with an issue.
+func failed(title, reason string) func(string) []summary {
+	return func(typ string) []summary {
+		return []summary{{rules.Failure, "GWI: " + typ + " " + title, rules.Open, reason, 0}}
 	}
 }
 
-func one(kind rules.Kind, suffix string, status rules.Status, reason string) func(string) []told {
-	return func(typ string) []told {
-		return []told{{kind, "GWI: " + typ + " run r1" + suffix, status, reason, 0}}
+func one(kind rules.Kind, suffix string, status rules.Status, reason string) func(string) []summary {
+	return func(typ string) []summary {
+		return []summary{{kind, "GWI: " + typ + " run r1" + suffix, status, reason, 0}}
 	}
 }

@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// queue has the timers of one tenant: those that were set or cleared here, over
-// those of the store.
+// queue has the timers of one tenant. Timers that were set or cleared in memory hide
+// the timers of the store.
 type queue struct {
-	here    map[string]time.Time // by id; zero: cleared
-	changed map[string]bool      // ids since the last Changes
-	set     []Timer              // those of here, earliest first
-	ahead   []Timer              // of the store, earliest first, as far as it was asked
-	whole   bool                 // the store has no more than it was asked for
+	here     map[string]time.Time // timers in memory by id; zero if cleared
+	changed  map[string]bool      // ids since the last Changes
+	set      []Timer              // timers in memory, earliest first
+	ahead    []Timer              // timers read from the store, earliest first
+	complete bool                 // ahead has all timers of the store
 }
 
-// forever is the latest time of events and timers.
+// forever is the latest possible time of events and timers.
 var forever = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
 
-// readAhead is how many timers are asked of the store beyond those that are
-// known to have changed.
+// readAhead is the number of timers to read from the store in addition to the hidden
+// ones.
 const readAhead = 64
 
 func (s *State) queue(tenant string) *queue {
 	q := s.queues[tenant]
 	if q == nil {
-		q = &queue{here: make(map[string]time.Time), changed: make(map[string]bool), whole: s.back == nil}
+		q = &queue{here: make(map[string]time.Time), changed: make(map[string]bool), complete: s.store == nil}
 		s.queues[tenant] = q
 	}
 	return q
 }
 
-// setTimer sets the timer id, in the place of what was set under it.
+// setTimer sets or moves the timer id.
 func (s *State) setTimer(tenant, id string, at time.Time) {
 	at = at.UTC()
-	if at.IsZero() { // that would clear it
+	if at.IsZero() { // the zero time would clear it
 		at = at.Add(1)
 	}
 	s.changeTimer(tenant, id, at)
@@ -48,25 +48,25 @@ func (s *State) clearTimer(tenant, id string) {
 	s.changeTimer(tenant, id, time.Time{})
 }
 
-// changeTimer puts at in the place of what is known here of a timer.
+// changeTimer changes a timer and records how to undo that. The zero time clears it.
 func (s *State) changeTimer(tenant, id string, at time.Time) {
 	q := s.queue(tenant)
-	old, known := q.here[id]
+	old, present := q.here[id]
 	changed := q.changed[id]
 	q.put(Timer{tenant, id, old}, at)
 	s.undo = append(s.undo, func() {
 		q.put(Timer{tenant, id, at}, old)
-		if !known {
+		if !present {
 			delete(q.here, id)
 		}
 		if !changed {
 			delete(q.changed, id)
 		}
-		q.ahead, q.whole = nil, s.back == nil
+		q.ahead, q.complete = nil, s.store == nil
 	})
 }
 
-// put moves a timer to at; zero clears it.
+// put moves the timer old to at. The zero time clears it.
 func (q *queue) put(old Timer, at time.Time) {
 	if i, found := slices.BinarySearchFunc(q.set, old, Timer.compare); found {
 		q.set = slices.Delete(q.set, i, i+1)
@@ -84,7 +84,7 @@ func (q *queue) put(old Timer, at time.Time) {
 func (s *State) nextTimer(tenant string) (Timer, bool) {
 	q := s.queue(tenant)
 	q.skip()
-	if len(q.ahead) == 0 && !q.whole {
+	if len(q.ahead) == 0 && !q.complete {
 		s.readTimers(tenant, q)
 	}
 	switch {
@@ -96,15 +96,15 @@ func (s *State) nextTimer(tenant string) (Timer, bool) {
 	return q.ahead[0], true
 }
 
-// readTimers asks the store for so many timers that some are left of them.
+// readTimers reads so many timers of the store that some are not hidden.
 func (s *State) readTimers(tenant string, q *queue) {
 	limit := len(q.here) + readAhead
-	list, err := s.back.Timers(tenant, forever, limit)
+	list, err := s.store.Timers(tenant, forever, limit)
 	if err != nil {
 		s.fail(fmt.Errorf("load timers: %w", err))
 		return
 	}
-	q.ahead, q.whole = list, len(list) < limit
+	q.ahead, q.complete = list, len(list) < limit
 	q.skip()
 }
 
@@ -112,9 +112,9 @@ func (s *State) readTimers(tenant string, q *queue) {
 func (s *State) allTimers(tenant string) []Timer {
 	q := s.queue(tenant)
 	var list []Timer
-	if s.back != nil {
+	if s.store != nil {
 		var err error
-		if list, err = s.back.Timers(tenant, forever, math.MaxInt32); err != nil {
+		if list, err = s.store.Timers(tenant, forever, math.MaxInt32); err != nil {
 			s.fail(fmt.Errorf("load timers: %w", err))
 			return nil
 		}
@@ -125,7 +125,7 @@ func (s *State) allTimers(tenant string) []Timer {
 	return list
 }
 
-// skip passes over what the store has of timers that changed here.
+// skip drops hidden timers from the front of ahead.
 func (q *queue) skip() {
 	for len(q.ahead) > 0 {
 		if _, changed := q.here[q.ahead[0].ID]; !changed {
@@ -135,7 +135,7 @@ func (q *queue) skip() {
 	}
 }
 
-// changes adds what changed since the last call.
+// changes appends the changes since the last call to c.
 func (q *queue) changes(tenant string, c *Changes) {
 	for _, id := range slices.Sorted(maps.Keys(q.changed)) {
 		if at := q.here[id]; at.IsZero() {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -10,12 +11,15 @@ import (
 // ReasonCompleted closes the issue of a run that completed.
 const ReasonCompleted = "Run completed successfully"
 
-// cause is what a step's or a run's end, or another event of a run, says.
+// maxPending bounds the follow-ups of a lineage that wait for its tracking issue.
+const maxPending = 50
+
+// cause describes the outcome of a step or run, or another event of a run.
 type cause struct {
 	rule     string
-	name     string // of the step or the run, for people
+	name     string // of the step or run, for people
 	role     string // of the step
-	step     string // its key; "" of the run's end
+	step     string // step key; "" for the run's end
 	target   string
 	end      bool // the run's end
 	success  bool // of that end
@@ -29,173 +33,202 @@ func (c cause) good() bool { return c.rule == string(events.StepCompleted) || c.
 // bad reports whether the cause is a failure.
 func (c cause) bad() bool { return c.rule == string(events.StepFailed) || c.end && !c.success }
 
-// settle brings the issue of the run's lineage to where that stands now, and
-// makes one if it is due. Where there is none, a failure is one of its own.
-func (f *fold) settle(why cause) {
-	run, l := f.run(), f.lineage()
-	f.count("complexity", run.Complexity(f.config.Signs), f.config.Complexity)
-	if run.Generation < l.Generation {
-		f.say("earlier generation", "the run is one of those before its work was closed for long")
-		f.occur(lineageIssue(f.tenant, f.lineageOf(run), run.Generation))
-		return
-	}
-	if why.end && why.success && run.Parent == "" {
-		l.Created = 0
-	}
-	if !f.track(why) {
-		f.followOn(why)
-	}
-	if why.good() {
-		f.succeed(why)
-	}
+// tracking tracks each lineage with one issue. It owns the issue, the digest entry and
+// the pending follow-ups in the lineage records.
+type tracking struct {
+	draft       *draft
+	journal     *journal
+	facts       facts
+	transitions *transitions
+	digests     *digests
+	limiter     *limiter
+	grace       *graceQueue
+	outages     *outageDetector
+	stalls      *stallWatch
 }
 
-// followOn takes in a cause in a lineage to which no issue was made just now.
-func (f *fold) followOn(why cause) {
-	l := f.lineage()
-	switch {
-	case l.Issue != "" && f.holdsBack(why):
-		// The decision comes when the hold ends.
-	case l.Issue != "":
-		f.occur(l.Issue)
-		want := f.wantedByFacts(l, why)
-		f.move(l.Issue, want, motive{
-			reason: f.reason(want, why), failure: why.bad(), run: f.run(),
-		})
-		f.linkRegression(l)
-		if f.isOpen(l.Issue) {
-			f.watch(f.lineageOf(f.run()))
-		}
-	case l.Digest != "":
-		f.listAgain(l.Digest, l.Entry)
-	case why.bad():
-		f.fail(why)
-	case !why.end:
-		f.say("nothing to track", fmt.Sprintf("no issue: complexity %d is below %d and %s",
-			f.run().Complexity(f.config.Signs), f.config.Complexity, f.run().typeReason()))
-		f.decision.Flip = fmt.Sprintf("run type %s or a complexity of %d or more",
-			strings.Join(f.config.Tracked, " or "), f.config.Complexity)
-	}
+// follow makes the event an occurrence of the tracking issue, if there is one.
+func (t *tracking) follow(why cause, reason string) {
+	t.draft.say(why.rule, reason)
+	t.start(why)
+	t.journal.occur(t.draft.lineage().follower())
 }
 
-// wantedByFacts returns where the issue of the lineage is to be: not blocked yet
-// while all that would block it is held.
-func (f *fold) wantedByFacts(l *Lineage, why cause) Status {
-	want := l.status()
-	now := why.bad() && (why.end || why.critical)
-	if want == Blocked && !now && f.isHeld(l) {
-		want = l.working()
-	}
-	return want
-}
-
-// holdsBack holds a failing step that would block the issue of the lineage: it may
-// be recovered. It reports whether it did.
-func (f *fold) holdsBack(why cause) bool {
-	run, l := f.run(), f.lineage()
-	f.calm(l.Issue)
-	at := f.statusOf(l.Issue)
-	if len(f.decision.Effects) > 0 || why.end || !why.bad() || why.critical || at == Blocked || at == Flapping || l.ended() {
-		return false
-	}
-	in := incident{
-		Lineage: f.lineageOf(run), Unit: run.unit(), Role: why.role, Run: run.ID, Step: why.step, Name: why.name, At: f.stamp,
-	}
-	if !f.blocks(in) {
-		return false
-	}
-	f.hold(in)
-	return true
-}
-
-// isHeld reports whether all that would block the lineage's issue is held.
-func (f *fold) isHeld(l *Lineage) bool {
-	return f.statusOf(l.Issue) != Blocked && !l.ended() && holds.get(f.state, f.tenant, f.lineageOf(f.run())) != nil
-}
-
-// track makes the issue that follows the lineage if it is due now, and reports
-// whether it did.
-func (f *fold) track(why cause) bool {
-	run, l := f.run(), f.lineage()
-	if l.Digest != "" && !f.isOpen(l.Digest) {
+// start creates the tracking issue if it is due now, and reports whether it did.
+func (t *tracking) start(why cause) bool {
+	d := t.draft
+	run, l := d.run(), d.lineage()
+	if l.Digest != "" && !d.isOpen(l.Digest) {
 		l.Digest = ""
 	}
-	if l.follower() != "" || run.Generation < l.Generation || !f.due(why) {
+	if l.follower() != "" || run.Generation < l.Generation || !t.due(why) {
 		return false
 	}
-	if id := f.failureOfRun(run); id != "" && !f.startsInOutage(run, id) {
-		f.say("failure known", "issue "+id+" is about a failure of the run already")
-		f.occur(id)
+	if id := t.facts.failureIssue(run); id != "" && !t.outages.ignores(run, id) {
+		d.say("failure known", "issue "+id+" is about a failure of the run already")
+		t.journal.occur(id)
 		return false
 	}
-	f.makeTracking(why)
+	t.create(why)
 	return true
 }
 
-// due reports whether the lineage is to be followed from now on.
-func (f *fold) due(why cause) bool {
-	run, complexity := f.run(), f.run().Complexity(f.config.Signs)
+// due reports whether the lineage needs a tracking issue from now on.
+func (t *tracking) due(why cause) bool {
+	d := t.draft
+	run, complexity := d.run(), d.run().Complexity(d.config.Signs)
 	switch {
-	case f.outage(why):
+	case t.outages.covers(why):
 		return false
-	case f.config.tracks(run.Type):
-		f.say("tracked type", "run type "+run.Type+" is tracked from its start")
-		f.decision.Flip = "another run type"
+	case d.config.tracks(run.Type):
+		d.say("tracked type", "run type "+run.Type+" is tracked from its start")
+		d.flip("another run type")
 		return true
-	case complexity >= f.config.Complexity && (!why.end || f.lineage().status() != Closed):
-		f.say("complexity", fmt.Sprintf("complexity %d reaches %d", complexity, f.config.Complexity))
-		f.decision.Flip = fmt.Sprintf("a complexity below %d", f.config.Complexity)
+	case complexity >= d.config.Complexity && (!why.end || d.lineage().status() != Closed):
+		d.say("complexity", fmt.Sprintf("complexity %d reaches %d", complexity, d.config.Complexity))
+		d.flip(fmt.Sprintf("a complexity below %d", d.config.Complexity))
 		return true
 	}
 	return false
 }
 
-// makeTracking makes the issue that follows the lineage, if there is room.
-func (f *fold) makeTracking(why cause) {
-	run, l := f.run(), f.lineage()
+// create creates the tracking issue, or a digest entry if the rate limit denies it.
+func (t *tracking) create(why cause) {
+	d := t.draft
+	run, l := d.run(), d.lineage()
 	status := l.status()
-	if !f.roomToTrack() {
-		l.Digest, l.Entry = f.list(f.lineageTitle(l, run))
+	if !t.limiter.allowTracking() {
+		l.Digest, l.Entry = t.digests.add(l.title(d.config, run))
 		return
 	}
-	l.Issue = lineageIssue(f.tenant, f.lineageOf(run), l.Generation)
-	f.create(Issue{
-		ID: l.Issue, Kind: Tracking, Status: status, Title: f.lineageTitle(l, run),
+	l.Issue = lineageIssue(d.tenant, d.lineageID(), l.Generation)
+	t.journal.create(Issue{
+		ID: l.Issue, Kind: Tracking, Status: status, Title: l.title(d.config, run),
 		Description: "Follows the work from its start to its end, through retries, re-runs and child runs.",
-		Reason:      f.reason(status, why), Created: run.First,
-	}, course{Lineage: f.lineageOf(run)})
-	f.watch(f.lineageOf(run))
+		Reason:      t.reason(status, why), Created: run.First,
+	}, course{Lineage: d.lineageID()})
+	t.stalls.watch(d.lineageID())
 	for _, id := range l.Followups {
-		f.link(id, Link{DiscoveredFrom, l.Issue})
+		t.journal.link(id, Link{DiscoveredFrom, l.Issue})
 	}
-	f.linkRegression(l)
+	t.linkRegression(l)
 }
 
-// linkRegression links the issue of a lineage that fails again, long after it was
-// closed, to the one of then.
-func (f *fold) linkRegression(l *Lineage) {
+// update moves the existing tracking issue to its new status, or counts the event at the
+// existing digest entry. It reports whether there was one. A failed step that may still
+// recover waits for the end of its grace period.
+func (t *tracking) update(why cause) bool {
+	d := t.draft
+	l := d.lineage()
+	if l.Issue == "" {
+		if l.Digest != "" {
+			t.digests.repeat(l.Digest, l.Entry)
+		}
+		return l.Digest != ""
+	}
+	if t.delay(why) {
+		return true
+	}
+	t.journal.occur(l.Issue)
+	status := t.wanted(l, why)
+	t.transitions.move(l.Issue, status, motive{reason: t.reason(status, why), failure: why.bad(), run: d.run()})
+	t.linkRegression(l)
+	if d.isOpen(l.Issue) {
+		t.stalls.watch(d.lineageID())
+	}
+	return true
+}
+
+// wanted returns the new status of the tracking issue. It is not blocked while all
+// blocking failures are in their grace period.
+func (t *tracking) wanted(l *Lineage, why cause) Status {
+	status := l.status()
+	immediate := why.bad() && (why.end || why.critical)
+	if status == Blocked && !immediate && t.delayed(l) {
+		return l.working()
+	}
+	return status
+}
+
+// delay starts the grace period of a failed step that would block the tracking issue,
+// and reports whether it did.
+func (t *tracking) delay(why cause) bool {
+	d := t.draft
+	run, l := d.run(), d.lineage()
+	t.transitions.calm(l.Issue)
+	status := d.status(l.Issue)
+	if len(d.decision.Effects) > 0 || why.end || !why.bad() || why.critical || status == Blocked || status == Flapping || l.ended() {
+		return false
+	}
+	in := incident{
+		Lineage: d.lineageID(), Unit: run.unit(), Role: why.role, Run: run.ID, Step: why.step, Name: why.name, At: d.stamp,
+	}
+	if !t.facts.blocks(in) {
+		return false
+	}
+	t.grace.add(in)
+	return true
+}
+
+// delayed reports whether all failures that would block the issue are in their grace
+// period.
+func (t *tracking) delayed(l *Lineage) bool {
+	return t.draft.status(l.Issue) != Blocked && !l.ended() && t.grace.has(t.draft.lineageID())
+}
+
+// endIncident decides on a failed step after its grace period, and reports whether the
+// failure stands.
+func (t *tracking) endIncident(in incident) bool {
+	d := t.draft
+	l := lineages.edit(d.records, d.resolve(in.Lineage))
+	t.journal.occur(l.follower())
+	if !t.facts.blocks(in) {
+		d.recovered()
+		return false
+	}
+	t.transitions.move(l.Issue, Blocked, motive{reason: sentence(in.Name + " failed"), failure: true, run: runs.get(d.records, in.Run)})
+	t.linkRegression(l)
+	return true
+}
+
+// linkRegression links the issue of a failing lineage to the issue of its previous
+// generation.
+func (t *tracking) linkRegression(l *Lineage) {
 	if _, failing := l.failing(); l.Before != "" && (failing || l.ended() && !l.Success) {
-		f.link(l.Issue, Link{RegressionOf, l.Before})
+		t.journal.link(l.Issue, Link{RegressionOf, l.Before})
 	}
 }
 
-// lineageTitle returns the ADR's title of the lineage's issue: "GWI: RESOLVE run r1".
-func (f *fold) lineageTitle(l *Lineage, run *Run) string {
-	if l.Root == "" {
-		return f.runTitle(run.Type, run.ID)
+// linkFollowup links the follow-up id to the issue of its run. If there is none yet, the
+// lineage does it when it creates one.
+func (t *tracking) linkFollowup(id string) {
+	d := t.draft
+	l := d.lineage()
+	source := l.Issue
+	if source == "" {
+		source = t.facts.failureIssue(d.run())
 	}
-	return f.runTitle(l.Type, l.Root)
+	if source != "" {
+		t.journal.link(id, Link{DiscoveredFrom, source})
+	}
+	if l.Issue == "" && len(l.Followups) < maxPending && !slices.Contains(l.Followups, id) {
+		l.Followups = append(l.Followups, id)
+	}
 }
 
-func (f *fold) runTitle(runType, id string) string {
-	parts := []string{f.config.TitlePrefix, clean(runType, 40), "run", clean(id, 300)}
-	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+// explainNothing gives the reason why the run has no issue so far.
+func (t *tracking) explainNothing() {
+	d := t.draft
+	d.say("nothing to track", fmt.Sprintf("no issue: complexity %d is below %d and %s",
+		d.run().Complexity(d.config.Signs), d.config.Complexity, d.run().typeReason()))
+	d.flip(fmt.Sprintf("run type %s or a complexity of %d or more",
+		strings.Join(d.config.Tracked, " or "), d.config.Complexity))
 }
 
-// reason returns why the lineage's issue is to have status want.
-func (f *fold) reason(want Status, why cause) string {
-	l := f.lineage()
-	switch want {
+// reason returns the reason for a status of the tracking issue.
+func (t *tracking) reason(status Status, why cause) string {
+	l := t.draft.lineage()
+	switch status {
 	case Closed:
 		return ReasonCompleted
 	case Blocked:

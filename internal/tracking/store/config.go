@@ -10,34 +10,35 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/configfile"
 )
 
-// LoadConfig reads a file with the limits of the heuristics. Its errors name the
-// place in the file.
+// LoadConfig reads a file with the limits of the heuristics. Errors contain the position
+// in the file.
 func LoadConfig(path string) (c rules.Config, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return c, fmt.Errorf("read configuration: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	c, err = rules.ReadConfig(f)
-	if place, ok := errors.AsType[*rules.ConfigError](err); ok {
-		return c, fmt.Errorf("%s:%w", path, place)
+	c, err = configfile.Read(f)
+	if position, ok := errors.AsType[*configfile.Error](err); ok {
+		return c, fmt.Errorf("%s:%w", path, position)
 	}
 	return c, err
 }
 
-// The kind of the record with the configuration that the tracker decides under.
-// It is of nobody, so that no tenant's state has it.
+// configRecord is the kind of the record with the tracker's configuration. The record has
+// no tenant, so that it is not part of any tenant's state.
 const configRecord = "config"
 
-// KeepConfig keeps the configuration for who looks at what was decided.
-func KeepConfig(conn *sqlite.Conn, c rules.Config) error {
+// SaveConfig stores the configuration of the tracker.
+func SaveConfig(conn *sqlite.Conn, c rules.Config) error {
 	return Save(conn, c, "INSERT OR REPLACE INTO record (tenant, kind, id, record) VALUES ('', ?, '', ?)", configRecord)
 }
 
-// CurrentConfig returns the configuration that the tracker of a data directory
-// decides under, the default one where there is none.
+// CurrentConfig returns the configuration of the tracker in a data directory, or the
+// default if there is none.
 func CurrentConfig(ctx context.Context, dataDir string) (rules.Config, error) {
 	c := rules.DefaultConfig()
 	err := Read(ctx, dataDir, func(conn *sqlite.Conn) error {

@@ -1,18 +1,16 @@
-// Package store keeps in SQLite what package issues decides: the state, each
-// event with its decision, the issues that it touched, and the effects that a
-// backend is to have.
+// Package store stores the results of package rules in SQLite: the state, each event with
+// its decision, the issues that it touched, and their effects for the backend.
 //
-// A [Fold] writes it, into a connection and within a transaction of the caller's:
-// with what else belongs to the same step, all is there when that is committed, or
-// nothing. A service folds the stream into the file of a data directory ([File]); who
-// asks what would be folds a history into a database of its own. What comes of the
-// same events under the same configuration is the same in both.
+// A [Fold] writes in a transaction of the caller. The caller can commit other changes of
+// the same step in that transaction. The tracker folds the stream into the file of a data
+// directory ([File]). Package replay folds a history into a temporary database. The same
+// events and the same configuration give the same result in both.
 //
-// [Read] gives a snapshot of the file while somebody writes it, and the functions
-// that take a connection read either kind. The tables are those of [Schema]: the
-// version goes up with each change of them and of the records in them; the file is
-// made anew from the stream then.
+// [Read] gives a snapshot of the file while a tracker writes it. Functions with a
+// connection read both kinds of databases. [Schema] returns the tables. Its version
+// changes with every change of the tables and of their records, and the file is then
+// rebuilt from the stream.
 //
-// What was erased by order says [Erased], and what is decided later on such an event
-// does too.
+// Erased texts are replaced by [Erased]. Later decisions on an erased event contain no
+// texts either.
 package store

@@ -2,14 +2,13 @@ package store
 
 import "github.com/hooktrail/hooktrail/internal/tracking/rules"
 
-// Erased stands in the place of a text that was erased by order.
+// Erased replaces each text that an erasure order erased.
 const Erased = "erased"
 
-// EraseReasons takes the texts out of a decision: ids, times, rules and counters
-// stay.
+// EraseReasons erases the texts of a decision. Ids, times, rules and counters stay.
 func EraseReasons(d *rules.Decision) { d.Reason, d.Flip = Erased, "" }
 
-// EraseEffect takes the texts out of an effect, and out of the issue that it makes.
+// EraseEffect erases the texts of an effect, and of the issue that it creates.
 func EraseEffect(f *rules.Effect) {
 	if f.Issue != nil {
 		made := *f.Issue

@@ -11,10 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fold folds events into a database, within a transaction of the caller's. What
-// an event touches is read once; the state is folded in memory, and written by
-// Flush. Decisions and their effects are written at once. It belongs to one
-// goroutine.
+// Fold folds events into a database, in a transaction of the caller. It reads each record
+// once and changes the state in memory. Flush writes the state. Decisions and effects are
+// written immediately. A Fold belongs to one goroutine.
 type Fold struct {
 	conn   *sqlite.Conn
 	config rules.Config
@@ -23,36 +22,36 @@ type Fold struct {
 	state *rules.State
 }
 
-// NewFold returns a fold that goes on from what the database has.
+// NewFold returns a fold that continues from the state in the database.
 func NewFold(conn *sqlite.Conn, config rules.Config) *Fold {
 	f := &Fold{conn: conn, config: config}
 	f.begin()
 	return f
 }
 
-// begin has the fold read the state anew.
+// begin discards the state in memory.
 func (f *Fold) begin() {
 	f.back = &stored{conn: f.conn}
 	f.state = rules.NewState(f.back)
 }
 
-// DataError is an event that can never be folded: its data is not of its kind.
+// DataError reports an event that can never be folded, because its data is invalid.
 type DataError struct {
 	Event events.Event
-	Cause error // it may quote the event
+	Cause error // may quote the event
 }
 
-// Error says which event it is, and quotes nothing of its data.
+// Error names the event and does not quote its data.
 func (e *DataError) Error() string {
 	return fmt.Sprintf("event %s: the data of this %s is not of its kind", e.Event.ID, e.Event.Kind())
 }
 
-// Unwrap returns what was wrong.
+// Unwrap returns the cause.
 func (e *DataError) Unwrap() error { return e.Cause }
 
-// Take folds an event that the server stored at a time, and writes what is decided
-// on it and on what was held. The error is a [*DataError] where the event is at
-// fault: then the fold is as it was, and the next event may come.
+// Take folds an event that the server stored at the given time. It writes the decisions on
+// this event and on held events. For an invalid event it changes nothing and returns a
+// [*DataError]. The fold can then continue with the next event.
 func (f *Fold) Take(e events.Event, at time.Time) error {
 	decisions, err := f.state.Apply(e, f.config)
 	if f.back.err != nil {
@@ -61,7 +60,7 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	if err != nil {
 		return &DataError{e, err}
 	}
-	// What time does at an event that is not considered is decided on that.
+	// A due timer can lead to a decision on an event whose kind is not considered.
 	own := func(d rules.Decision) bool { return d.Event == e.ID && d.Source == e.Source }
 	if rules.Considered(e.Kind()) || slices.ContainsFunc(decisions, own) {
 		if err := f.arrive(e, at); err != nil {
@@ -71,8 +70,8 @@ func (f *Fold) Take(e events.Event, at time.Time) error {
 	return f.save(decisions)
 }
 
-// Release decides on what is held, as if its time were over: there will be no
-// more events.
+// Release decides on all held events, as if their time were over. Call it after the last
+// event.
 func (f *Fold) Release() error {
 	decisions, err := f.state.Release(f.config)
 	if f.back.err != nil {
@@ -84,7 +83,7 @@ func (f *Fold) Release() error {
 	return f.save(decisions)
 }
 
-// Flush writes the state, and forgets what is in memory of it.
+// Flush writes the state and discards it from memory.
 func (f *Fold) Flush() error {
 	if err := SaveChanges(f.conn, f.state.Changes()); err != nil {
 		return fmt.Errorf("save state: %w", err)
@@ -93,32 +92,31 @@ func (f *Fold) Flush() error {
 	return nil
 }
 
-// arrive makes the row of an event, which waits for a decision. An event that
-// came before has one.
+// arrive creates the row of an event, without a decision. A repeated event has a row
+// already.
 func (f *Fold) arrive(e events.Event, at time.Time) error {
 	return Run(f.conn, "INSERT OR IGNORE INTO decision (tenant, source, event, kind, run, user, time, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		e.Tenant, e.Source, e.ID, string(e.Kind()), e.Run, e.User, Sortable(e.Time), at.UnixNano())
 }
 
-// save writes decisions, each into the row of its event.
+// save writes decisions into the rows of their events.
 func (f *Fold) save(decisions []rules.Decision) error {
 	for _, d := range decisions {
-		if err := f.decide(d); err != nil {
+		if err := f.saveDecision(d); err != nil {
 			return fmt.Errorf("save decision: %w", err)
 		}
 	}
 	return nil
 }
 
-// row is a decision's place in the database.
+// row is the state of a row of the table decision.
 type row struct {
 	seq     int64
 	decided bool
 	erased  bool
 }
 
-// find returns where a decision belongs. That of an event from before there was a
-// row for it, which cannot be, gets one of its own.
+// find returns the row of a decision. If there is none, it creates one.
 func (f *Fold) find(d rules.Decision) (r row, err error) {
 	err = Each(f.conn, func(stmt *sqlite.Stmt) error {
 		r = row{stmt.ColumnInt64(0), stmt.ColumnBool(1), stmt.ColumnBool(2)}
@@ -132,9 +130,9 @@ func (f *Fold) find(d rules.Decision) (r row, err error) {
 	return row{seq: f.conn.LastInsertRowID()}, err
 }
 
-// decide writes a decision into the row of its event, and what follows from it.
-// Where an event is decided on again, what follows is added.
-func (f *Fold) decide(d rules.Decision) error {
+// saveDecision writes a decision with its issues and effects. A second decision on the
+// same event only adds issues and effects.
+func (f *Fold) saveDecision(d rules.Decision) error {
 	r, err := f.find(d)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func open(tb testing.TB) *sqlite.Conn {
 	return conn
 }
 
-// step returns an event of a run's step, s seconds after a fixed start.
+// step returns an event of a run's step, s seconds after a fixed time.
 func step(tb testing.TB, run string, s int, status events.StepStatus, said string) events.Event {
 	tb.Helper()
 	e := events.Event{
@@ -50,7 +50,7 @@ func step(tb testing.TB, run string, s int, status events.StepStatus, said strin
 	return e
 }
 
-// history has failures that are held, one that recovers, and a follow-up.
+// history contains held failures, one of which recovers, and a follow-up.
 func history(tb testing.TB) []events.Event {
 	tb.Helper()
 	return []events.Event{
@@ -62,7 +62,7 @@ func history(tb testing.TB) []events.Event {
 	}
 }
 
-// written returns all that a fold wrote.
+// written returns everything that a fold wrote.
 func written(tb testing.TB, conn *sqlite.Conn) (all []string) {
 	tb.Helper()
 	for _, query := range []string{
@@ -96,8 +96,8 @@ func take(tb testing.TB, f *Fold, list ...events.Event) {
 	}
 }
 
-// It makes no difference how often the state is written, nor whether another fold
-// goes on from there.
+// The result does not depend on the number of flushes, or on another fold that
+// continues.
 func TestFold_GoesOnFromTheDatabase(t *testing.T) {
 	list := history(t)
 	whole, parts := open(t), open(t)
@@ -122,7 +122,8 @@ func TestFold_GoesOnFromTheDatabase(t *testing.T) {
 	}
 }
 
-// An event that cannot be folded is told without its text, and changes nothing.
+// An error for an invalid event does not quote its text, and the event changes
+// nothing.
 func TestFold_BadData(t *testing.T) {
 	list := history(t)
 	bad := list[1]
@@ -146,7 +147,7 @@ func TestFold_BadData(t *testing.T) {
 	}
 }
 
-// What is held when its event is erased has no texts when it is decided on.
+// The decision on an event that was erased while it was held has no texts.
 func TestFold_WhatWasErasedHasNoTexts(t *testing.T) {
 	conn := open(t)
 	f := NewFold(conn, rules.DefaultConfig())

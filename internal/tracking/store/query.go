@@ -13,19 +13,19 @@ func Run(conn *sqlite.Conn, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }
 
-// Each runs a query and calls row for each of its rows; the first error ends it.
+// Each runs a query and calls row for each row, until the first error.
 func Each(conn *sqlite.Conn, row func(*sqlite.Stmt) error, query string, args ...any) error {
 	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: row})
 }
 
-// Exists reports whether a query has rows.
+// Exists reports whether a query returns a row.
 func Exists(conn *sqlite.Conn, query string, args ...any) (found bool, err error) {
 	err = Each(conn, func(*sqlite.Stmt) error { found = true; return nil }, query, args...)
 	return found, err
 }
 
-// Records decodes the first column of a query's rows, which is the record of a
-// T, and calls do for each; the first error ends it.
+// Records decodes the first column of each row as a T and calls do, until the first
+// error.
 func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...any) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		var v T
@@ -36,12 +36,12 @@ func Records[T any](conn *sqlite.Conn, do func(T) error, query string, args ...a
 	}, query, args...)
 }
 
-// one decodes the record that a query finds; v stays as it is if there is none.
+// one decodes the record that a query returns into v. Without a row it leaves v unchanged.
 func one[T any](conn *sqlite.Conn, v *T, query string, args ...any) error {
 	return Records(conn, func(found T) error { *v = found; return nil }, query, args...)
 }
 
-// Save runs a statement whose last argument is the record of v.
+// Save runs a statement with the encoding of v as its last argument.
 func Save(conn *sqlite.Conn, v any, query string, args ...any) error {
 	data, err := json.Marshal(v)
 	if err != nil {

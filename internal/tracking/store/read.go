@@ -9,46 +9,45 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// An Order is one in which issues are read.
+// Order is the order in which issues are read.
 type Order string
 
 // The orders of issues.
 const (
 	ByID Order = "tenant, id"
-	// ByMaking is by time, and then by what was made first: an id, and the name of a
-	// tenant, say nothing of that.
+	// ByMaking is the order of creation. Issues with the same time are in the order of
+	// their first effects.
 	ByMaking Order = "julianday(json_extract(record, '$.created')), (SELECT min(e.seq) FROM effect e WHERE e.issue = record.id), id"
 )
 
-// EachIssue calls do for the issues of tenant, those of nobody meaning everybody's;
-// the first error ends it.
+// EachIssue calls do for the issues of tenant, or of all tenants if tenant is empty, until
+// the first error.
 func EachIssue(conn *sqlite.Conn, tenant string, order Order, do func(rules.Issue) error) error {
 	return Records(conn, do, "SELECT record FROM record WHERE kind = 'issue' AND (?1 = '' OR tenant = ?1) ORDER BY "+string(order), tenant)
 }
 
-// Find returns an issue of tenant, the zero Issue if there is none.
+// Find returns an issue of tenant, or the zero Issue if there is none.
 func Find(conn *sqlite.Conn, tenant, id string) (found rules.Issue, err error) {
 	err = one(conn, &found, "SELECT record FROM record WHERE kind = 'issue' AND tenant = ? AND id = ?", tenant, id)
 	return found, err
 }
 
-// EachOccurrence calls do with the ids of the events that an issue is made of, by
-// their times; the first error ends it.
+// EachOccurrence calls do with the id of each event of an issue, by time, until the first
+// error.
 func EachOccurrence(conn *sqlite.Conn, tenant, id string, do func(event string) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error { return do(stmt.ColumnText(0)) },
 		"SELECT d.event FROM touched t JOIN decision d ON d.seq = t.decision "+
 			"WHERE t.issue = ? AND d.tenant = ? AND t.occurs = 1 ORDER BY d.time, d.event", id, tenant)
 }
 
-// Effect is an effect on an issue, and what became of it.
+// Effect is an effect on an issue, with its result.
 type Effect struct {
 	rules.Effect
-	Event   string // that it follows from
-	Refused string // why the backend would not have it; empty: it has it, or was not asked yet
+	Event   string // id of the event that caused it
+	Refused string // why the backend refused it; empty if it did not
 }
 
-// EachEffect calls do for the effects on an issue, in their order; the first error
-// ends it.
+// EachEffect calls do for the effects on an issue in order, until the first error.
 func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) error {
 	return Each(conn, func(stmt *sqlite.Stmt) error {
 		e := Effect{Event: stmt.ColumnText(1), Refused: stmt.ColumnText(2)}
@@ -60,7 +59,7 @@ func EachEffect(conn *sqlite.Conn, tenant, id string, do func(Effect) error) err
 		"WHERE e.issue = ? AND e.tenant = ? ORDER BY e.seq", id, tenant)
 }
 
-// Tenants returns those that anything was decided of, sorted.
+// Tenants returns the tenants with decisions, sorted.
 func Tenants(conn *sqlite.Conn) (list []string, err error) {
 	err = Each(conn, func(stmt *sqlite.Stmt) error {
 		list = append(list, stmt.ColumnText(0))

@@ -12,21 +12,21 @@ import (
 // File returns the path of the tracker's database in a data directory.
 func File(dataDir string) string { return filepath.Join(dataDir, "tracker", "tracker.db") }
 
-// Schema returns that of the file, with tables of others beside those of this
-// package. Its version is that of the records too, and of what is beside.
-func Schema(beside string) projection.Schema {
-	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + beside}
+// Schema returns the schema of the file: the tables of this package and the given ones. A
+// change of any table or record requires a new version.
+func Schema(others string) projection.Schema {
+	return projection.Schema{Name: "tracker", Version: 4, Tables: tables + others}
 }
 
-// Read runs fn on a snapshot of the database in dataDir, which a tracker may be
-// writing. It wraps [fs.ErrNotExist] where no tracker was, and never makes a file.
+// Read runs fn on a snapshot of the database in dataDir, also while a tracker writes it.
+// It never creates a file. Without a file it wraps [fs.ErrNotExist].
 func Read(ctx context.Context, dataDir string, fn func(*sqlite.Conn) error) error {
 	return projection.Read(ctx, File(dataDir), Schema(""), fn)
 }
 
-// The state of package issues is in record and timer; those of kind "issue" are
-// [issues.Issue]. A decision has its row from the moment its event is folded:
-// what is held is there, without a record, until it is decided on.
+// The state of package rules is in record and timer. Records of the kind "issue" contain
+// a [rules.Issue]. The table decision has a row for each folded event. The row of a held
+// event has no record until the decision. The text of the tables is part of the format.
 const tables = `
 CREATE TABLE scope (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),

@@ -9,17 +9,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/tracking/rules"
 )
 
-// Sorting is the layout of times in the database: their order as texts is that of
-// the times.
+// Sorting is the layout of times in the database. The texts sort by time.
 const Sorting = "2006-01-02T15:04:05.000000000Z"
 
-// Sortable returns t as the database has it.
+// Sortable formats t in the layout Sorting.
 func Sortable(t time.Time) string { return t.UTC().Format(Sorting) }
 
-// stored is the [rules.Store] of a transaction.
+// stored implements [rules.Store] in a transaction.
 type stored struct {
 	conn *sqlite.Conn
-	err  error // the first that a call returned: it is of the database, not of an event
+	err  error // the first error of the database
 }
 
 // Load implements [rules.Store].
@@ -41,6 +40,7 @@ func (s *stored) Timers(tenant string, at time.Time, limit int) (list []rules.Ti
 	return list, s.note(err)
 }
 
+// note records the first error, to tell errors of the database from errors of an event.
 func (s *stored) note(err error) error {
 	if s.err == nil {
 		s.err = err
@@ -48,7 +48,7 @@ func (s *stored) note(err error) error {
 	return err
 }
 
-// SaveChanges writes what a state has changed.
+// SaveChanges writes the changes of a state.
 func SaveChanges(conn *sqlite.Conn, c rules.Changes) error {
 	for _, r := range c.Records {
 		query, args := "DELETE FROM record WHERE tenant = ? AND kind = ? AND id = ?", []any{r.Tenant, r.Kind, r.ID}

@@ -24,8 +24,9 @@ func (b *bystander) Apply(_ context.Context, _ []consume.Message, next consume.P
 	return nil
 }
 
-// A backend that takes nothing, hangs or is not there ends a drain after a while,
-// with the reason; others read on meanwhile, and nothing is lost when it is back.
+// TestRun_ADrainSaysThatNobodyTakesIssues tests that a drain ends with the reason if
+// the backend refuses everything, hangs or is missing. Other consumers continue, and a
+// later drain loses nothing.
 func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -70,7 +71,7 @@ func TestRun_ADrainSaysThatNobodyTakesIssues(t *testing.T) {
 	}
 }
 
-// hung is a backend whose workspaces do not answer.
+// hung is a backend whose workspaces never answer.
 type hung struct{ *beads.Store }
 
 func (h *hung) Workspace(tenant string) beads.Backend {
@@ -84,7 +85,7 @@ func (hungWorkspace) Ensure(ctx context.Context, _ beads.Issue) error {
 	return ctx.Err()
 }
 
-// One issue that the backend does not take for now keeps no other from it.
+// A transient failure of one issue does not affect the others.
 func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)
@@ -113,7 +114,7 @@ func TestRun_OneIssueWaitsAlone(t *testing.T) {
 	p.check()
 }
 
-// A tenant whose issues are never taken keeps no other's from where people look.
+// A tenant whose workspace always fails does not affect the exports of others.
 func TestRun_OneTenantWaitsAlone(t *testing.T) {
 	p := newPipeline(t)
 	list := longStory(t)
@@ -141,8 +142,7 @@ func TestRun_OneTenantWaitsAlone(t *testing.T) {
 	}
 }
 
-// What a person does to a workspace is an event, once, and is what the issue is
-// like from then on.
+// An edit in a workspace becomes one event, and the issue keeps the edited value.
 func TestRun_PeoplesEditsAreEvents(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", rulestest.Story(t)...)

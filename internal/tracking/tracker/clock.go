@@ -103,7 +103,7 @@ func (t *ticker) tick(ctx context.Context) error {
 // releaseHeld publishes a clock.ticked event for each tenant with held failures whose
 // time is over. It returns the number of events.
 func (t *ticker) releaseHeld(ctx context.Context) (int, error) {
-	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.HoldTimers)
+	due, err := t.due(ctx, time.Now().Add(-clockGrace), rules.GraceTimers)
 	for _, d := range due {
 		if err := t.publish(ctx, d); err != nil {
 			return 0, err

@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// heap is an outbox that remembers what it took.
+// heap is an outbox in memory.
 type heap struct {
 	mu   sync.Mutex // guards what follows
 	had  map[string]bool
@@ -44,8 +44,8 @@ func (h *heap) ticks() []events.Event {
 	return h.list
 }
 
-// A tick comes once what is due is, when its tenant is quiet and all was read; for
-// all that is due at once there is one, and a new life repeats none.
+// The ticker publishes one tick for all due timers of a quiet tenant, once the whole
+// stream is read. A new ticker repeats none.
 func TestTicker_OncePerWhatIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := projection.Open(t.Context(), filepath.Join(t.TempDir(), "tracker.db"), schema, slog.New(slog.DiscardHandler))
@@ -106,8 +106,8 @@ func TestTicker_OncePerWhatIsDue(t *testing.T) {
 	})
 }
 
-// What is held on a stream that went quiet becomes an issue without another event,
-// in the real service.
+// A held failure on a quiet stream becomes an issue without another event, in the real
+// service.
 func TestServe_TicksOnAQuietStream(t *testing.T) {
 	p := newPipeline(t)
 	failed := rulestest.StepAt(t, "beta", "r2", 3, "s1", events.StepFailed, "")
@@ -125,8 +125,9 @@ func TestServe_TicksOnAQuietStream(t *testing.T) {
 	p.check()
 }
 
-// A drain ends the holds that are over by the clock of this machine, once, and no
-// others: who imports a history that ends with a failure sees its issue.
+// A drain releases, once, the held failures whose time is over by this machine's
+// clock, and no others. The import of a history that ends with a failure therefore
+// gives an issue.
 func TestRun_ADrainEndsHolds(t *testing.T) {
 	p := newPipeline(t)
 	fresh := rulestest.StepAt(t, "gamma", "r3", 3, "s1", events.StepFailed, "")
@@ -146,7 +147,7 @@ func TestRun_ADrainEndsHolds(t *testing.T) {
 	p.check()
 }
 
-// serveUntil runs a tracker until done says so.
+// serveUntil runs a tracker until done returns true.
 func (p *pipeline) serveUntil(done func() bool, change ...func(*Options)) {
 	p.tb.Helper()
 	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})

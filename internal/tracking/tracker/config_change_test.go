@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Under another configuration what was decided stays as it is, and what comes after
-// is decided under the new one.
+// A new configuration applies to new events only.
 func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
 	p := newPipeline(t)
 	before, after := rules.DefaultConfig(), rules.DefaultConfig()
@@ -37,7 +36,7 @@ func TestRun_AnotherConfigurationDecidesOnWhatIsNew(t *testing.T) {
 	}
 }
 
-// configs returns under which configuration each event was decided on, as published.
+// configs returns the configuration of the published decision on each event.
 func (p *pipeline) configs() map[string]string {
 	p.tb.Helper()
 	found := make(map[string]string)

@@ -194,14 +194,14 @@ func (e *editor) sendAll(ctx context.Context) error {
 		if state.Waiting == 0 && len(state.Gaps) == 0 && state.Damaged == 0 {
 			return nil
 		}
-		if !state.Held {
+		if !state.Forwarding {
 			if done, err := e.flush(ctx); done || err != nil {
 				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("send edits: %d left, and process %d has the outbox: %w", state.Waiting, state.Holder, ctx.Err())
+			return fmt.Errorf("send edits: %d left, and process %d has the outbox: %w", state.Waiting, state.Process, ctx.Err())
 		case <-time.After(sendPoll):
 		}
 	}

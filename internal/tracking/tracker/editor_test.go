@@ -16,8 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A tracker that serves asks for what people change, again and again: nothing
-// comes by in the stream that would tell it to.
+// A serving tracker polls for edits repeatedly, because no event announces them.
 func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)
@@ -33,8 +32,8 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %v of beta, error %v", list, err)
 	}
-	// The workspace of another tenant: the tracker writes that of the first one
-	// again when it has taken its edit in.
+	// This is another tenant's workspace, because the tracker rewrites the first one
+	// after its edit.
 	ids := map[string]string{"acme": p.titled("write docs"), "beta": list[0].ID}
 	isClosed := func(tenant string) bool {
 		i, err := find(t.Context(), p.dataDir, tenant, ids[tenant])
@@ -62,7 +61,7 @@ func TestServe_TakesInWhatPeopleChange(t *testing.T) {
 	}
 }
 
-// edit changes an issue of tenant in its workspace, as a person does.
+// edit changes an issue in the workspace of tenant, as a person does.
 func (p *pipeline) edit(tenant, id string, change func(*beads.Issue)) {
 	p.tb.Helper()
 	path, err := beads.File(filepath.Join(p.dataDir, "beads"), tenant)
@@ -79,7 +78,7 @@ func (p *pipeline) edit(tenant, id string, change func(*beads.Issue)) {
 	writeBeads(p.tb, path, all)
 }
 
-// writeBeads puts a file of issues in the place of another one.
+// writeBeads replaces an issues file.
 func writeBeads(tb testing.TB, path string, all map[string]beads.Issue) {
 	tb.Helper()
 	var text []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// failing is a run that nobody follows, which fails with text.
+// failing returns an event of a run that fails with text.
 func failing(tb testing.TB, run, user, text string, s int) events.Event {
 	tb.Helper()
 	e := rulestest.At(tb, "acme", run, s, events.StepFinished, events.StepFinishedData{
@@ -20,8 +20,8 @@ func failing(tb testing.TB, run, user, text string, s int) events.Event {
 	return e
 }
 
-// What is erased while it is held makes no issue with its texts later, nor does a
-// digest that lists it keep them.
+// Texts of an event that is erased while it is held are in no later issue and in no
+// digest.
 func TestErase_HeldAndListed(t *testing.T) {
 	release := func(t *testing.T, s int) events.Event {
 		t.Helper()
@@ -74,7 +74,7 @@ func TestErase_HeldAndListed(t *testing.T) {
 	}
 }
 
-// publishUnsealed puts list into the stream as it is: nothing else moves a clock.
+// publishUnsealed publishes list without seals, so that nothing else moves a clock.
 func (p *pipeline) publishUnsealed(producer string, list ...events.Event) {
 	p.tb.Helper()
 	js := p.server.JetStream(p.tb)

@@ -16,10 +16,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// marker is in every text of the events that are to be erased.
+// marker is part of every text of the erased events.
 const marker = "MARKER-7c1e"
 
-// quoted is a run of a user whose texts end up in issues in every way there is.
+// quoted returns the events of a run of a user. Their texts reach issues in all
+// possible ways.
 func quoted(tb testing.TB, run, user, text string) []events.Event {
 	tb.Helper()
 	deferred := "Done. Out of scope: " + text + " schema. Next steps: " + text + " retry; " + text + " docs; " + text + " cache; " + text + " flag"
@@ -39,7 +40,7 @@ func quoted(tb testing.TB, run, user, text string) []events.Event {
 	return list
 }
 
-// openKey opens the ledger's key of a data directory.
+// openKey opens the ledger's key in a data directory.
 func openKey(tb testing.TB, dataDir string) *writer.Key {
 	tb.Helper()
 	k, err := writer.OpenKey(filepath.Join(dataDir, "keys"))
@@ -49,7 +50,7 @@ func openKey(tb testing.TB, dataDir string) *writer.Key {
 	return k
 }
 
-// demand returns the event that brings an order signed by key.
+// demand returns the event with an order signed by key.
 func demand(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	tb.Helper()
 	o.Tenant, o.By, o.Reason, o.Time = "acme", "jdoe", "asked to", rulestest.StoryBegins
@@ -65,7 +66,7 @@ func demand(tb testing.TB, key *writer.Key, o ledger.Order) events.Event {
 	return e
 }
 
-// found returns the files below dir that have text in them, byte for byte.
+// found returns the files below dir that contain text.
 func found(tb testing.TB, dir, text string) (files []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -84,8 +85,8 @@ func found(tb testing.TB, dir, text string) (files []string) {
 	return files
 }
 
-// What is erased by order is in no file of the tracker any more, and what is not
-// stays; so it is when the tracker reads the events and the order at once.
+// Erased texts are in no file of the tracker, and other texts stay. This also holds if
+// the tracker reads the events and the order in one batch.
 func TestErase_TextsAreNowhere(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -131,7 +132,7 @@ func TestErase_TextsAreNowhere(t *testing.T) {
 	}
 }
 
-// Nothing is erased that a hold keeps, or that the ledger's key did not order.
+// A hold protects texts, and only orders signed by the ledger's key count.
 func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 	p := newPipeline(t)
 	key, forger := openKey(t, p.dataDir), openKey(t, t.TempDir())
@@ -154,7 +155,7 @@ func TestErase_NeedsAnOrderThatNothingHolds(t *testing.T) {
 	}
 }
 
-// An order that comes while no key is there waits for the key.
+// An order waits until the key is known.
 func TestErase_WaitsForTheKey(t *testing.T) {
 	p := newPipeline(t)
 	key := openKey(t, t.TempDir())
@@ -170,8 +171,8 @@ func TestErase_WaitsForTheKey(t *testing.T) {
 	}
 }
 
-// Retention counts from when the server stored an event, as it does in the ledger,
-// and goes around what is held.
+// Retention uses the time when the server stored an event, as the ledger does, and
+// skips protected events.
 func TestErase_PrunesWhatIsPastRetention(t *testing.T) {
 	p := newPipeline(t)
 	key := openKey(t, p.dataDir)

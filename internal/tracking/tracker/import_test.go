@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session is an old one: a failure that is repaired while it is held, and one that
-// is not. It begins at a second of the test.
+// session returns the events of an old session with two failures. One recovers while
+// it is held. The session begins at the given second.
 func session(tb testing.TB, run string, at int) []events.Event {
 	tb.Helper()
 	failed := func(at int, step, text string) events.Event {
@@ -33,9 +33,8 @@ func session(tb testing.TB, run string, at int) []events.Event {
 	return list
 }
 
-// Old sessions that are imported one after the other come to what they come to when
-// they are imported at once: the seals of the first, and the gaps and accesses that
-// are noted meanwhile, are of now and say nothing of the time of the work.
+// Old sessions give the same issues whether they are imported in turn or at once. The
+// seals, gaps and accesses in between have current times and do not move the clock.
 func TestRun_ImportsOneAfterTheOther(t *testing.T) {
 	outcome := func(imports ...[]events.Event) (list []string) {
 		p := newPipeline(t)

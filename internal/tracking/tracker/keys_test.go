@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// change replaces the key of a data directory, and returns the new one and the
-// event that brings the order for it.
+// change replaces the key of a data directory. It returns the new key and the event
+// with the order for it.
 func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 	tb.Helper()
 	dir := filepath.Join(dataDir, "keys")
@@ -33,8 +33,8 @@ func change(tb testing.TB, dataDir string) (*writer.Key, events.Event) {
 	return openKey(tb, dataDir), e
 }
 
-// Orders of each key count while it is in charge, whichever of them the tracker
-// was given; and no longer.
+// Orders of a key count only while the key is valid, whichever key the tracker was
+// started with.
 func TestErase_KeyChanged(t *testing.T) {
 	for _, given := range []string{"Old", "New", "DataDir"} {
 		t.Run(given, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The child process is this test binary again: a tracker that kills itself.
+// The child process is this test binary, which runs a tracker that kills itself.
 const (
 	childURL   = "TRACKER_TEST_URL"
 	childDir   = "TRACKER_TEST_DIR"
@@ -28,7 +28,7 @@ const (
 	childServe = "TRACKER_TEST_SERVE" // it does not drain
 )
 
-// killsVariable says at how many random points the tracker is killed.
+// killsVariable names the variable with the number of random kills.
 const killsVariable = "HOOKTRAIL_TEST_KILLS"
 
 func TestMain(m *testing.M) {
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// child drains the stream, and is killed when it comes to a stage.
+// child drains the stream, and kills itself at a stage.
 func child(ctx context.Context) error {
 	b, err := broker.Open(ctx, broker.Options{URL: os.Getenv(childURL), DataDir: os.Getenv(childDir), Name: Name})
 	if err != nil {
@@ -60,7 +60,7 @@ func child(ctx context.Context) error {
 	return errors.Join(err, b.Close(ctx))
 }
 
-// child returns the process that is to be a tracker of the pipeline.
+// child returns the command of a child process.
 func (p *pipeline) child(env ...string) *exec.Cmd {
 	cmd := exec.CommandContext(p.tb.Context(), os.Args[0])
 	cmd.WaitDelay = time.Second
@@ -68,12 +68,12 @@ func (p *pipeline) child(env ...string) *exec.Cmd {
 	return cmd
 }
 
-// stages are those between which a tracker is killed.
+// stages are the stages at which a tracker is killed.
 var stages = []string{"folded", "committed", "applied", "flushed", "settled", "published", "marked"}
 
-// TestRun_KilledBetweenStages kills a tracker with SIGKILL at each of its
-// stages, several times without a whole run in between: no decision is lost or
-// published twice, and the issues are those of a tracker that was never killed.
+// TestRun_KilledBetweenStages kills a tracker with SIGKILL at each stage, several
+// times without a complete run in between. No decision is lost or published twice, and
+// the issues are the same as without kills.
 func TestRun_KilledBetweenStages(t *testing.T) {
 	p := newPipeline(t)
 	for i, stage := range append(slices.Clip(stages), stages...) {
@@ -92,9 +92,9 @@ func wasKilled(err error) bool {
 	return ok && strings.Contains(exit.Error(), "killed")
 }
 
-// TestRun_KilledAtRandomPoints kills trackers at any time, between stages and
-// within, with new events coming all the while: 60 times, beside some 140 kills of
-// backends and who writes them in package beads. HOOKTRAIL_TEST_KILLS says how often.
+// TestRun_KilledAtRandomPoints kills trackers at random times while new events arrive.
+// The default is 60 kills. Package beads adds some 140 kills of backends.
+// HOOKTRAIL_TEST_KILLS sets the number.
 func TestRun_KilledAtRandomPoints(t *testing.T) {
 	t.Parallel()
 	kills, err := strconv.Atoi(os.Getenv(killsVariable))
@@ -128,8 +128,8 @@ func TestRun_KilledAtRandomPoints(t *testing.T) {
 	p.check()
 }
 
-// killed runs a tracker, kills it after a while if it has not killed itself, and
-// reports whether it was killed.
+// killed runs a tracker, kills it after a while if it is still running, and reports
+// whether it was killed.
 func (p *pipeline) killed(after time.Duration, env ...string) bool {
 	p.tb.Helper()
 	cmd := p.child(env...)
@@ -141,8 +141,8 @@ func (p *pipeline) killed(after time.Duration, env ...string) bool {
 	return wasKilled(cmd.Wait())
 }
 
-// TestRun_ThreeTrackersKilledInTurns has three trackers on one data directory, and
-// kills the one at work again and again: the next one goes on.
+// TestRun_ThreeTrackersKilledInTurns runs three trackers on one data directory and
+// kills the active one repeatedly. A standby continues each time.
 func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)
@@ -179,7 +179,7 @@ func TestRun_ThreeTrackersKilledInTurns(t *testing.T) {
 	p.check()
 }
 
-// waitFor waits until done says so.
+// waitFor waits until done returns true.
 func (p *pipeline) waitFor(done func() bool) {
 	p.tb.Helper()
 	deadline := time.After(time.Minute)
@@ -192,7 +192,7 @@ func (p *pipeline) waitFor(done func() bool) {
 	}
 }
 
-// TestRun_RestartAfterEachEvent has a tracker of its own read each event.
+// TestRun_RestartAfterEachEvent starts a new tracker for each event.
 func TestRun_RestartAfterEachEvent(t *testing.T) {
 	t.Parallel()
 	p := newPipeline(t)
@@ -208,7 +208,7 @@ func TestRun_RestartAfterEachEvent(t *testing.T) {
 	}
 }
 
-// renamed returns list with runs and ids of its own.
+// renamed returns list with a suffix on runs and ids.
 func renamed(list []events.Event, suffix string) []events.Event {
 	for i := range list {
 		e := &list[i]

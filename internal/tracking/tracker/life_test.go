@@ -16,7 +16,7 @@ func TestRun_AnotherStreamGoesOnWhereTheOldOneEnded(t *testing.T) {
 	list := longStory(t)
 	p.publish("engine", list[:4]...)
 	p.mustDrain()
-	// The broker's store is lost; its producers go on, and repeat an event.
+	// The broker's store is lost. Its producers continue and repeat an event.
 	p.server = natstest.Listen(t, t.TempDir())
 	p.publish("engine2", list[3:]...)
 	p.mustDrain()
@@ -46,8 +46,8 @@ func TestRun_StopsWhileItWaitsForAnother(t *testing.T) {
 	}
 }
 
-// Ids of decisions can be computed: what another tenant publishes under one must
-// not pass for ours.
+// Other tenants can compute our decision ids, but a decision that they publish must
+// not count as ours.
 func TestRun_AnotherTenantsDecisionIsNotOurs(t *testing.T) {
 	p := newPipeline(t)
 	list := rulestest.Story(t)

@@ -24,7 +24,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// newBeadsDB opens a database for a store alone.
+// newBeadsDB opens a database with only the tables of package beads.
 func newBeadsDB(tb testing.TB) *projection.DB {
 	tb.Helper()
 	db, err := projection.Open(tb.Context(), filepath.Join(tb.TempDir(), "beads.db"),
@@ -40,10 +40,10 @@ func newBeadsDB(tb testing.TB) *projection.DB {
 	return db
 }
 
-// kept is all that a state comes to, by tenant, kind and id.
+// kept is a complete state, by tenant, kind and id.
 type kept map[string]string
 
-// keptBy returns what s holds, which must have changed all of it.
+// keptBy returns the state of s. All records of s must be new.
 func keptBy(s *rules.State) kept {
 	k, c := make(kept), s.Changes()
 	for _, r := range c.Records {
@@ -57,7 +57,7 @@ func keptBy(s *rules.State) kept {
 	return k
 }
 
-// keptIn returns what is in the tracker's database of dataDir.
+// keptIn returns the state in the tracker's database of dataDir.
 func keptIn(ctx context.Context, dataDir string) (kept, error) {
 	k := make(kept)
 	add := func(stmt *sqlite.Stmt) error {
@@ -72,7 +72,7 @@ func keptIn(ctx context.Context, dataDir string) (kept, error) {
 	return k, err
 }
 
-// box is an outbox in memory that refuses ids it has taken.
+// box is an outbox in memory that refuses known ids.
 type box map[string]int
 
 func (b box) Append(_ context.Context, e events.Event) (events.Event, error) {
@@ -82,9 +82,9 @@ func (b box) Append(_ context.Context, e events.Event) (events.Event, error) {
 	return e, nil
 }
 
-// TestReader_BatchesAndRestartsDoNotMatter cuts a history into batches, starts
-// the tracker anew between them, and delivers batches again that were not
-// acknowledged: three trackers that split their work differently end alike.
+// TestReader_BatchesAndRestartsDoNotMatter cuts a history into batches, restarts the
+// tracker between them, and repeats batches that were not acknowledged. Three trackers
+// with different batches end with the same state.
 func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
 	list := rulestest.Story(t)
 	var messages []consume.Message
@@ -126,7 +126,7 @@ func TestReader_BatchesAndRestartsDoNotMatter(t *testing.T) {
 	})
 }
 
-// oneLife is a tracker that folds one batch, settles it, and ends.
+// oneLife runs a tracker that folds one batch, settles it and ends.
 func oneLife(ctx context.Context, tb testing.TB, dir string, batch []consume.Message, published box) (err error) {
 	tb.Helper()
 	db := openDB(tb, dir)

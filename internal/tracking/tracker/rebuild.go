@@ -120,7 +120,7 @@ func (r *rebuilding) run(ctx context.Context) (err error) {
 }
 
 func (r *rebuilding) begin(conn *sqlite.Conn) error {
-	return errors.Join(bindTenant(conn, r.Tenant), store.KeepConfig(conn, r.Config))
+	return errors.Join(bindTenant(conn, r.Tenant), store.SaveConfig(conn, r.Config))
 }
 
 // checkBeginning returns an error if the stream has lost its first message.

@@ -40,7 +40,7 @@ func (p *pipeline) mustRebuild(change ...func(*RebuildOptions)) Rebuilt {
 	return done
 }
 
-// workspaces returns the content of all files of issues.
+// workspaces returns the content of all issues files.
 func (p *pipeline) workspaces() map[string]string {
 	p.tb.Helper()
 	files, err := filepath.Glob(filepath.Join(p.dataDir, "beads", "*", ".beads", "issues.jsonl"))
@@ -106,7 +106,7 @@ func TestRebuild_MakesTheSameAndPublishesNothing(t *testing.T) {
 	}
 }
 
-// What the stream does not have any more is not taken away by accident.
+// A rebuild from an incomplete stream changes nothing by default.
 func TestRebuild_SaysThatTheBeginningIsGone(t *testing.T) {
 	p := &pipeline{tb: t, server: natstest.Listen(t, t.TempDir(), natstest.Options{AllowTamper: true}), dataDir: t.TempDir()}
 	p.publish("engine", longStory(t)...)
@@ -153,7 +153,8 @@ func TestRebuild_RefusesWhileATrackerRuns(t *testing.T) {
 	}
 }
 
-// Another configuration decides the history anew, and the workspaces follow.
+// A rebuild under another configuration decides the whole history again and updates
+// the workspaces.
 func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", longStory(t)...)
@@ -190,8 +191,7 @@ func TestRebuild_UnderAnotherConfiguration(t *testing.T) {
 	}
 }
 
-// What was in the stream and nobody had decided on before a rebuild is published by
-// the next tracker.
+// A tracker after a rebuild publishes the decisions on events that had none before.
 func TestRebuild_WhatNobodyDecidedOnIsPublishedLater(t *testing.T) {
 	p := newPipeline(t)
 	p.publish("engine", longStory(t)...)

@@ -26,13 +26,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/publish"
 )
 
-// longStory is story with an event late enough that nothing is held any more.
+// longStory is the story with a late event that releases all held failures.
 func longStory(tb testing.TB) []events.Event {
 	tb.Helper()
 	return append(rulestest.Story(tb), rulestest.At(tb, "beta", "r2", 60, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}))
 }
 
-// titled returns the id of the issue with this title.
+// titled returns the id of the issue with a title.
 func (p *pipeline) titled(title string) string {
 	p.tb.Helper()
 	list, err := List(p.tb.Context(), p.dataDir, "")
@@ -48,7 +48,7 @@ func (p *pipeline) titled(title string) string {
 	return ""
 }
 
-// want returns the issues that list comes to, folded in memory.
+// want folds list in memory.
 func want(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	tb.Helper()
 	s := new(rules.State)
@@ -63,8 +63,7 @@ func want(tb testing.TB, list []events.Event) (*rules.State, []rules.Decision) {
 	return s, decisions
 }
 
-// pipeline is a server, and a data directory that trackers use one after the
-// other.
+// pipeline is a server and the data directory of a tracker.
 type pipeline struct {
 	tb      testing.TB
 	server  *natstest.Server
@@ -76,7 +75,7 @@ func newPipeline(tb testing.TB) *pipeline {
 	return &pipeline{tb: tb, server: natstest.Listen(tb, tb.TempDir()), dataDir: tb.TempDir()}
 }
 
-// publish puts list into the stream as one producer.
+// publish publishes list as one producer.
 func (p *pipeline) publish(name string, list ...events.Event) {
 	p.tb.Helper()
 	pub, err := publish.Open(p.tb.Context(), p.server.Connect(p.tb), publish.Options{
@@ -95,7 +94,7 @@ func (p *pipeline) publish(name string, list ...events.Event) {
 	}
 }
 
-// drain runs a tracker over what is in the stream.
+// drain runs a tracker over the events that are in the stream.
 func (p *pipeline) drain(change ...func(*Options)) error {
 	b, err := broker.Open(p.tb.Context(), broker.Options{URL: p.server.URL(), DataDir: p.dataDir, Name: Name})
 	if err != nil {
@@ -116,8 +115,8 @@ func (p *pipeline) mustDrain(change ...func(*Options)) {
 	}
 }
 
-// stored returns the events in the stream that can be decoded, and are of kind
-// if one is given.
+// stored returns the valid events of a kind in the stream, or all valid events if kind
+// is empty.
 func (p *pipeline) stored(kind events.Kind) (list []events.Event) {
 	p.tb.Helper()
 	js := p.server.JetStream(p.tb)
@@ -144,7 +143,7 @@ func (p *pipeline) stored(kind events.Kind) (list []events.Event) {
 	return list
 }
 
-// check compares all that the tracker made with what the stream comes to.
+// check compares the results of the tracker with a fold of the stream in memory.
 func (p *pipeline) check() {
 	p.tb.Helper()
 	state, decisions := want(p.tb, p.stored(""))

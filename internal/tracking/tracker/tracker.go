@@ -120,7 +120,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	err = db.Tx(ctx, func(conn *sqlite.Conn) error {
-		return errors.Join(bindTenant(conn, opts.Tenant), store.KeepConfig(conn, opts.Config))
+		return errors.Join(bindTenant(conn, opts.Tenant), store.SaveConfig(conn, opts.Config))
 	})
 	if err == nil {
 		err = opts.useBackend(ctx, db)

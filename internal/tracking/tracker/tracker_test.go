@@ -71,7 +71,7 @@ func TestRun_ANewLifeRepeatsNothing(t *testing.T) {
 	p.publish("engine", list[:6]...)
 	p.mustDrain()
 	p.publish("engine2", list[6:]...)
-	// All that the tracker knew is gone, its outbox too.
+	// The files of the tracker are lost, the outbox included.
 	for _, name := range []string{"tracker", "outbox", "beads"} {
 		if err := os.RemoveAll(filepath.Join(p.dataDir, name)); err != nil {
 			t.Fatal(err)
@@ -110,7 +110,7 @@ func TestRun_PoisonIsDeadLetteredAndTheRestGoesOn(t *testing.T) {
 	if _, err := js.Publish(t.Context(), subject, foreign.Append(nil)); err != nil {
 		t.Fatal(err)
 	}
-	// What the ledger sets apart makes no issue either.
+	// Quarantined messages make no issue either.
 	stray := rulestest.At(t, "acme", "r9", 1, events.RunStarted, events.RunStartedData{RunType: "RESOLVE"})
 	stray.ID, stray.Producer, stray.Sequence, stray.Salt = "bad-run", "wild", 10, events.NewSalt()
 	if _, err := js.Publish(t.Context(), subject, stray.Append(nil)); err != nil {
@@ -151,7 +151,7 @@ func TestRun_OtherScopeIsRefused(t *testing.T) {
 	}
 }
 
-// moody is a backend whose workspaces fail as they are told to.
+// moody is a backend whose workspaces fail on demand.
 type moody struct {
 	*beads.Store
 

@@ -16,18 +16,18 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// The limits on what a program may say. More on stdout is a failure, more on
-// stderr is dropped.
+// Limits on the output of a program. More text on stdout is a failure. More text
+// on stderr is dropped.
 const (
 	maxStdout = wire.MaxBytes
 	maxStderr = 64 << 10
 )
 
-// exitDeny is the exit status of a program that denies.
+// exitDeny is the exit status of a denial.
 const exitDeny = 2
 
-// drainTime is how long what a program has written is waited for once it and its
-// group are gone: only a process that left the group can keep a pipe open.
+// drainTime is the time to read the remaining output after the process group has
+// been killed. Only a process that left the group can keep a pipe open.
 const drainTime = 100 * time.Millisecond
 
 // shellCommand returns the argv that runs a line of the file in a shell.
@@ -36,11 +36,11 @@ func shellCommand(line string) []string { return []string{"sh", "-c", line} }
 // command runs a program for each document.
 type command struct {
 	event string
-	argv  []string // of the file; nothing of a document ever gets into it
+	argv  []string // from the file only, never from a document
 	env   []string
 }
 
-// run starts the program, gives it d on stdin, and returns what it answers.
+// run starts the program with d on stdin and returns its reply.
 func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	in, err := wire.Append(nil, c.event, d)
 	if err != nil {
@@ -65,19 +65,19 @@ func (c command) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error
 	return nil, hooks.Fault("exit status " + strconv.Itoa(out.status))
 }
 
-// output is what is left of a program.
+// output is the result of a program.
 type output struct {
 	status         int // -1 after a signal
 	stdout, stderr []byte
 }
 
-// execute runs the program until it ends, ctx ends, or it says too much. Then
-// its whole process group is killed. It returns when that is done.
+// execute runs the program until it ends, ctx ends or its output exceeds a limit.
+// Then it kills the whole process group and returns.
 func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	if ctx.Err() != nil {
 		return output{}, ctx.Err()
 	}
-	cmd := exec.Command(c.argv[0], c.argv[1:]...) //nolint:noctx // ctx ends the whole group, below
+	cmd := exec.Command(c.argv[0], c.argv[1:]...) //nolint:noctx // ctx kills the whole group, below
 	cmd.Env = c.env
 	p, err := openPipes(cmd)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c command) execute(ctx context.Context, in []byte) (output, error) {
 		flood = make(chan struct{})
 	)
 	wg.Go(func() {
-		p.stdin.Write(in) //nolint:errcheck // a hook need not read it
+		p.stdin.Write(in) //nolint:errcheck // a hook can ignore its input
 		p.stdin.Close()   //nolint:errcheck // see above
 	})
 	wg.Go(func() {
@@ -105,7 +105,7 @@ func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	})
 	wg.Go(func() {
 		out.stderr = read(p.stderr, maxStderr)
-		io.Copy(io.Discard, p.stderr) //nolint:errcheck // so that the program can go on
+		io.Copy(io.Discard, p.stderr) //nolint:errcheck // keeps the program from blocking
 	})
 	var fault error
 	select {
@@ -129,7 +129,7 @@ func (c command) execute(ctx context.Context, in []byte) (output, error) {
 	return out, nil
 }
 
-// spawnFault says why a program could not be started, without naming it.
+// spawnFault returns the reason why a program did not start, without its name.
 func spawnFault(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
@@ -140,23 +140,23 @@ func spawnFault(err error) error {
 	return hooks.Fault("program cannot be started")
 }
 
-// read returns what r has, at most limit bytes.
+// read returns at most limit bytes from r.
 func read(r io.Reader, limit int64) []byte {
 	data, err := io.ReadAll(io.LimitReader(r, limit))
 	if err != nil {
-		return data // cut off by its deadline: what came counts
+		return data // the deadline has passed; use the data so far
 	}
 	return data
 }
 
-// pipes are the ends of a program's pipes: ours, and those it gets.
+// pipes are our ends and the program's ends of its pipes.
 type pipes struct {
 	stdin, stdout, stderr *os.File
 	theirs                []*os.File
 }
 
-// openPipes gives cmd pipes. They are files on both sides, so that nothing waits
-// for whoever else holds them open.
+// openPipes connects cmd to pipes. Both ends are files, so that Wait does not
+// block while another process has a pipe open.
 func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	p := new(pipes)
 	var errs [3]error
@@ -174,11 +174,11 @@ func openPipes(cmd *exec.Cmd) (*pipes, error) {
 	return p, nil
 }
 
-// expire ends reading and writing after d.
+// expire ends all reads and writes after d.
 func (p *pipes) expire(d time.Duration) {
 	at := time.Now().Add(d)
 	for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
-		f.SetDeadline(at) //nolint:errcheck // closed: nobody reads or writes any more
+		f.SetDeadline(at) //nolint:errcheck // already closed
 	}
 }
 
@@ -188,7 +188,7 @@ func (p *pipes) closeTheirs() { closeAll(p.theirs...) }
 func closeAll(files ...*os.File) {
 	for _, f := range files {
 		if f != nil {
-			f.Close() //nolint:errcheck // a pipe; what was written is read or lost
+			f.Close() //nolint:errcheck // errors on closing a pipe lose nothing
 		}
 	}
 }

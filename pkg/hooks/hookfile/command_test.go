@@ -21,7 +21,7 @@ func commandHook(event, command string, more ...string) string {
 	return fmt.Sprintf("hooks:\n  %s:\n    - {type: command, name: it, command: %s, %s}\n", event, quoted, strings.Join(append([]string{"timeout_ms: 30000"}, more...), ", "))
 }
 
-// What a program answers becomes the verdict.
+// The output of a program becomes the verdict.
 func TestCommandAnswers(t *testing.T) {
 	tests := []struct {
 		name, command         string
@@ -64,7 +64,7 @@ func TestCommandAnswers(t *testing.T) {
 	}
 }
 
-// The table of failures: each of the six, under each of the three modes.
+// The table of failures contains six failures in three modes.
 func TestCommandFailures(t *testing.T) {
 	tests := []struct{ name, command, fault string }{
 		{"OtherExit", `echo '{"action":"allow"}'; exit 3`, "exit status 3"},
@@ -97,7 +97,7 @@ func TestCommandFailures(t *testing.T) {
 	}
 }
 
-// A program gets the whole document, and its command line is the file's alone.
+// A program gets the whole document. Its command line comes from the file only.
 func TestCommandGets(t *testing.T) {
 	got := filepath.Join(t.TempDir(), "got")
 	call := `{"event":"tool.before","tool":"Bash","args":{"command":"$(touch pwned) '; touch pwned #"},"session_id":"s","timestamp":"2024-01-15T10:30:00Z",
@@ -124,7 +124,7 @@ func TestCommandGets(t *testing.T) {
 	}
 }
 
-// What a program is not there to read, or more than a pipe holds, stalls nobody.
+// Input that a program does not read, or that exceeds a pipe, does not block.
 func TestCommandStdin(t *testing.T) {
 	big := strings.Replace(gitStatus, "git status", strings.Repeat("x", 500_000), 1)
 	for _, command := range []string{`true`, `exec 0<&-; true`, `head -c 10 >/dev/null`} {
@@ -138,7 +138,7 @@ func TestCommandStdin(t *testing.T) {
 	}
 }
 
-// A program that writes and writes to stderr is heard out, but not kept.
+// A program can write without limit to stderr. The rest is dropped.
 func TestCommandStderr(t *testing.T) {
 	out := dispatch(t, register(t, commandHook("PreToolUse", `head -c 3000000 /dev/zero | tr '\0' e >&2; exit 2`), Options{}), gitStatus)
 	if out.Verdict != hooks.Deny || len(out.Reason) != maxStderr {
@@ -148,7 +148,7 @@ func TestCommandStderr(t *testing.T) {
 
 // No credential reaches a program.
 func TestCommandEnvironment(t *testing.T) {
-	allowed := map[string]bool{"_": true, "SHLVL": true, "OLDPWD": true} // the shell's own
+	allowed := map[string]bool{"_": true, "SHLVL": true, "OLDPWD": true} // set by the shell
 	for _, name := range passedOn {
 		allowed[name] = true
 	}
@@ -182,8 +182,8 @@ func TestCommandEnvironment(t *testing.T) {
 	}
 }
 
-// Neither a process that a program leaves behind nor one that ignores SIGTERM
-// holds a call up, and none of the group is left.
+// A process that a program leaves behind, or that ignores SIGTERM, does not delay
+// the call. No process of the group survives.
 func TestCommandGroup(t *testing.T) {
 	tests := []struct{ name, command, timeout, fault string }{
 		{"LeavesOneBehind", `echo $$ > %s; sleep 30 & exit 0`, "30000", ""},
@@ -195,7 +195,7 @@ func TestCommandGroup(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			fastest, seen := time.Hour, 0
-			for i := range 3 { // the machine may be busy; the code is not slow thrice
+			for i := range 3 { // the machine may be busy, so try three times
 				file := filepath.Join(dir, strconv.Itoa(i))
 				command := commandHook("PreToolUse", fmt.Sprintf(tt.command, file))
 				r := register(t, strings.Replace(command, "timeout_ms: 30000", "timeout_ms: "+tt.timeout, 1), Options{})
@@ -207,7 +207,7 @@ func TestCommandGroup(t *testing.T) {
 				}
 				data, err := os.ReadFile(file)
 				if err != nil {
-					continue // killed before it could say who it is
+					continue // killed before it wrote its id
 				}
 				seen++
 				pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
@@ -223,7 +223,7 @@ func TestCommandGroup(t *testing.T) {
 	}
 }
 
-// A process that has left the group may live on; it holds nobody up either.
+// A process that has left the group can survive, but does not delay the call.
 func TestCommandDaemon(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	r := register(t, commandHook("PreToolUse", fmt.Sprintf(`setsid sh -c 'echo $$ > %s; exec sleep 300' & while [ ! -s %s ]; do :; done; echo '{"action":"allow"}'`, file, file)), Options{})
@@ -249,8 +249,8 @@ func TestCommandDaemon(t *testing.T) {
 	}
 }
 
-// awaitGroupGone waits until no process of a group is alive. What nobody has
-// reaped yet does not count as alive.
+// awaitGroupGone waits until no process of a group is alive. Zombies do not count
+// as alive.
 func awaitGroupGone(t *testing.T, group int) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)
@@ -280,7 +280,7 @@ func aliveIn(t *testing.T, group int) []string {
 	for _, path := range stats {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			continue // gone meanwhile
+			continue // ended in the meantime
 		}
 		_, rest, _ := strings.Cut(string(data), ") ")
 		fields := strings.Fields(rest) // state ppid pgrp …

@@ -40,7 +40,7 @@ func dispatch(t testing.TB, r *hooks.Registry, document string) hooks.DocumentOu
 	return out
 }
 
-// gitStatus is the call that most tests are about.
+// gitStatus is the call in most tests.
 const gitStatus = `{"event":"PreToolUse","tool":"Bash","args":{"command":"git status"},"session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}`
 
 // one returns the only execution of an outcome.

@@ -1,19 +1,23 @@
-// Package hookfile makes hooks of a hooks.yaml.
+// Package hookfile loads hooks and policies from a hooks.yaml into a registry.
 //
-// [Load] reads a whole file and finds everything that is wrong with it at once,
-// each with its place; a file either loads as a whole or not at all. What it
-// returns is [File.Register]ed with a registry: first the policies, then the
-// hooks in the order of the file.
+// [Load] reads a file and reports all its problems at once, each with its position. A
+// file loads completely or not at all. [File.Register] adds the policies and then the
+// hooks to a registry, in the order of the file.
 //
-// Five types of hooks exist. A command hook starts a program for each call, in a
-// process group that is killed when it has ended or its time is over, with an
-// environment that holds no credentials. A matcher hook is a rule in the file. An
-// llm hook asks a language model whether a call is safe, an http hook a server,
-// a nats hook a decision service. What any of them fails at is a failure of the
-// hook, with a [hooks.Fault] as its cause that names no payload; the registry
-// counts it as on_failure says. Nothing that an agent says becomes part of a
-// command line, a pattern, an expression or a template.
+// There are five types of hooks:
 //
-// The functions of hooks may be called concurrently, and return within the
-// grace of the registry after their deadline.
+//   - A command hook starts a program for each call. The program runs in a process
+//     group, which is killed when the program ends or its time is over. Its environment
+//     contains no credentials.
+//   - A matcher hook applies a rule of the file.
+//   - An llm hook asks a language model whether a call is safe.
+//   - An http hook sends the call to a server.
+//   - A nats hook sends the call to a decision service through [Options.Requester].
+//
+// A failed hook returns a [hooks.Fault], which contains nothing of the payload. The
+// registry handles the failure according to on_failure. The text of an agent never
+// becomes part of a command line, a pattern, an expression or a template.
+//
+// Hooks can run concurrently. They return after their deadline, within the grace
+// period of the registry.
 package hookfile

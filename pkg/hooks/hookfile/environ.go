@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// passedOn are the variables that a program gets: what it needs to run, and
-// nothing that could be a credential. Everything else is kept from it.
+// passedOn lists the variables that programs inherit. Programs need them, and
+// none of them contains a credential.
 var passedOn = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TMP", "TEMP", "TZ", "TERM", "LANG", "LANGUAGE",
 	"SYSTEMROOT", "COMSPEC", "PATHEXT", "USERPROFILE",
 }
 
-// environment returns what a program gets of our environment.
+// environment returns the environment of a program.
 func environment() []string {
 	var env []string
 	for _, variable := range os.Environ() {

@@ -14,47 +14,46 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// Type is what runs a hook.
+// Type is the type of a hook.
 type Type string
 
-// The types of hooks.
+// Types of hooks.
 const (
-	CommandType Type = "command" // a program of its own
-	MatcherType Type = "matcher" // a rule in the file
-	LLMType     Type = "llm"     // a language model
-	HTTPType    Type = "http"    // a server, asked by POST
-	NATSType    Type = "nats"    // a decision service, asked by request-reply
+	CommandType Type = "command" // runs a program
+	MatcherType Type = "matcher" // applies a rule of the file
+	LLMType     Type = "llm"     // asks a language model
+	HTTPType    Type = "http"    // sends a POST request to a server
+	NATSType    Type = "nats"    // sends a request to a decision service over NATS
 )
 
-// File is a hooks.yaml that can be used: it has been read as a whole and found
-// to be right.
+// File is a valid hooks.yaml.
 type File struct {
 	Name     string
 	Hooks    []Hook      // in the order of the file
-	Policies *policy.Set // nil: none
-	Warnings []Problem   // what counts otherwise than it is written
+	Policies *policy.Set // nil if there are none
+	Warnings []Problem   // values that the reader replaced
 }
 
 // Hook is one hook of a file.
 type Hook struct {
-	Event     string // the name of its point in the file
+	Event     string // name of the point in the file
 	Point     hooks.Point
 	Type      Type
-	Name      string // as in the file, else its place: "PreToolUse[0]"
+	Name      string // from the file, or its position such as "PreToolUse[0]"
 	Line      int
 	Priority  int
-	Timeout   time.Duration     // 0: the registry's
-	OnFailure hooks.FailureMode // 0: the point's
+	Timeout   time.Duration     // 0 for the default of the registry
+	OnFailure hooks.FailureMode // 0 for the default of the point
 	Async     bool
-	Disabled  bool // kept in the file, not registered
+	Disabled  bool // Register skips the hook
 
 	match []hooks.Matcher
 	when  *condition
-	ends  hooks.Option // WhenSuccess or WhenFailure; nil: both
+	ends  hooks.Option // WhenSuccess or WhenFailure, nil for both
 	settings
 }
 
-// settings are what single types of hooks have besides.
+// settings are the keys of single types of hooks.
 type settings struct {
 	command   []string // argv
 	action    string
@@ -69,8 +68,8 @@ type settings struct {
 	subject   string
 }
 
-// Load reads a file. If something is wrong with it, all of that is in an
-// [InvalidError], and there is no File.
+// Load reads a file. For an invalid file it returns an [InvalidError] with all
+// problems.
 func Load(path string) (*File, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -88,7 +87,8 @@ func Load(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse is [Load] for a file that has been read; name stands for it in problems.
+// Parse is like [Load] for data that has already been read. Problems contain name
+// as the file name.
 func Parse(name string, data []byte) (*File, error) {
 	r := &reader{file: name}
 	f := &File{Name: name}
@@ -102,7 +102,7 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// The keys of a file.
+// Keys at the top of a file.
 const (
 	hooksKey    = "hooks"
 	policiesKey = "policies"
@@ -135,7 +135,7 @@ func (r *reader) hooks(n *yaml.Node, f *File) {
 	}
 }
 
-// eventNames returns what an event may be called: the short names first.
+// eventNames returns all names of events, short names first.
 func eventNames() []string {
 	var short, long []string
 	for _, p := range hooks.Points() {

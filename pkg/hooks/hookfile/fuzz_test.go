@@ -10,8 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Whatever a file holds: every problem has a place in it, and what validates
-// loads.
+// For any file, each problem has a position inside of it, and a valid file loads.
 func FuzzParse(f *testing.F) {
 	data, err := os.ReadFile("testdata/wrong.yaml")
 	if err != nil {
@@ -51,8 +50,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever a model says: a judgement is found or it is garbage; prose around it
-// changes nothing, and an unsafe one behind it always counts.
+// For any answer, there is a judgement or errGarbage. Text around a judgement
+// changes nothing, and a later unsafe judgement wins.
 func FuzzFindJudgement(f *testing.F) {
 	for _, s := range []string{"", "{}", `{"safe":true}`, `x {"safe": false, "reason": "y"} z`, `{"safe":`, `{{"safe":true}}`, `{"a":{"safe":true}}`, "\"{"} {
 		f.Add(s)
@@ -75,8 +74,8 @@ func FuzzFindJudgement(f *testing.F) {
 	})
 }
 
-// Whatever an expression is: it compiles or says what is wrong in it, and
-// evaluating it ends with a verdict or a failure.
+// An expression compiles or returns an error. Its evaluation ends with a verdict
+// or a failure.
 func FuzzWhen(f *testing.F) {
 	for _, s := range []string{`tool == "Bash"`, `args.a.b?.c ?? false`, `result.ok`, `len(args) > 3 and not stopped`, `any(args.list, # > 3)`, `$env.tool == ""`, `tool matches "("`, "1", ""} {
 		f.Add(s)

@@ -71,7 +71,7 @@ func (r *hookReader) keyNames() []string {
 	return names
 }
 
-// complete checks what the keys of a hook say together.
+// complete checks the combination of keys.
 func (r *hookReader) complete(n *yaml.Node) {
 	h := r.hook
 	if _, ok := r.seen[typeKey]; !ok {
@@ -84,7 +84,7 @@ func (r *hookReader) complete(n *yaml.Node) {
 		}
 	}
 	if h.Point.Kind == "" {
-		return // the event is unknown, which has been said
+		return // an unknown event has already been reported
 	}
 	r.checkAsync()
 	r.checkDecides(n)
@@ -108,7 +108,7 @@ func (r *hookReader) checkAsync() {
 	}
 }
 
-// checkDecides refuses hooks that can only decide where nothing is decided.
+// checkDecides refuses hooks that can only decide at points without a decision.
 func (r *hookReader) checkDecides(n *yaml.Node) {
 	h := r.hook
 	if h.Type != MatcherType && h.Type != LLMType {

@@ -8,12 +8,11 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// The keys that are asked for by name.
+// Keys that the reader looks up by name.
 const (
 	typeKey  = "type"
 	matchKey = "match"
@@ -21,22 +20,21 @@ const (
 	asyncKey = "async"
 )
 
-// actionAsk is the action of a matcher that leaves it to a person.
+// actionAsk is the action of a matcher that asks a person.
 const actionAsk = "ask"
 
-// The providers of language models.
+// Providers of language models.
 const (
 	openAIName    = "openai"
 	anthropicName = "anthropic"
 )
 
-// key is a key of a hook. The table of them is what the reader goes by, and what
-// the schema is made of.
+// key is a key of a hook. The reader and the schema use the same table of keys.
 type key struct {
 	name     string
-	types    []Type // that have it; nil: all
-	required []Type // that cannot do without it
-	about    string // what it is, for people
+	types    []Type // types with this key, nil for all
+	required []Type // types that need this key
+	about    string // description for people
 	schema   object
 	read     func(r *hookReader, n *yaml.Node, what string)
 }
@@ -55,10 +53,10 @@ var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // keys are the keys of a hook.
 var keys = slices.Concat(commonKeys, typeKeys)
 
-// commonKeys are those of every hook.
+// commonKeys are the keys of every hook.
 var commonKeys = []key{
 	{
-		name: typeKey, about: "what runs the hook", schema: enum(typeNames()...), // read before the others
+		name: typeKey, about: "what runs the hook", schema: enum(typeNames()...), // read first
 	},
 	{
 		name: "name", about: "how the hook is called in reports", schema: nonEmpty(),
@@ -107,7 +105,7 @@ var commonKeys = []key{
 	},
 }
 
-// typeKeys are those of single types.
+// typeKeys are the keys of single types.
 var typeKeys = []key{
 	{
 		name: "command", types: []Type{CommandType}, required: []Type{CommandType},
@@ -174,7 +172,7 @@ var typeKeys = []key{
 		name: "subject", types: []Type{NATSType}, about: "where the service listens; Hooktrail's own decision service by default", schema: nonEmpty(),
 		read: func(r *hookReader, n *yaml.Node, what string) {
 			if s, ok := r.text(n, what); ok {
-				if err := subjects.CheckRequest(s); err != nil {
+				if err := checkSubject(s); err != nil {
 					r.wrong(n, "%s: %v", what, err)
 				}
 				r.hook.subject = s
@@ -183,7 +181,7 @@ var typeKeys = []key{
 	},
 }
 
-// maxMaxTokens bounds the answer of a model.
+// maxMaxTokens limits the answer of a model.
 const maxMaxTokens = 4096
 
 func (r *hookReader) readTimeout(n *yaml.Node, what string) {
@@ -196,7 +194,7 @@ func (r *hookReader) readTimeout(n *yaml.Node, what string) {
 	r.odd(n, "%s: no number of milliseconds from 1 to %d; it counts as %d", what, maxTimeout/time.Millisecond, hooks.DefaultTimeout/time.Millisecond)
 }
 
-// maxTimeout is more than a dispatch waits for all its hooks together.
+// maxTimeout exceeds the time limit of a dispatch.
 const maxTimeout = 24 * time.Hour
 
 func (r *hookReader) readCommand(n *yaml.Node, what string) {
@@ -212,7 +210,7 @@ func (r *hookReader) readCommand(n *yaml.Node, what string) {
 	for i, item := range n.Content {
 		switch {
 		case i > 0 && item.Kind == yaml.ScalarNode && item.ShortTag() != "!!null":
-			r.hook.command = append(r.hook.command, item.Value) // may be empty
+			r.hook.command = append(r.hook.command, item.Value) // can be empty
 		default:
 			s, _ := r.text(item, what)
 			r.hook.command = append(r.hook.command, s)

@@ -11,32 +11,26 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/hooktrail/hooktrail/pkg/hooks"
-	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/anthropic"
-	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/openai"
+	"github.com/hooktrail/hooktrail/pkg/hooks/hookfile/internal/llm"
 )
 
 // defaultMaxTokens is enough for a verdict and a sentence.
 const defaultMaxTokens = 100
 
-// maxCached is how many verdicts a hook remembers.
+// maxCached limits the cached judgements of a hook.
 const maxCached = 1000
 
-// completer is a language model.
-type completer interface {
-	Complete(ctx context.Context, model, prompt string, maxTokens int) (string, error)
-}
-
-// judge asks a model whether something is safe.
+// judge asks a model whether a call is safe.
 type judge struct {
 	event     string
 	prompt    *prompt
 	model     string
 	maxTokens int
-	ask       completer
-	cache     *otter.Cache[[sha256.Size]byte, judgement] // nil: none
+	client    *llm.Client
+	cache     *otter.Cache[[sha256.Size]byte, judgement] // nil without a cache
 }
 
-// judgement is what a model has said.
+// judgement is the answer of a model.
 type judgement struct {
 	safe   bool
 	reason string
@@ -44,7 +38,7 @@ type judgement struct {
 
 // newJudge returns the judge of h.
 func newJudge(h *Hook) (*judge, error) {
-	j := &judge{event: h.Event, prompt: h.prompt, model: h.model, maxTokens: h.maxTokens, ask: newCompleter(h)}
+	j := &judge{event: h.Event, prompt: h.prompt, model: h.model, maxTokens: h.maxTokens, client: newModelClient(h)}
 	if j.maxTokens == 0 {
 		j.maxTokens = defaultMaxTokens
 	}
@@ -56,14 +50,14 @@ func newJudge(h *Hook) (*judge, error) {
 	return j, err
 }
 
-// newCompleter returns the model of h.
-func newCompleter(h *Hook) completer {
+// newModelClient returns a client for the model of h.
+func newModelClient(h *Hook) *llm.Client {
 	name := h.keyName()
-	key := func() string { return os.Getenv(name) }
+	c := &llm.Client{API: llm.OpenAI, BaseURL: h.url, Key: func() string { return os.Getenv(name) }, HTTP: newClient()}
 	if h.usesAnthropic() {
-		return anthropic.New(anthropic.Options{BaseURL: h.url, Key: key, Client: newClient()})
+		c.API = llm.Anthropic
 	}
-	return openai.New(openai.Options{BaseURL: h.url, Key: key, Client: newClient()})
+	return c
 }
 
 func (h *Hook) usesAnthropic() bool {
@@ -81,8 +75,8 @@ func (h *Hook) keyName() string {
 	return "OPENAI_API_KEY"
 }
 
-// run asks the model about d. Unsafe is a denial; safe is no opinion, because a
-// model's word permits nothing that others have to be asked for.
+// run asks the model about d. It denies unsafe calls. It returns no opinion about
+// safe calls, because a model must not allow a call that another hook asks about.
 func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	text, err := j.prompt.render(j.event, d)
 	if err != nil {
@@ -98,8 +92,9 @@ func (j *judge) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return &hooks.Reply{Verdict: hooks.Deny, Reason: said.reason}, nil
 }
 
-// recall returns what the model said to text, which identifies a request: the
-// rest of one is the hook's own. Of those who ask at once, one asks the model.
+// recall returns the model's judgement on text from the cache. Concurrent calls
+// with the same text send one request. All other parameters of a request are
+// constants of the hook.
 func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 	if j.cache == nil {
 		return j.consult(ctx, text)
@@ -113,7 +108,7 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 				return j.consult(ctx, text)
 			},
 		))
-		// That another's time was over is no failure of this one.
+		// The timeout of a concurrent caller does not count for this one.
 		if err == nil || asked || ctx.Err() != nil || !errors.Is(err, hooks.ErrTimedOut) {
 			return said, err
 		}
@@ -122,9 +117,9 @@ func (j *judge) recall(ctx context.Context, text string) (judgement, error) {
 
 // consult asks the model.
 func (j *judge) consult(ctx context.Context, text string) (judgement, error) {
-	answer, err := j.ask.Complete(ctx, j.model, text, j.maxTokens)
+	answer, err := j.client.Complete(ctx, j.model, text, j.maxTokens)
 	if err != nil {
-		if errors.Is(err, openai.ErrNoKey) || errors.Is(err, anthropic.ErrNoKey) {
+		if errors.Is(err, llm.ErrNoKey) {
 			return judgement{}, hooks.Fault("no key for the model in the environment")
 		}
 		return judgement{}, remoteFault(ctx, err, "model did not answer")
@@ -132,18 +127,18 @@ func (j *judge) consult(ctx context.Context, text string) (judgement, error) {
 	return findJudgement(answer)
 }
 
-// The limits on what is looked through for a judgement.
+// Limits on the search for a judgement.
 const (
 	maxAnswer     = 64 << 10
 	maxCandidates = 100
 )
 
-// errGarbage is what a hook fails with whose model said something else.
+// errGarbage is the fault of an answer without a judgement.
 const errGarbage = hooks.Fault("model did not answer with safe: true or false")
 
-// findJudgement returns the judgement in the text of a model: a JSON object with
-// a member safe that is true or false, whatever is said around it. Of several, an
-// unsafe one counts: the text may quote what was judged.
+// findJudgement returns the judgement in an answer, which is a JSON object with a
+// boolean member safe. It ignores other text. If there are several judgements, an
+// unsafe one wins, because the answer can quote the judged text.
 func findJudgement(text string) (judgement, error) {
 	if len(text) > maxAnswer {
 		return judgement{}, hooks.Fault("model's answer is too long")
@@ -175,7 +170,7 @@ func findJudgement(text string) (judgement, error) {
 	return *found, nil
 }
 
-// judgementAt reads the judgement that text begins with.
+// judgementAt reads the judgement at the start of text.
 func judgementAt(text string) (said judgement, length int, ok bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	var members map[string]json.RawMessage
@@ -195,11 +190,11 @@ func judgementAt(text string) (said judgement, length int, ok bool) {
 	return said, int(dec.InputOffset()), true
 }
 
-// unsafeReason is the reason where the model gives none.
+// unsafeReason is the reason if the model gives none.
 const unsafeReason = "the model called it unsafe"
 
-// cutOffUnsafe tells whether text begins with an object that says unsafe before
-// it stops being one: an answer that was longer than max_tokens is still a no.
+// cutOffUnsafe reports whether text begins with an incomplete object that
+// contains an unsafe judgement. An answer longer than max_tokens still denies.
 func cutOffUnsafe(text string) bool {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {

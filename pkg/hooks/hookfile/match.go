@@ -7,7 +7,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// matchKeys are the keys of match:, and what each means.
+// matchKeys are the keys of match:.
 var matchKeys = []struct {
 	name, about string
 	matcher     func(pattern string) (hooks.Matcher, error)
@@ -17,7 +17,7 @@ var matchKeys = []struct {
 	{"run_type", "what the run is for: PLAN, REVIEW, …", hooks.ForRunType},
 }
 
-// argsKey holds a pattern for each argument.
+// argsKey is the key for patterns of arguments.
 const argsKey = "args"
 
 func matchNames() []string {
@@ -28,7 +28,7 @@ func matchNames() []string {
 	return names
 }
 
-// readMatch reads what a call has to be like.
+// readMatch reads the conditions on a call.
 func (r *hookReader) readMatch(n *yaml.Node, what string) {
 	entries := r.entries(n, what)
 	if len(entries) == 0 && n.Kind == yaml.MappingNode {

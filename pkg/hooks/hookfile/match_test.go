@@ -11,7 +11,7 @@ import (
 func TestMatcher(t *testing.T) {
 	tests := []struct {
 		name, hook, tool, args string
-		more                   string // of the document
+		more                   string // fields of the document
 		want                   hooks.Verdict
 	}{
 		{"Command", `match: {tool: "Bash", args: {command: "rm *"}}`, "Bash", `{"command":"rm -rf build/x"}`, "", hooks.Deny},
@@ -55,7 +55,7 @@ func TestMatcherActions(t *testing.T) {
 	}
 }
 
-// An expression that cannot be evaluated is a failure of its hook, not a no.
+// An expression that cannot be evaluated is a failure of the hook.
 func TestWhenFails(t *testing.T) {
 	for mode, want := range map[string]hooks.Verdict{"warn": hooks.None, "block": hooks.Deny, "ignore": hooks.None} {
 		r := register(t, "hooks:\n  PreToolUse:\n    - {type: matcher, action: allow, when: 'args.missing.deeper startsWith \"x\"', on_failure: "+mode+"}\n", Options{})
@@ -66,7 +66,7 @@ func TestWhenFails(t *testing.T) {
 	}
 }
 
-// Results and payloads can be asked about too, by the hook itself.
+// The hook itself evaluates conditions on results and payloads.
 func TestWhenLate(t *testing.T) {
 	said := func(out hooks.DocumentOutcome) bool { return strings.Contains(out.Context, "seen") }
 	hook := "    - {type: command, command: 'echo ''{\"action\":\"continue\",\"context\":\"seen\"}''', timeout_ms: 30000, when: %q}\n"
@@ -95,7 +95,7 @@ func TestWhenLate(t *testing.T) {
 	}
 }
 
-// Policies run before the hooks, and fail closed.
+// Policies run before the hooks and fail closed.
 func TestPolicies(t *testing.T) {
 	r := register(t, `
 policies:
@@ -130,10 +130,10 @@ hooks:
 	}
 }
 
-// Nothing is registered if something cannot be.
+// Register adds nothing if one hook is invalid.
 func TestRegisterAllOrNothing(t *testing.T) {
 	f := parse(t, "policies: {}\nhooks:\n  PreToolUse:\n    - {type: command, command: x}\n    - {type: command, command: x}\n")
-	f.Hooks[1].Async = true // the loader would have refused it
+	f.Hooks[1].Async = true // the reader would refuse it
 	r := hooks.NewRegistry(hooks.Options{})
 	if err := f.Register(r, Options{}); err == nil || !strings.HasPrefix(err.Error(), "hooks.yaml:5: ") {
 		t.Errorf("got %v", err)

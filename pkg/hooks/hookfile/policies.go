@@ -28,8 +28,8 @@ type policyReader struct {
 
 var verdicts = []string{string(events.VerdictAsk), string(events.VerdictDeny), string(events.VerdictNone)}
 
-// policyKeys are the keys of policies:, in the order in which they are read: the
-// first ones say what the others mean.
+// policyKeys are the keys of policies:, in reading order. The first keys affect
+// the meaning of later keys.
 var policyKeys = []policyKey{
 	{
 		name: "mode", about: "strict (the default) means what a rule says; compat takes it literally, as other systems do",
@@ -92,7 +92,7 @@ var policyKeys = []policyKey{
 	},
 }
 
-// onOff returns a key that turns a policy on.
+// onOff returns a key that enables a policy.
 func onOff(name, about string, field func(*policy.Config) *bool) policyKey {
 	return policyKey{
 		name: name, about: about, schema: object{"type": "boolean"},
@@ -126,7 +126,7 @@ func (r *reader) policies(n *yaml.Node) *policy.Set {
 	return set
 }
 
-// each reads a list of patterns, each of which has to be right by itself.
+// each reads a list of patterns and checks them one by one.
 func (r *policyReader) each(n *yaml.Node, what string, set func(c *policy.Config, s string)) []string {
 	list := []string{}
 	for i, item := range r.items(n, what) {
@@ -146,7 +146,7 @@ func (r *policyReader) each(n *yaml.Node, what string, set func(c *policy.Config
 // check refuses a configuration with a single pattern.
 func (r *policyReader) check(n *yaml.Node, what string, c policy.Config) {
 	if _, err := policy.New(c); err != nil {
-		_, reason, _ := strings.Cut(err.Error(), ": ") // which policy has been said
+		_, reason, _ := strings.Cut(err.Error(), ": ") // the problem already names the policy
 		if _, rest, ok := strings.Cut(reason, "[0]"); ok {
 			reason = strings.TrimLeft(rest, ": ")
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Problem is something wrong in a file, and what to do about it. It holds the
-// names of keys, and the values of those that take one of a few words; no other
+// Problem is a mistake in a file and its remedy. The message contains the names
+// of keys, and the values of keys that accept a few words. It contains no other
 // text of the file.
 type Problem struct {
 	File    string `json:"file"`
@@ -21,11 +21,11 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 }
 
-// InvalidError holds all that is wrong in a file, in the order of its lines.
-// There is at least one problem.
+// InvalidError contains all problems of a file, ordered by line. There is at
+// least one.
 type InvalidError struct{ Problems []Problem }
 
-// Error returns the problems, one a line.
+// Error returns one problem per line.
 func (e *InvalidError) Error() string {
 	lines := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
@@ -34,7 +34,7 @@ func (e *InvalidError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders problems as a reader meets them.
+// sorted orders problems by position.
 func sorted(problems []Problem) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		if a.Line != b.Line {
@@ -45,7 +45,7 @@ func sorted(problems []Problem) []Problem {
 	return problems
 }
 
-// oneOf says which words can be used instead of got, the likely one first.
+// oneOf suggests the most similar word, or lists all words.
 func oneOf(got string, words []string) string {
 	if near := nearest(got, words); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -53,7 +53,7 @@ func oneOf(got string, words []string) string {
 	return "there are " + strings.Join(words, ", ")
 }
 
-// nearest returns the word that got was probably meant to be.
+// nearest returns the most similar word, or "" if none is similar.
 func nearest(got string, words []string) string {
 	best, least := "", 3
 	if len(got) > 64 {
@@ -67,8 +67,7 @@ func nearest(got string, words []string) string {
 	return best
 }
 
-// distance returns how many letters have to be inserted, removed or replaced to
-// make b of a.
+// distance returns the Levenshtein distance between a and b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -88,7 +87,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// clip shortens what is quoted.
+// clip shortens quoted text.
 func clip(s string) string {
 	const most = 60
 	if runes := []rune(s); len(runes) > most {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a running program that leads a process group of its own.
+// process is a running program, which leads a process group.
 type process struct {
 	cmd  *exec.Cmd
-	gone chan struct{} // closed when it has ended
+	gone chan struct{} // closed when the program has ended
 }
 
-// start starts cmd. The caller ends it.
+// start starts cmd. The caller must call end.
 func start(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -26,8 +26,8 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// watch waits for the program without reaping it: until then its id, and with it
-// that of the group, can be nobody else's.
+// watch waits for the program without reaping it, so that the system cannot reuse
+// its id and the id of the group.
 func (p *process) watch() {
 	defer close(p.gone)
 	for {
@@ -41,11 +41,10 @@ func (p *process) watch() {
 // exited is closed when the program has ended.
 func (p *process) exited() <-chan struct{} { return p.gone }
 
-// end kills the whole group, whoever of it is left, and returns how the program
-// itself ended.
+// end kills all processes of the group and returns the state of the program.
 func (p *process) end() *os.ProcessState {
-	unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) //nolint:errcheck // nobody left
+	unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) //nolint:errcheck // the group may be empty
 	<-p.gone
-	p.cmd.Wait() //nolint:errcheck // the state says it
+	p.cmd.Wait() //nolint:errcheck // ProcessState has the result
 	return p.cmd.ProcessState
 }

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// process is a running program that leads a process group of its own.
+// process is a running program, which leads a process group.
 type process struct {
 	cmd  *exec.Cmd
-	gone chan struct{} // closed when it has ended
+	gone chan struct{} // closed when the program has ended
 }
 
-// start starts cmd. The caller ends it.
+// start starts cmd. The caller must call end.
 func start(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -23,7 +23,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	p := &process{cmd: cmd, gone: make(chan struct{})}
 	go func() {
 		defer close(p.gone)
-		cmd.Wait() //nolint:errcheck // the state says it
+		cmd.Wait() //nolint:errcheck // ProcessState has the result
 	}()
 	return p, nil
 }
@@ -31,11 +31,11 @@ func start(cmd *exec.Cmd) (*process, error) {
 // exited is closed when the program has ended.
 func (p *process) exited() <-chan struct{} { return p.gone }
 
-// end kills the whole group, whoever of it is left, and returns how the program
-// itself ended. The program may have been reaped already, so that in theory the
-// id of its group is somebody else's by now; only Linux can wait without reaping.
+// end kills all processes of the group and returns the state of the program. The
+// program may have been reaped already, so in theory the id can belong to another
+// group. Only Linux can wait without reaping.
 func (p *process) end() *os.ProcessState {
-	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // nobody left
+	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // the group may be empty
 	<-p.gone
 	return p.cmd.ProcessState
 }

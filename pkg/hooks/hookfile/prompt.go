@@ -13,10 +13,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// prompt is a template whose values are filled in once, and not looked at again.
+// prompt is a template. Tags in inserted values have no effect.
 type prompt struct{ template *mustache.Template }
 
-// promptNames are the names that a template may use.
+// promptNames are the allowed names in a template.
 var promptNames = []string{"event", "tool", "args", "payload", "session_id", "agent", "agent_role", "run", "run_type", "step", "tenant", "user"}
 
 var errPartial = errors.New("{{> …}} would read a file; write its text here")
@@ -36,7 +36,7 @@ func newPrompt(text string) (*prompt, error) {
 	return &prompt{template: template}, nil
 }
 
-// noPartials has no partial: one would be a file of the working directory.
+// noPartials provides no partials, which would be files in the working directory.
 type noPartials struct{}
 
 // Get implements [mustache.PartialProvider].
@@ -60,9 +60,8 @@ func checkTags(tags []mustache.Tag) error {
 	return nil
 }
 
-// render fills in what is known of d. Arguments and payload are JSON, and names
-// are one line each: quotes and line feeds in them cannot end what stands around
-// them in the prompt.
+// render inserts the values of d. Arguments and payload are JSON, and names are
+// one line. So quotes and line feeds in a value cannot end the text around it.
 func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	m := &d.Meta
 	text, err := p.template.Render(map[string]string{
@@ -76,7 +75,7 @@ func (p *prompt) render(event string, d hooks.Document) (string, error) {
 	return text, nil
 }
 
-// oneLine returns a name without what would begin another line.
+// oneLine replaces line breaks and control characters in a name with spaces.
 func oneLine(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

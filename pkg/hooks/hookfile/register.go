@@ -3,27 +3,33 @@ package hookfile
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 
-	"github.com/nats-io/nats.go"
-
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// Options are what hooks need besides their file.
-type Options struct {
-	Conn  *nats.Conn     // for nats hooks, which fail without one
-	Space subjects.Space // where the decision service is
-	// Serving says that the hooks are those of the decision service: one that
-	// would ask it is refused, because it would wait for itself.
-	Serving bool
-	Logger  *slog.Logger // nil discards
+// Requester sends the requests of nats hooks. Request sends a document to the
+// service that listens on subject and returns its answer. An empty subject names
+// the decision service of the tenant. Request may be called concurrently and
+// returns when ctx ends. An error that is a [hooks.Fault] names the cause in
+// reports.
+type Requester interface {
+	Request(ctx context.Context, tenant, subject string, document []byte) ([]byte, error)
 }
 
-// Asks tells whether a hook of that type is to be registered.
+// Options connect the hooks of a file to their surroundings. The zero value
+// suits a file without nats hooks.
+type Options struct {
+	// Requester sends the requests of nats hooks, which fail without one.
+	Requester Requester
+	// Own reports whether a subject belongs to the decision service that runs
+	// these hooks. Register refuses a nats hook that asks this service, because
+	// the service would wait for itself. Own is nil outside of a decision service.
+	Own func(subject string) bool
+}
+
+// Asks reports whether Register would register a hook of type t.
 func (f *File) Asks(t Type) bool {
 	return slices.ContainsFunc(f.Hooks, func(h Hook) bool { return h.Type == t && !h.Disabled })
 }
@@ -31,8 +37,8 @@ func (f *File) Asks(t Type) bool {
 // runner is the function of a hook.
 type runner = func(context.Context, hooks.Document) (*hooks.Reply, error)
 
-// Register adds the policies of the file and then its hooks to r, in the order
-// of the file. If one cannot be added, none is.
+// Register adds the policies of the file and then its hooks to r, in the order of
+// the file. On an error it adds none.
 func (f *File) Register(r *hooks.Registry, opts Options) (err error) {
 	var ids []hooks.ID
 	defer func() {
@@ -72,7 +78,7 @@ func (h *Hook) register(r *hooks.Registry, opts Options) (hooks.ID, error) {
 	return r.OnDocument(h.Point.Kind, run, h.options()...)
 }
 
-// options returns how the hook is chosen, run and ordered.
+// options returns the matchers, limits and order of the hook.
 func (h *Hook) options() []hooks.Option {
 	list := []hooks.Option{hooks.Name(h.Name), hooks.Priority(h.Priority), hooks.Timeout(h.Timeout)}
 	if h.OnFailure != 0 {
@@ -112,21 +118,16 @@ func (h *Hook) runner(opts Options) (runner, error) {
 	case HTTPType:
 		return server{event: h.Event, url: h.url, keyEnv: h.keyEnv, client: newClient()}.run, nil
 	case NATSType:
-		if opts.Serving && h.asksItself(opts.Space) {
+		if opts.Own != nil && (h.subject == "" || opts.Own(h.subject)) {
 			return nil, fmt.Errorf("hook %s: the decision service would ask itself; name the subject of another one", h.Name)
 		}
-		return service{event: h.Event, subject: h.subject, space: opts.Space, conn: opts.Conn}.run, nil
+		return service{event: h.Event, subject: h.subject, to: opts.Requester}.run, nil
 	}
 	return nil, fmt.Errorf("hook %s: no type", h.Name)
 }
 
-// asksItself tells whether a nats hook asks the decision service of space.
-func (h *Hook) asksItself(space subjects.Space) bool {
-	_, err := space.DecisionTenant(h.subject)
-	return h.subject == "" || err == nil
-}
-
-// decide is the function of a matcher hook: it has matched.
+// decide is the function of a matcher hook. The registry calls it for matching
+// calls only.
 func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	reply := &hooks.Reply{Reason: h.message}
 	switch h.action {
@@ -140,8 +141,8 @@ func (h *Hook) decide(context.Context, hooks.Document) (*hooks.Reply, error) {
 	return reply, nil
 }
 
-// guard returns run for where the expression holds. Where it does not, there is
-// no opinion; where it cannot be evaluated, the hook fails.
+// guard returns a runner that calls run if the expression is true. If it is
+// false, there is no opinion. If its evaluation fails, the hook fails.
 func (c *condition) guard(run runner) runner {
 	return func(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 		if yes, err := c.holds(d); err != nil || !yes {
@@ -151,7 +152,7 @@ func (c *condition) guard(run runner) runner {
 	}
 }
 
-// silent is a hook that has nothing to say.
+// silent is a hook without an opinion.
 func silent(context.Context, hooks.Document) (*hooks.Reply, error) {
 	return nil, nil //nolint:nilnil // no opinion
 }

@@ -7,19 +7,16 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
-	"time"
+	"strings"
 
-	"github.com/nats-io/nats.go"
-
-	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 	"github.com/hooktrail/hooktrail/pkg/hooks/wire"
 )
 
-// newClient returns a client for hooks: it reads answers up to a limit, does not
-// follow redirects, because whoever is asked was named in the file, and has no
-// time limit of its own.
+// newClient returns an HTTP client for hooks. It limits responses, has no
+// timeout, and does not follow redirects, because the file names the server.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport:     bounded{http.DefaultTransport},
@@ -27,7 +24,7 @@ func newClient() *http.Client {
 	}
 }
 
-// bounded cuts answers off behind the limit, where they cannot be used any more.
+// bounded truncates response bodies after the limit.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -42,7 +39,7 @@ func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// server asks a server by POST.
+// server sends documents to a server by POST.
 type server struct {
 	event  string
 	url    string
@@ -50,7 +47,7 @@ type server struct {
 	client *http.Client
 }
 
-// run posts d, and returns what the server answers. 204 is no opinion.
+// run posts d and returns the reply of the server. Status 204 means no opinion.
 func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
 	body, err := wire.Append(nil, s.event, d)
 	if err != nil {
@@ -91,9 +88,9 @@ func (s server) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error)
 	return wire.ParseReply(answer, d)
 }
 
-// remoteFault says why nobody answered.
+// remoteFault returns ErrTimedOut for timeouts, and otherwise for other errors.
 func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
-	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) {
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) {
 		return hooks.ErrTimedOut
 	}
 	return otherwise
@@ -102,44 +99,43 @@ func remoteFault(ctx context.Context, err error, otherwise hooks.Fault) error {
 // service asks a decision service over NATS.
 type service struct {
 	event   string
-	subject string // empty: the decision service of the document's tenant
-	space   subjects.Space
-	conn    *nats.Conn
+	subject string // empty for the decision service of the document's tenant
+	to      Requester
 }
 
-// run sends d and returns the answer. That nobody is there is known at once.
+// run sends d and returns the answer.
 func (s service) run(ctx context.Context, d hooks.Document) (*hooks.Reply, error) {
-	if s.conn == nil || !s.conn.IsConnected() {
+	if s.to == nil {
 		return nil, hooks.Fault("not connected to NATS")
-	}
-	subject := s.subject
-	if subject == "" {
-		var err error
-		if subject, err = s.space.Decisions(d.Meta.Tenant); err != nil {
-			return nil, hooks.Fault("tenant cannot be asked for")
-		}
 	}
 	body, err := wire.Append(nil, s.event, d)
 	if err != nil {
 		return nil, err
 	}
-	msg := nats.NewMsg(subject)
-	msg.Data = body
-	if deadline, ok := ctx.Deadline(); ok {
-		subjects.SetTimeout(msg.Header, time.Until(deadline))
+	answer, err := s.to.Request(ctx, d.Meta.Tenant, s.subject, body)
+	if fault, ok := errors.AsType[hooks.Fault](err); ok {
+		return nil, fault
 	}
-	answer, err := s.conn.RequestMsgWithContext(ctx, msg)
 	switch {
-	case errors.Is(err, nats.ErrNoResponders):
-		return nil, hooks.Fault("no decision service there")
-	case errors.Is(err, nats.ErrMaxPayload):
-		return nil, hooks.Fault("document is too large for NATS")
 	case err != nil:
 		return nil, remoteFault(ctx, err, "decision service cannot be reached")
-	case answer.Header.Get(subjects.ServiceError) != "":
-		return nil, hooks.Fault("decision service refused the document")
-	case len(bytes.TrimSpace(answer.Data)) == 0:
+	case len(bytes.TrimSpace(answer)) == 0:
 		return nil, hooks.Fault("decision service answered nothing")
 	}
-	return wire.ParseReply(answer.Data, d)
+	return wire.ParseReply(answer, d)
+}
+
+// checkSubject refuses subjects that no request can be sent to: subjects with
+// wildcards, empty tokens or white space, and subjects of the server.
+func checkSubject(subject string) error {
+	const refused = "not a subject that can be asked: "
+	switch {
+	case len(subject) > 1024 || strings.ContainsAny(subject, " \t\r\n*>\x00"):
+		return errors.New(refused + "want tokens with dots in between, without wildcards and spaces")
+	case slices.Contains(strings.Split(subject, "."), ""):
+		return errors.New(refused + "empty token; want tokens with dots in between")
+	case strings.HasPrefix(subject, "$"), strings.HasPrefix(subject, "_INBOX."):
+		return errors.New(refused + "it is the server's own")
+	}
+	return nil
 }

@@ -13,9 +13,8 @@ import (
 // object is a part of a JSON Schema.
 type object = map[string]any
 
-// Schema returns the JSON Schema of a file, for editors. It is made of the
-// tables that the reader goes by. It cannot say everything that the reader
-// checks: patterns, expressions and templates are only text to it.
+// Schema returns the JSON Schema of a file for editors. It comes from the tables
+// of the reader. It cannot check patterns, expressions and templates.
 func Schema() ([]byte, error) {
 	hook := object{"oneOf": hookSchemas()}
 	events := object{}
@@ -88,7 +87,8 @@ func aboutPoint(p hooks.Point) string {
 
 func enum(words ...string) object { return object{"type": "string", "enum": words} }
 
-// nonEmpty is text, or what YAML takes for something else and the reader for text.
+// nonEmpty is the schema of text. The reader also accepts numbers and booleans as
+// text.
 func nonEmpty() object {
 	return object{"type": []string{"string", "number", "boolean"}, "minLength": 1}
 }

@@ -13,7 +13,7 @@ import (
 
 const schemaFile = "../../../docs/hooks.schema.json"
 
-// The schema that editors use is what the reader goes by; -update rewrites it.
+// The schema corresponds to the tables of the reader. Use -update to rewrite it.
 func TestSchema(t *testing.T) {
 	schema, err := Schema()
 	if err != nil {
@@ -43,7 +43,7 @@ func compiled(t testing.TB) *jsonschema.Schema {
 	return schema
 }
 
-// agrees returns what the schema has against a file.
+// agrees validates a file against the schema.
 func agrees(t testing.TB, schema *jsonschema.Schema, text string) error {
 	t.Helper()
 	var value any
@@ -53,7 +53,7 @@ func agrees(t testing.TB, schema *jsonschema.Schema, text string) error {
 	return schema.Validate(value)
 }
 
-// The schema takes the examples that the reader takes.
+// The schema accepts the examples.
 func TestSchemaTakesExamples(t *testing.T) {
 	schema := compiled(t)
 	examples, err := filepath.Glob("testdata/example*.yaml")
@@ -74,7 +74,7 @@ func TestSchemaTakesExamples(t *testing.T) {
 	}
 }
 
-// The schema takes what the documentation shows.
+// The schema accepts the examples in the documentation.
 func TestSchemaTakesDocumentation(t *testing.T) {
 	data, err := os.ReadFile("../../../docs/hooks-yaml.md")
 	if err != nil {
@@ -94,7 +94,7 @@ func TestSchemaTakesDocumentation(t *testing.T) {
 	}
 }
 
-// The schema refuses what the reader refuses, where it can tell.
+// The schema refuses invalid files where it can detect them.
 func TestSchemaRefuses(t *testing.T) {
 	schema := compiled(t)
 	for _, text := range []string{

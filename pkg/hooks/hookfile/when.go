@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// facts are the names that an expression may use.
+// facts are the variables of an expression.
 type facts struct {
 	Event       string         `expr:"event"`
 	Point       string         `expr:"point"`
@@ -45,25 +45,25 @@ type facts struct {
 	Stopped     bool           `expr:"stopped"`
 }
 
-// late are the names that a matcher cannot know yet: only the hook itself gets
-// the whole document.
+// late lists the variables that are unknown to a matcher. Only the hook itself
+// gets the whole document.
 var late = map[string]bool{"result": true, "error": true, "payload": true}
 
 // condition is a compiled expression.
 type condition struct {
 	program *vm.Program
-	event   string // the name of the point in the file
+	event   string // name of the point in the file
 	point   events.Kind
-	late    bool // it needs more than a matcher is shown
+	late    bool // needs variables that are unknown to a matcher
 }
 
-// The two words that stand for how something ended.
+// Words for the end of an operation.
 const (
 	onSuccess = "success"
 	onFailure = "failure"
 )
 
-// readWhen reads an expression, or one of the two words.
+// readWhen reads an expression or one of the two words.
 func (r *hookReader) readWhen(n *yaml.Node, what string) {
 	s, ok := r.text(n, what)
 	if !ok {
@@ -88,16 +88,16 @@ func (r *hookReader) readWhen(n *yaml.Node, what string) {
 	}
 }
 
-// tellsEnd tells whether hooks of a point can be for success or failure alone.
-// The registry knows; this asks it.
+// tellsEnd reports whether hooks of a point can be restricted to success or
+// failure.
 func tellsEnd(point events.Kind) bool {
 	r := hooks.NewRegistry(hooks.Options{})
 	_, err := r.OnDocument(point, silent, hooks.WhenSuccess())
 	return err == nil
 }
 
-// compileCondition compiles an expression for hooks at point, which the file
-// calls event.
+// compileCondition compiles an expression for hooks at point. event is the name
+// of the point in the file.
 func compileCondition(text, event string, point events.Kind) (*condition, error) {
 	program, err := expr.Compile(text, expr.Env(facts{}), expr.AsBool(), expr.MaxNodes(1000))
 	if err != nil {
@@ -112,7 +112,7 @@ func compileCondition(text, event string, point events.Kind) (*condition, error)
 	return c, nil
 }
 
-// expressionError says what is wrong with an expression.
+// expressionError describes a mistake in an expression.
 type expressionError struct {
 	line, column int
 	message      string
@@ -126,15 +126,15 @@ func (e *expressionError) Error() string {
 	return "not an expression that is true or false: " + clip(e.message) + " (at its " + at + ")"
 }
 
-// Visit implements [ast.Visitor]: it looks for names that are known late.
+// Visit implements [ast.Visitor]. It looks for late variables.
 func (c *condition) Visit(node *ast.Node) {
 	if name, ok := (*node).(*ast.IdentifierNode); ok && (late[name.Value] || name.Value == "$env") {
 		c.late = true
 	}
 }
 
-// errWhen is what a hook fails with whose expression cannot be evaluated, for
-// example because it reads a member of an argument that is not there.
+// errWhen is the fault of an expression that cannot be evaluated. For example, it
+// reads a member of a missing argument.
 const errWhen = hooks.Fault("when: cannot be evaluated")
 
 // holds evaluates the expression for d.
@@ -164,8 +164,8 @@ func (c *condition) holds(d hooks.Document) (bool, error) {
 	return yes, nil
 }
 
-// Match implements [hooks.Matcher]. It is false only where the expression is:
-// where it cannot be evaluated, or not yet, the hook itself has to say so.
+// Match implements [hooks.Matcher]. It returns false only if the expression is
+// false. If the expression cannot be evaluated yet, the hook itself evaluates it.
 func (c *condition) Match(meta hooks.Meta, s hooks.Subject) bool {
 	if c.late {
 		return true

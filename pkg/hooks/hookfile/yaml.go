@@ -12,14 +12,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The limits on a file. Anchors can make a small one huge.
+// Limits on a file. Aliases can make a small file huge.
 const (
 	maxFile  = 1 << 20
 	maxNodes = 100_000
 	maxDepth = 64
 )
 
-// reader walks the nodes of a file and collects what is wrong with them.
+// reader walks the nodes of a file and collects problems.
 type reader struct {
 	file     string
 	problems []Problem
@@ -30,18 +30,18 @@ func (r *reader) at(n *yaml.Node, format string, args ...any) Problem {
 	return Problem{File: r.file, Line: max(n.Line, 1), Column: max(n.Column, 1), Message: fmt.Sprintf(format, args...)}
 }
 
-// wrong notes a problem at n.
+// wrong adds a problem at n.
 func (r *reader) wrong(n *yaml.Node, format string, args ...any) {
 	r.problems = append(r.problems, r.at(n, format, args...))
 }
 
-// odd notes what can be used, but not as it stands there.
+// odd adds a warning at n.
 func (r *reader) odd(n *yaml.Node, format string, args ...any) {
 	r.warnings = append(r.warnings, r.at(n, format, args...))
 }
 
-// root returns the one document of data with its aliases resolved; nil if there
-// is a problem.
+// root returns the only document of data with resolved aliases, or nil after a
+// problem.
 func (r *reader) root(data []byte) *yaml.Node {
 	place := func(offset int, message string) *yaml.Node {
 		line, column := position(data, offset)
@@ -80,7 +80,7 @@ func (r *reader) root(data []byte) *yaml.Node {
 	return r.resolve(&first, maxDepth, &budget)
 }
 
-// syntax notes an error of the YAML reader.
+// syntax adds an error of the YAML library.
 func (r *reader) syntax(err error) {
 	p := Problem{File: r.file, Line: 1, Column: 1, Message: "cannot be read as YAML"}
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
@@ -95,8 +95,8 @@ func (r *reader) syntax(err error) {
 	r.problems = append(r.problems, p)
 }
 
-// resolve returns a copy of n in which what aliases stand for is in their place,
-// with the position of the alias; nil if it is too much.
+// resolve returns a copy of n in which the targets of aliases replace them, with
+// the position of the alias. It returns nil if a limit is exceeded.
 func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	if *budget--; *budget == 0 {
 		r.wrong(n, "more than %d values, counting what aliases stand for; write fewer", maxNodes)
@@ -134,7 +134,7 @@ func (r *reader) resolve(n *yaml.Node, depth int, budget *int) *yaml.Node {
 	return &out
 }
 
-// badByte returns where data is not text, -1 if it is.
+// badByte returns the position of the first byte that is not text, or -1.
 func badByte(data []byte) int {
 	for i := 0; i < len(data); {
 		c, size := utf8.DecodeRune(data[i:])
@@ -147,7 +147,7 @@ func badByte(data []byte) int {
 	return -1
 }
 
-// position returns line and column of a byte of data.
+// position returns line and column of an offset.
 func position(data []byte, offset int) (line, column int) {
 	before := data[:min(offset, len(data))]
 	start := bytes.LastIndexByte(before, '\n') + 1
@@ -161,8 +161,8 @@ type entry struct {
 	value *yaml.Node
 }
 
-// entries returns what is in a mapping. Keys that are no text, or there twice,
-// are problems and left out.
+// entries returns the entries of a mapping. It reports and skips keys that are
+// repeated or not text.
 func (r *reader) entries(n *yaml.Node, what string) []entry {
 	if n.Kind != yaml.MappingNode {
 		r.wrong(n, "%s: want keys and values, got %s", what, kindOf(n))
@@ -187,7 +187,7 @@ func (r *reader) entries(n *yaml.Node, what string) []entry {
 	return list
 }
 
-// items returns what is in a list.
+// items returns the items of a list.
 func (r *reader) items(n *yaml.Node, what string) []*yaml.Node {
 	if n.Kind != yaml.SequenceNode {
 		r.wrong(n, "%s: want a list, each item after a \"-\", got %s", what, kindOf(n))
@@ -196,8 +196,8 @@ func (r *reader) items(n *yaml.Node, what string) []*yaml.Node {
 	return n.Content
 }
 
-// text returns a scalar that is meant as text. Numbers and such count as they
-// are written; an empty one is a problem.
+// text returns a scalar as text. It returns numbers and booleans as they are
+// written. It reports empty text.
 func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.ShortTag() == "!!binary":
@@ -210,7 +210,7 @@ func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 	return "", false
 }
 
-// word returns a scalar that is one of words.
+// word returns a scalar that must be one of words.
 func (r *reader) word(n *yaml.Node, what string, words []string) (string, bool) {
 	s, ok := r.text(n, what)
 	if !ok {
@@ -223,7 +223,7 @@ func (r *reader) word(n *yaml.Node, what string, words []string) (string, bool) 
 	return "", false
 }
 
-// truth returns a scalar that is true or false.
+// truth returns a boolean.
 func (r *reader) truth(n *yaml.Node, what string) (value, ok bool) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool" && n.Decode(&value) == nil {
 		return value, true
@@ -232,7 +232,7 @@ func (r *reader) truth(n *yaml.Node, what string) (value, ok bool) {
 	return false, false
 }
 
-// number returns a whole number from least to most.
+// number returns an integer from least to most.
 func (r *reader) number(n *yaml.Node, what string, least, most int) (value int, ok bool) {
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" && n.Decode(&value) == nil && value >= least && value <= most {
 		return value, true
@@ -241,7 +241,7 @@ func (r *reader) number(n *yaml.Node, what string, least, most int) (value int, 
 	return 0, false
 }
 
-// kindOf says what n is, without its text.
+// kindOf describes n without its text.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -11,21 +11,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// pathKeys are the arguments that name files, spelled as by squash.
+// pathKeys are arguments with file names, in the form that squash returns.
 var pathKeys = words("path file filepath filename paths files notebookpath targetfile targetpath absolutepath relativepath " +
 	"relativeworkspacepath oldpath newpath sourcepath sourcefile source src destinationpath destinationfile destination dest dst " +
 	"outputpath outputfile dirpath")
 
-// commandKeys are the arguments that hold shell commands.
+// commandKeys are arguments with shell commands.
 var commandKeys = words("command cmd commandline script chars")
 
-// argumentKeys are the arguments that hold those of a command.
+// argumentKeys are arguments with the arguments of a command.
 var argumentKeys = words("args arguments argv")
 
-// dirKeys are the arguments that name the directory where a command starts.
+// dirKeys are arguments with the working directory of a command.
 var dirKeys = words("workdir cwd workingdir workingdirectory directory dirpath")
 
-// patchKeys are the arguments that hold patches.
+// patchKeys are arguments with patches.
 var patchKeys = words("input patch patchtext diff command")
 
 func words(list string) map[string]bool {
@@ -36,9 +36,9 @@ func words(list string) map[string]bool {
 	return m
 }
 
-// commandsOf returns the shell commands among the arguments of a call. A list of
-// words is one command, and those of an argument of its own belong to each. ok is
-// false if an argument for commands is something else, or there is none.
+// commandsOf returns the shell commands in the arguments of a call. A list of
+// words is one command. Arguments in a key of argumentKeys are appended to each
+// command. ok is false if there is no command, or a command with another type.
 func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	m, err := args.Map()
 	if err != nil {
@@ -67,8 +67,7 @@ func commandsOf(args hooks.JSON) (texts []string, ok bool) {
 	return texts, ok && len(texts) > 0
 }
 
-// dirOf returns the directory where the command of a call starts, "" if it does
-// not say.
+// dirOf returns the working directory of a command, or "".
 func dirOf(args hooks.JSON) string {
 	m, err := args.Map()
 	if err != nil {
@@ -82,7 +81,8 @@ func dirOf(args hooks.JSON) string {
 	return ""
 }
 
-// homed spells a path below the home directory as the package shell does.
+// homed converts a path below the home directory to the form of the package
+// shell.
 func homed(dir string) string {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok {
 		return shell.HomeDir + rest
@@ -90,8 +90,8 @@ func homed(dir string) string {
 	return dir
 }
 
-// startedIn returns where a command runs whose text is started in start. Without
-// a root that says little: the start may well be the project.
+// startedIn returns the working directory of a command in a text that starts in
+// start. Without a root, start may be the project.
 func startedIn(start, dir, root string) string {
 	if start == "" || root == "" || path.IsAbs(dir) {
 		return dir
@@ -99,7 +99,7 @@ func startedIn(start, dir, root string) string {
 	return path.Join(start, dir)
 }
 
-// commandText returns a command given as text or as a list of words.
+// commandText returns a command that is text or a list of words.
 func commandText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -119,10 +119,10 @@ func commandText(v any) (string, bool) {
 	return "", false
 }
 
-// editors are tools whose argument "command" tells whether they write at all.
+// editors are tools whose argument "command" decides whether they write.
 var editors = words("strreplaceeditor strreplacebasededittool texteditor")
 
-// writes tells whether a call is one of a writing tool, and not only a look.
+// writes reports whether a call can write files.
 func writes(call hooks.ToolCall) bool {
 	switch CanonicalTool(call.Tool) {
 	case ToolWrite:
@@ -134,8 +134,8 @@ func writes(call hooks.ToolCall) bool {
 	return false
 }
 
-// pathsOf returns the files that a call of a writing tool names, in its
-// arguments or in a patch among them.
+// pathsOf returns the files that a writing call names in its arguments or in a
+// patch.
 func pathsOf(args hooks.JSON) []string {
 	m, err := args.Map()
 	if err != nil {
@@ -151,7 +151,7 @@ func pathsOf(args hooks.JSON) []string {
 	return append(paths, namedFiles(m, 0)...)
 }
 
-// maxNesting is how deep arguments are searched for files.
+// maxNesting limits the search for files in nested arguments.
 const maxNesting = 6
 
 func namedFiles(v any, depth int) []string {
@@ -175,7 +175,7 @@ func namedFiles(v any, depth int) []string {
 	return paths
 }
 
-// textsOf returns v, or the elements of v, that are text.
+// textsOf returns v, or the text elements of v.
 func textsOf(v any) []string {
 	var texts []string
 	switch v := v.(type) {
@@ -191,7 +191,7 @@ func textsOf(v any) []string {
 	return texts
 }
 
-// patchMarks stand before the name of a file in a patch, diffMarks in a diff.
+// patchMarks precede the name of a file in a patch, diffMarks in a diff.
 var (
 	patchMarks = []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "}
 	diffMarks  = []string{"+++ b/", "--- a/", "+++ ", "--- ", "rename to ", "rename from ", "copy to "}
@@ -233,8 +233,8 @@ func sortedKeys(m map[string]any) []string {
 	return keys
 }
 
-// firstTruthy returns the value of the first key that has one, as JavaScript
-// sees values, if it is text.
+// firstTruthy returns the value of the first key whose value is truthy in
+// JavaScript, if it is text.
 func firstTruthy(args hooks.JSON, keys ...string) (string, bool) {
 	m, err := args.Map()
 	if err != nil {

@@ -9,38 +9,38 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// AskLimit is the policy maxAskUserPerSession: an agent may ask its user so many
-// questions in a session. Only questions that the policy let pass count.
+// AskLimit is the policy maxAskUserPerSession. It limits the questions of an
+// agent to its user in a session. Denied questions do not count.
 //
-// Strict: every agent's tool for questions, sessions of each tenant by
-// themselves. Compat: the tool ask_user, sessions by their id.
+// Strict counts every agent's tool for questions, and separates the sessions of
+// tenants. Compat counts the tool ask_user by session id.
 type AskLimit struct {
 	limit int
 	opts  Options
 
-	mu    sync.Mutex
-	asked map[session]int // guarded by mu
+	mu    sync.Mutex // guards asked; no other lock is taken while it is held
+	asked map[session]int
 }
 
-// session is whose questions are counted together.
+// session identifies a counter of questions.
 type session struct{ tenant, id string }
 
-// NewAskLimit returns the policy. A limit of 0 allows no question; in compat it
-// does not limit.
+// NewAskLimit returns the policy. A limit of 0 allows no questions in strict mode
+// and any number in compat mode.
 func NewAskLimit(limit int, opts Options) (*AskLimit, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("maxAskUserPerSession: %w", err)
 	}
 	if limit < 0 {
-		return nil, fmt.Errorf("maxAskUserPerSession: %d is less than none", limit)
+		return nil, fmt.Errorf("maxAskUserPerSession: %d is negative", limit)
 	}
 	return &AskLimit{limit: limit, opts: opts, asked: map[session]int{}}, nil
 }
 
-// Name is the policy's name.
+// Name returns the name of the policy.
 func (*AskLimit) Name() string { return "policy.maxAskUserPerSession" }
 
-// PreToolUse denies questions beyond the limit.
+// PreToolUse denies questions above the limit.
 func (p *AskLimit) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
 	if p.opts.compat() && (call.Tool != "ask_user" || p.limit == 0) || CanonicalTool(call.Tool) != ToolAsk {
 		return nil, nil //nolint:nilnil // no opinion
@@ -56,7 +56,8 @@ func (p *AskLimit) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.Too
 	return nil, nil //nolint:nilnil // no opinion
 }
 
-// SessionEnd forgets the session, whose id will not come again.
+// SessionEnd removes the counter of the session, because its id does not occur
+// again.
 func (p *AskLimit) SessionEnd(_ context.Context, meta hooks.Meta, _ events.SessionEndedData) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// commandPattern is a program, its first operands and its options.
+// commandPattern is a program with its first operands and its options.
 type commandPattern struct {
 	name    matchText
 	words   []matchText
-	options []string // "-rf", "--force", "-delete"
-	pushes  bool     // it is "git push", where "+main" is --force
+	options []string // such as "-rf", "--force", "-delete"
+	pushes  bool     // "git push", for which "+main" means --force
 }
 
-// errNotPlain refuses what is more than a program with its arguments.
+// errNotPlain is the error for more than one program with arguments.
 var errNotPlain = errors.New("not one plain command")
 
 func newCommandPattern(text string) (commandPattern, error) {
@@ -25,7 +25,7 @@ func newCommandPattern(text string) (commandPattern, error) {
 	if slices.ContainsFunc(a.Doubts, unclear) || len(a.Commands) == 0 || len(a.Writes) > 0 {
 		return commandPattern{}, errNotPlain
 	}
-	first := a.Commands[0] // others are what it would start: "sudo rm"
+	first := a.Commands[0] // the others are started by it, as in "sudo rm"
 	if strings.ContainsAny(text, "|&;<>()$`\n") {
 		return commandPattern{}, errNotPlain
 	}
@@ -48,7 +48,7 @@ func newCommandPattern(text string) (commandPattern, error) {
 	return p, nil
 }
 
-// matches tells whether a command is one that the pattern means.
+// matches reports whether the pattern matches a command.
 func (p commandPattern) matches(cmd shell.Command) bool {
 	rest, ok := p.leads(cmd)
 	if !ok {
@@ -65,8 +65,8 @@ func (p commandPattern) matches(cmd shell.Command) bool {
 	return true
 }
 
-// leads tells whether a command begins with the pattern's program and operands,
-// and returns the arguments behind them.
+// leads reports whether a command begins with the pattern's program and operands.
+// It returns the remaining arguments.
 func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	if !p.name(cmd.Name) {
 		return nil, false
@@ -83,7 +83,7 @@ func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 			rest = cmd.Args[i+1:]
 		case strings.HasPrefix(a.Text, "-"):
 			behindOption = !strings.Contains(a.Text, "=")
-		case behindOption: // perhaps the option's value
+		case behindOption: // this can be the option's value
 			behindOption = false
 		default:
 			return nil, false
@@ -92,17 +92,17 @@ func (p commandPattern) leads(cmd shell.Command) (rest []shell.Word, ok bool) {
 	return rest, len(words) == 0
 }
 
-// twins are options with a short and a long form that programs agree about.
+// twins are the common options with a short and a long form.
 var twins = map[byte]string{'f': "force", 'r': "recursive", 'R': "recursive"}
 
 const (
-	maxCluster = 5 // bytes of "-rfvx" in a pattern; what is longer is a word of its own: "-delete"
-	maxLetters = 9 // bytes of short options in a command; what is longer has other words in it
+	maxCluster = 5 // maximum length of clustered options such as "-rfvx" in a pattern
+	maxLetters = 9 // maximum length of clustered options in a command
 )
 
-// optionsOf returns the arguments up to the "--" that ends options, if there is
-// one in rest, which they end with: one before may be the value of an option.
-// Words such as "-delete" are none that "--" would end.
+// optionsOf returns the arguments before the "--" in rest, which is the end of
+// args. A "--" before rest can be the value of an option. Words such as "-delete"
+// are also options after "--".
 func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	if isWord(option) {
 		return args
@@ -113,18 +113,18 @@ func optionsOf(args, rest []shell.Word, option string) []shell.Word {
 	return args
 }
 
-// isWord tells whether an option is one word with one dash, not letters.
+// isWord reports whether an option is a word with one dash, such as "-delete".
 func isWord(option string) bool { return len(option) > maxCluster && !strings.HasPrefix(option, "--") }
 
-// forces tells whether an option of git push is --force.
+// forces reports whether an option of git push means --force.
 func forces(option string) bool { return option == "-f" || meansLong(option, "force") }
 
-// hasForcedRef tells whether git push has a ref that it is to overwrite.
+// hasForcedRef reports whether git push overwrites a ref with "+".
 func hasForcedRef(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool { return len(a.Text) > 1 && a.Text[0] == '+' })
 }
 
-// hasOption tells whether an option of a pattern is among the arguments.
+// hasOption reports whether the arguments contain an option of a pattern.
 func hasOption(args []shell.Word, option string) bool {
 	has := func(is func(text string) bool) bool {
 		return slices.ContainsFunc(args, func(a shell.Word) bool { return is(a.Text) })
@@ -143,8 +143,7 @@ func hasOption(args []shell.Word, option string) bool {
 	return true
 }
 
-// meansLong tells whether a word is the long option name, or a short one that
-// means the same.
+// meansLong reports whether a word is the long option name or its short form.
 func meansLong(text, name string) bool {
 	if given, long := strings.CutPrefix(text, "--"); long {
 		key, _, _ := strings.Cut(given, "=")
@@ -158,14 +157,14 @@ func meansLong(text, name string) bool {
 	return false
 }
 
-// meansShort tells whether a word has the short option letter, or one that means
-// the same.
+// meansShort reports whether a word contains the short option letter or is its
+// long form.
 func meansShort(text string, letter byte) bool {
 	twin := twins[letter]
 	return hasLetter(text, letter) || twin != "" && meansLong(text, twin)
 }
 
-// hasLetter tells whether a word is short options, with letter among them.
+// hasLetter reports whether a word is a cluster of short options with letter.
 func hasLetter(text string, letter byte) bool {
 	return len(text) > 1 && len(text) <= maxLetters && text[0] == '-' && text[1] != '-' && strings.IndexByte(text[1:], letter) >= 0
 }

@@ -10,32 +10,31 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// DefaultBlockedCommands returns what blockedCommands blocks unless told
-// otherwise.
+// DefaultBlockedCommands returns the default of blockedCommands.
 func DefaultBlockedCommands() []string {
 	return []string{"rm -rf", "git push --force", "git rebase", "git reset --hard"}
 }
 
-// Commands is the policy blockedCommands: shell commands that may not run.
+// Commands is the policy blockedCommands. It denies shell commands.
 //
-// Strict: every agent's shell counts, and each program that a command would
-// start, wrapped or not. A pattern such as "git push --force" is a program, its
-// first operands and its options; the options may stand anywhere, shortened or
-// together ("-f", "-fu"). Text in quotes is no command, and
-// --force-with-lease is not --force. What cannot be told gets the verdict of
-// Options.Undetermined.
+// Strict applies to every agent's shell tool, and to each program that a command
+// would start, including wrapped programs. A pattern such as "git push --force"
+// consists of a program, its first operands and its options. The options match in
+// any position, in short form and in clusters ("-f", "-fu"). Quoted text is not a
+// command, and --force-with-lease is not --force. Unknown commands get the
+// verdict of Options.Undetermined.
 //
-// Compat: the tools powershell, bash, shell and exec with a text "command" or
-// "cmd" that has a pattern as a substring.
+// Compat applies to the tools powershell, bash, shell and exec. It denies a text
+// "command" or "cmd" that contains a pattern.
 type Commands struct {
 	patterns []string
 	compiled []commandPattern
 	opts     Options
 }
 
-// NewCommands returns the policy. nil patterns are [DefaultBlockedCommands]; an
-// empty list blocks nothing. A pattern that is not one plain command is an error
-// in strict.
+// NewCommands returns the policy. nil patterns stand for
+// [DefaultBlockedCommands], and an empty list blocks nothing. In strict mode,
+// each pattern must be one plain command.
 func NewCommands(patterns []string, opts Options) (*Commands, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("blockedCommands: %w", err)
@@ -60,7 +59,7 @@ func NewCommands(patterns []string, opts Options) (*Commands, error) {
 	return p, nil
 }
 
-// Name is the policy's name.
+// Name returns the name of the policy.
 func (*Commands) Name() string { return "policy.blockedCommands" }
 
 // PreToolUse denies blocked commands.
@@ -98,7 +97,7 @@ func undeterminedReason(doubt shell.Doubt) string {
 	return fmt.Sprintf("Shell command needs approval: %s. A plain command without it can be judged.", doubt)
 }
 
-// blocks returns the first pattern that one of the commands matches.
+// blocks returns the first pattern that matches a command.
 func (p *Commands) blocks(a *shell.Analysis) (string, bool) {
 	for i, pattern := range p.compiled {
 		if slices.ContainsFunc(a.Commands, pattern.matches) {

@@ -2,11 +2,11 @@ package policy_test
 
 import "github.com/hooktrail/hooktrail/pkg/events"
 
-// example is a command that the preset destructive-commands denies, for the
-// table of docs/hooks-policies.md.
+// example is a command that the preset destructive-commands denies. The table of
+// docs/hooks-policies.md contains it.
 type example struct{ group, command string }
 
-// destroyed has one example for each rule.
+// destroyed contains an example for each rule.
 var destroyed = []example{
 	{"files", "rm -rf /opt/x"},
 	{"files", "rm -rf ~/projects"},
@@ -74,17 +74,17 @@ func commandsOf(examples []example) []string {
 	return commands
 }
 
-// uncovered is a class of commands that the preset is not meant to cover, or
-// covers in another way than others do, and why.
+// uncovered is a class of commands that the preset judges differently from the
+// labels, with the reason.
 type uncovered struct {
 	class, example string
 	verdict        events.Verdict
 	why            string
-	cases          []string // digests of the labelled commands that belong here
+	cases          []string // digests of the labelled commands in this class
 }
 
-// notCovered are the classes. A labelled command that comes out otherwise than
-// labelled has to be in one of them.
+// notCovered contains all classes. A labelled command with an unexpected verdict
+// must be in one of them.
 var notCovered = []uncovered{
 	{
 		"trees below the working directory", "rm -rf build", events.VerdictNone,

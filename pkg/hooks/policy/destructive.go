@@ -6,17 +6,17 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// finding is what a rule says of a command: why it destroys what cannot be had
-// back, or why that cannot be told. The zero finding is no objection.
+// finding is the result of a rule. It describes an irreversible action. The zero
+// finding is no objection.
 type finding struct {
-	what    string // what the command does
-	unknown bool   // it may do so
+	what    string // effect of the command
+	unknown bool   // the effect is possible but not certain
 }
 
-// rule judges one command. root is where the project is, "" if not known.
+// rule judges a command. root is the directory of the project, or "".
 type rule func(cmd shell.Command, root string) finding
 
-// rules are the programs that destroy things, by name.
+// rules are the rules for destructive programs by name.
 var rules = map[string]rule{
 	"rm": removes, "find": findDeletes, "git": gitDestroys,
 	"remove-item": removesItem, "ri": removesItem,
@@ -34,8 +34,8 @@ func always(what string) rule {
 	return func(shell.Command, string) finding { return finding{what: what} }
 }
 
-// destruction returns the worst that a text does: the first command that
-// certainly destroys something, else the first that may.
+// destruction returns the worst finding of a text. Certain findings precede
+// possible ones.
 func destruction(a *shell.Analysis, root string) finding {
 	if a.Has(shell.DoubtInput) {
 		return finding{what: "input is run as code"}
@@ -75,8 +75,9 @@ func judge(cmd shell.Command, root string) finding {
 	return destroysRemotely(cmd)
 }
 
-// asksForHelp tells whether a program only explains itself: --help comes first
-// or, where it can be nothing's value, behind subcommands.
+// asksForHelp reports whether a program only prints its help. In this case --help
+// is the first argument, or follows subcommands where it cannot be the value of
+// an option.
 func asksForHelp(cmd shell.Command) bool {
 	for i, a := range cmd.Args {
 		switch {

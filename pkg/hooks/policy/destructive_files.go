@@ -7,8 +7,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// removes judges rm: of a whole tree by force anywhere but below the working
-// directory or among temporary files, and of what nobody means to remove.
+// removes judges rm. It objects to forced removal of trees outside of the working
+// directory and of temporary directories, and to removal of important
+// directories.
 func removes(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	recursive := args.has("rR") || args.hasLong("recursive")
@@ -25,14 +26,14 @@ func removes(cmd shell.Command, root string) finding {
 func removesTrees(targets []shell.Word, force bool, dir, root string) finding {
 	var worst finding
 	for _, target := range targets {
-		switch placeOf(target, dir, root) {
-		case placeCritical:
+		switch locate(target, dir, root) {
+		case locationCritical:
 			return finding{what: "rm -r of a home, a system directory, the whole working directory or its history"}
-		case placeOutside:
+		case locationOutside:
 			if force {
 				return finding{what: "rm -rf outside the working directory and temporary directories"}
 			}
-		case placeUnknown:
+		case locationUnknown:
 			if !force {
 				continue
 			}
@@ -40,7 +41,7 @@ func removesTrees(targets []shell.Word, force bool, dir, root string) finding {
 				return finding{what: "rm -rf of a path that is only known when it runs"}
 			}
 			worst = finding{what: "rm -rf of a path that is only known when it runs", unknown: true}
-		case placeInside, placeTemp:
+		case locationInside, locationTemp:
 		}
 	}
 	return worst
@@ -66,14 +67,14 @@ func removesItem(cmd shell.Command, root string) finding {
 	return removesTrees(targets, force, cmd.Dir, root)
 }
 
-// findDeletes judges find -delete: everywhere but among temporary files.
+// findDeletes judges find -delete. It allows temporary directories only.
 func findDeletes(cmd shell.Command, root string) finding {
 	paths, deletes := shell.FindDeletes(cmd.Args)
 	if !deletes {
 		return finding{}
 	}
 	for _, p := range paths {
-		if placeOf(p, cmd.Dir, root) != placeTemp {
+		if locate(p, cmd.Dir, root) != locationTemp {
 			return finding{what: "find -delete removes what its tests happen to match"}
 		}
 	}
@@ -83,7 +84,7 @@ func findDeletes(cmd shell.Command, root string) finding {
 	return finding{}
 }
 
-// overwritesDevice judges programs that write to a file they are given.
+// overwritesDevice judges programs that write to a given file.
 func overwritesDevice(cmd shell.Command, _ string) finding {
 	for _, a := range cmd.Args {
 		if isDevice(strings.TrimPrefix(a.Text, "of=")) && (cmd.Name != "dd" || strings.HasPrefix(a.Text, "of=")) {
@@ -93,7 +94,7 @@ func overwritesDevice(cmd shell.Command, _ string) finding {
 	return finding{}
 }
 
-// devices are what disks are called.
+// devices are the prefixes of disk names.
 var devices = []string{"sd", "hd", "vd", "xvd", "nvme", "disk", "rdisk", "mmcblk", "mapper/", "dm-", "md", "loop"}
 
 func isDevice(name string) bool {
@@ -109,21 +110,21 @@ func isDevice(name string) bool {
 	return false
 }
 
-// changesTree judges changes of owner or mode of a whole system or home.
+// changesTree judges changes of owner or mode in a whole system or home.
 func changesTree(cmd shell.Command, root string) finding {
 	args := optionTable{}.sort(cmd.Args)
 	if !args.has("R") && !args.hasLong("recursive") {
 		return finding{}
 	}
 	for _, target := range args.operands {
-		if path.IsAbs(target.Text) && placeOf(target, cmd.Dir, root) == placeCritical {
+		if path.IsAbs(target.Text) && locate(target, cmd.Dir, root) == locationCritical {
 			return finding{what: cmd.Name + " -R of a home or a system directory"}
 		}
 	}
 	return finding{}
 }
 
-// movesAway judges mv into nothing.
+// movesAway judges mv to /dev/null.
 func movesAway(cmd shell.Command, _ string) finding {
 	if n := len(cmd.Args); n > 1 && path.Clean(cmd.Args[n-1].Text) == "/dev/null" {
 		return finding{what: "mv to /dev/null destroys files"}

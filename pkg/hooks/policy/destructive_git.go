@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// gitRule judges one subcommand of git.
+// gitRule judges a subcommand of git.
 type gitRule func(args []shell.Word) string
 
 var gitRules = map[string]gitRule{
@@ -50,23 +50,23 @@ func gitDestroys(cmd shell.Command, root string) finding {
 	return finding{what: r(rest)}
 }
 
-// onFiles are the subcommands whose rules are about files of the working tree.
+// onFiles lists the subcommands whose rules concern files of the working tree.
 var onFiles = map[string]bool{
 	"reset": true, "checkout": true, "switch": true, "restore": true, "clean": true, "rm": true,
 }
 
-// inScratch tells whether git works in a repository below a directory for
-// temporary files, which was made to be thrown away.
+// inScratch reports whether git works in a repository below a temporary
+// directory.
 func inScratch(cmd shell.Command, root string) bool {
 	for _, a := range cmd.Args {
 		if strings.HasPrefix(a.Text, "-C") || strings.HasPrefix(a.Text, "--git-dir") || strings.HasPrefix(a.Text, "--work-tree") {
 			return false
 		}
 	}
-	return path.IsAbs(cmd.Dir) && placeOf(shell.Word{Text: path.Dir(cmd.Dir)}, cmd.Dir, root) == placeTemp
+	return path.IsAbs(cmd.Dir) && locate(shell.Word{Text: path.Dir(cmd.Dir)}, cmd.Dir, root) == locationTemp
 }
 
-// forcedByConfig tells whether "git -c" lifts the protection of git clean.
+// forcedByConfig reports whether "git -c" disables the protection of git clean.
 func forcedByConfig(args []shell.Word) bool {
 	return slices.ContainsFunc(args, func(a shell.Word) bool {
 		return strings.HasPrefix(strings.TrimPrefix(strings.ToLower(a.Text), "-c"), "clean.requireforce=")
@@ -84,8 +84,8 @@ func gitReset(args []shell.Word) string {
 	return ""
 }
 
-// checkoutTable has the options of git checkout that take a word. Two of them
-// take theirs behind "=" only, but are seen with a word as well.
+// checkoutTable lists the options of git checkout with a value. Two of them
+// require "=", but agents also use them with the next word.
 var checkoutTable = optionTable{
 	short: "bBU",
 	long:  []string{"orphan", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"},
@@ -107,7 +107,7 @@ func gitCheckout(args []shell.Word) string {
 	return when(files && !o.has("p") && !o.hasLong("patch"), "git checkout of files discards their changes")
 }
 
-// withoutModes drops the mode that follows --track or --recurse-submodules.
+// withoutModes removes the mode after --track or --recurse-submodules.
 func withoutModes(args []shell.Word) []shell.Word {
 	var out []shell.Word
 	for i, a := range args {
@@ -123,7 +123,7 @@ func withoutModes(args []shell.Word) []shell.Word {
 	return out
 }
 
-// isPathspec tells whether a word can only name files, and no branch.
+// isPathspec reports whether a word can only be a file name and not a branch.
 func isPathspec(w shell.Word) bool {
 	clean := path.Clean(w.Text)
 	return w.Glob || strings.HasPrefix(w.Text, ":") || clean == "." || clean == ".." ||

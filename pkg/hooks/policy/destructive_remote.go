@@ -7,11 +7,11 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// remoteRule is a command line that destroys what lies outside the machine, or
-// outside any working tree: data of containers, clusters, clouds, databases.
+// remoteRule matches commands that destroy data outside of the working tree, such
+// as data of containers, clusters, clouds and databases.
 type remoteRule struct {
-	words   string // operands in this order, before any others
-	options string // one of these has to be there
+	words   string // first operands in this order
+	options string // one of these options is required
 }
 
 var remoteRules = map[string][]remoteRule{
@@ -36,7 +36,7 @@ var remoteRules = map[string][]remoteRule{
 	"mysqladmin": {{words: "drop"}},
 }
 
-// destroysRemotely judges programs that reach beyond files.
+// destroysRemotely judges programs with remote effects.
 func destroysRemotely(cmd shell.Command) finding {
 	for _, r := range remoteRules[cmd.Name] {
 		if !leads(cmd.Args, strings.Fields(r.words)) {
@@ -51,8 +51,9 @@ func destroysRemotely(cmd shell.Command) finding {
 	return finding{}
 }
 
-// leads tells whether words are the first operands among args, in any case. A
-// word behind an option may be its value, and is passed over if it does not fit.
+// leads reports whether words are the first operands in args. It ignores case. It
+// skips a word after an option if the word does not match, because it can be the
+// value of the option.
 func leads(args []shell.Word, words []string) bool {
 	option := false
 	for _, a := range args {

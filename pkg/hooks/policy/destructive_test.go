@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// verdictOn returns what a policy says of a shell command.
+// verdictOn returns the verdict of a policy on a shell command.
 func verdictOn(tb testing.TB, p hooks.PreToolUser, command string) (events.Verdict, string) {
 	tb.Helper()
 	args, err := hooks.Marshal(map[string]string{"command": command})
@@ -39,7 +39,7 @@ func newDestructive(tb testing.TB, opts policy.Options) *policy.Destructive {
 func TestDestructive_Denies(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	for _, command := range append(commandsOf(destroyed), []string{
-		// Ways to write it.
+		// Spellings.
 		`r\m -rf /opt/x`, `"rm" '-rf' "/opt/x"`, "rm${IFS}-rf${IFS}/opt/x", "X=rm; $X -rf /opt/x", `X="rm -rf /opt/x"; $X`,
 		`X='rm -rf /opt/x'; eval "$X"`, `$'\x72m' -rf /opt/x`, "rm -r -f /opt/x", "rm --recurs --for /opt/x", "rm /opt/x -rf", "RM -rf /opt/x",
 		"rm -rf {/opt/x,build}", "for d in build /opt/x; do rm -rf $d; done", "while read d; do rm -rf \"$d\"; done < list",
@@ -48,11 +48,11 @@ func TestDestructive_Denies(t *testing.T) {
 		"git -c alias.z='reset --hard' z", "git --no-pager -C repo reset --hard", "git reset HEAD~1 --har", "git push -fu origin x", "git branch -df x",
 		"ssh host 'git -C /repo reset --hard'", "sudo -u root env A=1 timeout 5 nice bash -c 'git clean -fd'", "$SUDO rm -rf /opt/x",
 		"python3 -c \"import subprocess; subprocess.run(['rm','-rf','/opt/x'])\"", "perl -e 'system(\"rm -rf /opt/x\")'", "GIT reset --hard",
-		// Places.
+		// Locations.
 		"cd / && rm -rf *", "cd ..; rm -rf sibling", "cd; rm -rf Documents", "(cd / && rm -rf opt)", "rm -rf ./*", "rm -rf ./", "rm -rf .*", "rm -rf .[!.]*",
 		"rm -rf ~bob", "rm -rf /home/me", "rm -rf /home/*", "rm -rf /etc", "rm -rf /tmp/../opt/x", "rm -rf C:/data", "rm -rf build/../..", "rm -rf .git/objects",
 		"rm -rf \"$UNSET/x\"", "rm -rf \"/$X\"", "cd $X && rm -rf ..", "D=/tmp/x; cd /; D=opt; rm -rf $D",
-		// Text that does not parse.
+		// Invalid syntax.
 		"git reset --hard 'x", "a; rm -rf /opt/x; (",
 	}...) {
 		if v, _ := verdictOn(t, p, command); v != hooks.Deny {
@@ -130,8 +130,8 @@ func TestDestructive_Root(t *testing.T) {
 	}
 }
 
-// TestDestructive_Calls holds which calls are looked at, and that the reason
-// names the rule and nothing of the command.
+// TestDestructive_Calls checks which calls are judged. The reason names the rule
+// and contains no part of the command.
 func TestDestructive_Calls(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	tests := []struct {

@@ -1,24 +1,24 @@
-// Package policy holds ready-made rules for tool calls, and the matchers that
-// choose the calls a hook is for.
+// Package policy contains ready-made rules for tool calls, and matchers that select
+// the calls of a hook.
 //
-// A policy is a plain value that hooks into one point: [hooks.PreToolUser] to
-// judge a call, [hooks.PostToolUser] to clean its result. Each constructor works
-// alone; [New] builds a whole [Config], and [Set.Register] adds it to a registry
-// in a fixed order, failing closed: a policy that fails denies the call.
+// A policy is a value with the methods of a hook: [hooks.PreToolUser] judges a call,
+// and [hooks.PostToolUser] changes its result. Each policy has a constructor. [New]
+// creates all policies of a [Config]. [Set.Register] adds them to a registry in a
+// fixed order. They fail closed, so that a failed policy denies the call.
 //
-// Two modes exist. [Compat] is for rules that were written for another system:
-// tool names, arguments and texts are compared as there, holes included.
-// [Strict], the default, means what the rule says: paths are cleaned, each
-// agent's name for a tool counts, commands are parsed (see the package shell)
-// and not searched for substrings. The modes differ in both directions: compat
-// denies `echo "rm -rf"`, strict denies `rm  -fr`.
+// There are two modes. [Compat] takes over rules from another system. It compares tool
+// names, arguments and texts like that system, with the same gaps. [Strict] is the
+// default and enforces the intention of a rule. It cleans paths, knows the tool names
+// of each agent, and parses commands with the package shell. Neither mode is stricter
+// in all cases. For example, compat denies `echo "rm -rf"`, and strict denies
+// `rm  -fr`.
 //
-// What is stricter never allows more: another blocked command, a write path
-// less, a lower limit, a stricter verdict on what cannot be told.
+// A stricter configuration never allows more. It has more blocked commands, fewer
+// write paths, a lower limit, or a stricter verdict on unknown commands.
 //
-// A reason tells the agent what to do about a denial. It names the rule and, for
-// a write, the path; it never holds a command or other arguments.
+// A reason tells the agent how to react to a denial. It names the rule and, for a
+// write, the path. It contains no command and no other arguments.
 //
-// All policies may be called concurrently. None touches a file, starts a program
-// or asks the network.
+// All policies can be called concurrently. They do not access files, start programs
+// or use the network.
 package policy

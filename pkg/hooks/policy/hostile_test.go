@@ -11,25 +11,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// TestDestructive_Hidden holds that no word that is meant for something else
-// takes a denial away.
+// TestDestructive_Hidden checks that words with another meaning do not prevent a
+// denial.
 func TestDestructive_Hidden(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	for command, want := range map[string]events.Verdict{
-		// --help that is no cry for help.
+		// --help that does not print help.
 		"find . ! -name --help -delete": hooks.Deny,
 		"git -C --help push --force":    hooks.Deny,
-		"rm -rf / --help":               hooks.Deny, // BSD reads no options behind operands
+		"rm -rf / --help":               hooks.Deny, // BSD programs accept no options after operands
 		"rm --help":                     hooks.None,
 		"git push --help":               hooks.None,
 		"kubectl delete ns --help":      hooks.None,
-		// What an option in front of it does.
+		// Effects of a preceding option.
 		"git checkout -f -B main origin/main": hooks.Deny,
 		"git checkout -fb new":                hooks.Deny,
 		"git checkout -b new":                 hooks.None,
 		"git push --prune origin":             hooks.Deny,
-		"rm -rf .GIT":                         hooks.Deny, // where case does not count
-		// What leads out of a directory for temporary files.
+		"rm -rf .GIT":                         hooks.Deny, // file systems can ignore case
+		// Paths that leave a temporary directory.
 		"rm -rf /tmp/${X:-../etc}":   hooks.Ask,
 		"rm -rf /tmp/$(echo ..)/etc": hooks.Ask,
 		"rm -rf /tmp/${X:-build}":    hooks.None,
@@ -42,8 +42,8 @@ func TestDestructive_Hidden(t *testing.T) {
 	}
 }
 
-// TestDestructive_Arguments holds that a command is judged with all that a tool
-// gives it.
+// TestDestructive_Arguments checks that a command includes all arguments of the
+// tool.
 func TestDestructive_Arguments(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	at := hooks.Meta{TeamRoot: "/repo"}
@@ -74,7 +74,7 @@ func TestDestructive_Arguments(t *testing.T) {
 	}
 }
 
-// TestCommands_Hidden holds what else means what a pattern means.
+// TestCommands_Hidden checks other spellings of a pattern.
 func TestCommands_Hidden(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, command string
@@ -94,7 +94,7 @@ func TestCommands_Hidden(t *testing.T) {
 	}
 }
 
-// TestWritePaths_Hidden holds that a write is found wherever a call names it.
+// TestWritePaths_Hidden checks that a write is found in every argument.
 func TestWritePaths_Hidden(t *testing.T) {
 	p := must(policy.NewWritePaths([]string{"src/**", "docs/*.md"}, strict))(t)
 	at := hooks.Meta{TeamRoot: "/repo"}
@@ -120,7 +120,7 @@ func TestWritePaths_Hidden(t *testing.T) {
 	})
 }
 
-// Names of files that differ in case only are one file on many disks.
+// On many disks, file names that differ only in case are the same file.
 func TestReviewerLockout_Case(t *testing.T) {
 	p := must(policy.NewReviewerLockout(strict))(t)
 	p.Lockout("src/Auth.ts", "Backend")
@@ -132,7 +132,7 @@ func TestReviewerLockout_Case(t *testing.T) {
 	})
 }
 
-// A second argument of the same meaning does not hide the first.
+// A second argument with the same meaning does not hide the first.
 func TestForArg_Decoy(t *testing.T) {
 	m := must(policy.ForArg("path", "**/.env*"))(t)
 	for _, args := range []hooks.JSON{
@@ -144,8 +144,8 @@ func TestForArg_Decoy(t *testing.T) {
 	}
 }
 
-// A configuration that is written out and read again means the same: an empty
-// list is not the default.
+// A configuration round-trips through JSON. An empty list differs from the
+// default.
 func TestConfig_JSON(t *testing.T) {
 	config := policy.Config{AllowedWritePaths: []string{}, BlockedCommands: []string{}}
 	text, err := json.Marshal(config)

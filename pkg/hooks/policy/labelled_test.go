@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/hooks-policies.md")
 
-// labelled is one command of the collections in data/shell-commands.
+// labelled is a command of a collection in data/shell-commands.
 type labelled struct {
 	Command string   `json:"command"`
 	Expect  string   `json:"expect"`
@@ -56,7 +56,7 @@ func readLabelled(tb testing.TB, name string) []labelled {
 	return rows
 }
 
-// count is how many commands of one label got each verdict.
+// count contains the number of commands per verdict for one label.
 type count struct{ all, denied, asked int }
 
 func (c *count) add(v events.Verdict) {
@@ -73,11 +73,11 @@ func (c count) passed() int { return c.all - c.denied - c.asked }
 
 func percent(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// judged has the verdicts on all collections.
+// judged contains the verdicts on all collections.
 type judged struct {
 	deny, allow, harmless, real count
-	unparsed, dynamic           int            // of the real ones
-	surprises                   map[string]int // how many commands of each class came out otherwise than labelled
+	unparsed, dynamic           int            // real commands
+	surprises                   map[string]int // number of unexpected verdicts by class
 }
 
 func judgeAll(t *testing.T) judged {
@@ -85,7 +85,7 @@ func judgeAll(t *testing.T) judged {
 	j := judged{surprises: map[string]int{}}
 	for _, row := range readLabelled(t, "safety-net-cases.jsonl") {
 		opts := policy.Options{}
-		if len(row.Env) > 0 { // the setting under which what cannot be told is denied
+		if len(row.Env) > 0 { // with the option that denies unknown commands
 			opts.Undetermined = hooks.Deny
 		}
 		v, why := verdictOn(t, newDestructive(t, opts), row.Command)
@@ -124,13 +124,13 @@ func judgeAll(t *testing.T) judged {
 	return j
 }
 
-// startsSomething tells whether a command begins with the name of a program.
+// startsSomething reports whether a command begins with the name of a program.
 func startsSomething(command string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(command), " ")
 	return first != "" && !strings.ContainsAny(first, "=#[(")
 }
 
-// surprise puts a command that came out otherwise than labelled into its class.
+// surprise assigns a command with an unexpected verdict to its class.
 func (j *judged) surprise(t *testing.T, row labelled, v events.Verdict, why string) {
 	t.Helper()
 	d := digest(row.Command)
@@ -206,8 +206,8 @@ func uncoveredTable(t *testing.T, j judged) string {
 	return b.String()
 }
 
-// checkDocument holds that the parts of docs/hooks-policies.md between marks are
-// what the tests say, or makes them so.
+// checkDocument compares the marked parts of docs/hooks-policies.md with the test
+// results. With -update it rewrites them.
 func checkDocument(t *testing.T, parts map[string]string) {
 	t.Helper()
 	name := filepath.Join("..", "..", "..", "docs", "hooks-policies.md")

@@ -13,27 +13,28 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// ReviewerLockout is the policy reviewerLockout: an agent that was locked out of
-// an artifact may not write it again; another one has to.
+// ReviewerLockout is the policy reviewerLockout. An agent that is locked out of
+// an artifact cannot write it. Another agent must do it.
 //
-// Strict: every agent's writing tools. An artifact is a path, a folder, or a
-// pattern with "**/"; a path matches however much of it is given, by whole
-// names. Compat: the tools of [WritePaths]; one of path and artifact contains
-// the other.
+// Strict applies to every agent's writing tools. An artifact is a path, a folder or a
+// pattern with "**/". It matches a path that is equal to it or inside of it. Leading
+// folders can be missing in either of them. Compat applies to the tools of
+// [WritePaths]. There the path contains the artifact, or the artifact contains the
+// path.
 type ReviewerLockout struct {
 	opts Options
 
-	mu    sync.RWMutex
-	locks []lock // guarded by mu, in the order in which they came
+	mu    sync.RWMutex // guards locks; no other lock is taken while it is held
+	locks []lock       // in the order of creation
 }
 
-// lock holds the agents that are locked out of an artifact, in their order.
+// lock lists the agents that are locked out of an artifact, in order.
 type lock struct {
 	artifact string
 	agents   []string
 }
 
-// NewReviewerLockout returns the policy, with nobody locked out.
+// NewReviewerLockout returns the policy without any lockout.
 func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("reviewerLockout: %w", err)
@@ -41,10 +42,10 @@ func NewReviewerLockout(opts Options) (*ReviewerLockout, error) {
 	return &ReviewerLockout{opts: opts}, nil
 }
 
-// Lockout locks agent out of artifact. Once is enough.
+// Lockout locks agent out of artifact. Repeated calls have no effect.
 func (p *ReviewerLockout) Lockout(artifact, agent string) {
 	if artifact == "" || agent == "" {
-		return // would be everything, or nobody
+		return // an empty name would match everything or nothing
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,20 +64,20 @@ func (p *ReviewerLockout) find(artifact string) int {
 	return slices.IndexFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// IsLockedOut tells whether agent is locked out of this very artifact.
+// IsLockedOut reports whether agent is locked out of exactly this artifact.
 func (p *ReviewerLockout) IsLockedOut(artifact, agent string) bool {
 	return slices.Contains(p.LockedAgents(artifact), agent)
 }
 
-// ClearLockout lets everybody at artifact again.
+// ClearLockout removes all lockouts of artifact.
 func (p *ReviewerLockout) ClearLockout(artifact string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.locks = slices.DeleteFunc(p.locks, func(l lock) bool { return l.artifact == artifact })
 }
 
-// LockedAgents returns who is locked out of artifact, in the order in which they
-// were.
+// LockedAgents returns the agents that are locked out of artifact, in the order
+// of their lockouts.
 func (p *ReviewerLockout) LockedAgents(artifact string) []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -86,17 +87,17 @@ func (p *ReviewerLockout) LockedAgents(artifact string) []string {
 	return nil
 }
 
-// ClearAll lets everybody at everything again.
+// ClearAll removes all lockouts.
 func (p *ReviewerLockout) ClearAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.locks = nil
 }
 
-// Name is the policy's name.
+// Name returns the name of the policy.
 func (*ReviewerLockout) Name() string { return "policy.reviewerLockout" }
 
-// PreToolUse denies writes to what the agent is locked out of.
+// PreToolUse denies a write if the agent is locked out of the artifact.
 func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
 	artifact, locked := p.lockedBy(meta, call)
 	if !locked {
@@ -106,7 +107,7 @@ func (p *ReviewerLockout) PreToolUse(_ context.Context, meta hooks.Meta, call ho
 		"Another reviewer must handle this artifact.", meta.Agent, artifact)), nil
 }
 
-// lockedBy returns the first artifact that keeps the agent from writing.
+// lockedBy returns the first artifact whose lockout denies the call.
 func (p *ReviewerLockout) lockedBy(meta hooks.Meta, call hooks.ToolCall) (string, bool) {
 	root := p.opts.root(meta)
 	paths := p.paths(call, root)
@@ -142,7 +143,7 @@ func (p *ReviewerLockout) paths(call hooks.ToolCall, root string) []string {
 	return nil
 }
 
-// belongs tells whether a path is the artifact, or in it.
+// belongs reports whether a path is the artifact or inside of it.
 func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 	if p.opts.compat() {
 		return strings.Contains(name, artifact) || strings.Contains(artifact, name)
@@ -152,8 +153,8 @@ func (p *ReviewerLockout) belongs(name, artifact, root string) bool {
 		strings.Contains("/"+name, "/"+artifact+"/") || doublestar.MatchUnvalidated(artifact, name)
 }
 
-// from returns a clean path as seen from root, in lower case: on many disks case
-// does not count.
+// from returns a clean path relative to root, in lower case, because many disks
+// ignore case.
 func from(root, name string) string {
 	clean := strings.ToLower(path.Clean(slashed(slashes(name))))
 	if rest, ok := below(clean, strings.ToLower(root)); ok {
@@ -162,7 +163,7 @@ func from(root, name string) string {
 	return clean
 }
 
-// endsIn tells whether the last names of a path are those of tail.
+// endsIn reports whether the last names of a path are equal to tail.
 func endsIn(name, tail string) bool {
 	return strings.HasSuffix(name, "/"+strings.TrimPrefix(tail, "/"))
 }

@@ -45,7 +45,7 @@ func TestReviewerLockout_Compat(t *testing.T) {
 	want := lockedOut("Backend", "src/auth.ts")
 	ask(t, p, []asked{
 		{meta: backend, tool: "edit", args: `{"path":"src/auth.ts"}`, want: want},
-		{meta: backend, tool: "write_file", args: `{"file_path":"/repo/src/auth.ts.bak"}`, want: want}, // part of the text is enough
+		{meta: backend, tool: "write_file", args: `{"file_path":"/repo/src/auth.ts.bak"}`, want: want}, // a part of the text is enough
 		{meta: backend, tool: "edit", args: `{"path":"auth"}`, want: want},
 		{meta: backend, tool: "edit", args: `{"path":"src/other.ts"}`},
 		{meta: backend, tool: "Edit", args: `{"path":"src/auth.ts"}`},

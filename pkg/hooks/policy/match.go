@@ -14,9 +14,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Match returns a matcher of calls of the tools that the pattern tool names,
-// with the arguments that args have patterns for; see [ForTool] and [ForArg].
-// An empty tool is every tool. It returns all errors at once.
+// Match returns a matcher of calls by tool and arguments, with the patterns of
+// [ForTool] and [ForArg]. An empty tool matches every tool. Match returns all
+// errors at once.
 func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	var matchers []hooks.Matcher
 	var errs []error
@@ -44,9 +44,9 @@ func Match(tool string, args map[string]string) (hooks.Matcher, error) {
 	return hooks.All(matchers...), nil
 }
 
-// ForTool returns a matcher of tools by name: the one that the agent uses or the
-// one that [CanonicalTool] gives it, so that "Bash" and "run_shell_command" both
-// match the shell of every agent. In the pattern "*" is any run of characters.
+// ForTool returns a matcher of tools by name. It accepts the agent's name and the
+// name from [CanonicalTool], so that "Bash" and "run_shell_command" both match
+// every agent's shell. In the pattern, "*" matches any characters.
 func ForTool(tool string) (hooks.Matcher, error) {
 	text, err := newText(tool)
 	if err != nil {
@@ -60,7 +60,7 @@ type toolMatcher struct {
 	canonical string
 }
 
-// Match compares the name of the tool.
+// Match implements [hooks.Matcher].
 func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 	if s.Tool == "" {
 		return false
@@ -71,15 +71,16 @@ func (m toolMatcher) Match(_ hooks.Meta, s hooks.Subject) bool {
 
 // ForArg returns a matcher of calls whose argument key matches a pattern.
 //
-// An argument that names a file, and a pattern with "**", is matched as a path:
-// "*" stops at "/", "**/" is any number of folders. The path is cleaned first,
-// and seen from Meta.TeamRoot if it is below. In everything else "*" is any run
-// of characters: "rm *" matches "rm -rf x" and not "echo rm x".
+// For an argument with a file name, and for a pattern with "**", the value is a
+// path. There "*" does not match "/", and "**/" matches any number of folders.
+// The path is cleaned, and relative to Meta.TeamRoot if it is below it. For other
+// values, "*" matches any characters. For example, "rm *" matches "rm -rf x" but
+// not "echo rm x".
 //
-// Agents spell arguments differently: "path" stands for "file_path" and its like
-// too, "command" for "cmd", and one that matches is enough, so that no second
-// argument hides the first. An argument that is missing, or is no text, does not
-// match.
+// Agents use different names for arguments. "path" also matches "file_path" and
+// similar names, and "command" also matches "cmd". One matching argument is
+// enough, so that a second argument cannot hide the first. A missing argument and
+// a value that is not text do not match.
 func ForArg(key, glob string) (hooks.Matcher, error) {
 	if key == "" {
 		return nil, errors.New("argument pattern: no name of an argument")
@@ -100,7 +101,7 @@ func ForArg(key, glob string) (hooks.Matcher, error) {
 	return m, nil
 }
 
-// group returns the names that mean the same argument.
+// group returns the names of arguments with the same meaning.
 func group(name string) map[string]bool {
 	switch name {
 	case "path", "filepath", "file", "filename":
@@ -114,11 +115,11 @@ func group(name string) map[string]bool {
 type argMatcher struct {
 	key   string
 	group map[string]bool
-	glob  string    // a pattern of paths
-	text  matchText // or of other text
+	glob  string    // pattern of paths
+	text  matchText // pattern of other text
 }
 
-// Match compares the argument.
+// Match implements [hooks.Matcher].
 func (m argMatcher) Match(meta hooks.Meta, s hooks.Subject) bool {
 	for _, value := range m.values(s.Args) {
 		if m.matches(value, meta.TeamRoot) {
@@ -128,7 +129,7 @@ func (m argMatcher) Match(meta hooks.Meta, s hooks.Subject) bool {
 	return false
 }
 
-// values returns the argument, and what others call it.
+// values returns the values of the argument under all its names.
 func (m argMatcher) values(args hooks.JSON) []string {
 	return args.Texts(func(name string) bool { return name == m.key || m.group != nil && m.group[squash(name)] })
 }
@@ -142,10 +143,10 @@ func (m argMatcher) matches(value, root string) bool {
 	return doublestar.MatchUnvalidated(m.glob, full) || ok && doublestar.MatchUnvalidated(m.glob, rest)
 }
 
-// matchText tells whether a text matches a pattern.
+// matchText reports whether a text matches a pattern.
 type matchText func(string) bool
 
-// newText compiles a pattern in which "*" is any run of characters.
+// newText compiles a pattern in which "*" matches any characters.
 func newText(glob string) (matchText, error) {
 	switch {
 	case glob == "":

@@ -8,23 +8,23 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Mode is what a rule means; see the package documentation.
+// Mode decides how a rule is interpreted. See the package documentation.
 type Mode string
 
-// The modes. The empty Mode is Strict.
+// Modes. The empty Mode is Strict.
 const (
 	Strict Mode = "strict"
 	Compat Mode = "compat"
 )
 
-// Options are what the policies have in common. The zero Options are strict.
+// Options are common options of the policies. The zero Options are strict.
 type Options struct {
 	Mode Mode
-	// Root is the absolute path of the directory that relative paths start
-	// from; empty means Meta.TeamRoot of the call.
+	// Root is the absolute directory of relative paths. If it is empty,
+	// Meta.TeamRoot of the call is used.
 	Root string
-	// Undetermined is the verdict on a command that cannot be told before it
-	// runs: ask (the default), deny, or none to let it pass.
+	// Undetermined is the verdict on a command that is unknown before it runs. It
+	// is ask (the default), deny, or none.
 	Undetermined events.Verdict
 }
 
@@ -35,7 +35,7 @@ func (o Options) validate() error {
 	switch o.Undetermined {
 	case "", events.VerdictAsk, events.VerdictDeny, events.VerdictNone:
 	case events.VerdictAllow:
-		return fmt.Errorf("undetermined %q: what cannot be told is not safe", o.Undetermined)
+		return fmt.Errorf("undetermined %q: an unknown command is not safe", o.Undetermined)
 	default:
 		return fmt.Errorf("undetermined %q: not ask, deny or none", o.Undetermined)
 	}
@@ -47,7 +47,7 @@ func (o Options) validate() error {
 
 func (o Options) compat() bool { return o.Mode == Compat }
 
-// root returns where relative paths start, "" if that is not known.
+// root returns the directory of relative paths, or "" if it is unknown.
 func (o Options) root(meta hooks.Meta) string {
 	root := o.Root
 	if root == "" {
@@ -66,14 +66,14 @@ func (o Options) undetermined() events.Verdict {
 	return o.Undetermined
 }
 
-// decision is what a policy returns to a tool call.
+// decision is the decision of a policy on a tool call.
 type decision = hooks.Decision[hooks.ToolPatch]
 
 func deny(reason string) *decision {
 	return &decision{Verdict: hooks.Deny, Reason: reason}
 }
 
-// doubtful returns the verdict on what cannot be told.
+// doubtful returns the decision on an unknown command.
 func (o Options) doubtful(reason string) *decision {
 	if o.undetermined() == events.VerdictNone {
 		return nil

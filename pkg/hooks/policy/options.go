@@ -6,21 +6,21 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// arguments are the arguments of a command, sorted into options and operands.
+// arguments are the arguments of a command, divided into options and operands.
 type arguments struct {
-	short    string   // the letters of all short options
-	long     []string // long options as they stand, "--force" or "--force=x"
+	short    string   // letters of all short options
+	long     []string // long options as written, such as "--force" or "--force=x"
 	operands []shell.Word
-	dashes   int // operands before "--"; -1 without one
+	dashes   int // number of operands before "--", or -1 without "--"
 }
 
-// optionTable tells which options of a program take the next word.
+// optionTable lists the options of a program that take the next word.
 type optionTable struct {
 	short string
 	long  []string
 }
 
-// sort sorts the arguments of a program.
+// sort divides the arguments of a program.
 func (t optionTable) sort(args []shell.Word) arguments {
 	out := arguments{dashes: -1}
 	for i := 0; i < len(args); i++ {
@@ -54,8 +54,8 @@ func (t optionTable) takes(long string) bool {
 	return false
 }
 
-// cluster returns the letters of a word such as "-xf" up to one that takes a
-// value, and whether the value is the next word.
+// cluster returns the letters of a word such as "-xf" up to the first letter with
+// a value, and reports whether the value is the next word.
 func (t optionTable) cluster(letters string) (string, bool) {
 	if i := strings.IndexAny(letters, t.short); i >= 0 {
 		return letters[:i+1], i == len(letters)-1
@@ -63,11 +63,11 @@ func (t optionTable) cluster(letters string) (string, bool) {
 	return letters, false
 }
 
-// has tells whether one of the short options is there.
+// has reports whether one of the short options is present.
 func (a arguments) has(letters string) bool { return strings.ContainsAny(a.short, letters) }
 
-// hasLong tells whether a long option is there, in full, shortened as programs
-// accept it, or with a value.
+// hasLong reports whether a long option is present, possibly abbreviated or with
+// a value.
 func (a arguments) hasLong(names ...string) bool {
 	for _, opt := range a.long {
 		key, _, _ := strings.Cut(opt, "=")
@@ -80,7 +80,7 @@ func (a arguments) hasLong(names ...string) bool {
 	return false
 }
 
-// exact tells whether a long option is there, in full.
+// exact reports whether a long option is present without abbreviation.
 func (a arguments) exact(name string) bool {
 	for _, opt := range a.long {
 		if key, _, _ := strings.Cut(opt, "="); key == "--"+name {
@@ -90,8 +90,8 @@ func (a arguments) exact(name string) bool {
 	return false
 }
 
-// longMatches tells whether given is name or a beginning of it that programs
-// take for it. Whether it is the only one that begins so is not known.
+// longMatches reports whether given is name or an accepted abbreviation. It does
+// not check that the abbreviation is unique.
 func longMatches(name, given string) bool {
 	return given == name || len(given) >= 3 && strings.HasPrefix(name, given)
 }

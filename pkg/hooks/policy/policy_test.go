@@ -15,12 +15,12 @@ var (
 	compat = policy.Options{Mode: policy.Compat}
 )
 
-// asked is a call and what a policy is to say of it: "" for no opinion.
+// asked is a call and the expected verdict, or "" for no opinion.
 type asked struct {
 	meta hooks.Meta
 	tool string
 	args hooks.JSON
-	want string // the reason of a denial
+	want string // reason of a denial
 }
 
 func ask(t *testing.T, p hooks.PreToolUser, tests []asked) {
@@ -64,7 +64,7 @@ func TestWritePaths_Compat(t *testing.T) {
 		{tool: "edit", args: `{"path":"","file_path":"x"}`, want: writeBlocked("x")},
 		{tool: "edit", args: `{"path":7,"file_path":"x"}`},
 		{tool: "edit", args: `{}`},
-		{tool: "edit", args: `{"path":"src/../../etc/passwd"}`}, // the hole that strict closes
+		{tool: "edit", args: `{"path":"src/../../etc/passwd"}`}, // strict denies this
 		{tool: "edit", args: `{"path":"src\\a.go"}`},
 		{tool: "Write", args: `{"path":"x"}`},
 		{tool: "bash", args: `{"path":"x"}`},

@@ -8,13 +8,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// DestructiveCommands is the name of the preset that [NewDestructive] builds.
+// DestructiveCommands is the name of the preset that [NewDestructive] returns.
 const DestructiveCommands = "destructive-commands"
 
-// Presets returns the names that [NewPreset] knows.
+// Presets returns the names of all presets.
 func Presets() []string { return []string{DestructiveCommands} }
 
-// NewPreset returns the policy of that name.
+// NewPreset returns the preset with a name.
 func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
 	if name == DestructiveCommands {
 		return NewDestructive(opts)
@@ -22,10 +22,10 @@ func NewPreset(name string, opts Options) (hooks.PreToolUser, error) {
 	return nil, fmt.Errorf("preset %q: not one of %v", name, Presets())
 }
 
-// Destructive is the preset destructive-commands: it denies shell commands that
-// destroy what cannot be had back, such as uncommitted changes, history that
-// others have, files outside the working directory, data in clouds. It has no
-// compat mode. docs/hooks-policies.md tells what it covers and what it does not.
+// Destructive is the preset destructive-commands. It denies shell commands with
+// irreversible effects on uncommitted changes, shared history, files outside of
+// the working directory, or data in clouds. It has no compat mode.
+// docs/hooks-policies.md describes its coverage.
 type Destructive struct{ opts Options }
 
 // NewDestructive returns the policy.
@@ -36,7 +36,7 @@ func NewDestructive(opts Options) (*Destructive, error) {
 	return &Destructive{opts: opts}, nil
 }
 
-// Name is the policy's name.
+// Name returns the name of the policy.
 func (*Destructive) Name() string { return "policy." + DestructiveCommands }
 
 // PreToolUse denies destructive commands.
@@ -62,7 +62,7 @@ func (p *Destructive) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.
 	return doubt, nil
 }
 
-// judge judges one text, which is started in dir.
+// judge judges a text that starts in dir.
 func (p *Destructive) judge(text, dir, root string) *decision {
 	a := shell.Analyze(text)
 	for i := range a.Commands {

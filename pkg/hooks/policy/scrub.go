@@ -12,16 +12,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/redact"
 )
 
-// Scrubber is the policy scrubPii or scrubSecrets: it puts markers such as
-// "[EMAIL_REDACTED]" in the place of personal data or secrets in what a tool
-// answers, before anybody sees it. Names of members and numbers stay.
+// Scrubber is the policy scrubPii or scrubSecrets. It replaces personal data or
+// secrets in the result of a tool with markers such as "[EMAIL_REDACTED]". Names
+// of members and numbers stay unchanged.
 //
-// Strict finds all personal data that the package redact knows, in the result,
-// the error, its stack and the context; a result that is no JSON is an error.
-// Compat finds e-mail addresses in the result.
+// Strict replaces all findings of the package redact in the result, the error,
+// its stack and the context. A result that is not JSON is an error. Compat
+// replaces e-mail addresses in the result.
 type Scrubber struct {
 	name     string
-	redactor *redact.Redactor // nil: e-mail addresses as compat sees them
+	redactor *redact.Redactor // nil for the e-mail addresses of compat
 }
 
 // NewPIIScrubber returns the policy scrubPii.
@@ -41,7 +41,7 @@ func NewPIIScrubber(opts Options) (*Scrubber, error) {
 	return s, nil
 }
 
-// NewSecretScrubber returns the policy scrubSecrets. It is the same in both
+// NewSecretScrubber returns the policy scrubSecrets, which is the same in both
 // modes.
 func NewSecretScrubber(opts Options) (*Scrubber, error) {
 	if err := opts.validate(); err != nil {
@@ -54,10 +54,10 @@ func NewSecretScrubber(opts Options) (*Scrubber, error) {
 	return &Scrubber{name: "policy.scrubSecrets", redactor: r}, nil
 }
 
-// Name is the policy's name.
+// Name returns the name of the policy.
 func (s *Scrubber) Name() string { return s.name }
 
-// PostToolUse returns the outcome without what was found, nil if that is nothing.
+// PostToolUse returns the redacted outcome, or nil without findings.
 func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	clean := out
 	var err error
@@ -77,8 +77,8 @@ func (s *Scrubber) PostToolUse(_ context.Context, _ hooks.Meta, _ hooks.ToolDone
 	return &clean, nil
 }
 
-// document cleans the strings of a JSON document. It lends it to an event inside
-// of a list: to an object, the redactor would add what it found.
+// document redacts the strings of a JSON document. It wraps the document in a
+// list, because the redactor adds its findings to an object.
 func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	if j == "" {
 		return "", nil
@@ -90,11 +90,11 @@ func (s *Scrubber) document(j hooks.JSON) (hooks.JSON, error) {
 	return hooks.JSON(strings.TrimSuffix(strings.TrimPrefix(string(e.Data), "["), "]")), nil
 }
 
-// email is what compat takes for an e-mail address.
+// email matches the e-mail addresses of compat.
 var email = regexp.MustCompile(`[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}`)
 
-// scrubEmails replaces e-mail addresses in the string values of a document,
-// which is left as it is if it is no JSON.
+// scrubEmails replaces e-mail addresses in the string values of a document. It
+// returns other text unchanged.
 func scrubEmails(j hooks.JSON) hooks.JSON {
 	if !strings.Contains(string(j), "@") && !strings.Contains(string(j), `\u`) || !j.Valid() {
 		return j
@@ -124,7 +124,7 @@ func scrubEmails(j hooks.JSON) hooks.JSON {
 	return hooks.JSON(b.String())
 }
 
-// stringSize returns how long the string is that valid JSON begins with.
+// stringSize returns the length of the string at the start of valid JSON.
 func stringSize(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -137,7 +137,8 @@ func stringSize(s string) int {
 	return len(s)
 }
 
-// scrubToken replaces e-mail addresses in one JSON string, if it has any.
+// scrubToken replaces e-mail addresses in a JSON string and reports whether it
+// found any.
 func scrubToken(token string) (string, bool) {
 	var text string
 	if json.Unmarshal([]byte(token), &text) != nil || !email.MatchString(text) {

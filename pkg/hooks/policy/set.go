@@ -10,15 +10,15 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// Config names policies as configuration files do. The zero Config blocks
-// [DefaultBlockedCommands] and nothing else.
+// Config contains policies under their names in configuration files. The zero
+// Config blocks [DefaultBlockedCommands] only.
 type Config struct {
 	Mode         Mode           `json:"mode,omitempty" yaml:"mode,omitempty"`
 	Root         string         `json:"root,omitempty" yaml:"root,omitempty"`
 	Undetermined events.Verdict `json:"undetermined,omitempty" yaml:"undetermined,omitempty"`
 
-	AllowedWritePaths    []string `json:"allowedWritePaths,omitzero" yaml:"allowedWritePaths,omitempty"` // nil: any; empty: none
-	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil: the default; empty: none
+	AllowedWritePaths    []string `json:"allowedWritePaths,omitzero" yaml:"allowedWritePaths,omitempty"` // nil for any path, empty for none
+	BlockedCommands      []string `json:"blockedCommands,omitzero" yaml:"blockedCommands,omitempty"`     // nil for the default, empty for none
 	MaxAskUserPerSession *int     `json:"maxAskUserPerSession,omitempty" yaml:"maxAskUserPerSession,omitempty"`
 	ReviewerLockout      bool     `json:"reviewerLockout,omitempty" yaml:"reviewerLockout,omitempty"`
 	ScrubPII             bool     `json:"scrubPii,omitempty" yaml:"scrubPii,omitempty"`
@@ -26,15 +26,14 @@ type Config struct {
 	Presets              []string `json:"presets,omitempty" yaml:"presets,omitempty"`
 }
 
-// Set is the policies of a [Config]. It is a provider itself: its PreToolUse and
-// PostToolUse ask its policies in their order.
+// Set contains the policies of a [Config]. It is a provider, whose methods call
+// the policies in order.
 type Set struct {
 	policies []any
 	lockout  *ReviewerLockout
 }
 
-// New returns the policies that a configuration asks for. It returns all errors
-// at once.
+// New returns the policies of a configuration. It returns all errors at once.
 func New(c Config) (*Set, error) {
 	opts := Options{Mode: c.Mode, Root: c.Root, Undetermined: c.Undetermined}
 	if err := opts.validate(); err != nil {
@@ -73,23 +72,23 @@ func New(c Config) (*Set, error) {
 	return s, nil
 }
 
-// NewSet returns a set of these policies, each a provider with methods of
-// [hooks.PreToolUser], [hooks.PostToolUser] or [hooks.SessionEnder]. It has no
-// lockouts.
+// NewSet returns a set of policies. Each is a provider with methods of
+// [hooks.PreToolUser], [hooks.PostToolUser] or [hooks.SessionEnder]. The set has
+// no lockouts.
 func NewSet(policies ...any) *Set {
 	return &Set{policies: slices.Clone(policies), lockout: &ReviewerLockout{}}
 }
 
-// Policies returns the policies in their order.
+// Policies returns the policies in order.
 func (s *Set) Policies() []any { return slices.Clone(s.policies) }
 
-// Lockout returns the lockouts, with which nothing is judged unless the
-// configuration asks for it.
+// Lockout returns the lockouts. They have no effect unless the configuration
+// enables them.
 func (s *Set) Lockout() *ReviewerLockout { return s.lockout }
 
-// Register registers each policy as hooks of its own, which fail closed: a
-// policy that fails denies the call. opts come behind that and can change it. If
-// one cannot be registered, none is.
+// Register registers a hook for each method of a policy. The hooks fail closed,
+// so that a failed policy denies the call. opts can change this. On an error,
+// Register adds none.
 func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, error) {
 	var ids []hooks.ID
 	for _, p := range s.policies {
@@ -105,7 +104,8 @@ func (s *Set) Register(r *hooks.Registry, opts ...hooks.Option) ([]hooks.ID, err
 	return ids, nil
 }
 
-// PreToolUse asks each policy: the first denial counts, else the first question.
+// PreToolUse returns the first denial of a policy, or otherwise the first
+// question.
 func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
 	var question *decision
 	for _, p := range s.policies {
@@ -127,7 +127,7 @@ func (s *Set) PreToolUse(ctx context.Context, meta hooks.Meta, call hooks.ToolCa
 	return question, nil
 }
 
-// PostToolUse lets each policy clean what the one before it left.
+// PostToolUse passes the outcome through all policies in order.
 func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolDone, out hooks.ToolOutcome) (*hooks.ToolOutcome, error) {
 	var cleaned *hooks.ToolOutcome
 	for _, p := range s.policies {
@@ -146,7 +146,7 @@ func (s *Set) PostToolUse(ctx context.Context, meta hooks.Meta, done hooks.ToolD
 	return cleaned, nil
 }
 
-// SessionEnd tells the policies that count by session.
+// SessionEnd informs the policies that count by session.
 func (s *Set) SessionEnd(ctx context.Context, meta hooks.Meta, data events.SessionEndedData) error {
 	var errs []error
 	for _, p := range s.policies {

@@ -14,7 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// TestNew_Names holds the names of a configuration and what absence means.
+// TestNew_Names checks the names in a configuration and the meaning of absent
+// ones.
 func TestNew_Names(t *testing.T) {
 	tests := []struct {
 		name, config string
@@ -118,15 +119,14 @@ func TestSet_Register(t *testing.T) {
 	}
 }
 
-// broken fails as a policy never should.
+// broken is a policy that fails.
 type broken struct{}
 
 func (broken) PreToolUse(context.Context, hooks.Meta, hooks.ToolCall) (*hooks.Decision[hooks.ToolPatch], error) {
 	return nil, errors.New("broken")
 }
 
-// TestFailClosed holds that the way in which policies are registered denies the
-// calls of one that fails.
+// TestFailClosed checks that a failed policy denies the call.
 func TestFailClosed(t *testing.T) {
 	r := hooks.NewRegistry(hooks.Options{})
 	defer func() {

@@ -12,10 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy"
 )
 
-// rank orders verdicts by how much they let happen.
+// rank orders verdicts by strictness.
 var rank = map[events.Verdict]int{hooks.None: 0, hooks.Ask: 1, hooks.Deny: 2}
 
-// someCommand draws a command out of pieces that policies look at.
+// someCommand draws a command from fragments that matter to policies.
 func someCommand(t *rapid.T) string {
 	pieces := rapid.SliceOfN(rapid.SampledFrom([]string{
 		"rm", "-rf", "-r", "-f", "git", "push", "--force", "--force-with-lease", "reset", "--hard", "rebase", "clean", "-fd", "checkout", "--",
@@ -29,7 +29,7 @@ func someCommand(t *rapid.T) string {
 	return text
 }
 
-// somePolicies draws a configuration.
+// someConfig draws a configuration.
 func someConfig(t *rapid.T) policy.Config {
 	limit := rapid.IntRange(0, 3).Draw(t, "limit")
 	return policy.Config{
@@ -47,7 +47,7 @@ var (
 	writtenPaths  = []string{"src/a", "src/../x", "../x/y", "a.md", "docs/a/b", "/etc/passwd", "src"}
 )
 
-// stricter draws one way to make a configuration stricter.
+// stricter draws a change that makes a configuration stricter.
 func stricter(t *rapid.T, c policy.Config) policy.Config {
 	switch rapid.IntRange(0, 4).Draw(t, "step") {
 	case 0:
@@ -66,8 +66,7 @@ func stricter(t *rapid.T, c policy.Config) policy.Config {
 	return c
 }
 
-// TestStrictness holds that strictness raised never turns a denial into
-// anything else, nor a question into no opinion.
+// TestStrictness checks that a stricter configuration never weakens a verdict.
 func TestStrictness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		config := someConfig(t)
@@ -117,8 +116,7 @@ func verdictOf(t *rapid.T, p hooks.PreToolUser, call hooks.ToolCall) events.Verd
 	return d.Verdict
 }
 
-// TestDestructive_Wrapped holds that a wrapper never makes a denied command
-// pass.
+// TestDestructive_Wrapped checks that a wrapper never hides a denied command.
 func TestDestructive_Wrapped(t *testing.T) {
 	p := newDestructive(t, policy.Options{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -145,8 +143,7 @@ func TestDestructive_Wrapped(t *testing.T) {
 	})
 }
 
-// FuzzDestructive holds the same for any text, and that a verdict comes out the
-// same again.
+// FuzzDestructive checks the same for any text. Verdicts are reproducible.
 func FuzzDestructive(f *testing.F) {
 	for _, e := range destroyed {
 		f.Add(e.command)

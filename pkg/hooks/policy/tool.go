@@ -2,7 +2,7 @@ package policy
 
 import "strings"
 
-// The names under which rules know the tools that agents have under many.
+// Canonical names of tools.
 const (
 	ToolShell = "Bash"
 	ToolWrite = "Write"
@@ -15,7 +15,7 @@ const (
 	ToolTodo  = "TodoWrite"
 )
 
-// wireNames are what agents call their tools, without case, "_" and "-".
+// wireNames maps the tool names of agents, in lower case without "_" and "-".
 var wireNames = map[string]string{
 	ToolShell: "bash shell sh zsh exec cmd terminal powershell pwsh runshellcommand shellcommand localshell execcommand executebash " +
 		"executecommand executeshell runcommand runterminalcmd runinterminal runinbash containerexec unifiedexec writestdin",
@@ -42,11 +42,10 @@ var canonical = func() map[string]string {
 	return m
 }()
 
-// CanonicalTool returns the name under which rules know a tool: "Bash" for the
-// shell of every agent, "Edit" for "replace" and "apply_patch". A tool of a
-// server ("mcp__files__write_file", "files:write_file") counts as what its own
-// name says. Other
-// names are returned as they are.
+// CanonicalTool returns the canonical name of a tool, such as "Bash" for the
+// shell of every agent, and "Edit" for "replace" and "apply_patch". A tool of a
+// server, such as "mcp__files__write_file" or "files:write_file", counts by its
+// own name. Unknown names are returned unchanged.
 func CanonicalTool(tool string) string {
 	name := tool
 	if i := strings.LastIndex(name, "__"); i >= 0 {
@@ -64,7 +63,7 @@ func CanonicalTool(tool string) string {
 	return tool
 }
 
-// squash drops what the spellings of one name differ in.
+// squash removes the differences between spellings of a name.
 func squash(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r == ' ' {

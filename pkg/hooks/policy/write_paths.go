@@ -14,26 +14,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
 )
 
-// WritePaths is the policy allowedWritePaths: writing tools may touch files that
-// match one of its patterns, and no others.
+// WritePaths is the policy allowedWritePaths. Writing tools can only write files
+// that match a pattern.
 //
-// Strict: every agent's writing tools count, patches included, also one that is
-// applied by a shell command. Paths are cleaned and seen from the root; "*"
-// stops at "/", "**/" is any number of folders. What leaves the root never
-// matches a relative pattern. A call whose path cannot be found is denied.
+// Strict applies to every agent's writing tools and to patches, including a patch
+// in a shell command. Paths are cleaned and relative to the root. "*" does not
+// match "/", and "**/" matches any number of folders. A path outside of the root
+// never matches a relative pattern. A call without a path is denied.
 //
-// Compat: the tools edit, create, write_file and create_file with a text "path"
-// or "file_path"; the path as it is, "**" as any run of characters.
+// Compat applies to the tools edit, create, write_file and create_file with a
+// text "path" or "file_path". It does not clean the path, and "**" matches any
+// characters.
 //
-// Files that a shell command writes by itself are not its business.
+// The policy does not apply to files that a shell command writes in another way.
 type WritePaths struct {
 	patterns []string
-	compiled []*regexp.Regexp // of compat
+	compiled []*regexp.Regexp // for compat
 	opts     Options
 }
 
 // NewWritePaths returns the policy. Without patterns, strict denies every write
-// and compat none. A bad pattern is an error.
+// and compat denies none. An invalid pattern is an error.
 func NewWritePaths(patterns []string, opts Options) (*WritePaths, error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("allowedWritePaths: %w", err)
@@ -50,10 +51,10 @@ func NewWritePaths(patterns []string, opts Options) (*WritePaths, error) {
 	return p, nil
 }
 
-// Name is the policy's name.
+// Name returns the name of the policy.
 func (*WritePaths) Name() string { return "policy.allowedWritePaths" }
 
-// PreToolUse denies writes elsewhere.
+// PreToolUse denies writes to other paths.
 func (p *WritePaths) PreToolUse(_ context.Context, meta hooks.Meta, call hooks.ToolCall) (*decision, error) {
 	if p.opts.compat() {
 		return p.compat(call), nil
@@ -81,7 +82,7 @@ func (p *WritePaths) denied(name string) *decision {
 		strings.ReplaceAll(name, shell.Hole, "…"), strings.Join(p.patterns, ", ")))
 }
 
-// allows tells whether a path matches, seen from root.
+// allows reports whether a path relative to root matches.
 func (p *WritePaths) allows(name, root string) bool {
 	if strings.HasPrefix(name, "~") || strings.ContainsRune(name, 0) {
 		return false
@@ -105,11 +106,11 @@ func (p *WritePaths) allows(name, root string) bool {
 	return false
 }
 
-// leaves tells whether a clean path begins outside.
+// leaves reports whether a clean path leaves its root.
 func leaves(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// patchedByCommand returns the files of patches that a shell command applies
-// with the agent's own tool.
+// patchedByCommand returns the files of patches that a shell command applies with
+// the agent's own tool.
 func patchedByCommand(args hooks.JSON, root string) []string {
 	texts, _ := commandsOf(args)
 	start := dirOf(args)
@@ -156,7 +157,7 @@ func (p *WritePaths) compat(call hooks.ToolCall) *decision {
 	return p.denied(name)
 }
 
-// compatPath returns the path of a call that compat knows as a write.
+// compatPath returns the path of a writing call in compat mode.
 func compatPath(call hooks.ToolCall) (string, bool) {
 	switch call.Tool {
 	case "edit", "create", "write_file", "create_file":
@@ -165,8 +166,8 @@ func compatPath(call hooks.ToolCall) (string, bool) {
 	return "", false
 }
 
-// compatGlob compiles a pattern: "**" is any run of characters, "*" one without
-// "/", "?" one character.
+// compatGlob compiles a pattern in which "**" matches any characters, "*" any
+// characters except "/", and "?" one character.
 func compatGlob(glob string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString("^(?:")

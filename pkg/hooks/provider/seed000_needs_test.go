@@ -70,7 +70,7 @@ func budget(t *testing.T, spent float64, opts provider.BudgetOptions) *provider.
 }
 
 func TestSeed000_Needs(t *testing.T) {
-	t.Run("Need 1, compliance: every outcome goes to an audit of one's own, denials included", func(t *testing.T) {
+	t.Run("Need 1, compliance: every outcome goes to a separate audit, including denials", func(t *testing.T) {
 		own, audit := &journal{}, &journal{}
 		r := hooks.NewRegistry(hooks.Options{Appender: provider.NewRecorder(own, audit)})
 		if _, err := r.Use(defaults(t, policy.Config{})); err != nil {
@@ -127,7 +127,7 @@ func TestSeed000_Needs(t *testing.T) {
 			t.Errorf("got %+v", report)
 		}
 	})
-	t.Run("Need 3, tenants: each customer gets rules and limits of its own", func(t *testing.T) {
+	t.Run("Need 3, tenants: each customer has separate rules and limits", func(t *testing.T) {
 		made := 0
 		rules := provider.Tenants(func(tenant string) (any, error) {
 			made++

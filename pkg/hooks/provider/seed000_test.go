@@ -130,7 +130,7 @@ func (s *squad) SubagentStop(_ context.Context, _ hooks.Meta, d events.SubagentS
 
 func TestSeed000(t *testing.T) {
 	meta := hooks.Meta{Session: "s", Agent: "eecom", TeamRoot: "/team"}
-	t.Run("onPreToolUse: called before a tool; allows, modifies arguments, adds context", func(t *testing.T) {
+	t.Run("onPreToolUse runs before a tool, and allows, modifies arguments or adds context", func(t *testing.T) {
 		p := &squad{}
 		out, err := use(t, meta, p).Tool(t.Context(), hooks.ToolCall{Tool: "edit", Args: `{"n":1}`}, echo)
 		if err != nil || out.Context != "more\n\nseen" {
@@ -141,7 +141,7 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("fired (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("onPreToolUse: a decision to deny keeps the tool from running, null allows", func(t *testing.T) {
+	t.Run("onPreToolUse denies, and the tool does not run; null allows", func(t *testing.T) {
 		p := defaults(t, policy.Config{Mode: policy.Compat})
 		e := use(t, meta, p)
 		if _, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "bash", Args: `{"command":"git push --force"}`}, echo); !errors.Is(err, hooks.ErrDenied) {
@@ -151,7 +151,7 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("onPostToolUse: transforms the result, suppresses output, adds context; null passes it through", func(t *testing.T) {
+	t.Run("onPostToolUse transforms the result, suppresses output or adds context, and null keeps the result", func(t *testing.T) {
 		out, _ := use(t, meta, &squad{}).Tool(t.Context(), hooks.ToolCall{Tool: "edit"}, echo)
 		if out.Result != `"changed"` || !out.Suppress {
 			t.Errorf("got %+v", out)
@@ -161,7 +161,7 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("onSessionStart and onSessionEnd: context, configuration, and what the session came to", func(t *testing.T) {
+	t.Run("onSessionStart and onSessionEnd get context, configuration and the results of the session", func(t *testing.T) {
 		p := &squad{}
 		e := use(t, meta, p)
 		err := e.Session(t.Context(), "", hooks.Session{Model: "opus", Charter: "core dev"}, func(ctx context.Context, start hooks.SessionOutcome) error {
@@ -176,14 +176,14 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("error %v, fired (-want +got):\n%s", err, diff)
 		}
 	})
-	t.Run("onUserPromptSubmitted: rewrites the prompt, captures directives, adds context", func(t *testing.T) {
+	t.Run("onUserPromptSubmitted rewrites the prompt, captures directives and adds context", func(t *testing.T) {
 		e := use(t, meta, &squad{})
 		out := hooks.PromptSubmit.Dispatch(t.Context(), e.Registry(), e.Meta(t.Context()), hooks.Prompt{Text: "go"})
 		if out.Input.Text != "go!" || out.Context != "today" || !slices.Equal(out.Patch.Directives, []string{"use tabs"}) {
 			t.Errorf("got %+v", out)
 		}
 	})
-	t.Run("onErrorOccurred: retry, fallback model, modified prompt, backoff", func(t *testing.T) {
+	t.Run("onErrorOccurred sets retry, fallback model, modified prompt and backoff", func(t *testing.T) {
 		p := &squad{}
 		var last hooks.Attempt
 		_, err := use(t, meta, p).Step(t.Context(), hooks.StepInfo{Model: "opus"}, func(_ context.Context, a hooks.Attempt) (hooks.JSON, error) {
@@ -196,7 +196,7 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("got %v, %+v, %v", err, last, p.fired)
 		}
 	})
-	t.Run("onPreCompact: preserves context, exports state", func(t *testing.T) {
+	t.Run("onPreCompact preserves context and exports state", func(t *testing.T) {
 		p := &squad{}
 		e := use(t, meta, p)
 		out := hooks.CompactBefore.Dispatch(t.Context(), e.Registry(), meta, hooks.Compaction{Tokens: 9, MaxTokens: 10, Strategy: "summary"})
@@ -204,7 +204,7 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("got %+v, %v", out, p.fired)
 		}
 	})
-	t.Run("onSubagentStart and onSubagentStop: deny, another model, context; what it came to", func(t *testing.T) {
+	t.Run("onSubagentStart denies, changes the model or adds context, and onSubagentStop gets the results", func(t *testing.T) {
 		p := &squad{}
 		e := use(t, meta, p)
 		run := func(ctx context.Context, start hooks.SubagentOutcome) error {
@@ -225,7 +225,7 @@ func TestSeed000(t *testing.T) {
 			t.Errorf("fired (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("all methods are optional: a provider has only the hooks it needs", func(t *testing.T) {
+	t.Run("all methods are optional, and a provider has only the hooks it needs", func(t *testing.T) {
 		e := use(t, meta, onlySessions{})
 		if list := e.Registry().List(); len(list) != 1 || list[0].Point != events.SessionStart {
 			t.Errorf("got %+v", list)
@@ -280,20 +280,20 @@ func (v *verdicts) SessionEnd(context.Context, hooks.Meta, events.SessionEndedDa
 
 func TestSeed000_Composition(t *testing.T) {
 	call := hooks.ToolCall{Tool: "bash", Args: `{"command":"git reset --hard"}`}
-	t.Run("CompositeHooksProvider: a deny wins, wherever its provider stands", func(t *testing.T) {
+	t.Run("CompositeHooksProvider lets a deny win in any order of the providers", func(t *testing.T) {
 		e := use(t, hooks.Meta{}, provider.Composite(provider.DenyWins, &verdicts{verdict: hooks.Allow}, &verdicts{}, defaults(t, policy.Config{})))
 		if out, err := e.Tool(t.Context(), call, echo); !errors.Is(err, hooks.ErrDenied) || !strings.Contains(out.Error, "git reset --hard") {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("CompositeHooksProvider: the first non-null result wins, as the unsafe mode FirstNonNil", func(t *testing.T) {
+	t.Run("CompositeHooksProvider uses the first non-null result in the unsafe mode FirstNonNil", func(t *testing.T) {
 		first, second := &verdicts{verdict: hooks.Allow}, &verdicts{verdict: hooks.Deny}
 		e := use(t, hooks.Meta{}, provider.Composite(provider.FirstNonNil, &verdicts{}, first, second))
 		if _, err := e.Tool(t.Context(), call, echo); err != nil || first.asked != 1 || second.asked != 0 {
 			t.Errorf("got %v, asked %d and %d", err, first.asked, second.asked)
 		}
 	})
-	t.Run("CompositeHooksProvider: void hooks fire all providers, also when one fails", func(t *testing.T) {
+	t.Run("CompositeHooksProvider calls the void hooks of all providers, even if one fails", func(t *testing.T) {
 		for _, mode := range []provider.Mode{provider.DenyWins, provider.FirstNonNil} {
 			list := []*verdicts{{}, {fail: errors.New("no")}, {}}
 			e := use(t, hooks.Meta{}, provider.Composite(mode, list[0], list[1], list[2]))
@@ -303,7 +303,7 @@ func TestSeed000_Composition(t *testing.T) {
 			}
 		}
 	})
-	t.Run("DefaultHooksProvider: policies on tool calls, no-op in the lifecycle", func(t *testing.T) {
+	t.Run("DefaultHooksProvider has policies on tool calls and no lifecycle hooks", func(t *testing.T) {
 		e := use(t, hooks.Meta{}, defaults(t, policy.Config{AllowedWritePaths: []string{"src/**"}, ScrubPII: true, Mode: policy.Compat}))
 		if out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "edit", Args: `{"path":"etc/passwd"}`}, echo); err == nil ||
 			out.Error != `File write blocked: "etc/passwd" does not match allowed paths. Allowed patterns: src/**` {
@@ -319,7 +319,7 @@ func TestSeed000_Composition(t *testing.T) {
 			}
 		}
 	})
-	t.Run("DefaultHooksProvider: the reviewer lockout is reachable, as getReviewerLockout", func(t *testing.T) {
+	t.Run("DefaultHooksProvider returns the reviewer lockout, like getReviewerLockout", func(t *testing.T) {
 		p := defaults(t, policy.Config{ReviewerLockout: true, Mode: policy.Compat})
 		p.Lockout().Lockout("src/a.go", "eecom")
 		out, err := use(t, hooks.Meta{Agent: "eecom"}, p).Tool(t.Context(), hooks.ToolCall{Tool: "edit", Args: `{"path":"src/a.go"}`}, echo)
@@ -333,7 +333,7 @@ func TestSeed000_Composition(t *testing.T) {
 			t.Errorf("got %+v, %v", out, err)
 		}
 	})
-	t.Run("Migration: hooks of one's own beside the default provider", func(t *testing.T) {
+	t.Run("Migration: own hooks and the default provider work together", func(t *testing.T) {
 		own := &verdicts{verdict: hooks.Deny, reason: "mine"}
 		e := use(t, hooks.Meta{}, defaults(t, policy.Config{}), own)
 		if out, err := e.Tool(t.Context(), hooks.ToolCall{Tool: "view"}, echo); err == nil || out.Error != "mine" {

@@ -1,23 +1,22 @@
-// Package wire is what hooks in other processes, and engines in other
-// languages, say to each other: one JSON object each way.
+// Package wire contains the JSON format between hooks and engines in other processes
+// and languages.
 //
-// A hook gets a document ([Append]):
+// A hook receives a document ([Append]):
 //
 //	{"event":"PreToolUse","point":"tool.before","tool":"Bash","args":{"command":"git status"},
 //	 "session_id":"abc123","timestamp":"2024-01-15T10:30:00Z"}
 //
-// and answers with a reply ([ParseReply]):
+// It answers with a reply ([ParseReply]):
 //
 //	{"action":"modify","modified_args":{"command":"git status -s"},"message":"shortened"}
 //
-// Who asks for a decision sends the same document, or a CloudEvent ([Parse]), and
-// gets the outcome of all hooks, which is a reply too: a decision service can
-// stand behind a hook of another.
+// Clients send the same document, or a CloudEvent, to request a decision ([Parse]).
+// The answer is the outcome of all hooks. An outcome is also a valid reply, so that a
+// hook can ask a decision service.
 //
-// What comes from outside is bounded by [MaxBytes], and no error here holds any
-// text of it. Unknown fields are not refused: an engine may say more than is
-// asked.
+// [MaxBytes] limits documents and replies. Errors contain no text of the input.
+// Unknown fields are accepted.
 package wire
 
-// MaxBytes bounds a document and a reply.
+// MaxBytes limits the size of a document and of a reply.
 const MaxBytes = 1 << 20

@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// document is a [hooks.Document] as it is written. Event, tool, args, session_id
-// and timestamp are always there, so that a script may rely on them.
+// document is the JSON form of a [hooks.Document]. Event, tool, args, session_id
+// and timestamp are always present, so that scripts can rely on them.
 type document struct {
 	Event string          `json:"event"`
 	Point events.Kind     `json:"point"`
@@ -47,8 +47,8 @@ type document struct {
 	Sequence    uint64 `json:"sequence,omitempty"`
 }
 
-// Append appends d to dst as JSON, with event as the name of its point: the one
-// that the hook was configured for.
+// Append appends d to dst as JSON. event is the name of the point in the
+// configuration of the hook.
 func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	m := &d.Meta
 	out := document{
@@ -71,7 +71,8 @@ func Append(dst []byte, event string, d hooks.Document) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// raw returns j for encoding; nil, which is null, for no document.
+// raw returns j for encoding. Without a document it returns nil, which becomes
+// null.
 func raw(j hooks.JSON) json.RawMessage {
 	if j == "" {
 		return nil
@@ -79,7 +80,7 @@ func raw(j hooks.JSON) json.RawMessage {
 	return json.RawMessage(j)
 }
 
-// meta returns what d says besides its input.
+// meta returns the metadata of d.
 func (d *document) meta() hooks.Meta {
 	return hooks.Meta{
 		Tenant: d.Tenant, Run: d.Run, RunType: d.RunType, Step: d.Step, Session: d.Session, Agent: d.Agent,

@@ -12,9 +12,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// InvalidError says which field of a document cannot be used, and why.
+// InvalidError describes an invalid field of a document.
 type InvalidError struct {
-	Field  string // empty: the document as a whole
+	Field  string // empty for the document as a whole
 	Reason string
 }
 
@@ -28,11 +28,10 @@ func (e *InvalidError) Error() string {
 
 func invalid(field, reason string) error { return &InvalidError{Field: field, Reason: reason} }
 
-// Parse returns the document that data is: one as a hook gets it, or a
-// CloudEvent of a hook point's kind. Its event is a point's name or that of a
-// configuration file. Of a point that is about no tool call, the fields that are
-// no others are the payload, unless there is one. It fails with an
-// [InvalidError].
+// Parse decodes a document for hooks, or a CloudEvent whose kind is a hook point.
+// The event field is the name of a point, or its name in a configuration file. At
+// points without a tool call, unknown fields become the payload if there is no
+// payload field. Parse returns an [InvalidError] for invalid data.
 func Parse(data []byte) (hooks.Document, error) {
 	if len(data) > MaxBytes {
 		return hooks.Document{}, invalid("", fmt.Sprintf("longer than %d bytes", MaxBytes))
@@ -68,8 +67,8 @@ func Parse(data []byte) (hooks.Document, error) {
 	return out, err
 }
 
-// takeFailure removes the error from fields and returns its text; an object has
-// it as its message.
+// takeFailure removes the error from fields and returns its text, or the message
+// if it is an object.
 func takeFailure(fields map[string]json.RawMessage) (string, error) {
 	data, ok := fields["error"]
 	if !ok {
@@ -113,7 +112,7 @@ func wanted(t reflect.Type) string {
 	return "a string"
 }
 
-// pointOf returns the point that both names mean, of which one may be empty.
+// pointOf returns the point with both names. One name can be empty.
 func pointOf(event, point string) (hooks.Point, error) {
 	if event == "" && point == "" {
 		return hooks.Point{}, invalid("event", "missing; want the name of a hook point, such as PreToolUse")
@@ -134,7 +133,7 @@ func pointOf(event, point string) (hooks.Point, error) {
 	return found, nil
 }
 
-// known are the fields of a document that are not the input of a point.
+// known lists the fields of a document that are not input of a point.
 var known = func() []string {
 	var names []string
 	for f := range reflect.TypeFor[document]().Fields() {
@@ -144,7 +143,7 @@ var known = func() []string {
 	return names
 }()
 
-// rest returns the fields that are not known as an object, if there are any.
+// rest returns the unknown fields as an object, if there are any.
 func rest(fields map[string]json.RawMessage) (hooks.JSON, error) {
 	others := map[string]json.RawMessage{}
 	for name, value := range fields {
@@ -158,7 +157,7 @@ func rest(fields map[string]json.RawMessage) (hooks.JSON, error) {
 	return hooks.Marshal(others)
 }
 
-// present returns data as a document; null is none.
+// present returns data as a document, or "" for null.
 func present(data json.RawMessage) hooks.JSON {
 	if string(data) == "null" {
 		return ""
@@ -166,7 +165,7 @@ func present(data json.RawMessage) hooks.JSON {
 	return hooks.FromRaw(data)
 }
 
-// fromEvent returns the document for a CloudEvent.
+// fromEvent returns the document of a CloudEvent.
 func fromEvent(data []byte) (hooks.Document, error) {
 	e, err := events.Decode(data)
 	if err != nil {
@@ -206,9 +205,9 @@ func fromEvent(data []byte) (hooks.Document, error) {
 	return out, nil
 }
 
-// AboutTool tells whether the documents of a point are about a tool call.
+// AboutTool reports whether the documents of a point describe a tool call.
 func AboutTool(point events.Kind) bool {
-	switch point { //nolint:exhaustive // the others are not
+	switch point { //nolint:exhaustive // all others do not
 	case events.ToolBefore, events.ToolResult, events.ToolResultStore, events.Approval:
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/hooks"
 )
 
-// The actions of a reply.
+// Actions of a reply.
 const (
 	ActionAllow    = "allow"
 	ActionBlock    = "block"
@@ -16,7 +16,7 @@ const (
 	ActionContinue = "continue"
 )
 
-// The faults of replies. They name no text of one.
+// Faults of replies. They contain no text of a reply.
 const (
 	ErrTooLong  = hooks.Fault("answer is too long")
 	ErrNoJSON   = hooks.Fault("answer is not one JSON object")
@@ -25,8 +25,8 @@ const (
 	ErrModified = hooks.Fault("answer modifies without saying how")
 )
 
-// reply is an answer as it is read, in either dialect: an action, or the verdict
-// of an outcome.
+// reply is a decoded reply in one of two forms, with an action or with the
+// verdict of an outcome.
 type reply struct {
 	Action   *string         `json:"action"`
 	Modified json.RawMessage `json:"modified_args"`
@@ -41,17 +41,18 @@ type reply struct {
 	AdditionalContext string `json:"additional_context"`
 }
 
-// ParseReply returns what the hook of d answered. Without a word, white space
-// aside, it has no opinion: nil. An answer has an action:
+// ParseReply decodes the reply of a hook to d. An empty reply is no opinion, and
+// ParseReply returns nil. A reply has an action:
 //
-//	allow      nothing speaks against it
-//	block      denied, for the reason in message
-//	modify     modified_args are the arguments, or at a point that is about no
-//	           tool call the patch or value, to go on with
+//	allow      no objection
+//	block      deny with message as the reason
+//	modify     continue with modified_args, which are the arguments, or the patch or
+//	           value at points without a tool call
 //	continue   no opinion
 //
-// or the fields of an outcome: verdict, reason, args, value. In both, context is
-// what the agent is to know besides. It fails with a [hooks.Fault].
+// Alternatively it has the fields of an outcome: verdict, reason, args, value. Both
+// forms can have a context for the agent. ParseReply returns a [hooks.Fault] for an
+// invalid reply.
 func ParseReply(data []byte, d hooks.Document) (*hooks.Reply, error) {
 	if len(data) > MaxBytes {
 		return nil, ErrTooLong
@@ -114,7 +115,7 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	}
 	out.Reason = r.Reason
 	if d.Point == events.ToolBefore {
-		// An outcome always has the arguments. They are a change only if they are.
+		// An outcome always contains the arguments, even without a change.
 		if args := present(r.Args); args != "" && !sameJSON(args, d.Args) {
 			out.Patch = args
 		}
@@ -124,7 +125,7 @@ func (r *reply) byVerdict(out *hooks.Reply, d hooks.Document) error {
 	return nil
 }
 
-// sameJSON tells whether a and b differ in white space only.
+// sameJSON reports whether a and b differ in white space only.
 func sameJSON(a, b hooks.JSON) bool { return compact(a) == compact(b) }
 
 func compact(j hooks.JSON) string {

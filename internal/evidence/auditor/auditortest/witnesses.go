@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
@@ -20,16 +21,17 @@ func Watchers(tb testing.TB, dir string) (all []*witnesstest.Witness, policyFile
 	if err != nil {
 		tb.Fatal(err)
 	}
-	text := "# three operators\n"
+	var text strings.Builder
+	text.WriteString("# three operators\n")
 	for i := range 3 {
 		w := witnesstest.New(tb, fmt.Sprintf("witness.example/w%d", i))
 		w.Watch(tb, "hooktrail/acme", key.Public())
 		w.Watch(tb, "hooktrail/other", key.Public())
-		text += fmt.Sprintf("witness W%d %s %s\n", i, w.VerifierKey, w.URL)
+		fmt.Fprintf(&text, "witness W%d %s %s\n", i, w.VerifierKey, w.URL)
 		all = append(all, w)
 	}
 	policyFile = filepath.Join(tb.TempDir(), "witnesses.policy")
-	Put(tb, policyFile, text+"group two 2 W0 W1 W2\nquorum two\n")
+	Put(tb, policyFile, text.String()+"group two 2 W0 W1 W2\nquorum two\n")
 	return all, policyFile
 }
 

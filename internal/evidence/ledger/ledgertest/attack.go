@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Attack opens a copy of a ledger and changes it. It returns the copy, or false
-// if SQLite did not allow the change.
+// Attack copies a ledger and changes the copy. It returns false if SQLite refused the
+// change.
 func Attack(tb testing.TB, path string, statements ...string) (string, bool) {
 	tb.Helper()
 	to := CopyFile(tb, path)
@@ -33,7 +33,7 @@ func Attack(tb testing.TB, path string, statements ...string) (string, bool) {
 	return to, failed == nil
 }
 
-// Dump is all that a ledger's tables hold, as text.
+// Dump returns the contents of a ledger's tables as text.
 func Dump(path string) (string, error) {
 	f, err := ledger.OpenFile(path)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package ledgertest makes histories and ledgers of them for tests, attacks those,
-// and has them verified.
+// Package ledgertest builds histories and ledgers for tests, tampers with the ledgers and
+// verifies them.
 package ledgertest

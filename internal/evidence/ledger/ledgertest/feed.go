@@ -11,13 +11,13 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Where every [Feed] begins, and the stream that it is.
+// The start of every [Feed] and its stream.
 var (
 	Began  = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	Stream = ledger.Stream{Epoch: 1, Created: Began.Add(-time.Hour)}
 )
 
-// Feed makes the messages of a stream, as publishers would store them.
+// Feed builds the messages of a stream as publishers would send them.
 type Feed struct {
 	Tenant    string
 	Now       time.Time
@@ -26,10 +26,10 @@ type Feed struct {
 	calls     int
 }
 
-// Source is one publisher's side of a feed.
+// Source is the state of one publisher of a feed.
 type Source struct {
 	seq     uint64
-	Pending []events.Hash // sent, not listed yet
+	Pending []events.Hash // sent, but not in a manifest yet
 	first   uint64
 	missing []events.Range
 	prev    string
@@ -37,12 +37,12 @@ type Source struct {
 	digests map[string][32]byte
 }
 
-// NewFeed returns a feed of a tenant, with nothing in it yet.
+// NewFeed returns the empty feed of a tenant.
 func NewFeed(tenant string) *Feed {
 	return &Feed{Tenant: tenant, Now: Began, producers: make(map[string]*Source)}
 }
 
-// Source returns the side of a publisher.
+// Source returns the state of a publisher.
 func (f *Feed) Source(producer string) *Source {
 	s, ok := f.producers[producer]
 	if !ok {
@@ -69,7 +69,7 @@ func (f *Feed) Event(producer, run string, kind events.Kind, payload any) events
 	return f.Publish(producer, e)
 }
 
-// Publish publishes e as the next event of a producer, and returns it as it went out.
+// Publish publishes e as the next event of a producer and returns it as it was sent.
 func (f *Feed) Publish(producer string, e events.Event) events.Event {
 	s := f.Source(producer)
 	s.seq++
@@ -93,7 +93,7 @@ func (f *Feed) Publish(producer string, e events.Event) events.Event {
 	return e
 }
 
-// Add puts a message into the stream.
+// Add adds a message to the stream.
 func (f *Feed) Add(a subjects.Address, data []byte) {
 	f.Now = f.Now.Add(time.Millisecond)
 	f.Messages = append(f.Messages, ledger.Message{
@@ -101,14 +101,14 @@ func (f *Feed) Add(a subjects.Address, data []byte) {
 	})
 }
 
-// Skip numbers events that will never come.
+// Skip skips n numbers of a producer.
 func (f *Feed) Skip(producer string, n uint64, reason string) {
 	s := f.Source(producer)
 	s.missing = append(s.missing, events.Range{First: s.seq + 1, Last: s.seq + n, Reason: reason})
 	s.seq += n
 }
 
-// Seal closes a run.
+// Seal publishes the seal of a run.
 func (f *Feed) Seal(producer, run string) {
 	s := f.Source(producer)
 	d := *s.runs[run]
@@ -122,7 +122,7 @@ func (f *Feed) Seal(producer, run string) {
 	f.Publish(producer, e)
 }
 
-// Manifest closes the producer's batch.
+// Manifest publishes the manifest of a producer's batch.
 func (f *Feed) Manifest(producer string) {
 	s := f.Source(producer)
 	m := events.Manifest{
@@ -150,5 +150,5 @@ func (f *Feed) Run(producer, run string, n int) {
 	f.Manifest(producer)
 }
 
-// At returns a clock that stands behind the feed.
+// At returns a time after the last message.
 func (f *Feed) At() time.Time { return f.Now.Add(time.Second) }

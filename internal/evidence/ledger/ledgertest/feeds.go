@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// BigFeed has all that a ledger can hold.
+// BigFeed returns a feed with all kinds of valid records.
 func BigFeed() *Feed {
 	f := NewFeed("acme")
 	f.Run("coder/e4", "r1", 150)
@@ -18,7 +18,7 @@ func BigFeed() *Feed {
 		SHA256: events.HashOf([]byte("content")).String(), Bytes: 7, Chunks: 1, Content: []byte("content"),
 	})
 	f.Run("coder/e4", "r3", 1)
-	// The same content from another producer, as a second import brings it.
+	// A second import sends the same content as another producer.
 	again, err := events.Decode(f.Messages[0].Data)
 	if err != nil {
 		panic(err)
@@ -29,7 +29,7 @@ func BigFeed() *Feed {
 	return f
 }
 
-// BenchFeed is events of about a kilobyte, in batches of 500 with manifests.
+// BenchFeed returns n events of about a kilobyte, in batches of 500 with manifests.
 func BenchFeed(n int) *Feed {
 	f := NewFeed("acme")
 	filler := bytes.Repeat([]byte("x"), 560)
@@ -47,10 +47,10 @@ func BenchFeed(n int) *Feed {
 	return f
 }
 
-// GauntletFeed puts something into every table.
+// GauntletFeed returns a feed that fills every table.
 func GauntletFeed() *Feed {
 	f := BigFeed()
-	// Another content under an id, and under a number, that is taken.
+	// Other content under an id and under a number that are in use.
 	e, err := events.Decode(f.Messages[1].Data)
 	if err != nil {
 		panic(err)
@@ -65,10 +65,10 @@ func GauntletFeed() *Feed {
 	return f
 }
 
-// Secret is what the payloads of a run say and nothing else does.
+// Secret returns a text that only the payloads of a run contain.
 func Secret(run string) []byte { return []byte("the secret of " + run + ";") }
 
-// Secretive publishes a sealed run whose payloads have its secret.
+// Secretive publishes a sealed run whose payloads contain its secret.
 func (f *Feed) Secretive(producer, run, user string, n int) {
 	for i := range n {
 		e, err := events.New(events.PromptSubmit, "/test", events.PromptSubmitData{

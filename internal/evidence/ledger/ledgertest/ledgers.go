@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// NewKey makes a signing key in a folder of its own.
+// NewKey creates a signing key in a new folder.
 func NewKey(tb testing.TB) *writer.Key {
 	tb.Helper()
 	k, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
@@ -84,7 +84,7 @@ func Newest(tb testing.TB, path string) ledger.Checkpoint {
 	return c
 }
 
-// CopyFile copies a closed ledger into a folder of its own.
+// CopyFile copies a closed ledger to a new folder.
 func CopyFile(tb testing.TB, path string) string {
 	tb.Helper()
 	data, err := os.ReadFile(path)

@@ -31,7 +31,7 @@ func (f *Feed) Order(tb testing.TB, key *writer.Key, o ledger.Order) ledger.Orde
 	return o
 }
 
-// Resolved returns o with the leaves that it comes to in the ledger at path.
+// Resolved returns o with the leaves that it selects in the ledger at path.
 func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
 	tb.Helper()
 	r, err := ledger.OpenReader(path)
@@ -39,7 +39,7 @@ func Resolved(tb testing.TB, path string, o ledger.Order) ledger.Order {
 		tb.Fatal(err)
 	}
 	defer func() { _ = r.Close() }() // it was read only
-	if o, err = r.Resolve(tb.Context(), o); err != nil {
+	if o, err = r.Orders().Resolve(tb.Context(), o); err != nil {
 		tb.Fatal(err)
 	}
 	return o
@@ -50,8 +50,7 @@ func EraseRun(run string) ledger.Order {
 	return ledger.Order{Action: events.AuditErase, Selection: ledger.OrderSelection{Run: run}}
 }
 
-// Continued appends what f has to the ledger below dir, which has some of it, in
-// batches, and scrubs it.
+// Continued appends the rest of f to the ledger below dir in batches, and scrubs it.
 func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) string {
 	tb.Helper()
 	path := Write(tb, dir, key, f, batch)
@@ -68,7 +67,7 @@ func Continued(tb testing.TB, dir string, key *writer.Key, f *Feed, batch int) s
 	return path
 }
 
-// Remains returns the files below dir that have one of the texts in them.
+// Remains returns the files below dir that contain one of the texts.
 func Remains(tb testing.TB, dir string, texts ...[]byte) (found []string) {
 	tb.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -99,7 +98,7 @@ func Checked(tb testing.TB, path string, key *writer.Key) verifier.Report {
 	return report
 }
 
-// Changes publishes the orders that put key in charge, from a position on.
+// Changes publishes the orders that put key in charge, without those before position.
 func (f *Feed) Changes(key *writer.Key, position int) {
 	for _, signed := range key.Changes(f.Tenant, position) {
 		f.Signed(signed)
@@ -113,7 +112,7 @@ func (f *Feed) Signed(signed string) {
 	})
 }
 
-// Say publishes a call of a tool, whose command is text, and its result.
+// Say publishes a tool call with a command, and its result.
 func (f *Feed) Say(run, text string) {
 	f.Event("p", run, events.ToolBefore, events.ToolBeforeData{Tool: "Bash", Args: fmt.Appendf(nil, `{"command":%q}`, text)})
 	f.Event("p", run, events.ToolResult, events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess, Result: []byte(`"ok"`)})

@@ -20,7 +20,7 @@ func Verify(tb testing.TB, path string, key *writer.Key, opts verifier.Options) 
 	return r
 }
 
-// WantVerdicts compares the two verdicts.
+// WantVerdicts checks both verdicts of a report.
 func WantVerdicts(tb testing.TB, r verifier.Report, integrity verifier.Integrity, completeness verifier.Completeness) {
 	tb.Helper()
 	if r.Integrity != integrity || r.Completeness != completeness {
@@ -29,7 +29,7 @@ func WantVerdicts(tb testing.TB, r verifier.Report, integrity verifier.Integrity
 	}
 }
 
-// WantInvalid holds that a ledger is found out.
+// WantInvalid checks that verification rejects a ledger.
 func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	tb.Helper()
 	if r := Verify(tb, path, key, verifier.Options{Tenant: "acme"}); r.Integrity != verifier.Invalid || r.Exit != verifier.ExitInvalid || len(r.Problems) == 0 {
@@ -37,8 +37,8 @@ func WantInvalid(tb testing.TB, path string, key *writer.Key, what string) {
 	}
 }
 
-// Ratios measures pairs of runs, the limit first, and returns the median of how
-// fast the second was compared with the first, and the spread.
+// Ratios measures pairs of runs and reports how fast ours was compared with limit, as the
+// median and the range.
 func Ratios(b *testing.B, limit, ours func() time.Duration) {
 	b.Helper()
 	var all []float64

@@ -13,8 +13,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// BenchmarkVerify compares a verification with hashing the same from memory:
-// records, leaves and tree.
+// BenchmarkVerify compares a verification with hashing the same records, leaves and tree in
+// memory.
 func BenchmarkVerify(b *testing.B) {
 	f, key := ledgertest.BenchFeed(100_000), ledgertest.NewKey(b)
 	path := ledgertest.Write(b, b.TempDir(), key, f, 1000)
@@ -54,7 +54,7 @@ func BenchmarkVerify(b *testing.B) {
 	ledgertest.Ratios(b, limit, ours)
 }
 
-// memoryTree is a Merkle tree of which nothing is stored but its right edge.
+// memoryTree is a Merkle tree with only its right edge in memory.
 type memoryTree struct {
 	size int64
 	edge [64]tlog.Hash

@@ -11,27 +11,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxFindings is how many findings a report names.
+// maxFindings bounds the findings in a report.
 const maxFindings = 100
 
-// completeness collects, from the leaves in their order, what the producers say
-// that they sent and what is there of it.
+// completeness collects from the leaves, in order, what each producer sent and which of it
+// the ledger has.
 type completeness struct {
-	conn      *sqlite.Conn
-	producers map[int64]*sender
-	parts     map[partKey]*part
-	findings  []FindingAt
-	asOf      time.Time // of the newest trusted checkpoint of all that came; zero: there is none
+	conn         *sqlite.Conn
+	producers    map[int64]*sender
+	producerRuns map[producerRunKey]*producerRun
+	findings     []FindingAt
+	asOf         time.Time // time of the newest trusted checkpoint that the walk has passed; zero if none
 
-	partial bool                                     // it has some runs alone
-	counter func(partKey, uint64) (t tally, _ error) // makes the tally of a part up to a number
+	partial bool                                            // only the records of some runs are given
+	counter func(producerRunKey, uint64) (t tally, _ error) // returns the tally of a producer's events in a run up to a number
 }
 
-// partKey is one producer's part of a run.
-type partKey struct{ producer, run int64 }
+// producerRunKey identifies the events of one producer in one run.
+type producerRunKey struct{ producer, run int64 }
 
 func newCompleteness(conn *sqlite.Conn) *completeness {
-	c := &completeness{conn: conn, producers: make(map[int64]*sender), parts: make(map[partKey]*part)}
+	c := &completeness{conn: conn, producers: make(map[int64]*sender), producerRuns: make(map[producerRunKey]*producerRun)}
 	c.counter = c.count
 	return c
 }
@@ -45,7 +45,7 @@ func (c *completeness) sender(number int64, name string) *sender {
 	return s
 }
 
-// leaf takes a leaf and its record.
+// leaf adds a leaf and its record.
 func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	switch class := ledger.Class(r.fields.Class); class {
 	case ledger.ClassManifest:
@@ -67,19 +67,19 @@ func (c *completeness) leaf(r row, f fact, a ledger.Arrival) {
 	}
 	s := c.sender(r.producer, r.producerName)
 	if !s.event(r.fields.Sequence, events.Hash(r.hash), a.Stored) {
-		return // another content under a number that is there
+		return // other content under a number that was used
 	}
 	if f.gap != nil {
 		s.recorded = append(s.recorded, events.Range{First: f.gap.First, Last: f.gap.Last, Reason: f.gap.Reason})
 	}
 	if r.run > 0 {
-		c.part(partKey{r.producer, r.run}, r.runName).event(
+		c.producerRun(producerRunKey{r.producer, r.run}, r.runName).event(
 			events.Kind(r.fields.Kind), r.fields.Sequence, events.Hash(r.hash), a, f.seal)
 	}
 }
 
-// again takes what was seen again: it counts like an event of the run and kind of
-// the leaf that it repeats.
+// again adds a repetition. It counts like an event with the run and kind of the repeated
+// leaf.
 func (c *completeness) again(producer int64, name string, a ledger.Arrival) error {
 	stmt := c.conn.Prep("SELECT l.run, coalesce(r.name, ''), l.kind FROM leaves l LEFT JOIN runs r ON r.run = l.run WHERE l.leaf = ?")
 	stmt.BindInt64(1, a.Leaf)
@@ -92,30 +92,30 @@ func (c *completeness) again(producer int64, name string, a ledger.Arrival) erro
 	}
 	s, hash := c.sender(producer, name), events.Hash(a.Hash)
 	if s.event(uint64(a.Sequence), hash, a.Stored) && run > 0 {
-		// What the run did is settled with what it repeats: it does not go on.
-		c.part(partKey{producer, run}, runName).take(kind, uint64(a.Sequence), hash)
+		// A repetition does not continue the run.
+		c.producerRun(producerRunKey{producer, run}, runName).take(kind, uint64(a.Sequence), hash)
 	}
 	return nil
 }
 
-func (c *completeness) part(key partKey, run string) *part {
-	p, ok := c.parts[key]
+func (c *completeness) producerRun(key producerRunKey, run string) *producerRun {
+	p, ok := c.producerRuns[key]
 	if !ok {
-		p = &part{name: run}
-		c.parts[key] = p
+		p = &producerRun{name: run}
+		c.producerRuns[key] = p
 	}
 	return p
 }
 
-// conclude fills in the second verdict.
+// conclude fills in the verdict on completeness.
 func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence time.Duration) error {
 	r.Findings = c.findings
-	// A checkpoint that was kept says too that nothing had come until then.
+	// A trusted checkpoint also shows that nothing had arrived until its time.
 	silent := later(newest.Time, c.asOf).Add(-silence)
 	unproven := false
 	for _, s := range c.sorted() {
 		p, gaps := s.conclude()
-		tail := p.Held > 0 && s.highest() > p.Listed
+		tail := p.Received > 0 && s.highest() > p.Listed
 		p.InFlight = tail && p.Manifests > 0 && s.lastStored.After(silent)
 		unproven = unproven || p.unproven(tail)
 		r.Producers = append(r.Producers, p)
@@ -140,12 +140,11 @@ func (c *completeness) conclude(r *Report, newest ledger.Checkpoint, silence tim
 	return nil
 }
 
-// unproven reports whether nothing says how much the producer sent; tail is
-// whether it sent events that no manifest lists.
+// unproven reports whether the number of events that the producer sent is unknown. tail is
+// true if no manifest lists its last events.
 func (p Producer) unproven(tail bool) bool { return p.Unheard || p.Unchecked || tail && !p.InFlight }
 
-// countable leaves out of gaps in a producer's numbers what is there, and was
-// not given.
+// countable removes the gaps that exist only because other runs were not given.
 func (c *completeness) countable(gaps []Gap) []Gap {
 	if !c.partial {
 		return gaps

@@ -13,38 +13,38 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// part is one producer's part of a run.
-type part struct {
+// producerRun is the events of one producer in one run.
+type producerRun struct {
 	name string // of the run
 
 	tally
-	disordered bool // a number came behind a later one: the tally is wrong
+	disordered bool // a number arrived after a higher one, so the tally is wrong
 
 	seal      *events.RunSealedData // the latest
 	sealNo    uint64                // its number
 	sealOrder order
-	matched   bool // it told of just what was there when it came
+	matched   bool // it matched the events when it arrived
 
-	alive      bool   // there is an event that a seal has to follow
-	aliveNo    uint64 // the highest number of one
-	aliveOrder order  // the latest of them
+	alive      bool   // an event requires a later seal
+	aliveNo    uint64 // the highest number of such an event
+	aliveOrder order  // the latest position of such an event
 	lastStored time.Time
 }
 
-// seal is what a run.sealed says.
+// seal is the payload of a run.sealed event.
 type seal struct {
 	events.RunSealedData
-	own bool // its id is that of a seal by its producer
+	own bool // its producer made it for this run
 }
 
-// order is where something came in the streams.
+// order is a position in the streams.
 type order struct{ epoch, stream int64 }
 
 func (o order) before(p order) bool {
 	return o.epoch < p.epoch || o.epoch == p.epoch && o.stream < p.stream
 }
 
-// tally is what a seal counts.
+// tally is the values that a seal counts.
 type tally struct {
 	count, first, last uint64
 	digest             events.Hash
@@ -62,20 +62,20 @@ func (t *tally) add(sequence uint64, hash events.Hash) {
 	t.digest = sha256.Sum256(b[:])
 }
 
-// matches reports whether a seal tells of t.
+// matches reports whether a seal has the values of t.
 func (t *tally) matches(d *events.RunSealedData) bool {
 	return t.count == d.Count && t.first == d.First && t.last == d.Last && t.digest.String() == d.Digest
 }
 
-// event takes the next event of the part.
-func (p *part) event(kind events.Kind, sequence uint64, hash events.Hash, a ledger.Arrival, seal *seal) {
+// event adds the next event.
+func (p *producerRun) event(kind events.Kind, sequence uint64, hash events.Hash, a ledger.Arrival, seal *seal) {
 	at := order{a.Epoch, a.Stream}
 	if kind == events.RunSealed {
 		if seal == nil || sequence <= p.sealNo {
 			return
 		}
-		// The seal of another producer, which a replayed run brings along, seals
-		// nothing unless it tells the truth by chance.
+		// A replayed run contains the seal of another producer. It counts only if it happens
+		// to match.
 		if matched := !p.disordered && p.matches(&seal.RunSealedData); matched || seal.own {
 			p.seal, p.sealNo, p.sealOrder, p.matched = &seal.RunSealedData, sequence, at, matched
 		}
@@ -90,34 +90,34 @@ func (p *part) event(kind events.Kind, sequence uint64, hash events.Hash, a ledg
 	p.take(kind, sequence, hash)
 }
 
-// take takes an event into the tally.
-func (p *part) take(kind events.Kind, sequence uint64, hash events.Hash) {
+// take adds an event to the tally.
+func (p *producerRun) take(kind events.Kind, sequence uint64, hash events.Hash) {
 	switch {
 	case kind == events.RunSealed:
 	case p.count > 0 && sequence < p.last:
 		p.disordered = true
 		if p.seal != nil && sequence <= p.seal.Last {
-			p.matched = false // what the seal tells of has come by now, perhaps
+			p.matched = false // sealed events may have arrived late
 		}
 	default:
 		p.add(sequence, hash)
 	}
 }
 
-// pending reports whether a seal has to follow yet.
-func (p *part) pending() bool { return p.alive && (p.seal == nil || p.aliveNo > p.seal.Last) }
+// pending reports whether a seal has to follow.
+func (p *producerRun) pending() bool { return p.alive && (p.seal == nil || p.aliveNo > p.seal.Last) }
 
-// seals compares the latest seal of each part with what is there, if it did not
-// match when it came, and returns where it does not.
+// seals compares the latest seals that did not match on arrival with the events, and returns
+// the differences.
 func (c *completeness) seals() ([]Gap, error) {
 	var gaps []Gap
-	for key, p := range c.parts {
+	for key, p := range c.producerRuns {
 		if p.seal == nil || p.matched {
 			continue
 		}
 		s := c.producers[key.producer]
 		if !c.partial && s.lacks(p.seal.First, p.seal.Last) {
-			continue // the gap is named where the producer's numbers are
+			continue // the gap is reported with the producer's numbers
 		}
 		t, err := c.counter(key, p.seal.Last)
 		if err != nil {
@@ -135,20 +135,20 @@ func (c *completeness) seals() ([]Gap, error) {
 	return gaps, nil
 }
 
-// holds reports whether all numbers from first to last are there.
-func (s *sender) holds(first, last uint64) bool {
-	return slices.ContainsFunc(s.held, func(r events.Range) bool { return r.First <= first && last <= r.Last })
+// hasRange reports whether all numbers from first to last arrived.
+func (s *sender) hasRange(first, last uint64) bool {
+	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= first && last <= r.Last })
 }
 
-// lacks reports whether a number from first to last is missing that the producer
-// is known to have given out: those alone are named as gaps.
+// lacks reports whether a number from first to last is missing that the producer is known to
+// have used. Only those are gaps.
 func (s *sender) lacks(first, last uint64) bool {
 	first, last = max(1, first), min(last, max(s.listed, s.highest()))
-	return first <= last && !s.holds(first, last)
+	return first <= last && !s.hasRange(first, last)
 }
 
-// count makes the tally of a part up to a number, in the order of the numbers.
-func (c *completeness) count(key partKey, last uint64) (t tally, err error) {
+// count returns the tally up to a number, in the order of the numbers.
+func (c *completeness) count(key producerRunKey, last uint64) (t tally, err error) {
 	err = sqlitex.Execute(c.conn, `SELECT sequence, hash FROM leaves
 		WHERE producer = ?1 AND sequence <= ?3 AND run = ?2 AND class IN ('event', 'conflict') AND kind <> 'run.sealed'
 		UNION ALL SELECT s.sequence, s.hash FROM seen s JOIN leaves l ON l.leaf = s.leaf
@@ -158,7 +158,7 @@ func (c *completeness) count(key partKey, last uint64) (t tally, err error) {
 			ResultFunc: func(stmt *sqlite.Stmt) error {
 				var hash events.Hash
 				stmt.ColumnBytes(1, hash[:])
-				// The first content under a number counts, as it does elsewhere.
+				// The first content under a number counts.
 				if n := uint64(stmt.ColumnInt64(0)); t.count == 0 || n > t.last {
 					t.add(n, hash)
 				}
@@ -168,10 +168,10 @@ func (c *completeness) count(key partKey, last uint64) (t tally, err error) {
 	return t, err
 }
 
-// runs tells which runs are sealed, which go on, and which went silent.
+// runs sorts the runs into sealed, open and silent ones.
 func (c *completeness) runs(r *Report, silent time.Time) {
-	byRun := make(map[int64][]*part)
-	for key, p := range c.parts {
+	byRun := make(map[int64][]*producerRun)
+	for key, p := range c.producerRuns {
 		byRun[key.run] = append(byRun[key.run], p)
 	}
 	for _, parts := range byRun {
@@ -193,15 +193,15 @@ func (c *completeness) runs(r *Report, silent time.Time) {
 type runState int
 
 const (
-	runUnknown runState = iota // none of its events says that it goes on
+	runUnknown runState = iota // no event requires a seal
 	runSealed
 	runOpen
 	runSilent
 )
 
-// stateOf returns how a run stands. A part without a seal is settled by a later
-// seal of another producer: one that was renumbered goes on under another name.
-func stateOf(parts []*part, silent time.Time) runState {
+// stateOf returns the state of a run. The seal of another producer also closes events before
+// it, because a renumbered producer continues under another name.
+func stateOf(parts []*producerRun, silent time.Time) runState {
 	var last time.Time
 	state := runUnknown
 	pending := false
@@ -212,7 +212,7 @@ func stateOf(parts []*part, silent time.Time) runState {
 		if p.lastStored.After(last) {
 			last = p.lastStored
 		}
-		pending = pending || p.pending() && !slices.ContainsFunc(parts, func(o *part) bool {
+		pending = pending || p.pending() && !slices.ContainsFunc(parts, func(o *producerRun) bool {
 			return o != p && o.seal != nil && p.aliveOrder.before(o.sealOrder)
 		})
 	}

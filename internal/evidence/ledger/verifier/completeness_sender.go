@@ -8,33 +8,33 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxUnlisted bounds how many events of a producer are remembered that no
-// manifest lists. A batch has a thousand; a producer without manifests any number.
+// maxUnlisted bounds the events of a producer that wait for a manifest in memory. A batch
+// has at most a thousand events, but a producer without manifests can have any number.
 const maxUnlisted = 1 << 17
 
-// sender is what one producer sent, and what is there of it.
+// sender collects what one producer sent and which of it arrived.
 type sender struct {
 	number int64
 	name   string
 
-	held       []events.Range         // numbers that are there, ascending
-	hashes     map[uint64]events.Hash // of those that no complete manifest lists
+	received   []events.Range         // numbers that arrived, ascending
+	hashes     map[uint64]events.Hash // of events that no complete manifest lists
 	lastStored time.Time
-	unheard    bool // nothing came of it since the stream broke off
+	unheard    bool // nothing arrived since a break of the stream
 
 	manifests int64
 	listed    uint64 // the highest number that a manifest lists
 	prev      string // hash of the last manifest
 	partial   []events.Manifest
-	missing   []events.Range // that manifests say will never come
-	recorded  []events.Range // that gap.recorded events tell of
-	gaps      []Gap          // that were noticed on the way
+	missing   []events.Range // numbers that manifests declare as missing
+	recorded  []events.Range // numbers that gap.recorded events declare
+	gaps      []Gap          // found so far
 }
 
-// event takes a number that came. It returns false if it is there already.
+// event adds a number. It returns false if the number arrived before.
 func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	s.unheard = false
-	if !addNumber(&s.held, sequence) {
+	if !addNumber(&s.received, sequence) {
 		return false
 	}
 	if at := time.Unix(0, stored); at.After(s.lastStored) {
@@ -46,14 +46,14 @@ func (s *sender) event(sequence uint64, hash events.Hash, stored int64) bool {
 	return true
 }
 
-// addNumber adds n to ascending ranges. It returns false if it is there already.
+// addNumber adds n to ascending ranges. It returns false if they have it.
 func addNumber(ranges *[]events.Range, n uint64) bool {
 	list := *ranges
 	if last := len(list) - 1; last >= 0 && list[last].Last+1 == n {
 		list[last].Last = n
 		return true
 	}
-	// The first range that ends at n or behind it.
+	// The first range that ends at n or after it.
 	i, _ := slices.BinarySearchFunc(list, n, func(r events.Range, n uint64) int {
 		if r.Last < n {
 			return -1
@@ -77,13 +77,13 @@ func addNumber(ranges *[]events.Range, n uint64) bool {
 	return true
 }
 
-// manifest takes a manifest: it must follow the one before it, and its root must
-// be that of the events that are there.
+// manifest adds a manifest. It must follow the previous one, and its root must be the root
+// of its events.
 func (s *sender) manifest(m events.Manifest, hash events.Hash) {
 	s.manifests++
 	s.unheard = false
 	if m.First <= s.listed {
-		// Listed twice: two processes with one outbox, or a forgery.
+		// This is a forgery, or two processes used one outbox.
 		s.gaps = append(s.gaps, Gap{Producer: s.name, First: m.First, Last: m.Last, Cause: CauseAltered, Reason: "listed twice"})
 		return
 	}
@@ -97,10 +97,10 @@ func (s *sender) manifest(m events.Manifest, hash events.Hash) {
 	}
 }
 
-// lostManifest notes that the events of a range came, if they did, and that what
-// lists them did not. Those that did not come are found as missing.
+// lostManifest reports that the manifest of a range is lost. Missing events of the range are
+// reported separately.
 func (s *sender) lostManifest(first, last uint64) {
-	if first > last { // the chain is broken between two ranges that touch
+	if first > last { // the ranges touch, but the hash chain is broken
 		first, last = max(1, first-1), max(1, first-1)
 	}
 	s.gaps = append(s.gaps, Gap{Producer: s.name, First: first, Last: last, Cause: CauseManifest})
@@ -111,7 +111,7 @@ func (s *sender) lostManifest(first, last uint64) {
 	}
 }
 
-// resolve compares a manifest with its events, if they are all there.
+// resolve compares a manifest with its events. It returns false if events are missing.
 func (s *sender) resolve(m events.Manifest) bool {
 	hashes := make([]events.Hash, 0, min(m.Count, maxUnlisted))
 	missing := m.Missing
@@ -120,7 +120,7 @@ func (s *sender) resolve(m events.Manifest) bool {
 			missing = missing[1:]
 		}
 		if len(missing) > 0 && missing[0].First <= n {
-			n = missing[0].Last // the loop goes on behind it
+			n = missing[0].Last // continue after the range
 			continue
 		}
 		h, ok := s.hashes[n]
@@ -136,11 +136,11 @@ func (s *sender) resolve(m events.Manifest) bool {
 	return true
 }
 
-// holdsAll reports whether all events that a manifest lists are there.
-func (s *sender) holdsAll(m events.Manifest) bool {
+// hasAllOf reports whether all events of a manifest arrived.
+func (s *sender) hasAllOf(m events.Manifest) bool {
 	next := m.First
 	for _, r := range append(slices.Clone(m.Missing), events.Range{First: m.Last + 1}) {
-		if r.First > next && !s.holds(next, r.First-1) {
+		if r.First > next && !s.hasRange(next, r.First-1) {
 			return false
 		}
 		next = r.Last + 1
@@ -148,7 +148,7 @@ func (s *sender) holdsAll(m events.Manifest) bool {
 	return true
 }
 
-// forget drops the hashes that a manifest has settled.
+// forget drops the hashes of the events in a manifest.
 func (s *sender) forget(m events.Manifest) {
 	if m.Last-m.First < uint64(len(s.hashes)) {
 		for n := m.First; n <= m.Last; n++ {
@@ -164,27 +164,27 @@ func (s *sender) forget(m events.Manifest) {
 }
 
 func (s *sender) highest() uint64 {
-	if len(s.held) == 0 {
+	if len(s.received) == 0 {
 		return 0
 	}
-	return s.held[len(s.held)-1].Last
+	return s.received[len(s.received)-1].Last
 }
 
-// conclude returns what there is to say of the producer.
+// conclude returns the producer and its gaps.
 func (s *sender) conclude() (Producer, []Gap) {
 	p := Producer{Name: s.name, Sent: max(s.listed, s.highest()), Listed: s.listed, Manifests: s.manifests, Unheard: s.unheard}
-	for _, r := range s.held {
-		p.Held += r.Last - r.First + 1
+	for _, r := range s.received {
+		p.Received += r.Last - r.First + 1
 	}
 	for _, m := range s.partial {
-		// Its events may have come late. What is there and was forgotten was never
-		// compared with it.
-		p.Unchecked = !s.resolve(m) && s.holdsAll(m) || p.Unchecked
+		// Events may have arrived late. Events whose hashes were dropped were never compared
+		// with the manifest.
+		p.Unchecked = !s.resolve(m) && s.hasAllOf(m) || p.Unchecked
 	}
-	// Where nothing of a range came it is missing, and named as that below.
+	// A range without any event is reported as missing below.
 	gaps := slices.DeleteFunc(s.gaps, func(g Gap) bool { return g.Cause == CauseManifest && !s.hasAny(g.First, g.Last) })
 	next := uint64(1)
-	for _, r := range append(slices.Clone(s.held), events.Range{First: p.Sent + 1}) {
+	for _, r := range append(slices.Clone(s.received), events.Range{First: p.Sent + 1}) {
 		if r.First > next {
 			gaps = append(gaps, s.explain(next, r.First-1)...)
 		}
@@ -194,12 +194,12 @@ func (s *sender) conclude() (Producer, []Gap) {
 	return p, gaps
 }
 
-// hasAny reports whether a number from first to last is there.
+// hasAny reports whether a number from first to last arrived.
 func (s *sender) hasAny(first, last uint64) bool {
-	return slices.ContainsFunc(s.held, func(r events.Range) bool { return r.First <= last && first <= r.Last })
+	return slices.ContainsFunc(s.received, func(r events.Range) bool { return r.First <= last && first <= r.Last })
 }
 
-// explain splits a range that is missing by what became of it.
+// explain splits a missing range by its causes.
 func (s *sender) explain(first, last uint64) []Gap {
 	var gaps []Gap
 	for n := first; n <= last; {
@@ -217,8 +217,8 @@ func (s *sender) explain(first, last uint64) []Gap {
 	return gaps
 }
 
-// covering returns the range that has n. It lowers end to where that range ends
-// or, if there is none, to where the next one begins.
+// covering returns the range that contains n. It lowers end to the end of that range, or to
+// the start of the next one if no range contains n.
 func covering(ranges []events.Range, n uint64, end *uint64) (events.Range, bool) {
 	for _, r := range ranges {
 		if r.First <= n && n <= r.Last {

@@ -1,23 +1,22 @@
-// Package verifier judges ledgers. There are two verdicts: integrity, that nothing
-// was altered since it was signed, and completeness, that everything is there that
-// the producers sent.
+// Package verifier verifies ledgers. Its report has two verdicts. Integrity says whether
+// anything was altered since it was signed. Completeness says whether the ledger has
+// everything that the producers sent.
 //
-// [Verify] reads a ledger's file from its first byte, and trusts nothing but the
-// key. It shares the format with the package writer, and nothing that writes: the
-// two never import each other. What it does, in the order in which a newcomer may read it:
+// [Verify] reads the whole file of a ledger and trusts only the key. It shares the format
+// with package writer but no code that writes, and the two packages never import each
+// other. These are its steps and their files:
 //
-//	verify.go          opens the file
-//	snapshot.go        begins one snapshot on three connections
-//	names.go, keys.go  what leaves and signatures refer to
-//	walk.go, leaf.go   leaves, arrivals and checkpoints in their order, beside
-//	tree.go, signed.go   them the tree and the digest, built again
-//	records.go         the records, on the second connection: what each leaf must say
-//	pages.go           the pages, on the third, by SQLite's own check
-//	orders.go, removed.go  what orders had to destroy, and what is gone
-//	trusted.go, cosigned.go  checkpoints that were kept elsewhere
-//	completeness*.go   manifests, seals and numbers of each producer and run
-//	report*.go         the verdicts and the exit status
+//	verify.go          open the file
+//	snapshot.go        begin one snapshot on three connections
+//	names.go, keys.go  read names and keys
+//	walk.go, leaf.go, arrivals.go  read leaves, arrivals and checkpoints in order
+//	tree.go, signed.go   rebuild the tree, compare the checkpoints
+//	records.go         read the records on the second connection
+//	pages.go           run SQLite's check of the pages on the third one
+//	orders.go, removed.go  compute the effects of orders, find destroyed records
+//	trusted.go, witnesses.go  compare checkpoints from outside the ledger
+//	completeness*.go   compare manifests, seals and numbers of producers and runs
+//	report*.go         conclude verdicts and exit status
 //
-// A [Judge] comes to the same verdict about completeness from records that are not
-// in a ledger's file but in an export of it, or of a part.
+// A [Judge] computes the verdict on completeness for records of an export.
 package verifier

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// forged returns the feed as it would be had one event been another.
+// forged returns the feed with one event replaced.
 func forged(build func() *ledgertest.Feed) *ledgertest.Feed {
 	f := build()
 	e, err := events.Decode(f.Messages[3].Data)
@@ -74,7 +74,7 @@ func TestForgery_Truncated(t *testing.T) {
 	}
 	cut, _ := ledgertest.Attack(t, path, tail...)
 	ledgertest.WantInvalid(t, cut, key, "the tail is gone")
-	// Cut behind a checkpoint, and the later checkpoints too: an older copy.
+	// The file is cut after a checkpoint, together with the later checkpoints.
 	older, ok := ledgertest.Attack(t, path, append(tail, "DELETE FROM checkpoints WHERE size > 100")...)
 	if !ok {
 		t.Fatal("the attack did not work")
@@ -86,7 +86,7 @@ func TestForgery_Truncated(t *testing.T) {
 	if r := ledgertest.Verify(t, older, key, verifier.Options{Trusted: trusted}); r.Exit != verifier.ExitDiverged {
 		t.Errorf("an older copy against a trusted checkpoint: got exit %d, want %d", r.Exit, verifier.ExitDiverged)
 	}
-	// Cut between two checkpoints, and signed again by a thief of the key.
+	// The file is cut between two checkpoints, and a thief signs it again.
 	short := *f
 	short.Messages = f.Messages[:77]
 	signed := ledgertest.Write(t, t.TempDir(), key, &short, 1000)
@@ -119,7 +119,7 @@ func TestForgery_NoDatabase(t *testing.T) {
 	}
 }
 
-// What cannot be read is no evidence of an attack.
+// An unreadable file is not evidence of an attack.
 func TestVerify_NoVerdictOnWhatCannotBeRead(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	if r, err := verifier.Verify(t.Context(), t.TempDir(), verifier.Options{Key: ledgertest.VerifierOf(key)}); err == nil {

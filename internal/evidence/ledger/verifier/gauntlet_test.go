@@ -16,7 +16,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// tables are what a ledger consists of, each with its key.
+// tables are the tables of a ledger and their keys.
 var tables = map[string]string{
 	"producers": "producer", "runs": "run", "leaves": "leaf", "payloads": "leaf", "blobs": "blob",
 	"chunks": "part", "hashes": "chunk", "seen": "seen", "checkpoints": "checkpoint",
@@ -55,8 +55,7 @@ func TestGauntlet_RowsOfEveryTable(t *testing.T) {
 		}
 		try("empty "+table, "DELETE FROM "+table)
 		list := selection(columns, "")
-		// A row of its own behind the last one, equal but for its key and what must
-		// be unique.
+		// A new last row equals the previous one except for its key and unique columns.
 		try("duplicate the last row of "+table, fmt.Sprintf(`INSERT INTO %[1]s (%[2]s) SELECT %[3]s FROM %[1]s
 			WHERE %[4]s = (SELECT max(%[4]s) FROM %[1]s)`, table, list, selection(columns, id), id))
 		try("insert a row in front of "+table, fmt.Sprintf(`INSERT INTO %[1]s (%[2]s) SELECT %[3]s FROM %[1]s
@@ -85,7 +84,7 @@ func TestGauntlet_RowsOfEveryTable(t *testing.T) {
 
 type column struct{ name, kind string }
 
-// other is an expression for another value of the column.
+// other returns an expression for another value of the column.
 func (c column) other() string {
 	switch c.kind {
 	case "INTEGER":
@@ -115,8 +114,8 @@ func columnsOf(tb testing.TB, path, table string) (all []column) {
 	return all
 }
 
-// selection lists columns; where id is one of them its value is the next one, and
-// what must be unique is made so.
+// selection lists columns. The column id gets the next value, and unique columns get unique
+// values.
 func selection(columns []column, id string) string {
 	list := make([]string, len(columns))
 	for i, c := range columns {
@@ -166,7 +165,7 @@ func TestGauntlet_BitFlips(t *testing.T) {
 		if r.Integrity == verifier.Invalid {
 			continue
 		}
-		// A bit that nothing is stored in: what is read is what was written.
+		// The flipped bit is in unused space, so the contents are the same.
 		harmless++
 		if got, err := ledgertest.Dump(to); err != nil || got != want {
 			t.Errorf("bit %d of byte %d (page %d, offset %d): %s, and the content differs (%v)",
@@ -176,5 +175,5 @@ func TestGauntlet_BitFlips(t *testing.T) {
 	t.Logf("%d flips, %d of them in unused space", flips, harmless)
 }
 
-// pageSize is that of a ledger's file.
+// pageSize is the page size of a ledger's file.
 const pageSize = 8192

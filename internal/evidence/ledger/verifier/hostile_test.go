@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Rows that no leaf has, at the end of all numbers.
+// The rows after the last number have no leaf.
 func TestGauntlet_RowsBehindAllNumbers(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, ledgertest.GauntletFeed(), 40)
@@ -48,8 +48,8 @@ func TestGauntlet_RowsBehindAllNumbers(t *testing.T) {
 	}
 }
 
-// Entries of an index that are in another order than their keys: who looks one up
-// does not find it, although all of them are there.
+// A lookup misses index entries that are not in key order, although the index has all of
+// them.
 func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
@@ -112,9 +112,9 @@ func TestGauntlet_IndexesOutOfOrder(t *testing.T) {
 	}
 }
 
-// Checkpoints that only tell the time, or that the stream broke off, have no leaf
-// of their own: cut off, they are missed beside one that was kept.
-func TestForgery_LastWordCutOff(t *testing.T) {
+// Checkpoints that only record a time or a break have no leaf. A trusted checkpoint reveals
+// that they were cut off.
+func TestForgery_LastCheckpointsCutOff(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
 	f.Event("coder", "r2", events.RunStarted, events.RunStartedData{Title: "crashed"})
@@ -145,7 +145,7 @@ func TestForgery_LastWordCutOff(t *testing.T) {
 	silenced, _ := ledgertest.Attack(t, l.Path(), fmt.Sprintf("DELETE FROM checkpoints WHERE checkpoint >= %d", renewed))
 	r := ledgertest.Verify(t, silenced, key, verifier.Options{Trusted: []byte(all[renewed-1])})
 	ledgertest.WantVerdicts(t, r, verifier.Verified, verifier.Unsealed)
-	r = ledgertest.Verify(t, silenced, key, verifier.Options{Kept: []verifier.Kept{{From: "bucket", Note: []byte(all[renewed-1])}}})
+	r = ledgertest.Verify(t, silenced, key, verifier.Options{Anchored: []verifier.Anchored{{From: "bucket", Note: []byte(all[renewed-1])}}})
 	ledgertest.WantVerdicts(t, r, verifier.Verified, verifier.Unsealed)
 	unbroken, _ := ledgertest.Attack(t, l.Path(), fmt.Sprintf("DELETE FROM checkpoints WHERE checkpoint > %d", renewed))
 	if r := ledgertest.Verify(t, unbroken, key, verifier.Options{Trusted: []byte(all[renewed])}); r.Exit != verifier.ExitDiverged {
@@ -158,7 +158,7 @@ func TestForgery_LastWordCutOff(t *testing.T) {
 	}
 }
 
-// A manifest that no writer takes, put where one was.
+// A manifest that no writer accepts replaces a valid one.
 func TestForgery_ManifestWithoutEnd(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
@@ -174,8 +174,7 @@ func TestForgery_ManifestWithoutEnd(t *testing.T) {
 	ledgertest.WantInvalid(t, to, key, "a manifest without end")
 }
 
-// What misleads only those who look something up is in no row: the count of pages
-// that are free, for one. SQLite's own check is asked too.
+// The number of free pages and similar values are in no row. SQLite's own check finds them.
 func TestVerify_PagesThatNoRowShows(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 3)
@@ -184,7 +183,7 @@ func TestVerify_PagesThatNoRowShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const freePages = 36 // where the header of a database has their count
+	const freePages = 36 // offset of the number of free pages in the header
 	data[freePages+3]++
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -195,8 +194,7 @@ func TestVerify_PagesThatNoRowShows(t *testing.T) {
 	}
 }
 
-// A ledger that is named by a link is read with the log that lies beside it, not
-// beside the link.
+// The log of a ledger lies next to the file, not next to a link to it.
 func TestVerify_LinkToALedgerAtWork(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)
@@ -220,9 +218,9 @@ func TestVerify_LinkToALedgerAtWork(t *testing.T) {
 	}
 }
 
-// A seal that tells of numbers that its producer never gave out is a lie, and no
-// gap that is named elsewhere.
-func TestVerify_SealsThatLie(t *testing.T) {
+// A seal with numbers that its producer never used is an error of its own, and not part of
+// another gap.
+func TestVerify_ForgedSeals(t *testing.T) {
 	for name, lie := range map[string]events.RunSealedData{
 		"BehindAll": {Count: 3, First: 1, Last: math.MaxUint64},
 		"Backwards": {Count: 3, First: 3, Last: 1},
@@ -251,8 +249,7 @@ func TestVerify_SealsThatLie(t *testing.T) {
 	}
 }
 
-// Whatever producers call themselves, their runs and events, it is no alarm, and
-// every leaf can be read back.
+// Unusual names of producers, runs and events cause no alarm, and every leaf can be parsed.
 func TestVerify_HostileNames(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	names := []string{"é", "e\u0301", "a", "A", " a", "a ", "\u202ea", "%00", "\ufeff", "1", "01", "1.0", "1e0", "NULL", "\U0010ffff"}

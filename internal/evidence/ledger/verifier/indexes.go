@@ -2,18 +2,20 @@ package verifier
 
 import (
 	"bytes"
+	"encoding/binary"
+	"hash/maphash"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
 )
 
-// entry is what an index has of a row: its key, and the row's number.
+// entry is an entry of an index, with its key and the number of its row.
 type entry struct {
 	text    []byte
 	numbers []int64
 }
 
-// read takes an entry from a query whose first column is text, if it has one.
+// read reads an entry from a query. If hasText is true, the first column is text.
 func (e *entry) read(stmt *sqlite.Stmt, hasText bool) {
 	column := 0
 	if hasText {
@@ -35,7 +37,7 @@ func (e *entry) before(o *entry) bool {
 	return slices.Compare(e.numbers, o.numbers) < 0
 }
 
-// indexes reads what only serves those who look something up.
+// indexes reads the indexes. The walk does not need them, but queries of readers do.
 func (r *records) indexes() error {
 	for _, x := range [...]struct {
 		what, query string
@@ -62,8 +64,8 @@ func (r *records) indexes() error {
 	return r.blobIndex()
 }
 
-// index reads one index from its first entry to its last. Where these are not in
-// the order of their keys whoever looks one up does not find it.
+// index reads one index from first to last. A query does not find entries that are out of
+// order.
 func (r *records) index(what, query string, hasText bool, into *multiset) error {
 	var last, e entry
 	first, ascending := true, true
@@ -86,7 +88,7 @@ func (r *records) rows(query string, row func(*sqlite.Stmt)) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = stmt.Reset() }() // Step has reported what there is
+	defer func() { _ = stmt.Reset() }() // Step has returned the error
 	for {
 		ok, err := stmt.Step()
 		if err != nil || !ok {
@@ -114,3 +116,25 @@ func (r *records) blobIndex() error {
 	}
 	return err
 }
+
+// seed makes the sums unpredictable, so that an attacker cannot construct two equal ones.
+var seed = maphash.MakeSeed() //nolint:gochecknoglobals // one for both sides of every comparison
+
+// multiset compares two lists of rows in different orders.
+type multiset struct {
+	count int64
+	sum   uint64
+	buf   []byte
+}
+
+func (m *multiset) add(text []byte, numbers ...int64) {
+	b := append(m.buf[:0], text...)
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	m.buf = b
+	m.count++
+	m.sum += maphash.Bytes(seed, b)
+}
+
+func (m *multiset) equal(o *multiset) bool { return m.count == o.count && m.sum == o.sum }

@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Events of which more come before their manifest than are remembered: what was
-// not compared is not complete.
+// More events arrive before their manifest than the verifier remembers. The result must not
+// be complete.
 func TestSender_MoreThanIsRemembered(t *testing.T) {
 	s := &sender{name: "coder", hashes: make(map[uint64]events.Hash)}
 	const last = maxUnlisted + 2
@@ -38,7 +38,7 @@ func TestSender_MoreThanIsRemembered(t *testing.T) {
 	}
 }
 
-// What cannot be read is no evidence of an attack.
+// An unreadable file is not evidence of an attack.
 func TestIsDamage(t *testing.T) {
 	for _, err := range []error{syscall.ENOSPC, syscall.EMFILE, os.ErrNotExist, os.ErrPermission} {
 		path := &os.PathError{Op: "open", Path: "x", Err: err}

@@ -14,13 +14,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Judge comes to the verdict about completeness of records that were taken out of
-// a ledger: all of them, or those of runs. That their leaves are in a signed tree
-// is for the caller to check. What it is given has to come in the order of the
-// stream.
+// Judge computes the verdict on completeness from records that were exported from a ledger,
+// either all records or the records of runs. The caller checks that their leaves are in a signed
+// tree, and passes them in stream order.
 //
-// Of a run alone nothing can be said about other runs: the numbers of a producer
-// have gaps where its other events are. What counts is what the seals say.
+// For a run alone, gaps in the numbers of a producer mean nothing, because its other events
+// are missing. Only the seals count.
 type Judge struct {
 	c               *completeness
 	producers, runs map[string]int64
@@ -28,7 +27,7 @@ type Judge struct {
 	removed         judged
 }
 
-// Extent says what a judge is given.
+// Extent says which records a judge gets.
 type Extent int
 
 // The extents.
@@ -37,7 +36,7 @@ const (
 	WholeRun           // all records of a run
 )
 
-// NewJudge returns a judge that was given nothing yet.
+// NewJudge returns a judge without records.
 func NewJudge(extent Extent) *Judge {
 	j := &Judge{c: newCompleteness(nil), producers: make(map[string]int64), runs: make(map[string]int64)}
 	j.removed.claims, j.removed.ids = make(map[int64]*judgedClaim), make(map[string]bool)
@@ -45,19 +44,19 @@ func NewJudge(extent Extent) *Judge {
 	return j
 }
 
-// Taken is a record and where it came from.
+// Taken is a record and its position.
 type Taken struct {
 	Index   int64 // of the leaf
 	Leaf    ledger.Leaf
-	Bytes   []byte         // nil when they were destroyed
-	Removal ledger.Removal // in the name of which order they were
+	Bytes   []byte         // nil if destroyed
+	Removal ledger.Removal // the order that destroyed them
 	Epoch   uint64
 	Stream  uint64
-	Stored  time.Time // zero when it is not known
+	Stored  time.Time // zero if unknown
 }
 
-// Take takes a record. It returns an error, and leaves the record out, if it is
-// not what its leaf commits to. Of a record that was destroyed it takes the leaf.
+// Take adds a record. It returns an error and ignores the record if it does not match its
+// leaf. For a destroyed record it adds the leaf.
 func (j *Judge) Take(k Taken) error {
 	a := ledger.Arrival{Leaf: k.Index, Epoch: int64(k.Epoch), Stream: int64(k.Stream), Stored: nanoseconds(k.Stored)}
 	j.arrivals.Add(a)
@@ -90,7 +89,7 @@ func (j *Judge) Take(k Taken) error {
 	if !k.Removal.Done() && !fits(r, f) {
 		return errors.New("it says something else than its record")
 	}
-	// What brings an order goes with a part of a ledger, and is none of it.
+	// Orders are added to an export of runs, and are not a part of the runs.
 	if !j.c.partial || !j.Awaits(k.Index) {
 		j.c.leaf(r, f, a)
 	}
@@ -100,8 +99,8 @@ func (j *Judge) Take(k Taken) error {
 	return j.order(k.Index, f.order)
 }
 
-// TakeAgain takes what was seen again. The run and the kind of the event that it
-// repeats are believed; for the rest the digest of arrivals, or a seal, stands.
+// TakeAgain adds a repetition. The judge does not check its run and kind. The digest of
+// arrivals or a seal covers the rest.
 func (j *Judge) TakeAgain(a ledger.Again) {
 	arrived := ledger.Arrival{
 		Leaf: a.Leaf, Epoch: int64(a.Epoch), Stream: int64(a.Stream), Stored: nanoseconds(a.Stored), Again: true,
@@ -111,16 +110,16 @@ func (j *Judge) TakeAgain(a ledger.Again) {
 	producer, run := number(j.producers, a.Producer), number(j.runs, a.Run)
 	s := j.c.sender(producer, a.Producer)
 	if s.event(a.Sequence, a.Hash, arrived.Stored) && run > 0 {
-		j.c.part(partKey{producer, run}, a.Run).take(a.Kind, a.Sequence, a.Hash)
+		j.c.producerRun(producerRunKey{producer, run}, a.Run).take(a.Kind, a.Sequence, a.Hash)
 	}
 }
 
-// Arrivals returns how much was taken, and its digest, as checkpoints have them.
+// Arrivals returns the number of records and repetitions so far and their digest, as
+// checkpoints have them.
 func (j *Judge) Arrivals() (int64, tlog.Hash) { return j.arrivals.Count, j.arrivals.Digest }
 
-// Conclude fills in the second verdict of r: newest is the checkpoint that the
-// records are below. Where what came last does not settle it, it reads the leaves
-// and what was seen again once more.
+// Conclude fills in the verdict on completeness. newest is the checkpoint of the records. If
+// a seal did not match on arrival, Conclude reads the leaves and repetitions once more.
 func (j *Judge) Conclude(
 	r *Report, newest ledger.Checkpoint, silence time.Duration, leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Again, error],
 ) error {
@@ -128,8 +127,8 @@ func (j *Judge) Conclude(
 		silence = DefaultSilence
 	}
 	r.NotProven, r.Redacted, r.Keys = NotProven, j.Redacted(), j.removed.changes
-	var counts map[partKey][]numbered
-	j.c.counter = func(key partKey, last uint64) (tally, error) {
+	var counts map[producerRunKey][]numbered
+	j.c.counter = func(key producerRunKey, last uint64) (tally, error) {
 		if counts == nil {
 			var err error
 			if counts, err = j.recount(leaves, again); err != nil {
@@ -141,19 +140,18 @@ func (j *Judge) Conclude(
 	return j.c.conclude(r, newest, silence)
 }
 
-// numbered is an event by its number.
+// numbered is an event and its number.
 type numbered struct {
 	sequence uint64
 	hash     events.Hash
 }
 
-// recount collects the numbers of those parts of runs whose seal did not match
-// what was there when it came.
-func (j *Judge) recount(leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Again, error]) (map[partKey][]numbered, error) {
-	counts := make(map[partKey][]numbered)
+// recount collects the events of the seals that did not match on arrival.
+func (j *Judge) recount(leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[ledger.Again, error]) (map[producerRunKey][]numbered, error) {
+	counts := make(map[producerRunKey][]numbered)
 	add := func(producer, run string, kind events.Kind, n numbered) {
-		key := partKey{j.producers[producer], j.runs[run]}
-		if p, ok := j.c.parts[key]; ok && run != "" && p.seal != nil && !p.matched && kind != events.RunSealed {
+		key := producerRunKey{j.producers[producer], j.runs[run]}
+		if p, ok := j.c.producerRuns[key]; ok && run != "" && p.seal != nil && !p.matched && kind != events.RunSealed {
 			counts[key] = append(counts[key], n)
 		}
 	}
@@ -174,8 +172,8 @@ func (j *Judge) recount(leaves iter.Seq2[ledger.Leaf, error], again iter.Seq2[le
 	return counts, nil
 }
 
-// tallyOf makes the tally up to a number, in the order of the numbers. The first
-// content under a number counts.
+// tallyOf returns the tally up to a number, in the order of the numbers. The first content
+// under a number counts.
 func tallyOf(list []numbered, last uint64) (t tally) {
 	slices.SortStableFunc(list, func(a, b numbered) int { return cmp.Compare(a.sequence, b.sequence) })
 	for _, n := range list {
@@ -186,8 +184,8 @@ func tallyOf(list []numbered, last uint64) (t tally) {
 	return t
 }
 
-// number returns the number of a name, a new one for a new name. The empty name
-// has number 0.
+// number returns the number of a name and assigns one if the name is new. The empty name has
+// number 0.
 func number(numbers map[string]int64, name string) int64 {
 	if name == "" {
 		return 0

@@ -10,13 +10,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// judged are the records that a judge was told were destroyed, by the leaf of the
-// order that each of them names.
+// judged collects destroyed records by the leaf of the order that they name, and the orders.
 type judged struct {
 	tenant string
-	keys   *ledger.Keys // nil: no order counts
+	keys   *ledger.Keys // nil if no order counts
 	claims map[int64]*judgedClaim
-	ids    map[string]bool // of the orders that came
+	ids    map[string]bool // of the orders so far
 	holds  []ledger.Order  // in force
 	report Redacted
 
@@ -29,14 +28,14 @@ type judgedClaim struct {
 	runs   map[string]bool
 }
 
-// Authority says whose orders count for records that were destroyed: those that
-// the keys signed for the tenant. Without it none does.
+// Authority sets the keys and the tenant whose orders may destroy records. Without it no
+// order may.
 func (j *Judge) Authority(tenant string, keys ledger.Keys) {
 	j.removed.tenant, j.removed.keys = tenant, &keys
 }
 
-// takeRemoved takes a leaf whose record was destroyed. Whether by order shows when
-// that comes.
+// takeRemoved adds the leaf of a destroyed record. The order comes later and is checked
+// then.
 func (j *Judge) takeRemoved(k Taken) error {
 	if k.Bytes != nil || k.Removal.Order <= k.Index || k.Removal.Word != ledger.Erased && k.Removal.Word != ledger.Pruned {
 		return errors.New("what became of its record makes no sense")
@@ -57,14 +56,13 @@ func (j *Judge) takeRemoved(k Taken) error {
 	return nil
 }
 
-// Awaits reports whether something that was taken was destroyed in the name of the
-// order that the leaf with that index brings, or it is one that changed the key.
+// Awaits reports whether a destroyed record names the order at a leaf, or that order changed
+// the key.
 func (j *Judge) Awaits(index int64) bool {
 	return j.removed.claims[index] != nil || j.removed.keys != nil && j.removed.keys.Brought(index)
 }
 
-// order takes an event that may bring an order, and settles what was destroyed in
-// its name.
+// order adds the order of an event, if it has one, and checks the records that it destroyed.
 func (j *Judge) order(index int64, signed string) error {
 	r := &j.removed
 	c := r.claims[index]
@@ -77,7 +75,7 @@ func (j *Judge) order(index int64, signed string) error {
 	}
 	o, err := ledger.OpenOrder([]byte(signed), r.keys.At(index))
 	if err != nil || o.Tenant != r.tenant || r.ids[o.ID] {
-		return nil //nolint:nilerr // it orders nothing; what names it stays open
+		return nil //nolint:nilerr // not an order, so claims that name it stay open
 	}
 	r.ids[o.ID] = true
 	at := inReport(o, index, "")
@@ -100,7 +98,7 @@ func (j *Judge) order(index int64, signed string) error {
 	return nil
 }
 
-// changeKey takes an order that changes the key.
+// changeKey adds an order that changes the key.
 func (r *judged) changeKey(index int64, signed string) {
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != r.tenant || r.ids[o.ID] {
@@ -113,7 +111,7 @@ func (r *judged) changeKey(index int64, signed string) {
 	}
 }
 
-// hold takes an order to hold or to lift a hold, and returns what came of it.
+// hold adds an order to hold or to lift and returns its effect.
 func (r *judged) hold(o ledger.Order) ledger.Effect {
 	if o.Action == events.AuditHold {
 		r.holds = append(r.holds, o)
@@ -127,9 +125,9 @@ func (r *judged) hold(o ledger.Order) ledger.Effect {
 	return ledger.EffectDone
 }
 
-// accountedFor reports whether an order that comes at a leaf is about all that was
-// destroyed in its name. One that means a larger tree than there was when it came
-// was given for another ledger of the same stream: there its words count.
+// accountedFor reports whether an order at a leaf covers all records that name it. An order
+// for a larger tree than the ledger had was given for another ledger of the same stream.
+// There the selection counts.
 func (c *judgedClaim) accountedFor(o ledger.Order, index int64) bool {
 	if (o.Action != events.AuditErase && o.Action != events.AuditPrune) || ledger.WordOf(o.Action) != c.word {
 		return false
@@ -145,17 +143,16 @@ func (c *judgedClaim) accountedFor(o ledger.Order, index int64) bool {
 	return true
 }
 
-// Redacted returns what was destroyed by the orders among what was taken, and those
-// orders. Whether a hold stood in the way of one it does not tell, and which are in
-// force only when it took the whole ledger: see [Redacted.Part].
+// Redacted returns the orders and the number of records that they destroyed. It does not
+// check holds. The holds in force are known only for a whole ledger, see [Redacted.Part].
 func (j *Judge) Redacted() Redacted {
 	r := j.removed.report
 	r.conclude(r.Orders, j.removed.holds)
 	return r
 }
 
-// Unaccounted returns, when all has been taken, what was destroyed without an order
-// among what was taken: an error for each order that is missing.
+// Unaccounted returns an error for each missing order that destroyed records name. Call it
+// after the last record.
 func (j *Judge) Unaccounted() (errs []error) {
 	for order, c := range j.removed.claims {
 		errs = append(errs, fmt.Errorf("%d records are missing, from that of leaf %d on: leaf %d, which they name, brings no order",

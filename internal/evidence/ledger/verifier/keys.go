@@ -14,36 +14,36 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// KeyChange is an order in a report that puts one key in the place of another.
+// KeyChange is an order in a report that replaces a key.
 type KeyChange struct {
-	Leaf   int64         `json:"leaf"` // of the event that brought it
-	From   string        `json:"from"` // ids of keys, see [ledger.KeyID]
+	Leaf   int64         `json:"leaf"` // of the event with the order
+	From   string        `json:"from"` // key ids, see [ledger.KeyID]
 	To     string        `json:"to"`
 	By     string        `json:"by"`
 	Reason string        `json:"reason"`
 	Ticket string        `json:"ticket,omitempty"`
 	Time   time.Time     `json:"time"`
-	Effect ledger.Effect `json:"effect"` // void: another key had taken that place
+	Effect ledger.Effect `json:"effect"` // void if another key had replaced the old one
 }
 
-// changeAt returns what a report says of an order that changes the key.
+// changeAt returns the entry of a key change in a report.
 func changeAt(o ledger.Order, leaf int64, before, after note.Verifier, effect ledger.Effect) KeyChange {
 	return KeyChange{
 		Leaf: leaf, From: ledger.KeyID(before), To: ledger.KeyID(after), By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time, Effect: effect,
 	}
 }
 
-// Powerless is an order that had no effect, because a key has signed it that had
-// been replaced by then. Whoever has that key is not who should have it.
+// Powerless is an order without effect, because a replaced key signed it. Its signer has a
+// key that should be gone.
 type Powerless struct {
 	Leaf   int64              `json:"leaf"`
 	Key    string             `json:"key"`
 	Action events.AuditAction `json:"action"`
 }
 
-// readKeys finds out which keys have signed: those that lead to the one that was
-// given, and on from it. It believes the table of orders where to look; that the
-// table has all of them, and nothing else, the walk finds out.
+// readKeys finds the keys that signed the ledger. It follows the changes from the given key
+// in both directions. It takes the leaves of the orders from the table, which the walk
+// checks later.
 func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	tenant := v.opts.Tenant
 	if tenant == "" {
@@ -71,19 +71,18 @@ func (v *verifier) readKeys(conn *sqlite.Conn) error {
 	return nil
 }
 
-// orderAt returns the signed order that the event at leaf brings, empty if it brings
-// none.
+// orderAt returns the signed order in the event at a leaf, or "" if there is none.
 func orderAt(conn *sqlite.Conn, leaf int64) (string, error) {
 	data, err := ledger.ReadPayload(conn, leaf)
 	if errors.Is(err, ledger.ErrNoPayload) {
-		return "", nil // which the walk finds out
+		return "", nil // the walk reports it
 	}
 	if err != nil {
 		return "", err
 	}
 	e, err := events.Decode(data)
 	if err != nil {
-		return "", nil //nolint:nilerr // and this too
+		return "", nil //nolint:nilerr // the walk reports it
 	}
 	return signedOrder(e), nil
 }
@@ -94,30 +93,30 @@ func firstNote(conn *sqlite.Conn) (signed []byte, err error) {
 	return signed, err
 }
 
-// changeKey takes an order that changes the key, where it comes.
+// changeKey executes an order that changes the key.
 func (s *orders) changeKey(leaf int64, signed string) {
 	w := s.w
 	o, before, after, err := ledger.OpenKeyChange([]byte(signed))
 	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
 		return
 	}
-	effect, counts := w.keys.Effect(leaf, before)
+	effect, counts := w.v.keys.Effect(leaf, before)
 	if !counts {
-		if w.keys.Chain.Index(before, 0) >= 0 {
+		if w.v.keys.Chain.Index(before, 0) >= 0 {
 			s.powerless(leaf, before, o)
 		}
 		return
 	}
 	s.ids[o.ID] = true
-	if len(w.report.Keys) < maxOrders {
-		w.report.Keys = append(w.report.Keys, changeAt(o, leaf, before, after, effect))
+	if len(w.v.report.Keys) < maxOrders {
+		w.v.report.Keys = append(w.v.report.Keys, changeAt(o, leaf, before, after, effect))
 	}
 	s.all = append(s.all, inReport(o, leaf, effect))
 }
 
-// tooLate notes an order that a key has signed which had been replaced.
+// tooLate reports an order that a replaced key signed.
 func (s *orders) tooLate(leaf int64, signed string) {
-	for _, k := range s.w.keys.Chain {
+	for _, k := range s.w.v.keys.Chain {
 		if o, err := ledger.OpenOrder([]byte(signed), note.VerifierList(k)); err == nil && o.Tenant == s.w.signed.tenant && !s.ids[o.ID] {
 			s.powerless(leaf, k, o)
 		}
@@ -125,14 +124,14 @@ func (s *orders) tooLate(leaf int64, signed string) {
 }
 
 func (s *orders) powerless(leaf int64, key note.Verifier, o ledger.Order) {
-	r := &s.w.report
+	r := &s.w.v.report
 	if r.PowerlessCount++; len(r.Powerless) < maxProblems {
 		r.Powerless = append(r.Powerless, Powerless{Leaf: leaf, Key: ledger.KeyID(key), Action: o.Action})
 	}
 }
 
-// openTrusted checks who signed what lies outside the ledger, now that it is known
-// whose word counts. What was given to be trusted needs no signature.
+// openTrusted checks the signatures of checkpoints from outside the ledger, once the keys
+// are known. The checkpoint that the user vouches for needs no signature.
 func (v *verifier) openTrusted() {
 	for i := range v.trusted {
 		t := &v.trusted[i]
@@ -140,12 +139,12 @@ func (v *verifier) openTrusted() {
 			continue
 		}
 		if _, err := ledger.OpenCheckpoint(t.signed, v.keys.At(t.Size)); err != nil {
-			t.found = Trusted{From: t.found.From, Beside: t.found.Beside, Unusable: true, Reason: err.Error()}
+			t.found = Trusted{From: t.found.From, WithLedger: t.found.WithLedger, Unusable: true, Reason: err.Error()}
 		}
 	}
 }
 
-// reasonOfKey says why a checkpoint does not count that no key in charge has signed.
+// reasonOfKey adds to an error that the signing key was not in charge.
 func reasonOfKey(err error, replaced int) error {
 	if replaced > 0 && errors.As(err, new(*note.UnverifiedNoteError)) {
 		return fmt.Errorf("none of the keys in charge there has signed it: %w", err)

@@ -9,12 +9,12 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The record's bytes stay the same in these attacks, and so do all hashes. What
-// changes is how they lie in the tables: readers would find something else.
+// These attacks change neither the bytes of a record nor a hash. They change the layout in
+// the tables, so that readers would find other bytes.
 func TestGauntlet_SameBytesElsewhere(t *testing.T) {
 	f, key := ledgertest.GauntletFeed(), ledgertest.NewKey(t)
 	path := ledgertest.Write(t, t.TempDir(), key, f, 40)
-	// The first four letters of an event, taken for base64.
+	// The first four letters of an event, decoded as base64.
 	content, err := base64.StdEncoding.DecodeString("spec")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestGauntlet_SameBytesElsewhere(t *testing.T) {
 	}
 }
 
-// blobOf selects content and its hash.
+// blobOf returns SQL that selects content and its hash.
 func blobOf(content string) string {
 	return "SELECT x'" + events.HashOf([]byte(content)).String() + "' AS hash, x'" + hex.EncodeToString([]byte(content)) + "' AS content"
 }

@@ -2,7 +2,6 @@ package verifier
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/pkg/events"
@@ -16,7 +15,7 @@ type row struct {
 	hash                          []byte
 }
 
-// nextLeaf checks the leaf in hand and adds it to the tree.
+// nextLeaf checks the present leaf and adds it to the tree.
 func (w *walk) nextLeaf() error {
 	s := w.leaves
 	r := row{
@@ -24,13 +23,13 @@ func (w *walk) nextLeaf() error {
 		hash: w.bytes(s, 8, 0),
 	}
 	if r.leaf != w.tree.size {
-		w.problem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
+		w.v.problem("leaf %d is where leaf %d should be", r.leaf, w.tree.size)
 	}
 	var ok, ok2 bool
 	r.producerName, ok = w.names.producer(r.producer)
 	r.runName, ok2 = w.names.run(r.run)
 	if !ok || !ok2 || len(r.hash) != len(events.Hash{}) || r.sequence < 0 {
-		w.problem("leaf %d names no producer, run, number or hash that there is", r.leaf)
+		w.v.problem("leaf %d names no producer, run, number or hash that there is", r.leaf)
 		r.hash = make([]byte, len(events.Hash{}))
 	}
 	r.fields = ledger.LeafFields[[]byte]{
@@ -45,7 +44,7 @@ func (w *walk) nextLeaf() error {
 		return err
 	}
 	if !same {
-		w.problem("leaf %d differs from the tree's stored hashes", r.leaf)
+		w.v.problem("leaf %d differs from the tree's stored hashes", r.leaf)
 	}
 	a := ledger.Arrival{Leaf: r.leaf, Epoch: s.ColumnInt64(10), Stream: s.ColumnInt64(11), Stored: s.ColumnInt64(12)}
 	w.arrive(a, events.Hash(r.hash))
@@ -54,20 +53,20 @@ func (w *walk) nextLeaf() error {
 	return w.record(r, a)
 }
 
-// record checks the record of a leaf, or that it was destroyed by order.
+// record checks the record of a leaf, or the claim that an order destroyed it.
 func (w *walk) record(r row, a ledger.Arrival) error {
 	removal, err := w.removals.of(r.leaf)
 	if err != nil {
 		return err
 	}
-	f, ok := w.fact(r.leaf)
+	f, ok := w.queue.next(r.leaf)
 	switch {
 	case ok && removal.Done():
-		w.problem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
+		w.v.problem("leaf %d: its record is there, and is said to be %s", r.leaf, removal.Word)
 	case !ok && !removal.Done():
-		w.problem("leaf %d: its record is missing", r.leaf)
+		w.v.problem("leaf %d: its record is missing", r.leaf)
 		return nil
-	case !ok: // whether the order was one is found out where it comes
+	case !ok: // the order is checked at its own leaf
 		w.facts.leaf(r, fact{leaf: r.leaf, hash: events.Hash(r.hash)}, a)
 		return nil
 	}
@@ -79,7 +78,7 @@ func (w *walk) record(r row, a ledger.Arrival) error {
 	return w.orders.order(r.leaf, f.order)
 }
 
-// index adds a row to what the indexes should have.
+// index adds a row to the expected contents of the indexes.
 func (w *walk) index(r row) {
 	if string(r.fields.Class) == string(ledger.ClassEvent) {
 		w.indexed.id.add(r.fields.ID, r.leaf)
@@ -88,56 +87,25 @@ func (w *walk) index(r row) {
 	w.indexed.run.add(nil, r.run, r.leaf)
 }
 
-// fact returns the record of a leaf. Records of leaves that there are not are
-// passed over, and noted.
-func (w *walk) fact(leaf int64) (fact, bool) {
-	for {
-		if len(w.pending) == 0 {
-			batch, ok := <-w.records.facts
-			if !ok {
-				return fact{}, false
-			}
-			w.pending = batch
-			continue
-		}
-		f := w.pending[0]
-		if f.leaf > leaf {
-			return fact{}, false
-		}
-		w.pending = w.pending[1:]
-		if f.leaf == leaf {
-			return f, true
-		}
-		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
-	}
-}
-
-// leftOver notes the records behind the last leaf.
-func (w *walk) leftOver() {
-	if f, ok := w.fact(math.MaxInt64); ok {
-		w.problem("a record of leaf %d is there and the leaf is not", f.leaf)
-	}
-}
-
 // compare compares a leaf with its record.
 func (w *walk) compare(r row, f fact) {
 	if !bytes.Equal(r.hash, f.hash[:]) {
-		w.problem("leaf %d: its record was altered", r.leaf)
+		w.v.problem("leaf %d: its record was altered", r.leaf)
 		return
 	}
 	if !fits(r, f) {
-		w.problem("leaf %d says something else than its record", r.leaf)
+		w.v.problem("leaf %d says something else than its record", r.leaf)
 	}
-	// Readers look for a chunk's content where the writer puts it, and only there.
+	// Readers find the content of a chunk only where the writer stores it.
 	if f.split != (f.splits && string(r.fields.Class) == string(ledger.ClassEvent)) {
-		w.problem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
+		w.v.problem("leaf %d: its record lies in the tables as no writer puts it there", r.leaf)
 	}
 	if f.form != formUnknown && f.tenant != w.signed.tenant && string(r.fields.Class) != string(ledger.ClassQuarantine) {
-		w.problem("leaf %d belongs to another tenant", r.leaf)
+		w.v.problem("leaf %d belongs to another tenant", r.leaf)
 	}
 }
 
-// fits reports whether a leaf has the fields that its record gives it.
+// fits reports whether the fields of a leaf match its record.
 func fits(r row, f fact) bool {
 	l := r.fields
 	switch ledger.Class(l.Class) {

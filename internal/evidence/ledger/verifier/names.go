@@ -9,7 +9,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// names are what numbers stand for in the rows of leaves.
+// names maps the numbers in the rows of leaves to names.
 type names struct {
 	producers, runs         []string // by number; 0 is the empty name
 	usedProducers, usedRuns []bool
@@ -29,8 +29,7 @@ func (v *verifier) readNames(conn *sqlite.Conn) (*names, error) {
 	return &n, nil
 }
 
-// readTable reads the names of producers or runs, and compares the index by
-// name with them.
+// readTable reads the names of producers or runs and compares them with their index.
 func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
 	list := []string{""}
 	var table, index multiset
@@ -64,12 +63,12 @@ func (v *verifier) readTable(conn *sqlite.Conn, what string) ([]string, error) {
 	return list, err
 }
 
-// producer returns the name behind a number, and notes that it is used.
+// producer returns the name of a number and marks it as used.
 func (n *names) producer(number int64) (string, bool) {
 	return pick(n.producers, n.usedProducers, number)
 }
 
-// run returns the name behind a number, and notes that it is used.
+// run returns the name of a number and marks it as used.
 func (n *names) run(number int64) (string, bool) { return pick(n.runs, n.usedRuns, number) }
 
 func pick(list []string, used []bool, number int64) (string, bool) {
@@ -80,7 +79,7 @@ func pick(list []string, used []bool, number int64) (string, bool) {
 	return list[number], true
 }
 
-// unused notes names that nothing refers to.
+// unused reports names without a leaf.
 func (n *names) unused(v *verifier) {
 	for what, used := range map[string][]bool{"producer": n.usedProducers, "run": n.usedRuns} {
 		for number, ok := range used {

@@ -11,9 +11,9 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// orders follows the orders in the order in which they came, finds out anew what
-// each of them had to do, and compares that with what was done. It shares the
-// rules with the writer (what an order covers), and nothing that the writer stored.
+// orders follows the orders in sequence, computes the effect of each one and compares it
+// with the ledger. It shares the rules with the writer, and uses nothing that the writer
+// stored.
 type orders struct {
 	w     *walk
 	ids   map[string]bool
@@ -21,7 +21,7 @@ type orders struct {
 	holds []ledger.Order // in force
 }
 
-// inReport returns what a report says of an order that comes at a leaf.
+// inReport returns the entry of an order in a report.
 func inReport(o ledger.Order, leaf int64, effect ledger.Effect) OrderAt {
 	return OrderAt{
 		Leaf: leaf, ID: o.ID, Action: o.Action, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time,
@@ -29,23 +29,23 @@ func inReport(o ledger.Order, leaf int64, effect ledger.Effect) OrderAt {
 	}
 }
 
-// order takes the order that the event at leaf brings, if it brings one.
+// order executes the signed order in the event at a leaf.
 func (s *orders) order(leaf int64, signed string) error {
 	if ledger.IsKeyChange(signed) {
 		s.changeKey(leaf, signed)
 		return nil
 	}
 	w := s.w
-	o, err := ledger.OpenOrder([]byte(signed), w.keys.At(leaf))
-	if err != nil && w.keys.Replaced(leaf) > 0 {
+	o, err := ledger.OpenOrder([]byte(signed), w.v.keys.At(leaf))
+	if err != nil && w.v.keys.Replaced(leaf) > 0 {
 		s.tooLate(leaf, signed)
 	}
 	if err != nil || o.Tenant != w.signed.tenant || s.ids[o.ID] {
-		return nil //nolint:nilerr // a mere record
+		return nil //nolint:nilerr // not an order
 	}
 	s.ids[o.ID] = true
 	at := inReport(o, leaf, ledger.EffectDone)
-	switch o.Action { //nolint:exhaustive // those of orders among all there are
+	switch o.Action { //nolint:exhaustive // only orders change a ledger
 	case events.AuditHold:
 		s.holds = append(s.holds, o)
 	case events.AuditLift:
@@ -61,14 +61,14 @@ func (s *orders) order(leaf int64, signed string) error {
 	return err
 }
 
-// removed finds out what an order had to destroy and notes what is otherwise.
+// removed computes which records an order had to destroy, and reports differences.
 func (s *orders) removed(leaf int64, o ledger.Order) (ledger.Effect, int64, error) {
 	targets, err := s.targets(leaf, o)
 	if err != nil {
 		return "", 0, err
 	}
 	if s.held(o, targets) {
-		return ledger.EffectHeld, 0, nil // what was destroyed all the same has no order then
+		return ledger.EffectHeld, 0, nil // records that were destroyed anyway are reported at the end
 	}
 	var n, missed int64
 	for _, t := range targets {
@@ -76,20 +76,19 @@ func (s *orders) removed(leaf int64, o ledger.Order) (ledger.Effect, int64, erro
 		case t.Removal.Order == leaf && t.Removal.Word == ledger.WordOf(o.Action):
 			n++
 		case missed == 0:
-			s.w.problem("leaf %d: its record is there, or went otherwise, where order %s destroyed it", t.Leaf, o.ID)
+			s.w.v.problem("leaf %d: its record is there, or went otherwise, where order %s destroyed it", t.Leaf, o.ID)
 			missed++
 		}
 	}
 	claims := s.w.removals.claims
 	if c := claims[leaf]; c != nil && c.count != n {
-		s.w.problem("%d records are missing, from that of leaf %d on: of them order %s concerns %d", c.count, c.first, o.ID, n)
+		s.w.v.problem("%d records are missing, from that of leaf %d on: of them order %s concerns %d", c.count, c.first, o.ID, n)
 	}
 	delete(claims, leaf)
 	return ledger.EffectDone, n, nil
 }
 
-// targets returns what an order that comes at leaf is about and no earlier one has
-// destroyed.
+// targets returns the records that an order at a leaf covers and no earlier order destroyed.
 func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, err error) {
 	conn := s.w.facts.conn
 	take := func(t ledger.Target) {
@@ -106,9 +105,9 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 		return targets, nil
 	}
 	if o.Action == events.AuditPrune {
-		return nil, nil // what is too old here a later order says
+		return nil, nil // a later order prunes the expired records of this tree
 	}
-	// In a ledger with another tree the order's words count.
+	// In a ledger with another tree the selection counts.
 	err = ledger.EachTarget(conn, ledger.LeafRange{First: 0, Last: leaf - 1}, func(t ledger.Target) error {
 		if s.selected(o.Selection, t, leaf) {
 			take(t)
@@ -118,9 +117,8 @@ func (s *orders) targets(leaf int64, o ledger.Order) (targets []ledger.Target, e
 	return targets, err
 }
 
-// selected reports whether a selection is about a leaf. Whose a record was that
-// this very order destroyed can no more be told, nor which event a chunk belonged
-// to: there the table is believed.
+// selected reports whether a selection includes a leaf. If this order destroyed the record,
+// its user and the event of a chunk are unknown, and the table is trusted.
 func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64) bool {
 	here := t.Removal.Done() && t.Removal.Order == leaf
 	if here && sel.Event != "" && t.Kind == string(events.BlobChunk) {
@@ -134,14 +132,14 @@ func (s *orders) selected(sel ledger.OrderSelection, t ledger.Target, leaf int64
 	}
 	data, err := ledger.ReadPayload(s.w.facts.conn, t.Leaf)
 	if err != nil {
-		return false // that it is missing is noted where the walk was there
+		return false // the walk reported the missing record
 	}
 	e, err := events.Decode(data)
 	return err == nil && e.User == sel.User
 }
 
-// isTree reports whether an order means this tree. Its stored hashes have been
-// compared with the leaves up to here.
+// isTree reports whether an order refers to this tree. The stored hashes up to here were
+// compared with the leaves.
 func (s *orders) isTree(o ledger.Order) bool {
 	if o.Size > s.w.tree.size {
 		return false
@@ -157,7 +155,7 @@ func (s *orders) held(o ledger.Order, targets []ledger.Target) bool {
 	})
 }
 
-// end compares the table of orders with those that came, and fills in the report.
+// end compares the table of orders with the orders and fills in the report.
 func (s *orders) end() error {
 	rest := s.all
 	var table, index multiset
@@ -167,7 +165,7 @@ func (s *orders) end() error {
 			if len(rest) == 0 || rest[0].Leaf != leaf || rest[0].ID != stmt.ColumnText(1) ||
 				string(rest[0].Action) != stmt.ColumnText(2) || string(rest[0].Effect) != stmt.ColumnText(3) ||
 				rest[0].Hold != stmt.ColumnText(4) {
-				s.w.problem("orders: the row of leaf %d says something else than the order", leaf)
+				s.w.v.problem("orders: the row of leaf %d says something else than the order", leaf)
 			}
 			rest = rest[min(1, len(rest)):]
 			table.add(sqlitetx.Bytes(stmt, 1), leaf)
@@ -177,13 +175,13 @@ func (s *orders) end() error {
 		return err
 	}
 	if len(rest) > 0 {
-		s.w.problem("orders: %d rows are missing", len(rest))
+		s.w.v.problem("orders: %d rows are missing", len(rest))
 	}
 	last := ""
 	err = sqlitex.Execute(s.w.facts.conn, "SELECT id, leaf FROM orders INDEXED BY sqlite_autoindex_orders_1 ORDER BY id",
 		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 			if id := stmt.ColumnText(0); id <= last {
-				s.w.problem("the index of orders is out of order")
+				s.w.v.problem("the index of orders is out of order")
 			} else {
 				last = id
 			}
@@ -191,8 +189,8 @@ func (s *orders) end() error {
 			return nil
 		}})
 	if err == nil && !table.equal(&index) {
-		s.w.problem("the index of orders differs from the table")
+		s.w.v.problem("the index of orders differs from the table")
 	}
-	s.w.report.Redacted.conclude(s.all, s.holds)
+	s.w.v.report.Redacted.conclude(s.all, s.holds)
 	return err
 }

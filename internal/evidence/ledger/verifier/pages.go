@@ -8,8 +8,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pages has SQLite look at the pages, on a connection of its own beside the walk: that
-// goes from row to row and does not see what misleads those who look something up.
+// pages runs SQLite's check of the pages on its own connection, in parallel with the walk.
+// The walk goes from row to row and does not see damage that misleads a lookup.
 type pages struct {
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -34,8 +34,8 @@ func lookAtPages(ctx context.Context, conn *sqlite.Conn) *pages {
 	return p
 }
 
-// finish waits for the look to end, and returns what is damaged. Of a reading that
-// failed nobody wants the rest.
+// finish waits for the check and returns the damage. After a failed walk it cancels the
+// check.
 func (p *pages) finish(failed bool) ([]string, error) {
 	if failed {
 		p.cancel()

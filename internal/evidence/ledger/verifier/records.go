@@ -16,14 +16,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// fact is a record as its bytes say it, read without regard to its leaf.
+// fact is the contents of a record, read independently of its leaf.
 type fact struct {
 	leaf int64
 	hash events.Hash
 	form form
 
-	split  bool // its row has the content of a chunk apart
-	splits bool // it is a chunk whose content the writer takes apart
+	split  bool // the row stores the content of a chunk separately
+	splits bool // the writer stores the content of this chunk separately
 
 	tenant, id, producer, run string
 	kind                      events.Kind
@@ -33,10 +33,10 @@ type fact struct {
 	manifest *events.Manifest
 	seal     *seal
 	gap      *events.GapRecordedData
-	order    string // signed by whomever
+	order    string // a signed order, not checked
 }
 
-// form is what bytes turned out to be.
+// form is the form of a record.
 type form int
 
 const (
@@ -45,24 +45,24 @@ const (
 	formManifest
 )
 
-// side is what the reader of the records found besides them.
+// side is the findings of the reader of the records.
 type side struct {
 	problems  []string
-	id        multiset // the indexes, for comparison with the table
+	id        multiset // the indexes, to compare with the tables
 	producer  multiset
 	run       multiset
 	erased    multiset
 	seen      multiset
-	chunks    multiset // as the records have them
-	chunkRows multiset // as the table has them
+	chunks    multiset // from the records
+	chunkRows multiset // from the table
 }
 
 func (s *side) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 }
 
-// records reads payloads, and the indexes behind them, on a connection of its
-// own beside the walk over the leaves.
+// records reads payloads and then the indexes on its own connection, in parallel with the
+// walk.
 type records struct {
 	facts  chan []fact
 	group  *errgroup.Group
@@ -71,7 +71,7 @@ type records struct {
 
 	conn  *sqlite.Conn
 	buf   []byte
-	blobs map[int64]bool // that a record refers to
+	blobs map[int64]bool // blobs that a record refers to
 }
 
 const factsPerBatch = 256
@@ -91,12 +91,12 @@ func readRecords(ctx context.Context, conn *sqlite.Conn) *records {
 	return r
 }
 
-// finish waits for the reader to end. Of a walk that failed nobody wants the rest.
+// finish waits for the reader. After a failed walk it cancels the reader.
 func (r *records) finish(failed bool) (*side, error) {
 	if failed {
 		r.cancel()
 	}
-	for range r.facts { // until it is closed
+	for range r.facts { // drain until the reader closes it
 	}
 	err := r.group.Wait()
 	r.cancel()
@@ -113,7 +113,7 @@ func (r *records) payloads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = stmt.Reset() }() // Step has reported what there is
+	defer func() { _ = stmt.Reset() }() // Step has returned the error
 	for {
 		row, err := stmt.Step()
 		if err != nil {
@@ -164,7 +164,7 @@ func (r *records) fact(stmt *sqlite.Stmt) (fact, error) {
 	return f, nil
 }
 
-// column returns a column in the reader's buffer, which the next call reuses.
+// column returns a column in a buffer that the next call reuses.
 func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(r.buf) < n {
@@ -173,7 +173,7 @@ func (r *records) column(stmt *sqlite.Stmt, column int) []byte {
 	return r.buf[:stmt.ColumnBytes(column, r.buf[:n])]
 }
 
-// join puts a chunk back into its event.
+// join puts the content of a chunk back into its event.
 func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error) {
 	var content []byte
 	var found bool
@@ -199,7 +199,7 @@ func (r *records) join(leaf int64, data []byte, blob, cut int64) ([]byte, error)
 	return ledger.InsertContent(data, int(cut), content), nil
 }
 
-// decode reads what the record says of itself.
+// decode decodes a record into f.
 func (r *records) decode(f *fact, data []byte, cut int64) {
 	e, err := events.Decode(data)
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *records) decode(f *fact, data []byte, cut int64) {
 	}
 	f.form, f.tenant, f.id, f.producer, f.run = formEvent, e.Tenant, e.ID, e.Producer, e.Run
 	f.kind, f.time, f.sequence = e.Kind(), ledger.FormatTime(e.Time), e.Sequence
-	switch f.kind { //nolint:exhaustive // the records that completeness is made of
+	switch f.kind { //nolint:exhaustive // only these kinds count for completeness
 	case events.RunSealed:
 		if d, err := events.Payload[events.RunSealedData](e); err == nil {
 			f.seal = &seal{RunSealedData: d, own: e.ID == d.ID(e.Tenant, e.Producer, e.Run)}
@@ -235,18 +235,56 @@ func (r *records) decode(f *fact, data []byte, cut int64) {
 	}
 }
 
-// readableManifest reads a manifest. What no writer takes for one is none, least
-// of all for those who count by it.
+// readableManifest decodes a manifest. It accepts only manifests that the writer accepts.
 func readableManifest(data []byte) (events.Manifest, bool) {
 	m, err := events.DecodeManifest(data)
 	return m, err == nil && m.Validate() == nil && m.Last <= math.MaxInt64
 }
 
-// signedOrder returns the signed order that a record of an access has with it.
+// signedOrder returns the signed order in an audit.accessed event.
 func signedOrder(e events.Event) string {
 	d, err := events.Payload[events.AuditAccessedData](e)
 	if err != nil {
 		return ""
 	}
 	return d.Order
+}
+
+// recordQueue hands the records of the reader to the walk, leaf by leaf. It owns the batch
+// of records that the walk has not used yet.
+type recordQueue struct {
+	v       *verifier
+	records *records
+	pending []fact
+}
+
+// next returns the record of a leaf, if there is one. It reports the records that it
+// passes over, because they have no leaf.
+func (q *recordQueue) next(leaf int64) (fact, bool) {
+	for {
+		if len(q.pending) == 0 {
+			batch, ok := <-q.records.facts
+			if !ok {
+				return fact{}, false
+			}
+			q.pending = batch
+			continue
+		}
+		f := q.pending[0]
+		if f.leaf > leaf {
+			return fact{}, false
+		}
+		q.pending = q.pending[1:]
+		if f.leaf == leaf {
+			return f, true
+		}
+		q.v.problem("a record of leaf %d is there and the leaf is not", f.leaf)
+	}
+}
+
+// end reports the records after the last leaf.
+func (q *recordQueue) end() {
+	if f, ok := q.next(math.MaxInt64); ok {
+		q.v.problem("a record of leaf %d is there and the leaf is not", f.leaf)
+	}
 }

@@ -8,20 +8,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// removals goes over the leaves whose bytes are said to have been destroyed,
-// beside the walk over all leaves.
+// removals reads the leaves with destroyed payloads, in step with the walk.
 type removals struct {
 	v    *verifier
 	stmt *sqlite.Stmt
-	row  bool // stmt is at one
+	row  bool // stmt is at a row
 
-	claims map[int64]*claim // by the leaf of the order that they name
+	claims map[int64]*claim // by the leaf of the order
 	index  multiset
 }
 
-// claim is what was destroyed in the name of one order, as the table says.
+// claim is the records that name one order, according to the table.
 type claim struct {
-	first int64 // leaf
+	first int64 // the first leaf
 	count int64
 }
 
@@ -37,7 +36,7 @@ func (r *removals) next() (err error) {
 	return err
 }
 
-// of returns what the table says of a leaf. Leaves are asked for in their order.
+// of returns the removal of a leaf. The caller asks for leaves in ascending order.
 func (r *removals) of(leaf int64) (ledger.Removal, error) {
 	for r.row && r.stmt.ColumnInt64(0) <= leaf {
 		at := r.stmt.ColumnInt64(0)
@@ -73,9 +72,9 @@ func (r *removals) claim(leaf int64, removal ledger.Removal) {
 	}
 }
 
-// end notes what no order that took effect accounts for.
+// end reports the claims without an order that took effect.
 func (r *removals) end(size int64) error {
-	// No order is behind that leaf, so that what is said of it makes no sense.
+	// Rows after the last leaf are invalid.
 	if _, err := r.of(math.MaxInt64); err != nil {
 		return err
 	}

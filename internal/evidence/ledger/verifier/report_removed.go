@@ -7,25 +7,25 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxOrders is how many orders a report names.
+// maxOrders bounds the orders in a report.
 const maxOrders = 1000
 
-// Redacted counts what was destroyed by order, and what may not be. None of it is
-// missing.
+// Redacted counts the records that orders destroyed, and lists the orders. These records are
+// not missing.
 type Redacted struct {
 	Erased int64     `json:"erased"` // records
 	Pruned int64     `json:"pruned"` // records
-	Holds  int       `json:"holds"`  // that are in force; 0 in a Part
-	Orders []OrderAt `json:"orders"` // in the order in which they came; the latest of many
+	Holds  int       `json:"holds"`  // in force; 0 if Part is true
+	Orders []OrderAt `json:"orders"` // in order; the latest ones
 
-	// Part says that this is of a part of a ledger: whether holds are in force there
-	// it does not show.
+	// Part reports that only some runs of a ledger were given. The holds in force are
+	// unknown then.
 	Part bool `json:"part,omitempty"`
 }
 
 // OrderAt is an order in a report.
 type OrderAt struct {
-	Leaf      int64                 `json:"leaf"` // of the event that brought it
+	Leaf      int64                 `json:"leaf"` // of the event with the order
 	ID        string                `json:"id"`
 	Action    events.AuditAction    `json:"action"`
 	By        string                `json:"by"`
@@ -33,10 +33,10 @@ type OrderAt struct {
 	Ticket    string                `json:"ticket,omitempty"`
 	Time      time.Time             `json:"time"`
 	Selection ledger.OrderSelection `json:"selection,omitzero"`
-	Hold      string                `json:"hold,omitempty"` // of a lift
+	Hold      string                `json:"hold,omitempty"` // for a lift
 	Effect    ledger.Effect         `json:"effect"`
-	InForce   bool                  `json:"in_force,omitempty"` // of a hold
-	Records   int64                 `json:"records,omitempty"`  // that it destroyed
+	InForce   bool                  `json:"in_force,omitempty"` // for a hold
+	Records   int64                 `json:"records,omitempty"`  // number of destroyed records
 }
 
 func (r *Redacted) conclude(all []OrderAt, holds []ledger.Order) {

@@ -11,24 +11,24 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// signedCheckpoints reads the checkpoints in their order. Their signatures are
-// checked beside the walk: they are what costs most.
+// signedCheckpoints reads the checkpoints in order. It checks their signatures in parallel
+// with the walk, because they cost most.
 type signedCheckpoints struct {
 	v    *verifier
 	stmt *sqlite.Stmt
 
 	tenant string
 	number int64
-	head   *ledger.Checkpoint // the next one that was not compared yet
+	head   *ledger.Checkpoint // the next one to compare
 	newest *ledger.Checkpoint // the last one that was read
 	note   string             // of newest
 
-	altered bool // a root differed: all later ones do
-	strayed bool // a digest of arrivals differed: all later ones do
+	altered bool // a root differed, so all later ones do
+	moved   bool // a digest of arrivals differed, so all later ones do
 
 	group    errgroup.Group
-	mu       sync.Mutex // guards problems
-	problems []string   // of signatures
+	mu       sync.Mutex // guards problems while group runs; no other lock is taken under it
+	problems []string   // with signatures
 }
 
 func newSignedCheckpoints(v *verifier, conn *sqlite.Conn) *signedCheckpoints {
@@ -40,7 +40,7 @@ func newSignedCheckpoints(v *verifier, conn *sqlite.Conn) *signedCheckpoints {
 	return s
 }
 
-// next reads checkpoints until it has one that can be compared, or none is left.
+// next reads checkpoints up to the next valid one.
 func (s *signedCheckpoints) next() error {
 	s.head = nil
 	for {
@@ -66,11 +66,11 @@ func (s *signedCheckpoints) next() error {
 	}
 }
 
-// check checks a checkpoint by itself.
+// check checks one checkpoint and starts the check of its signature.
 func (s *signedCheckpoints) check(number, size int64, text string, c *ledger.Checkpoint) {
-	known, replaced := s.v.keys.At(c.Size), s.v.keys.Replaced(c.Size)
+	keys, replaced := s.v.keys.At(c.Size), s.v.keys.Replaced(c.Size)
 	s.group.Go(func() error {
-		if _, err := openSigned([]byte(text), known); err != nil {
+		if _, err := openSigned([]byte(text), keys); err != nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.problems = append(s.problems, fmt.Sprintf("checkpoint %d: %v", number, reasonOfKey(err, replaced)))
@@ -89,7 +89,7 @@ func (s *signedCheckpoints) check(number, size int64, text string, c *ledger.Che
 	}
 }
 
-// fault says what is wrong with a checkpoint beside the ones before it.
+// fault returns what is wrong with a checkpoint compared to its predecessor.
 func (s *signedCheckpoints) fault(number, size int64, c *ledger.Checkpoint) string {
 	before := s.newest
 	if before == nil {
@@ -111,10 +111,10 @@ func (s *signedCheckpoints) fault(number, size int64, c *ledger.Checkpoint) stri
 	return ""
 }
 
-// close waits for the signatures.
+// close waits for the signatures and reports their problems.
 func (s *signedCheckpoints) close() error {
 	err := s.group.Wait()
-	_ = s.stmt.Reset() // Step has reported what there is
+	_ = s.stmt.Reset() // Step has returned the error
 	for _, p := range s.problems {
 		s.v.problem("%s", p)
 	}
@@ -132,7 +132,7 @@ func (s *signedCheckpoints) close() error {
 	return err
 }
 
-// checkpoints compares the checkpoints that were signed where the walk is now.
+// checkpoints compares the checkpoints that were signed at the present point of the walk.
 func (w *walk) checkpoints() error {
 	s := w.signed
 	if s.number == 0 {
@@ -153,43 +153,34 @@ func (w *walk) compareCheckpoint(c *ledger.Checkpoint) {
 	s := w.signed
 	switch {
 	case c.Arrivals != w.arrivals.Count || c.Size != w.tree.size:
-		w.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
+		w.v.problem("checkpoint %d signs %d leaves where there are %d", s.number, c.Size, w.tree.size)
 	case c.Root != w.tree.root():
 		if !s.altered {
-			w.problem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
+			w.v.problem("checkpoint %d: the root of the first %d leaves differs from the signed one", s.number, c.Size)
 		}
 		s.altered = true
 	case c.Digest != w.arrivals.Digest:
-		if !s.strayed {
-			w.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
+		if !s.moved {
+			w.v.problem("checkpoint %d: where leaves came from, or what was seen again, differs from what was signed", s.number)
 		}
-		s.strayed = true
-	case !w.isHere(c.Position) && !w.breaks(c):
-		w.problem("checkpoint %d: its message is not the last one", s.number)
+		s.moved = true
+	case !w.arrivals.isAt(c.Position) && !w.breaks(c):
+		w.v.problem("checkpoint %d: its message is not the last one", s.number)
 	}
 }
 
-// isHere reports whether p is that of the latest arrival.
-func (w *walk) isHere(p ledger.Position) bool {
-	if w.arrivals.Count == 0 {
-		return p == ledger.Position{}
-	}
-	return int64(p.Epoch) == w.last.Epoch && int64(p.Sequence) == w.last.Stream && p.Hash == w.lastHash
-}
-
-// checkpointsBehind looks for checkpoints of what is not there, and for leaves
-// that none signs.
+// checkpointsBehind reports checkpoints of missing leaves, and leaves without a checkpoint.
 func (w *walk) checkpointsBehind() error {
 	s := w.signed
 	if s.newest == nil {
-		w.problem("no checkpoint is there")
+		w.v.problem("no checkpoint is there")
 		return nil
 	}
 	if s.head == nil && s.newest.Arrivals < w.arrivals.Count {
-		w.problem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
+		w.v.problem("%d leaves from leaf %d on are behind the newest checkpoint", w.tree.size-s.newest.Size, s.newest.Size)
 	}
 	if s.head != nil {
-		w.problem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
+		w.v.problem("leaves from %d on are missing: checkpoint %d signs %d", w.tree.size, s.number, s.head.Size)
 	}
 	for s.head != nil {
 		if err := s.next(); err != nil {

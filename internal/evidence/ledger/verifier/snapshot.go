@@ -8,16 +8,16 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// What the connections to the file are for, which work beside each other.
+// The connections to the file, which work in parallel.
 const (
-	walking = iota // leaves, checkpoints and all that is compared with them
-	reading        // the records, see [records]
-	looking        // the pages, see [pages]
+	walking = iota // leaves, checkpoints and comparisons
+	reading        // payloads and indexes, see [records]
+	looking        // pages, see [pages]
 	readers
 )
 
-// snapshot begins a read transaction on each connection that sees the same state
-// of the ledger.
+// snapshot begins a read transaction on each connection. All of them see the same state of
+// the ledger.
 func snapshot(conns [readers]*sqlite.Conn) error {
 	for range 1000 {
 		for _, conn := range conns {

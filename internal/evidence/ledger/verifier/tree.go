@@ -10,17 +10,17 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// checkedTree builds the tree again from its leaves, and compares each hash with
-// the stored one on the way. It shares no code with the writer's tree.
+// checkedTree rebuilds the tree from the leaves and compares each hash with the stored one.
+// It shares no code with the writer's tree.
 type checkedTree struct {
 	size int64
-	// roots are the roots of the complete subtrees, the largest first: as many as
-	// size has ones.
+	// roots are the roots of the complete subtrees, the largest first. There is one for each
+	// 1 bit of size.
 	roots  []tlog.Hash
 	stored *storedHashes
 }
 
-// add adds a leaf, and reports whether the stored hashes are those of the tree.
+// add adds a leaf. It returns whether the stored hashes are right.
 func (t *checkedTree) add(leaf []byte) (bool, error) {
 	h := tlog.RecordHash(leaf)
 	same, err := t.stored.next(h)
@@ -42,7 +42,7 @@ func (t *checkedTree) add(leaf []byte) (bool, error) {
 	return same, nil
 }
 
-// root returns the root of the tree as it is now.
+// root returns the present root.
 func (t *checkedTree) root() tlog.Hash {
 	if len(t.roots) == 0 {
 		empty, _ := tlog.TreeHash(0, nil) // needs no hashes
@@ -55,13 +55,13 @@ func (t *checkedTree) root() tlog.Hash {
 	return h
 }
 
-// storedHashes reads the stored hashes in their order.
+// storedHashes reads the stored hashes in order.
 type storedHashes struct {
 	stmt   *sqlite.Stmt
-	row    []byte // what is left of the row in hand
-	length int    // of the row in hand, when it was whole
+	row    []byte // the unread rest of the row
+	length int    // of the whole row
 	rows   int64
-	bad    string // what is wrong with the rows themselves
+	bad    string // a fault of the rows themselves
 }
 
 // next reads the next stored hash and compares it with h.
@@ -88,7 +88,7 @@ func (s *storedHashes) fill() (bool, error) {
 	if number := s.stmt.ColumnInt64(0); number != s.rows {
 		s.bad = fmt.Sprintf("hashes: row %d is where row %d should be", number, s.rows)
 	}
-	// A hash is looked up by its row: only the last one may have less than all.
+	// Hashes are looked up by row, so only the last row may be shorter.
 	if s.rows > 0 && s.length < ledger.HashesPerRow*tlog.HashSize {
 		s.bad = fmt.Sprintf("hashes: row %d is too short", s.rows-1)
 	}
@@ -101,7 +101,7 @@ func (s *storedHashes) fill() (bool, error) {
 	return true, nil
 }
 
-// end reports what is there behind the last hash of the tree.
+// end reports rows after the last hash of the tree.
 func (s *storedHashes) end() (string, error) {
 	if s.bad != "" {
 		return s.bad, nil

@@ -7,43 +7,42 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// Trusted is how the ledger stands to a checkpoint that was kept elsewhere.
+// Trusted is the comparison of the ledger with a checkpoint from elsewhere.
 type Trusted struct {
-	From     string    `json:"from,omitempty"` // where it was found; empty of the one that was given
-	Size     int64     `json:"size"`
-	Root     string    `json:"root"`
-	Time     time.Time `json:"time"`
-	Diverged bool      `json:"diverged"`
-	Unusable bool      `json:"unusable,omitempty"` // it says nothing: it could not be read, or another key signed it
-	Beside   bool      `json:"beside,omitempty"`   // it lies where the ledger does: compared, and not relied on
-	Reason   string    `json:"reason,omitempty"`
+	From       string    `json:"from,omitempty"` // where it was found; empty for Options.Trusted
+	Size       int64     `json:"size"`
+	Root       string    `json:"root"`
+	Time       time.Time `json:"time"`
+	Diverged   bool      `json:"diverged"`
+	Unusable   bool      `json:"unusable,omitempty"` // unreadable or signed by another key, so it proves nothing
+	WithLedger bool      `json:"beside,omitempty"`   // stored with the ledger: compared, but not relied on
+	Reason     string    `json:"reason,omitempty"`
 }
 
 func (t *Trusted) diverge(reason string) { t.Diverged, t.Reason = true, reason }
 
-// Kept is a checkpoint, as a signed note, and where it was found.
-type Kept struct {
+// Anchored is a checkpoint from an anchor, as a signed note.
+type Anchored struct {
 	From string
 	Note []byte
-	Err  error // why it could not be read; nil when Note is there
+	Err  error // why Note could not be read
 
-	// Beside says that it lies where the ledger does: whoever can write to the one
-	// can to the other. It is compared, and is nothing to trust.
-	Beside bool
+	// WithLedger reports that the checkpoint is stored with the ledger. Whoever can change one
+	// can change the other. It is compared, but proves nothing.
+	WithLedger bool
 }
 
-// trusted is a checkpoint that the ledger has to agree with.
+// trusted is a checkpoint that the ledger must match.
 type trusted struct {
 	ledger.Checkpoint
 	found    Trusted
-	given    bool   // by the user, who vouches for it
-	signed   []byte // the note, of what counts only by its signature
-	cosigned []byte // the note, of what witnesses have cosigned
-	compared bool   // the walk came to where it is
+	given    bool   // the user vouches for it
+	signed   []byte // the note, if its signature must be checked
+	cosigned []byte // the note with cosignatures, if witnesses cosigned it
+	compared bool   // the walk has reached it
 }
 
-// trusted reads the checkpoints to compare with. Those that say nothing are
-// among them, to be reported.
+// trusted reads the checkpoints to compare with. It includes unusable ones for the report.
 func (o Options) trusted() (all []trusted, err error) {
 	if o.Trusted != nil {
 		c, err := ledger.ReadCheckpoint(o.Trusted)
@@ -56,7 +55,7 @@ func (o Options) trusted() (all []trusted, err error) {
 		all = append(all, newTrusted("", c))
 		all[0].given = true
 	}
-	for _, k := range o.Kept {
+	for _, k := range o.Anchored {
 		c, err := ledger.Checkpoint{}, k.Err
 		if err == nil {
 			c, err = ledger.ReadCheckpoint(k.Note)
@@ -65,7 +64,7 @@ func (o Options) trusted() (all []trusted, err error) {
 		if err != nil {
 			t.found = Trusted{From: k.From, Unusable: true, Reason: err.Error()}
 		}
-		t.found.Beside, t.signed = k.Beside, k.Note
+		t.found.WithLedger, t.signed = k.WithLedger, k.Note
 		all = append(all, t)
 	}
 	if o.Witnessed != nil && o.Witnesses != nil {
@@ -78,12 +77,12 @@ func newTrusted(from string, c ledger.Checkpoint) trusted {
 	return trusted{Checkpoint: c, found: Trusted{From: from, Size: c.Size, Root: c.Root.String(), Time: c.Time}}
 }
 
-// compareTrusted compares the ledger with the trusted checkpoints that are as far
-// as the walk: the tree, and what lies beside it.
+// compareTrusted compares tree and arrivals with the trusted checkpoints of the present
+// size.
 func (w *walk) compareTrusted() {
 	w.facts.asOf = time.Time{}
-	for i := range w.trusted {
-		t := &w.trusted[i]
+	for i := range w.v.trusted {
+		t := &w.v.trusted[i]
 		if t.found.Unusable || w.arrivals.Count != t.Arrivals {
 			continue
 		}
@@ -106,7 +105,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// concludeTrusted adds what the walk could not tell of the trusted checkpoints.
+// concludeTrusted completes the comparisons after the walk and adds them to the report.
 func (v *verifier) concludeTrusted() {
 	r := &v.report
 	for i := range v.trusted {
@@ -115,8 +114,8 @@ func (v *verifier) concludeTrusted() {
 			if !t.compared {
 				t.found.diverge(fmt.Sprintf("the ledger ends before it, with %d leaves", r.Leaves))
 			}
-			// That the stream broke off stands in a checkpoint alone, which is not
-			// missed in the tree.
+			// A break of the stream is recorded only in a checkpoint, so its removal does
+			// not change the tree.
 			if t.Arrivals == v.newest.Arrivals && t.Position.Behind(v.newest.Position) {
 				t.found.diverge("the ledger ends before it, and does not say that the stream broke off")
 			}
@@ -128,20 +127,20 @@ func (v *verifier) concludeTrusted() {
 		case t.given:
 			r.Trusted = &t.found
 		case t.cosigned == nil || t.found.Diverged:
-			r.Kept = append(r.Kept, t.found)
+			r.Anchored = append(r.Anchored, t.found)
 		}
 	}
 	v.concludeWitnesses()
 }
 
-// trusts reports whether there is a checkpoint from outside the ledger to rely
-// on, and whether the ledger diverged from one.
+// trusts reports whether a checkpoint from outside the ledger is usable, and whether the
+// ledger diverged from one.
 func (r *Report) trusts() (found, diverged bool) {
 	if r.Trusted != nil {
 		found, diverged = true, r.Trusted.Diverged
 	}
-	for _, k := range r.Kept {
-		found, diverged = found || !k.Unusable && !k.Beside, diverged || k.Diverged
+	for _, k := range r.Anchored {
+		found, diverged = found || !k.Unusable && !k.WithLedger, diverged || k.Diverged
 	}
 	return found, diverged
 }

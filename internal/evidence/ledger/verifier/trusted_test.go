@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// A thief of the key leaves the tree alone and changes what lies beside it.
-func TestForgery_StolenKeyBesideTheTree(t *testing.T) {
+// A thief of the key leaves the tree alone and changes the arrivals.
+func TestForgery_StolenKeyChangesArrivals(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
 	all := ledgertest.Notes(t, honest)
@@ -38,7 +38,7 @@ func TestForgery_StolenKeyBesideTheTree(t *testing.T) {
 				t.Fatalf("a forgery with the key itself: got %s, %q", r.Integrity, r.Problems)
 			}
 			want := verifier.ExitDiverged
-			if name == "SeenOnceMore" { // behind what was trusted: the ledger went on
+			if name == "SeenOnceMore" { // after the trusted checkpoint
 				want = verifier.ExitIncomplete
 			}
 			r := ledgertest.Verify(t, lie, key, verifier.Options{Trusted: trusted})
@@ -60,39 +60,39 @@ func TestForgery_TrustedCheckpointOfAnotherLedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothing := ledgertest.Notes(t, other.Path())[0]
-	// Of nothing, so that the root is that of every ledger's beginning.
+	// A checkpoint of an empty tree has the same root for every ledger.
 	r, err := verifier.Verify(t.Context(), path, verifier.Options{Key: ledgertest.VerifierOf(key), Trusted: []byte(nothing)})
 	if err == nil && r.Exit != verifier.ExitDiverged {
 		t.Errorf("got exit %d, %+v, want %d", r.Exit, r.Trusted, verifier.ExitDiverged)
 	}
 }
 
-// What sinks kept counts like a checkpoint that was given, if the key signed it.
-func TestForgery_KeptCheckpoints(t *testing.T) {
+// A checkpoint from an anchor counts like a given one if the key signed it.
+func TestForgery_AnchoredCheckpoints(t *testing.T) {
 	key := ledgertest.NewKey(t)
 	honest := ledgertest.Write(t, t.TempDir(), key, ledgertest.BigFeed(), 50)
 	all := ledgertest.Notes(t, honest)
 	lie := ledgertest.Write(t, t.TempDir(), key, forged(ledgertest.BigFeed), 50)
-	last := verifier.Kept{From: "bucket", Note: []byte(all[len(all)-1])}
-	stranger := verifier.Kept{From: "file", Note: []byte(ledgertest.Notes(t, ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), ledgertest.BigFeed(), 50))[3])}
-	away := verifier.Kept{From: "away", Err: context.DeadlineExceeded}
+	last := verifier.Anchored{From: "bucket", Note: []byte(all[len(all)-1])}
+	stranger := verifier.Anchored{From: "file", Note: []byte(ledgertest.Notes(t, ledgertest.Write(t, t.TempDir(), ledgertest.NewKey(t), ledgertest.BigFeed(), 50))[3])}
+	away := verifier.Anchored{From: "away", Err: context.DeadlineExceeded}
 	for _, tt := range []struct {
 		name, path string
-		kept       []verifier.Kept
+		kept       []verifier.Anchored
 		want       int
 	}{
-		{"Agrees", honest, []verifier.Kept{last}, verifier.ExitVerified},
-		{"AgreesBesideOthers", honest, []verifier.Kept{away, stranger, last}, verifier.ExitVerified},
-		{"Diverged", lie, []verifier.Kept{last}, verifier.ExitDiverged},
-		{"DivergedBesideOthers", lie, []verifier.Kept{last, stranger, away}, verifier.ExitDiverged},
-		{"OtherKey", honest, []verifier.Kept{stranger}, verifier.ExitUntrusted},
-		{"OutOfReach", honest, []verifier.Kept{away}, verifier.ExitUntrusted},
+		{"Agrees", honest, []verifier.Anchored{last}, verifier.ExitVerified},
+		{"AgreesAmongOthers", honest, []verifier.Anchored{away, stranger, last}, verifier.ExitVerified},
+		{"Diverged", lie, []verifier.Anchored{last}, verifier.ExitDiverged},
+		{"DivergedAmongOthers", lie, []verifier.Anchored{last, stranger, away}, verifier.ExitDiverged},
+		{"OtherKey", honest, []verifier.Anchored{stranger}, verifier.ExitUntrusted},
+		{"OutOfReach", honest, []verifier.Anchored{away}, verifier.ExitUntrusted},
 		{"None", honest, nil, verifier.ExitUntrusted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := ledgertest.Verify(t, tt.path, key, verifier.Options{Kept: tt.kept, RequireTrusted: true})
-			if r.Exit != tt.want || len(r.Kept) != len(tt.kept) {
-				t.Errorf("got exit %d, want %d: %+v", r.Exit, tt.want, r.Kept)
+			r := ledgertest.Verify(t, tt.path, key, verifier.Options{Anchored: tt.kept, RequireTrusted: true})
+			if r.Exit != tt.want || len(r.Anchored) != len(tt.kept) {
+				t.Errorf("got exit %d, want %d: %+v", r.Exit, tt.want, r.Anchored)
 			}
 		})
 	}

@@ -17,50 +17,46 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// DefaultSilence is how long a run is silent before it counts as one that ended
-// without its seal.
+// DefaultSilence is how long a run without a seal may be silent before it counts as ended.
 const DefaultSilence = 30 * time.Minute
 
 // Options are the settings of [Verify].
 type Options struct {
-	Key     note.Verifier // who must have signed; required
-	Tenant  string        // whose ledger it must be; empty: whoever the checkpoints name
+	Key     note.Verifier // the key of the ledger; required
+	Tenant  string        // the tenant of the ledger; empty accepts any
 	Silence time.Duration // [DefaultSilence] by default
-	// Trusted is a checkpoint of the ledger that was kept where nobody could
-	// change it, as a signed note; nil when there is none.
+	// Trusted is a checkpoint that the user vouches for, as a signed note. It may be nil.
 	Trusted []byte
-	// Kept are checkpoints that were found where the auditor puts them, outside
-	// the ledger. Unlike Trusted they count only when the Key has signed them.
-	Kept []Kept
-	// Witnesses is the policy that says who has to have cosigned; nil asks for
-	// nobody. Witnessed is what they have cosigned, see [ledger.ReadWitnessed]; nil when
-	// nothing was found.
+	// Anchored are checkpoints from anchors. Unlike Trusted, they count only if a key of the
+	// ledger signed them.
+	Anchored []Anchored
+	// Witnesses is the policy of required witnesses, nil if there is none. Witnessed is the
+	// cosigned checkpoint from [ledger.ReadWitnessed], nil if there is none.
 	Witnesses *transparency.Policy
 	Witnessed []byte
 
-	// Progress is told how many leaves were checked, and of how many; nil: nobody.
-	// It is called by one goroutine, and from the beginning again when the file
-	// changed meanwhile.
+	// Progress is called with the number of checked leaves and of all leaves. It may be nil.
+	// One goroutine calls it. It starts again at the beginning if the file changed during
+	// verification.
 	Progress func(done, total int64)
 
-	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without Trusted or one of Kept
+	RequireTrusted bool // [Report.Exit] is [ExitUntrusted] without a usable Trusted or Anchored
 }
 
-// errChanged ends a verification during which a writer came to the file.
+// errChanged ends a verification if a writer changed the file.
 var errChanged = errors.New("the file was changed while it was read")
 
-// errNoSnapshot is returned when the writer signs faster than two readers agree.
+// errNoSnapshot is returned if the writer signs faster than the readers agree on a state.
 var errNoSnapshot = errors.New("the writer is too fast for a snapshot")
 
-// Verify checks the ledger in the file at path from its first byte: every leaf
-// against its record, the tree against every checkpoint, every signature, and
-// that no table has a row too few, too many or in another place; then whether
-// everything is there that the producers sent. It uses nothing but the file and
-// the key, and works beside a running writer, whose newest batch it then may or
-// may not see.
+// Verify checks every byte of the ledger at path. It compares every leaf with its record,
+// the tree with every checkpoint, and every index with its table, and checks every
+// signature. Then it checks whether the ledger has everything that the producers sent. It
+// uses only the file and the key. It works in parallel with a running writer and may miss
+// its newest batch.
 //
-// It returns an error when the file cannot be read at all. What is wrong with
-// the ledger is in the report.
+// Verify returns an error if it cannot read the file. Faults of the ledger are in the
+// report.
 func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if opts.Key == nil {
 		return Report{}, errors.New("verify: options: Key is missing")
@@ -68,12 +64,12 @@ func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	if opts.Silence <= 0 {
 		opts.Silence = DefaultSilence
 	}
-	known, err := opts.trusted()
+	checkpoints, err := opts.trusted()
 	if err != nil {
 		return Report{}, err
 	}
 	for attempt := 0; ; attempt++ {
-		v := &verifier{opts: opts, trusted: slices.Clone(known), report: Report{Ledger: path}, keys: ledger.LinkKeys(opts.Key, "", nil)}
+		v := &verifier{opts: opts, trusted: slices.Clone(checkpoints), report: Report{Ledger: path}, keys: ledger.LinkKeys(opts.Key, "", nil)}
 		err := v.verify(ctx, path)
 		if errors.Is(err, errChanged) && attempt < 10 {
 			continue
@@ -85,7 +81,7 @@ func Verify(ctx context.Context, path string, opts Options) (Report, error) {
 	}
 }
 
-// maxProblems is how many problems a report names.
+// maxProblems bounds the problems in a report.
 const maxProblems = 50
 
 // verifier is one verification.
@@ -97,7 +93,7 @@ type verifier struct {
 	keys    ledger.Keys
 }
 
-// problem notes that the ledger is not what was signed.
+// problem reports that the ledger differs from what was signed.
 func (v *verifier) problem(format string, args ...any) {
 	v.report.ProblemCount++
 	if len(v.report.Problems) < maxProblems {
@@ -134,20 +130,20 @@ func (v *verifier) verify(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// isDamage tells what SQLite says of a file that somebody changed from what it
-// says of a file that it could not read.
+// isDamage distinguishes SQLite's errors about a damaged file from those about a file that
+// cannot be read.
 func isDamage(err error) bool {
 	if errors.Is(err, ledger.ErrSchema) {
 		return true
 	}
-	// What is no error of SQLite has the code of its general one.
+	// Other errors have the same code as a general error of SQLite.
 	if errors.As(err, new(*fs.PathError)) || errors.As(err, new(syscall.Errno)) {
 		return false
 	}
 	if errors.Is(err, ledger.ErrNotFile) || errors.Is(err, errNoSnapshot) {
 		return false
 	}
-	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the codes of damage among all there are
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // only these codes mean damage
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultError, sqlite.ResultSchema, sqlite.ResultMismatch,
 		sqlite.ResultFormat, sqlite.ResultTooBig, sqlite.ResultInternal:
 		return true
@@ -155,13 +151,13 @@ func isDamage(err error) bool {
 	return false
 }
 
-// scan reads everything and comes to the verdicts.
+// scan reads everything and concludes the verdicts.
 func (v *verifier) scan(ctx context.Context, conns [readers]*sqlite.Conn) (err error) {
 	for _, c := range conns {
 		c.SetInterrupt(ctx.Done())
 		defer c.SetInterrupt(nil)
 	}
-	// Before anything is asked of a table: it might be a view that never ends.
+	// A table could be a view whose query never ends.
 	if err := ledger.CheckSchema(conns[walking]); err != nil {
 		return v.conclude(nil, err)
 	}
@@ -212,8 +208,8 @@ func (v *verifier) read(ctx context.Context, conns [readers]*sqlite.Conn) (*comp
 	return w.facts, nil
 }
 
-// conclude fills in the verdicts: facts are for the second one, failure is what
-// ended the reading early. It returns what is no fault of the ledger.
+// conclude fills in the verdicts. facts are for completeness. failure is the error that
+// ended the walk early. conclude returns it if it is not a fault of the ledger.
 func (v *verifier) conclude(facts *completeness, failure error) error {
 	r := &v.report
 	r.Integrity, r.Completeness, r.NotProven = Verified, Unproven, NotProven
@@ -235,10 +231,9 @@ func (v *verifier) conclude(facts *completeness, failure error) error {
 	return nil
 }
 
-// openSigned opens a note that exactly one key of known must have signed, in
-// exactly the form in which notes are written.
-func openSigned(signed []byte, known note.Verifiers) (ledger.Checkpoint, error) {
-	n, err := note.Open(signed, known)
+// openSigned opens a note that exactly one of keys signed, in canonical form.
+func openSigned(signed []byte, keys note.Verifiers) (ledger.Checkpoint, error) {
+	n, err := note.Open(signed, keys)
 	if err != nil {
 		return ledger.Checkpoint{}, err
 	}

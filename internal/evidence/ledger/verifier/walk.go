@@ -8,16 +8,17 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// walk goes over leaves, what was seen again and checkpoints in the order in
-// which they came, and builds the tree and the digest of arrivals again.
+// walk goes over leaves, repetitions and checkpoints in the order of arrival. It rebuilds
+// the tree and the digest of arrivals.
 type walk struct {
-	*verifier
-	names   *names
-	records *records
-	facts   *completeness
+	v     *verifier
+	names *names
+	queue recordQueue
+	facts *completeness
 
 	leaves, again *sqlite.Stmt
 	hashes        *storedHashes
@@ -26,26 +27,23 @@ type walk struct {
 	orders        *orders
 
 	tree     checkedTree
-	arrivals ledger.Arrivals
-	last     ledger.Arrival // the latest
-	lastHash events.Hash    // of the latest message
-	hasAgain bool           // again is at a row
+	arrivals arrivals
+	hasAgain bool // again is at a row
 
-	pending []fact
-	buf     [8][]byte
-	leaf    []byte
+	buf  [8][]byte
+	leaf []byte
 
-	indexed  indexed // what the indexes should have
-	expected int64   // leaves
+	indexed  indexed // expected contents of the indexes
+	expected int64   // number of leaves, for progress
 	classes  map[ledger.Class]int64
 }
 
-// indexed are the entries of the indexes.
+// indexed is the expected contents of the indexes.
 type indexed struct{ id, producer, run, seen multiset }
 
 func newWalk(v *verifier, conn *sqlite.Conn, n *names, r *records) *walk {
 	w := &walk{
-		verifier: v, names: n, records: r, facts: newCompleteness(conn),
+		v: v, names: n, queue: recordQueue{v: v, records: r}, facts: newCompleteness(conn),
 		leaves: conn.Prep(`SELECT leaf, class, id, producer, sequence, run, kind, time, hash, finding, epoch, stream, stored
 			FROM leaves NOT INDEXED ORDER BY leaf`),
 		again: conn.Prep(`SELECT seen, leaf, producer, sequence, hash, epoch, stream, stored
@@ -64,7 +62,7 @@ func (w *walk) all(ctx context.Context) (err error) {
 	defer func() {
 		err = errors.Join(err, w.signed.close())
 		for _, stmt := range [...]*sqlite.Stmt{w.leaves, w.again, w.hashes.stmt, w.removals.stmt} {
-			_ = stmt.Reset() // Step has reported what there is
+			_ = stmt.Reset() // Step has returned the error
 		}
 	}()
 	if err := w.nextAgain(); err != nil {
@@ -101,13 +99,14 @@ func (w *walk) all(ctx context.Context) (err error) {
 	return w.end()
 }
 
-// arrived compares what is signed and trusted of as much as the walk has.
+// arrived compares the trusted and signed checkpoints at the present point.
 func (w *walk) arrived() error {
 	w.compareTrusted()
 	return w.checkpoints()
 }
 
-// position of the leaf's row in the stream; a walk's end is behind everything.
+// streamPosition returns the position of the present leaf in the stream. After the last leaf
+// it is the maximum.
 func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	if !row {
 		return math.MaxInt64, math.MaxInt64
@@ -115,7 +114,7 @@ func (w *walk) streamPosition(row bool) (epoch, stream int64) {
 	return w.leaves.ColumnInt64(10), w.leaves.ColumnInt64(11)
 }
 
-// againBefore takes what was seen again before the leaf in hand came.
+// againBefore adds the repetitions that arrived before the present leaf.
 func (w *walk) againBefore(row bool) error {
 	epoch, stream := w.streamPosition(row)
 	for w.hasAgain {
@@ -141,7 +140,7 @@ func (w *walk) nextAgain() (err error) {
 	return err
 }
 
-// takeAgain adds a row of what was seen again.
+// takeAgain adds one repetition.
 func (w *walk) takeAgain() error {
 	number := w.again.ColumnInt64(0)
 	a := ledger.Arrival{
@@ -151,12 +150,12 @@ func (w *walk) takeAgain() error {
 	producer := w.again.ColumnInt64(2)
 	name, ok := w.names.producer(producer)
 	a.Producer = name
-	w.report.SeenAgain++
-	if number != w.report.SeenAgain {
-		w.problem("seen again: row %d is where row %d should be", number, w.report.SeenAgain)
+	w.v.report.SeenAgain++
+	if number != w.v.report.SeenAgain {
+		w.v.problem("seen again: row %d is where row %d should be", number, w.v.report.SeenAgain)
 	}
 	if !ok || len(a.Hash) != len(events.Hash{}) || a.Leaf < 0 || a.Leaf >= w.tree.size {
-		w.problem("seen again: row %d names no producer, hash or leaf that there is", number)
+		w.v.problem("seen again: row %d names no producer, hash or leaf that there is", number)
 		return nil
 	}
 	w.arrive(a, events.Hash(a.Hash))
@@ -164,16 +163,14 @@ func (w *walk) takeAgain() error {
 	return w.facts.again(producer, name, a)
 }
 
-// arrive adds an arrival to the digest.
+// arrive adds an arrival and reports one that is out of order.
 func (w *walk) arrive(a ledger.Arrival, hash events.Hash) {
-	if a.Epoch < w.last.Epoch || a.Epoch == w.last.Epoch && a.Stream <= w.last.Stream {
-		w.problem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
+	if !w.arrivals.add(a, hash) {
+		w.v.problem("leaf %d: its message is not behind the one before it in the stream", a.Leaf)
 	}
-	w.arrivals.Add(a)
-	w.last, w.lastHash = a, hash
 }
 
-// bytes returns a column in the buffer of that number.
+// bytes returns a column in one of the buffers, which the next call with that buffer reuses.
 func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	n := stmt.ColumnLen(column)
 	if cap(w.buf[buffer]) < n {
@@ -182,13 +179,13 @@ func (w *walk) bytes(stmt *sqlite.Stmt, column, buffer int) []byte {
 	return w.buf[buffer][:stmt.ColumnBytes(column, w.buf[buffer][:n])]
 }
 
-// end looks for what is there behind the last leaf.
+// end checks that nothing follows the last leaf.
 func (w *walk) end() error {
-	w.leftOver() // what is left has no leaf
+	w.queue.end()
 	if more, err := w.hashes.end(); err != nil {
 		return err
 	} else if more != "" {
-		w.problem("%s", more)
+		w.v.problem("%s", more)
 	}
 	if err := w.checkpointsBehind(); err != nil {
 		return err
@@ -199,10 +196,25 @@ func (w *walk) end() error {
 	if err := w.removals.end(w.tree.size); err != nil {
 		return err
 	}
-	w.names.unused(w.verifier)
-	w.report.Leaves = w.tree.size
-	w.report.Events = w.classes[ledger.ClassEvent]
-	w.report.Manifests = w.classes[ledger.ClassManifest]
-	w.report.SetApart = w.classes[ledger.ClassConflict] + w.classes[ledger.ClassQuarantine]
+	w.names.unused(w.v)
+	w.v.report.Leaves = w.tree.size
+	w.v.report.Events = w.classes[ledger.ClassEvent]
+	w.v.report.Manifests = w.classes[ledger.ClassManifest]
+	w.v.report.SetApart = w.classes[ledger.ClassConflict] + w.classes[ledger.ClassQuarantine]
 	return nil
+}
+
+// leavesPerProgress is the number of leaves between two reports of progress.
+const leavesPerProgress = 1 << 12
+
+// expected returns the size in the newest checkpoint. It is only used to show progress.
+func expected(conn *sqlite.Conn) (int64, error) {
+	return sqlitetx.Int(conn, "SELECT size FROM checkpoints ORDER BY checkpoint DESC LIMIT 1")
+}
+
+// progress reports how far the walk is.
+func (w *walk) progress() {
+	if w.v.opts.Progress != nil && (w.tree.size%leavesPerProgress == 0 || w.tree.size == w.expected) {
+		w.v.opts.Progress(w.tree.size, w.expected)
+	}
 }

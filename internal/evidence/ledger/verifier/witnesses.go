@@ -8,31 +8,30 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// WitnessLag is how far a ledger may be ahead of the checkpoint that its witnesses
-// have cosigned, by the times of the two, while a policy counts as met: witnesses
-// are asked about the newest one, and answer when that has a successor.
+// WitnessLag is how much older than the newest checkpoint a cosigned checkpoint may be to
+// meet the policy. Witnesses answer after the ledger has signed newer checkpoints.
 const WitnessLag = time.Minute
 
-// Witnesses is what the witnesses of a policy have said of a ledger.
+// Witnesses is the state of the witnesses of a policy.
 type Witnesses struct {
-	Met    bool          `json:"met"` // the policy, by a checkpoint that is not older than [WitnessLag], or of all there is
+	Met    bool          `json:"met"` // a checkpoint not older than [WitnessLag], or of all records, has enough cosignatures
 	By     []Cosignature `json:"by"`  // in the order of the policy
-	Of     int           `json:"of"`  // witnesses of the policy
+	Of     int           `json:"of"`  // number of witnesses in the policy
 	Quorum bool          `json:"quorum"`
-	Size   int64         `json:"size"`   // leaves that they have seen
-	Behind int64         `json:"behind"` // leaves that came after them
+	Size   int64         `json:"size"`   // of the cosigned checkpoint
+	Behind int64         `json:"behind"` // leaves after it
 	Time   time.Time     `json:"time,omitzero"`
 	Reason string        `json:"reason,omitempty"` // why the policy is not met
 }
 
-// Cosignature is one witness's word.
+// Cosignature is the cosignature of one witness.
 type Cosignature struct {
 	Witness string    `json:"witness"` // its name in the policy
 	Time    time.Time `json:"time"`    // by its clock
 }
 
-// NewWitnesses tells what a policy has to say of a note that its log signed, whose
-// checkpoint is c, where newest is the newest one of the ledger.
+// NewWitnesses applies a policy to a cosigned note with checkpoint c. newest is the newest
+// checkpoint of the ledger.
 func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.Checkpoint) *Witnesses {
 	found := policy.Check(signed)
 	w := &Witnesses{
@@ -56,13 +55,44 @@ func NewWitnesses(policy *transparency.Policy, signed []byte, c, newest ledger.C
 	return w
 }
 
-// NoWitnesses is what is said when there is nothing that witnesses have cosigned.
+// NoWitnesses returns the result if there is no cosigned checkpoint.
 func NoWitnesses(policy *transparency.Policy, reason string) *Witnesses {
 	return &Witnesses{By: []Cosignature{}, Of: len(policy.Witnesses), Reason: reason}
 }
 
-// String says how many witnesses of how many signed.
+// String says how many of the witnesses cosigned.
 func (w *Witnesses) String() string {
 	c := transparency.Cosigned{By: make([]transparency.CosignedBy, len(w.By)), Of: w.Of}
 	return c.String()
+}
+
+// witnessed returns the cosigned checkpoint as a checkpoint to compare with.
+func (o Options) witnessed() trusted {
+	c, err := ledger.ReadCheckpoint(o.Witnessed)
+	t := newTrusted("the witnesses", c)
+	if err != nil {
+		t.found = Trusted{From: t.found.From, Unusable: true, Reason: err.Error()}
+	}
+	t.cosigned, t.signed = o.Witnessed, o.Witnessed
+	return t
+}
+
+// concludeWitnesses fills in the report about the witnesses.
+func (v *verifier) concludeWitnesses() {
+	if v.opts.Witnesses == nil {
+		return
+	}
+	v.report.Witnesses = NoWitnesses(v.opts.Witnesses, "there is no checkpoint that witnesses have cosigned")
+	for _, t := range v.trusted {
+		switch {
+		case t.cosigned == nil:
+		case t.found.Unusable:
+			v.report.Witnesses.Reason = "what lies where cosigned checkpoints do is none of this ledger's: " + t.found.Reason
+		default:
+			v.report.Witnesses = NewWitnesses(v.opts.Witnesses, t.cosigned, t.Checkpoint, v.newest)
+			if t.found.Diverged {
+				v.report.Witnesses.Met, v.report.Witnesses.Reason = false, t.found.Reason
+			}
+		}
+	}
 }

@@ -2,23 +2,20 @@ package writer
 
 import (
 	"context"
-	"errors"
 	"fmt"
-
-	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// Appended says what a batch did to the ledger.
+// Appended is the result of a batch.
 type Appended struct {
-	Leaves     int // new leaves, conflicts and quarantine among them
-	Again      int // messages that were seen again
-	Copies     int // messages that were dropped as copies, or skipped as done
+	Leaves     int // new leaves, including conflicts and quarantine
+	Again      int // repetitions
+	Copies     int // messages that were dropped as copies or were applied before
 	Found      []Found
-	Orders     []ledger.Obeyed // that came and were signed by the key
-	Checkpoint []byte          // the new checkpoint, signed; nil if nothing changed
+	Orders     []ledger.Outcome // orders that a key in charge signed
+	Checkpoint []byte           // the new checkpoint, as a signed note; nil if nothing changed
 }
 
 // Found is a new conflict or message in quarantine.
@@ -29,13 +26,13 @@ type Found struct {
 	StreamSequence uint64
 }
 
-// Append applies batch, messages in stream order, and signs the result, all in
-// one transaction that is on disk when it returns. What the ledger has already
-// is skipped, so that a batch may be applied again, whole or in part. After an
-// error nothing of batch is in the ledger, and Append may be called again.
-func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, batch []ledger.Message) (done Appended, err error) {
+// Append applies messages in stream order and signs the result in one transaction, which
+// is on disk when Append returns nil. It skips messages that the ledger has already, so a
+// caller may repeat a batch, also in part. After an error the ledger is unchanged and the
+// caller may try again.
+func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, messages []ledger.Message) (done Appended, err error) {
 	err = sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
-		done, err = l.append(stream, batch)
+		done, err = l.append(stream, messages)
 		return err
 	})
 	if err != nil {
@@ -45,32 +42,36 @@ func (l *Ledger) Append(ctx context.Context, stream ledger.Stream, batch []ledge
 	return done, nil
 }
 
-func (l *Ledger) append(stream ledger.Stream, batch []ledger.Message) (Appended, error) {
+func (l *Ledger) append(stream ledger.Stream, messages []ledger.Message) (Appended, error) {
 	if err := l.refresh(); err != nil {
 		return Appended{}, err
 	}
 	if stream.Epoch < max(1, l.newest.Position.Epoch) {
-		return Appended{}, fmt.Errorf("epoch %d of the stream is over", stream.Epoch)
+		return Appended{}, fmt.Errorf("epoch %d of the stream has ended", stream.Epoch)
 	}
-	w := &writing{Ledger: l, stream: stream, position: l.newest.Position}
-	for _, m := range batch {
-		if err := w.message(m); err != nil {
+	b := &batch{
+		conn: l.conn, tenant: l.tenant, state: &l.state, payloads: payloads{l.conn},
+		classify: classifier{conn: l.conn, names: l.names, epoch: stream.Epoch},
+		stream:   stream, position: l.newest.Position,
+	}
+	for _, m := range messages {
+		if err := b.message(m); err != nil {
 			return Appended{}, fmt.Errorf("message %d: %w", m.Sequence, err)
 		}
 	}
-	if w.done.Leaves+w.done.Again == 0 {
-		return w.done, nil
+	if b.done.Leaves+b.done.Again == 0 {
+		return b.done, nil
 	}
-	if err := w.storeHashes(); err != nil {
+	if err := l.tree.store(); err != nil {
 		return Appended{}, err
 	}
 	var err error
-	w.done.Checkpoint, err = l.seal(w.position)
-	return w.done, err
+	b.done.Checkpoint, err = l.seal(b.position)
+	return b.done, err
 }
 
-// Renew signs a checkpoint of what there is, for the sake of its time: how long
-// a run has been silent is measured against the newest checkpoint.
+// Renew signs a new checkpoint of the same tree with the present time. The verifier
+// measures the silence of a run against the time of the newest checkpoint.
 func (l *Ledger) Renew(ctx context.Context) error {
 	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if err := l.refresh(); err != nil {
@@ -86,7 +87,32 @@ func (l *Ledger) Renew(ctx context.Context) error {
 	return nil
 }
 
-// refresh loads the state again when a batch failed or another process wrote.
+// Break notes that the stream does not continue where the ledger ended. It signs a
+// checkpoint with the position at, behind which reading resumes. If the ledger and the
+// stream share the message at that position, at has its hash. If the message is gone, at
+// has no hash. [verifier.Verify] reports the break from then on.
+//
+// Break does nothing if the ledger is empty or has reached the position, so a caller may
+// repeat it. The checkpoint is on disk if Break returns nil, and not stored after an error.
+func (l *Ledger) Break(ctx context.Context, at ledger.Position) error {
+	err := sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
+		if err := l.refresh(); err != nil {
+			return err
+		}
+		if l.newest.Arrivals == 0 || !at.Behind(l.newest.Position) {
+			return nil
+		}
+		_, err := l.seal(at)
+		return err
+	})
+	if err != nil {
+		l.stale = true
+		return fmt.Errorf("note a break of the stream in the ledger of tenant %q: %w", l.tenant, ledger.Refusal(err))
+	}
+	return nil
+}
+
+// refresh loads the state again after a batch failed or another process wrote.
 func (l *Ledger) refresh() error {
 	newest, err := sqlitetx.Int(l.conn, "SELECT max(checkpoint) FROM checkpoints")
 	if err != nil {
@@ -100,15 +126,15 @@ func (l *Ledger) refresh() error {
 
 // seal signs and stores a checkpoint of the present state.
 func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
-	root, err := l.tree.root()
+	root, err := l.tree.edge.root()
 	if err != nil {
 		return nil, err
 	}
 	c := ledger.Checkpoint{
-		Tenant: l.tenant, Size: l.tree.size, Root: root, Number: l.newest.Number + 1, Time: l.opts.Now().UTC(),
+		Tenant: l.tenant, Size: l.tree.edge.size, Root: root, Number: l.newest.Number + 1, Time: l.opts.Now().UTC(),
 		Arrivals: l.arrivals.Count, Digest: l.arrivals.Digest, Position: position,
 	}
-	// A clock that was set back must not make the ledger's own time run backwards.
+	// The times of checkpoints must not decrease, even if the clock was set back.
 	if c.Time.Before(l.newest.Time) {
 		c.Time = l.newest.Time
 	}
@@ -125,93 +151,4 @@ func (l *Ledger) seal(position ledger.Position) ([]byte, error) {
 	}
 	l.newest = c
 	return signed, nil
-}
-
-// writing is one batch on its way into a ledger.
-type writing struct {
-	*Ledger
-	stream   ledger.Stream
-	position ledger.Position
-	done     Appended
-	pending  []tlog.Hash // of the tree, not stored yet
-	leaf     []byte      // buffer for a leaf's bytes
-}
-
-// message applies one message, unless it has been.
-func (w *writing) message(m ledger.Message) error {
-	if m.Address.Tenant != w.tenant {
-		return fmt.Errorf("it belongs to tenant %q", m.Address.Tenant)
-	}
-	p := w.position
-	if p.Epoch == w.stream.Epoch && m.Sequence <= p.Sequence {
-		w.done.Copies++
-		return nil
-	}
-	r, err := w.classify(m)
-	if err != nil {
-		return err
-	}
-	if r.copy {
-		w.done.Copies++
-		return nil
-	}
-	w.position = ledger.Position{
-		Epoch: w.stream.Epoch, Stream: w.stream.Created, Sequence: m.Sequence, Hash: r.leaf.Hash,
-	}
-	return w.store(m, r)
-}
-
-// producer returns what is known of a producer, which gets a number if it is new.
-func (w *writing) producer(name string) (*producer, error) {
-	if name == "" {
-		return &producer{}, nil
-	}
-	if p, ok := w.producers[name]; ok {
-		return p, nil
-	}
-	insert := w.conn.Prep("INSERT INTO producers (producer, name) VALUES (?, ?)")
-	p := &producer{number: int64(len(w.producers) + 1)}
-	insert.BindInt64(1, p.number)
-	insert.BindText(2, name)
-	if err := sqlitetx.Run(insert); err != nil {
-		return nil, fmt.Errorf("store producer: %w", err)
-	}
-	w.producers[name] = p
-	return p, nil
-}
-
-// run returns the number of a run, which it gives out if the run is new.
-func (w *writing) run(name string) (int64, error) {
-	if name == "" {
-		return 0, nil
-	}
-	if n, ok := w.runs[name]; ok {
-		return n, nil
-	}
-	n, err := w.runNumber(name)
-	if err != nil {
-		return 0, fmt.Errorf("store run: %w", err)
-	}
-	if len(w.runs) >= maxKnownRuns {
-		clear(w.runs)
-	}
-	w.runs[name] = n
-	return n, nil
-}
-
-func (w *writing) runNumber(name string) (int64, error) {
-	find := w.conn.Prep("SELECT run FROM runs WHERE name = ?")
-	find.BindText(1, name)
-	found, err := find.Step()
-	n := find.ColumnInt64(0)
-	if err = errors.Join(err, find.Reset()); err != nil || found {
-		return n, err
-	}
-	if n, err = sqlitetx.Int(w.conn, "SELECT coalesce(max(run), 0) + 1 FROM runs"); err != nil {
-		return 0, err
-	}
-	insert := w.conn.Prep("INSERT INTO runs (run, name) VALUES (?, ?)")
-	insert.BindInt64(1, n)
-	insert.BindText(2, name)
-	return n, sqlitetx.Run(insert)
 }

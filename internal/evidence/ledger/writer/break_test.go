@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// The stream broke off: it is told for ever, and nothing is complete until every
-// producer was heard of again.
+// A break of the stream is reported permanently. The ledger is incomplete until each
+// producer has sent something.
 func TestLedger_Break(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	for _, producer := range []string{"coder", "tester"} {
@@ -67,8 +67,7 @@ func TestLedger_Break(t *testing.T) {
 	}
 }
 
-// What the ledger and a stream that was taken back have in common is skipped,
-// whatever it is; what lies behind that is read.
+// Messages that the ledger and a rolled-back stream share are skipped. Later ones are read.
 func TestLedger_BreakInCommon(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 5)
@@ -100,8 +99,8 @@ func TestLedger_BreakInCommon(t *testing.T) {
 	ledgertest.WantVerdicts(t, ledgertest.Verify(t, l.Path(), key, verifier.Options{}), verifier.Verified, verifier.Complete)
 }
 
-// What is in quarantine comes again with a stream that was restored and is read from
-// its beginning: it is there. In one stream it counts as often as it comes.
+// A restored stream repeats quarantined messages, and they are skipped. In one stream each
+// of them counts.
 func TestLedger_QuarantineComesAgain(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Run("coder", "r1", 2)

@@ -1,16 +1,15 @@
-// Package writer makes ledgers: it has the signing key, and is the only one that
-// changes a ledger's file. What it writes the package ledger tells.
+// Package writer creates ledgers and appends to them. It holds the signing key, and no
+// other package changes a ledger's file. Package ledger describes the format.
 //
-// Each [Ledger.Append] is one transaction that holds everything: leaves, tree
-// hashes, payloads, and a checkpoint, signed, which names the position in the
-// stream. When Append returns, all of that is on disk; when it fails, nothing
-// of it is. A writer that opens a ledger first compares it with its newest
-// checkpoint, and refuses to sign anything that does not continue it.
+// Each [Ledger.Append] is one transaction. It stores leaves, tree hashes, payloads and a
+// signed checkpoint that names the position in the stream. All of it is on disk when
+// Append returns nil, and none of it after an error. A writer that opens a ledger compares
+// it with the newest checkpoint, and never signs a tree that does not continue it.
 //
-// Orders take effect where they come in the stream: payloads that one destroys go
-// in the transaction of their batch, and [Ledger.Scrub] takes their remains out of
-// the file and its log.
+// An order takes effect at its place in the stream. The transaction of its batch deletes
+// the payloads that the order destroys. [Ledger.Scrub] removes their remains from the file
+// and its log.
 //
-// A [Ledger] belongs to one goroutine at a time, and so does a [Set], which has
-// those of all tenants and writes several beside each other.
+// One goroutine at a time may use a [Ledger]. The same holds for a [Set], which opens the
+// ledgers of all tenants and writes several of them in parallel.
 package writer

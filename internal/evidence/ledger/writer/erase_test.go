@@ -54,7 +54,7 @@ func TestErase(t *testing.T) {
 		if erased != (e.Removal == ledger.Removal{Word: ledger.Erased, Order: 84}) || erased != (e.Bytes == nil) || e.Hash != before[i].Hash {
 			t.Errorf("leaf %d: removal %v, %d bytes", i, e.Removal, len(e.Bytes))
 		}
-		p, err := r.Prove(t.Context(), e.Leaf)
+		p, err := r.Tree().Prove(t.Context(), e.Leaf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,15 +63,14 @@ func TestErase(t *testing.T) {
 			t.Errorf("leaf %d: %v", i, err)
 		}
 	}
-	n := 0
-	for x, err := range r.Removed(t.Context(), -1) {
-		if err != nil || x.Leaf != int64(n) {
-			t.Errorf("removed: leaf %d, %v, want %d", x.Leaf, err, n)
+	removed := ledgertest.RemovedLeaves(t, path)
+	for i, leaf := range removed {
+		if leaf != int64(i) {
+			t.Errorf("removed: leaf %d, want %d", leaf, i)
 		}
-		n++
 	}
-	if n != 40 {
-		t.Errorf("%d leaves are listed as removed, want 40", n)
+	if len(removed) != 40 {
+		t.Errorf("%d leaves are listed as removed, want 40", len(removed))
 	}
 	if sum, err := r.Summary(t.Context(), "r-1"); err != nil || sum.Events != 41 || sum.Removed != 40 || !sum.Sealed {
 		t.Errorf("summary: %+v, %v, want 41 events, 40 of them removed, sealed", sum, err)
@@ -192,8 +191,8 @@ func TestErase_ComesAgain(t *testing.T) {
 	}
 }
 
-// TestErase_YoungerStream builds a ledger from a stream that has lost its
-// beginning: there the order's leaves are others, and its words count.
+// TestErase_YoungerStream builds a ledger from a stream without its beginning. Its leaves
+// differ from those of the order, so the selection counts.
 func TestErase_YoungerStream(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-0", "", 3)
@@ -224,7 +223,7 @@ func TestErase_YoungerStream(t *testing.T) {
 	}
 }
 
-// TestErase_Blobs erases content that other records have, and then those.
+// TestErase_Blobs erases content that other records share, and then those records.
 func TestErase_Blobs(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	content := []byte(strings.Repeat("what is in the file. ", 3000))
@@ -264,8 +263,8 @@ func TestErase_Blobs(t *testing.T) {
 	}
 }
 
-// TestErase_ScrubbedAfterCrash kills the writer behind the commit, and lets a
-// reader stand in the way of the next one.
+// TestErase_ScrubbedAfterCrash kills the writer after the commit, and lets a reader block
+// the next one.
 func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 30)
@@ -302,7 +301,7 @@ func TestErase_ScrubbedAfterCrash(t *testing.T) {
 	if unclean, err := writer.Unclean(dir, "acme"); err != nil || unclean || l.Unclean() {
 		t.Errorf("unclean: %v, %v", unclean, err)
 	}
-	// What SQLite needs room for meanwhile lies on the disk of the ledger.
+	// SQLite's temporary files are on the disk of the ledger.
 	if err := sqlitex.ExecuteTransient(l.Conn(), "PRAGMA temp_store_directory", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		if got := stmt.ColumnText(0); got != filepath.Dir(path) {
 			t.Errorf("written anew in %s, want %s", got, filepath.Dir(path))

@@ -5,32 +5,31 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// MaxBeside is how many ledgers are written beside each other.
-const MaxBeside = maxBeside
+// MaxParallel is the number of ledgers that Each writes in parallel.
+const MaxParallel = maxParallel
 
 // Conn returns the connection to the ledger's file.
 func (l *Ledger) Conn() *sqlite.Conn { return l.conn }
 
-// WithMaxPages returns o for a file that may have n pages.
+// WithMaxPages returns o with a limit of n pages for the file.
 func (o Options) WithMaxPages(n int64) Options {
 	o.maxPages = n
 	return o
 }
 
-// SetLimit makes n how many ledgers the set keeps open.
+// SetLimit sets how many ledgers the set may open.
 func (s *Set) SetLimit(n int) { s.limit = n }
 
-// Counts returns how many ledgers are open, by both of its lists, and how many of
-// them are lent.
+// Counts returns how many ledgers are open, in both collections, and how many are lent.
 func (s *Set) Counts() (recent, open, lent int) { return s.recent.Len(), len(s.open), s.lent }
 
 // Signer returns the private half.
 func (k *Key) Signer() note.Signer { return k.signer }
 
-// Changed returns how many changes have led to the key.
+// Changed returns how many changes led to the key.
 func (k *Key) Changed() int { return len(k.changes) }
 
-// WithStep returns r with what is called behind each of its steps.
+// WithStep returns r with a function that is called after each step.
 func (r Rotation) WithStep(step func(name string) error) Rotation {
 	r.step = step
 	return r

@@ -36,7 +36,7 @@ func TestHold(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer reader.Close()
-			if stopping, err := reader.Stopping(t.Context(), o); err != nil || len(stopping) != 1 || stopping[0].ID != h.ID {
+			if stopping, err := reader.Orders().BlockingHolds(t.Context(), o); err != nil || len(stopping) != 1 || stopping[0].ID != h.ID {
 				t.Errorf("stopping: %v, %v, want the hold", stopping, err)
 			}
 
@@ -55,9 +55,9 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestHold_StaysInTheWay has an order that was given before a hold come behind it,
-// and come once more, as it was signed, when that is lifted: nothing is destroyed.
-func TestHold_StaysInTheWay(t *testing.T) {
+// TestHold_BlocksOrdersGivenBefore sends an order from before a hold after the hold, and sends it
+// again after the lift. It destroys nothing.
+func TestHold_BlocksOrdersGivenBefore(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 10)
 	path := ledgertest.Write(t, dir, key, f, 100)
@@ -77,7 +77,7 @@ func TestHold_StaysInTheWay(t *testing.T) {
 	}
 }
 
-// TestHold_OfSomethingElse holds what the order to erase is not about.
+// TestHold_OfSomethingElse holds other records than the order erases.
 func TestHold_OfSomethingElse(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 10)
@@ -93,8 +93,8 @@ func TestHold_OfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestHold_OfAUserGoesOn asks for later records of a user who is held.
-func TestHold_OfAUserGoesOn(t *testing.T) {
+// TestHold_CoversLaterRecordsOfAUser looks for later records of a user with a hold.
+func TestHold_CoversLaterRecordsOfAUser(t *testing.T) {
 	dir, key, f := t.TempDir(), ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "jane", 3)
 	path := ledgertest.Write(t, dir, key, f, 100)
@@ -106,13 +106,13 @@ func TestHold_OfAUserGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if stopping, err := r.Stopping(t.Context(), ledgertest.Resolved(t, path, ledgertest.EraseRun("r-2"))); err != nil || len(stopping) != 1 {
+	if stopping, err := r.Orders().BlockingHolds(t.Context(), ledgertest.Resolved(t, path, ledgertest.EraseRun("r-2"))); err != nil || len(stopping) != 1 {
 		t.Errorf("stopping: %v, %v, want the hold", stopping, err)
 	}
 }
 
-// TestErase_Tampered changes what the file says of erasures as an attacker would
-// who has not got the key, and who repairs the indexes with it.
+// TestErase_Tampered changes the rows about erasures and repairs the indexes, as an attacker
+// without the key would.
 func TestErase_Tampered(t *testing.T) {
 	key, f := ledgertest.NewKey(t), ledgertest.NewFeed("acme")
 	f.Secretive("coder/e4", "r-1", "", 10) // leaves 0–9, and a seal and a manifest
@@ -159,8 +159,8 @@ func TestErase_Tampered(t *testing.T) {
 	}
 }
 
-// fewer sets a flag of the test binary for one test, unless it was given: each of
-// its histories commits a database many times.
+// fewer sets a flag of the test binary for one test, unless the user set it. Each of its
+// histories commits to a database many times.
 func fewer(tb testing.TB, name, value string) {
 	tb.Helper()
 	f := flag.Lookup(name)
@@ -180,8 +180,8 @@ func fewer(tb testing.TB, name, value string) {
 	}
 }
 
-// TestErase_AnyHistory lets orders of all kinds come in any order and in any
-// batches: the ledger always verifies, and nothing is left of what is gone.
+// TestErase_AnyHistory applies orders of all kinds in any sequence and in any batches. The
+// ledger always verifies, and destroyed payloads leave no remains.
 func TestErase_AnyHistory(t *testing.T) {
 	fewer(t, "rapid.checks", "25")
 	key := ledgertest.NewKey(t)

@@ -30,16 +30,15 @@ type Key struct {
 	made     bool
 
 	ring    ledger.Chain        // the keys before it, the oldest first, and itself
-	changes []ledger.Succession // from one key of the ring to the next
+	changes []ledger.Succession // from each key of the ring to the next
 }
 
-// OpenKey returns the key in dir, which it makes at the first call: the private
-// half in ledger.key, readable by its owner alone, the public half in
-// ledger.pub. When it returns both are on disk. Several processes may call it at
-// once and get the same key.
+// OpenKey returns the key in dir and creates it if there is none. The private half is in
+// ledger.key, which only its owner can read, and the public half in ledger.pub. Both are on
+// disk when OpenKey returns. Several processes may call it at once and get the same key.
 func OpenKey(dir string) (*Key, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of keys: %w", err)
+		return nil, fmt.Errorf("make key folder: %w", err)
 	}
 	k, path := &Key{}, filepath.Join(dir, privateFile)
 	err := k.read(path)
@@ -57,7 +56,7 @@ func OpenKey(dir string) (*Key, error) {
 	return k, k.writePublic(filepath.Join(dir, ledger.VerifierFile))
 }
 
-// makeKey makes a key, unless one is there or another process is faster.
+// makeKey creates a key, unless there is one or another process creates it first.
 func makeKey(path string) (made bool, err error) {
 	private, _, err := note.GenerateKey(rand.Reader, keyName)
 	if err != nil {
@@ -68,7 +67,7 @@ func makeKey(path string) (made bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(temporary)) }()
-	// A link, unlike a rename, never replaces what is there.
+	// Unlike a rename, a link never replaces a file.
 	if err := os.Link(temporary, path); errors.Is(err, fs.ErrExist) {
 		return false, nil
 	} else if err != nil {
@@ -77,7 +76,7 @@ func makeKey(path string) (made bool, err error) {
 	return true, atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// writePublic writes the public half unless it is there.
+// writePublic writes the public half unless the file has it already.
 func (k *Key) writePublic(path string) error {
 	have, err := os.ReadFile(path)
 	if err == nil && strings.TrimSpace(string(have)) == k.public {
@@ -93,17 +92,16 @@ func (k *Key) writePublic(path string) error {
 	return atomicfile.SyncDir(filepath.Dir(path))
 }
 
-// Public returns the verifier key: what others need to check signatures.
+// Public returns the verifier key, with which others check signatures.
 func (k *Key) Public() string { return k.public }
 
-// Verifiers knows the key, and those in whose place it came: all that have signed
-// what it stands for.
+// Verifiers returns the key and its predecessors, which signed older parts of the ledgers.
 func (k *Key) Verifiers() note.Verifiers { return k.ring.From(0) }
 
-// verifiers knows the key alone.
+// verifiers returns the key alone.
 func (k *Key) verifiers() note.Verifiers { return note.VerifierList(k.verifier) }
 
-// ID names the key in reports; see [ledger.KeyID].
+// ID returns the id of the key for reports, see [ledger.KeyID].
 func (k *Key) ID() string { return ledger.KeyID(k.verifier) }
 
 // Sign signs o with the key.
@@ -131,7 +129,7 @@ func writeTemporary(path, text string, mode fs.FileMode) (name string, err error
 	return f.Name(), f.Sync()
 }
 
-// publicHalf returns the verifier key of a signer key, whose last part is the
+// publicHalf returns the verifier key of a signer key. The last part of a signer key is the
 // algorithm and the seed.
 func publicHalf(private string) (string, error) {
 	parts := strings.SplitN(private, "+", 5)

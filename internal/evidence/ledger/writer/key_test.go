@@ -44,7 +44,7 @@ func TestOpenKey_MadeOnce(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode: got %v, %v, want 0600", info.Mode(), err)
 	}
-	// The public half is written again from the private one.
+	// The public half is restored from the private one.
 	if err := os.WriteFile(filepath.Join(dir, "ledger.pub"), []byte("another"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package writer
 
 import "github.com/hooktrail/hooktrail/internal/evidence/ledger"
 
-// ErrKey is wrapped where a ledger was given to a key that is not here. It counts as
-// [ledger.ErrDamaged]: no retry mends it, and nothing may be added to the ledger.
+// ErrKey is wrapped if an order put a key in charge of a ledger that is not here. It is also
+// [ledger.ErrDamaged], because a retry does not help and nothing may be appended.
 var ErrKey error = keyError{}
 
 type keyError struct{}
@@ -11,13 +11,12 @@ type keyError struct{}
 // Error implements error.
 func (keyError) Error() string { return "the key that is in charge of the ledger is not here" }
 
-// Is makes it one of those that hold a ledger back.
+// Is reports that the error is also [ledger.ErrDamaged].
 func (keyError) Is(target error) bool { return target == ledger.ErrDamaged }
 
-// first returns the position at which the ledger of a tenant begins: that of the
-// oldest key which has signed it.
+// first returns the index of the oldest key in the ring that signed the ledger of a tenant.
 func (k *Key) first(tenant string) int {
-	if tenant == "" { // no order reaches it: see [Ledger.signAgain]
+	if tenant == "" { // no order can change its key, see [Ledger.signAgain]
 		return 0
 	}
 	for i, c := range k.changes {
@@ -28,8 +27,8 @@ func (k *Key) first(tenant string) int {
 	return len(k.changes)
 }
 
-// Changes returns the signed orders that put the key in charge of the ledger of a
-// tenant, from a position on, in order: 0 is all of them.
+// Changes returns the signed orders that put the key in charge of a tenant's ledger, in
+// order. It omits those before an index in the ring.
 func (k *Key) Changes(tenant string, position int) (signed []string) {
 	return ledger.SuccessionOrders(k.changes[min(position, len(k.changes)):], tenant)
 }

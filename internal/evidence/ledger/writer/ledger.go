@@ -18,18 +18,17 @@ import (
 const (
 	pageBytes     = 8192
 	defaultCache  = 16 << 20
-	maxKnownRuns  = 4096
-	walPages      = 2000 // as many pages in the log before they go to the file: 16 MB
+	walPages      = 2000 // pages in the log before SQLite moves them to the file: 16 MB
 	minCacheBytes = 256 << 10
 )
 
 // Options are the settings of [Open] and [OpenSet].
 type Options struct {
-	Key        *Key             // signs; required
-	CacheBytes int64            // of one ledger, or of all in a [Set]; 16 MiB by default
+	Key        *Key             // required
+	CacheBytes int64            // for one ledger (16 MiB by default) or all ledgers of a [Set] (64 MiB)
 	Now        func() time.Time // for checkpoints; time.Now by default
 
-	maxPages int64 // tests: how large the file may grow
+	maxPages int64 // limit on the size of the file, for tests
 }
 
 func (o Options) withDefaults() Options {
@@ -49,37 +48,17 @@ type Ledger struct {
 	opts   Options
 	conn   *sqlite.Conn
 
-	unclean bool // what was erased may still lie in the file somewhere: see [Ledger.Scrub]
-	rebuilt bool // not in the tables any more, but in the log perhaps
+	scrubber *scrubber
 
-	state
+	state      // of the file, as far as batches need it
+	stale bool // the state may differ from the file
 }
 
-// state is what the writer remembers between batches. It is all read from the
-// file, and read again after a batch that failed.
-type state struct {
-	newest    ledger.Checkpoint
-	tree      tree
-	tail      []byte // of the hashes, in the row that is not full
-	arrivals  ledger.Arrivals
-	producers map[string]*producer
-	runs      map[string]int64 // some of them
-	holds     []ledger.Order   // that are in force
-	keys      int              // of the ring that are not in charge any more
-	stale     bool             // the file may differ
-}
-
-// producer is what the writer remembers of a producer.
-type producer struct {
-	number int64
-	high   int64 // its highest sequence so far
-}
-
-// Open opens the ledger of tenant below dir for writing, and makes it when there
-// is none: with a first, signed checkpoint of nothing, so that an emptied ledger
-// is not taken for a new one. It returns an error that wraps [ledger.ErrDamaged] if the
-// newest checkpoint is not signed by the key or does not fit the file, and one that
-// wraps [ErrKey] if the ledger was given to a key that is not here.
+// Open opens the ledger of tenant below dir for writing. If there is none, Open creates it
+// with a signed checkpoint of an empty tree, so that an emptied ledger cannot pass for a
+// new one. It wraps [ledger.ErrDamaged] if the key did not sign the newest checkpoint or the
+// checkpoint does not fit the file. It wraps [ErrKey] if an order put a key in charge that
+// is not here.
 func Open(ctx context.Context, dir, tenant string, opts Options) (*Ledger, error) {
 	if opts.Key == nil {
 		return nil, errors.New("open ledger: options: Key is missing")
@@ -106,6 +85,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if err := l.connect(); err != nil {
 		return err
 	}
+	l.scrubber = &scrubber{path: l.path, conn: l.conn}
 	fresh, err := ledger.CheckFormat(l.conn)
 	if err != nil {
 		return err
@@ -117,7 +97,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 		if err := l.create(ctx); err != nil {
 			return err
 		}
-		// The folder's own entry is on disk before anything is claimed to be.
+		// The folder itself must be on disk before Open returns.
 		if err := errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder))); err != nil {
 			return err
 		}
@@ -125,7 +105,7 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	if err := ledger.CheckSchema(l.conn); err != nil {
 		return err
 	}
-	if err := l.findSoil(); err != nil {
+	if err := l.scrubber.find(); err != nil {
 		return err
 	}
 	if l.tenant == "" {
@@ -136,8 +116,8 @@ func (l *Ledger) open(ctx context.Context) (err error) {
 	return l.load()
 }
 
-// connect opens the file. SQLite would make it readable for all; its log
-// inherits the mode.
+// connect opens the file. It creates the file itself, because SQLite would make it readable
+// for all users. The log inherits the mode.
 func (l *Ledger) connect() error {
 	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -155,7 +135,7 @@ func (l *Ledger) connect() error {
 
 func (l *Ledger) configure() error {
 	settings := []string{
-		fmt.Sprintf("PRAGMA page_size=%d", pageBytes), // of a file that is made now
+		fmt.Sprintf("PRAGMA page_size=%d", pageBytes), // takes effect in a new file only
 		"PRAGMA journal_mode=WAL",
 		"PRAGMA synchronous=FULL",
 		fmt.Sprintf("PRAGMA wal_autocheckpoint=%d", walPages),
@@ -173,14 +153,14 @@ func (l *Ledger) configure() error {
 	return l.resize(l.opts.CacheBytes)
 }
 
-// resize gives the ledger that much of the cache.
+// resize sets the size of the cache.
 func (l *Ledger) resize(bytes int64) error {
 	kib := max(bytes, minCacheBytes) >> 10
 	return sqlitetx.Exec(l.conn, fmt.Sprintf("PRAGMA cache_size=-%d", kib))
 }
 
-// create makes the tables and the checkpoint of nothing, unless another process
-// has been faster.
+// create makes the tables and the checkpoint of an empty tree, unless another process made
+// them first.
 func (l *Ledger) create(ctx context.Context) error {
 	return sqlitetx.Within(ctx, l.conn, sqlitetx.BeginWrite, func() error {
 		if fresh, err := ledger.CheckFormat(l.conn); err != nil || !fresh {
@@ -189,16 +169,26 @@ func (l *Ledger) create(ctx context.Context) error {
 		if err := ledger.MakeTables(l.conn); err != nil {
 			return err
 		}
-		l.state = state{keys: l.opts.Key.first(l.tenant)}
+		l.state = newState(l.conn, l.tenant, l.opts.Key, l.scrubber)
 		_, err := l.seal(ledger.Position{})
 		return err
 	})
 }
 
-// Path returns its file.
+// load loads the state from the file.
+func (l *Ledger) load() error {
+	s, err := loader{conn: l.conn, tenant: l.tenant, key: l.opts.Key}.load(l.scrubber)
+	if err != nil {
+		return err
+	}
+	l.state, l.stale = s, false
+	return nil
+}
+
+// Path returns the path of its file.
 func (l *Ledger) Path() string { return l.path }
 
-// Tenant returns whose ledger it is.
+// Tenant returns the tenant of the ledger.
 func (l *Ledger) Tenant() string { return l.tenant }
 
 // Newest returns the newest checkpoint.

@@ -3,15 +3,24 @@ package writer
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// storePayload stores the bytes of a record.
-func (w *writing) storePayload(leaf int64, data []byte, r record) error {
-	stmt := w.conn.Prep("INSERT INTO payloads (leaf, bytes, blob, cut) VALUES (?, ?, ?, ?)")
+// payloads stores and deletes the payloads of records and their blobs.
+type payloads struct{ conn *sqlite.Conn }
+
+// store stores the payload of a leaf. The content of a blob chunk goes to its own table,
+// once for all events with that content.
+func (p payloads) store(leaf int64, data []byte, r record) error {
+	stmt := p.conn.Prep("INSERT INTO payloads (leaf, bytes, blob, cut) VALUES (?, ?, ?, ?)")
 	stmt.BindInt64(1, leaf)
 	stmt.BindNull(3)
 	stmt.BindNull(4)
@@ -24,7 +33,7 @@ func (w *writing) storePayload(leaf int64, data []byte, r record) error {
 		stmt.BindBytes(2, data)
 		return sqlitetx.Run(stmt)
 	}
-	blob, err := w.storeBlob(c.Content)
+	blob, err := p.storeBlob(c.Content)
 	if err != nil {
 		return err
 	}
@@ -35,26 +44,71 @@ func (w *writing) storePayload(leaf int64, data []byte, r record) error {
 	if err := sqlitetx.Run(stmt); err != nil {
 		return err
 	}
-	index := w.conn.Prep("INSERT INTO chunks (whole, part, leaf) VALUES (?, ?, ?)")
+	index := p.conn.Prep("INSERT INTO chunks (whole, part, leaf) VALUES (?, ?, ?)")
 	index.BindBytes(1, c.Whole[:])
 	index.BindInt64(2, c.Part)
 	index.BindInt64(3, leaf)
 	return sqlitetx.Run(index)
 }
 
-// storeBlob stores content, unless it is there, and returns its number.
-func (w *writing) storeBlob(content []byte) (int64, error) {
+// storeBlob returns the number of the blob with this content and stores it if it is new.
+func (p payloads) storeBlob(content []byte) (int64, error) {
 	hash := events.HashOf(content)
-	n, err := sqlitetx.Int(w.conn, "SELECT blob FROM blobs WHERE hash = ?", hash[:])
+	n, err := sqlitetx.Int(p.conn, "SELECT blob FROM blobs WHERE hash = ?", hash[:])
 	if err != nil || n > 0 {
 		return n, err
 	}
-	if n, err = sqlitetx.Int(w.conn, "SELECT coalesce(max(blob), 0) + 1 FROM blobs"); err != nil {
+	if n, err = sqlitetx.Int(p.conn, "SELECT coalesce(max(blob), 0) + 1 FROM blobs"); err != nil {
 		return 0, err
 	}
-	insert := w.conn.Prep("INSERT INTO blobs (blob, hash, content) VALUES (?, ?, ?)")
+	insert := p.conn.Prep("INSERT INTO blobs (blob, hash, content) VALUES (?, ?, ?)")
 	insert.BindInt64(1, n)
 	insert.BindBytes(2, hash[:])
 	insert.BindBytes(3, content)
 	return n, sqlitetx.Run(insert)
+}
+
+// remove deletes the payload of one record. It adds the blob of the payload to blobs.
+func (p payloads) remove(leaf int64, blobs map[int64]bool) error {
+	blob, err := sqlitetx.Int(p.conn, "SELECT blob FROM payloads WHERE leaf = ?", leaf)
+	if err != nil {
+		return err
+	}
+	if blob > 0 {
+		data, err := ledger.ReadPayload(p.conn, leaf)
+		if err != nil {
+			return err
+		}
+		e, err := events.Decode(data)
+		c, ok := ledger.CutChunk(e, data)
+		if err != nil || !ok {
+			return fmt.Errorf("%w: leaf %d is not a blob chunk", ledger.ErrDamaged, leaf)
+		}
+		blobs[blob] = true
+		if err := execute(p.conn, "DELETE FROM chunks WHERE whole = ? AND part = ? AND leaf = ?", c.Whole[:], c.Part, leaf); err != nil {
+			return err
+		}
+	}
+	return execute(p.conn, "DELETE FROM payloads WHERE leaf = ?", leaf)
+}
+
+// removeBlobs deletes the given blobs, except those that a record still refers to.
+func (p payloads) removeBlobs(blobs map[int64]bool) error {
+	if len(blobs) == 0 {
+		return nil
+	}
+	err := sqlitex.Execute(p.conn, "SELECT p.blob FROM chunks c JOIN payloads p ON p.leaf = c.leaf",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			delete(blobs, stmt.ColumnInt64(0))
+			return nil
+		}})
+	for blob := range blobs {
+		err = errors.Join(err, execute(p.conn, "DELETE FROM blobs WHERE blob = ?", blob))
+	}
+	return err
+}
+
+// execute runs a statement that returns no rows.
+func execute(conn *sqlite.Conn, query string, args ...any) error {
+	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args})
 }

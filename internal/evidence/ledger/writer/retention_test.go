@@ -26,8 +26,8 @@ func TestExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	rules := []ledger.Keep{{Kind: "tool.result"}, {Kind: "tool.*", Age: time.Hour}, {Kind: "*", Age: 24 * time.Hour}}
-	orders, err := r.Expired(t.Context(), rules, f.Now)
+	rules := []ledger.RetentionRule{{Kind: "tool.result"}, {Kind: "tool.*", Age: time.Hour}, {Kind: "*", Age: 24 * time.Hour}}
+	orders, err := r.Orders().Expired(t.Context(), rules, f.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestExpired(t *testing.T) {
 	if report.Integrity != verifier.Verified || report.Completeness == verifier.Gaps || report.Redacted.Pruned != 4 || report.Redacted.Erased != 0 {
 		t.Errorf("%s, %s, redacted %+v: %v", report.Integrity, report.Completeness, report.Redacted, report.Problems)
 	}
-	if again, err := r.Expired(t.Context(), rules, f.Now); err != nil || len(again) > 0 {
+	if again, err := r.Orders().Expired(t.Context(), rules, f.Now); err != nil || len(again) > 0 {
 		t.Errorf("once more: %v, %v, want nothing", again, err)
 	}
 }

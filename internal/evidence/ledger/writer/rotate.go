@@ -18,44 +18,44 @@ import (
 )
 
 const (
-	nextFile      = "next.key" // private half of a key that is not in place yet
-	retiredFolder = "retired"  // private halves that were in place
+	nextFile      = "next.key" // private half of a key that is not installed yet
+	retiredFolder = "retired"  // private halves of replaced keys
 )
 
-// Rotation is how the key in a folder is replaced by a new one.
+// Rotation replaces the key in a folder by a new one.
 type Rotation struct {
 	Dir     string       // of the keys
-	Tenants []string     // whose ledgers there are
-	Order   ledger.Order // who does it, why and when; the rest is filled in
-	// Destroy removes the private half of the old key instead of keeping it aside:
-	// nothing needs it any more.
+	Tenants []string     // tenants with a ledger
+	Order   ledger.Order // By, Reason, Ticket and Time are required
+	// Destroy deletes the private half of the old key. Otherwise it moves to a folder of
+	// retired keys.
 	Destroy bool
 
-	step func(name string) error // tests: called behind each step
+	step func(name string) error // called after each step, for tests
 }
 
-// Rotated says what came of a [Rotation].
+// Rotated is the result of a [Rotation].
 type Rotated struct {
-	From    string `json:"from"` // ids, as reports name keys
+	From    string `json:"from"` // key ids
 	To      string `json:"to"`
 	Key     string `json:"key"`               // the new verifier key
-	Ledgers int    `json:"ledgers"`           // that get the order
-	Retired string `json:"retired,omitempty"` // file with the old private half; empty: destroyed
+	Ledgers int    `json:"ledgers"`           // number of ledgers that get the order
+	Retired string `json:"retired,omitempty"` // file with the old private half; empty if deleted
 }
 
-// Rotate puts a new key in the place of the one in r.Dir. Nobody else may write to
-// the folder or sign with the old key meanwhile.
+// Rotate replaces the key in r.Dir by a new one. No other process may write to the folder or
+// sign with the old key meanwhile.
 //
-// The orders that say so, one for each ledger that there is or was, are signed by
-// both keys and on disk before the new key is in place; see [Key.Changes]. The old
-// key is needed for nothing after that. A crash leaves the old key in place or the
-// new one, whole, with all that belongs to it, and Rotate can be called again.
+// Both keys sign one order for each ledger that exists or existed. The orders are on disk
+// before the new key is installed, see [Key.Changes]. The old key is not needed after that.
+// A crash leaves either the old key or the new one installed with all its files. The caller
+// can then repeat Rotate.
 func Rotate(r Rotation) (done Rotated, err error) {
 	if r.step == nil {
 		r.step = func(string) error { return nil }
 	}
 	if !HasKey(r.Dir) {
-		return done, fmt.Errorf("rotate key: there is none in %s", r.Dir)
+		return done, fmt.Errorf("rotate key: no key in %s", r.Dir)
 	}
 	old, err := OpenKey(r.Dir)
 	if err != nil {
@@ -69,7 +69,7 @@ func Rotate(r Rotation) (done Rotated, err error) {
 
 func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	next, path := &Key{}, filepath.Join(r.Dir, nextFile)
-	if _, err := makeKey(path); err != nil { // or take the one that a crash has left
+	if _, err := makeKey(path); err != nil { // a key from a crashed rotation is used
 		return done, err
 	}
 	if err := errors.Join(r.step("made"), next.read(path)); err != nil {
@@ -94,7 +94,7 @@ func (r Rotation) rotate(old *Key) (done Rotated, err error) {
 	return done, err
 }
 
-// install puts next, whose private half waits beside that of old, in its place.
+// install replaces the private half of old by the private half of next.
 func (r Rotation) install(old, next *Key) (retired string, err error) {
 	current := filepath.Join(r.Dir, privateFile)
 	if !r.Destroy {
@@ -117,14 +117,14 @@ func (r Rotation) install(old, next *Key) (retired string, err error) {
 	return retired, next.writePublic(filepath.Join(r.Dir, ledger.VerifierFile))
 }
 
-// change signs the orders that put next in the place of old.
+// change signs the orders that replace old by next.
 func (r Rotation) change(old, next *Key) (ledger.Succession, error) {
 	o := r.Order
 	c := ledger.Succession{
 		Old: old.public, New: next.public, By: o.By, Reason: o.Reason, Ticket: o.Ticket, Time: o.Time.UTC(), Orders: make(map[string]string),
 	}
 	tenants := r.Tenants
-	for _, before := range old.changes { // a ledger that is away may come back
+	for _, before := range old.changes { // a ledger that is absent now may be restored
 		for tenant := range before.Orders {
 			tenants = append(slices.Clip(tenants), tenant)
 		}
@@ -143,7 +143,7 @@ func (r Rotation) change(old, next *Key) (ledger.Succession, error) {
 	return c, nil
 }
 
-// retire keeps the private half of a key aside.
+// retire links the private half of a key to the folder of retired keys.
 func retire(current string, old *Key) (path string, err error) {
 	folder := filepath.Join(filepath.Dir(current), retiredFolder)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -156,7 +156,7 @@ func retire(current string, old *Key) (path string, err error) {
 	return path, errors.Join(atomicfile.SyncDir(folder), atomicfile.SyncDir(filepath.Dir(folder)))
 }
 
-// read fills in the key from the file with its private half.
+// read reads the key from the file of its private half.
 func (k *Key) read(path string) error {
 	secret, err := os.ReadFile(path)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rotated puts a new key in the place of the one in dir and returns it.
+// rotated replaces the key in dir by a new one and returns it.
 func rotated(tb testing.TB, dir string, tenants ...string) *writer.Key {
 	tb.Helper()
 	r := writer.Rotation{Dir: dir, Tenants: tenants, Order: ledger.Order{Time: ledgertest.Began, By: "jdoe", Reason: "every year"}}
@@ -38,7 +38,7 @@ func opened(tb testing.TB, dir string) *writer.Key {
 	return key
 }
 
-// changeTo returns the order that puts a key in the place of another, signed by both.
+// changeTo returns an order that replaces a key, signed by both keys.
 func changeTo(tb testing.TB, id string, before, after *writer.Key) string {
 	tb.Helper()
 	signed, err := ledger.SignKeyChange(ledger.Order{
@@ -51,9 +51,9 @@ func changeTo(tb testing.TB, id string, before, after *writer.Key) string {
 }
 
 // verifiedBy verifies the ledger at path with a key.
-func verifiedBy(tb testing.TB, path string, key note.Verifier, kept ...verifier.Kept) verifier.Report {
+func verifiedBy(tb testing.TB, path string, key note.Verifier, kept ...verifier.Anchored) verifier.Report {
 	tb.Helper()
-	report, err := verifier.Verify(tb.Context(), path, verifier.Options{Key: key, Kept: kept})
+	report, err := verifier.Verify(tb.Context(), path, verifier.Options{Key: key, Anchored: kept})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,8 +68,8 @@ type rotation struct {
 	kept               [][]byte // newest checkpoints before each change, and at last
 }
 
-// rotate makes a ledger and changes its key n times. Of every key there is a run,
-// and an order to erase the one before it.
+// rotate creates a ledger and changes its key n times. Each key signs a run and an order to
+// erase the previous run.
 func rotate(tb testing.TB, n int) *rotation {
 	tb.Helper()
 	r := &rotation{dir: filepath.Join(tb.TempDir(), "keys"), ledgers: tb.TempDir(), feed: ledgertest.NewFeed("acme")}
@@ -97,9 +97,9 @@ func TestRotate(t *testing.T) {
 	for _, n := range []int{1, 3} {
 		r := rotate(t, n)
 		for i, key := range r.keys {
-			var kept []verifier.Kept
+			var kept []verifier.Anchored
 			for _, signed := range r.kept {
-				kept = append(kept, verifier.Kept{From: "file", Note: signed})
+				kept = append(kept, verifier.Anchored{From: "file", Note: signed})
 			}
 			report := verifiedBy(t, r.path, ledgertest.VerifierOf(key), kept...)
 			if report.Integrity != verifier.Verified || report.Redacted.Erased != int64(2*(n+1)) || len(report.Keys) != n {
@@ -108,7 +108,7 @@ func TestRotate(t *testing.T) {
 			if report.Checkpoint.Key != r.keys[n].ID() {
 				t.Errorf("key %d: signed by %s, want %s", i, report.Checkpoint.Key, r.keys[n].ID())
 			}
-			for j, k := range report.Kept {
+			for j, k := range report.Anchored {
 				if k.Unusable || k.Diverged {
 					t.Errorf("key %d: kept checkpoint %d: %+v", i, j, k)
 				}
@@ -125,8 +125,8 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// A ledger that is built again is signed by the newest key from its first
-// checkpoint on, and obeys what the older ones ordered.
+// A rebuilt ledger is signed by the newest key from its first checkpoint, and executes the
+// orders of older keys.
 func TestRotate_BuiltAgain(t *testing.T) {
 	r := rotate(t, 3)
 	want := verifiedBy(t, r.path, ledgertest.VerifierOf(r.keys[3]))
@@ -144,7 +144,7 @@ func TestRotate_BuiltAgain(t *testing.T) {
 	}
 }
 
-// Whoever has a key that was replaced can order nothing, and sign nothing that counts.
+// The thief of a replaced key cannot sign orders or checkpoints.
 func TestRotate_StolenOldKey(t *testing.T) {
 	r := rotate(t, 1)
 	old, key := r.keys[0], r.keys[1]
@@ -154,7 +154,7 @@ func TestRotate_StolenOldKey(t *testing.T) {
 	r.feed.Order(t, old, ledgertest.Resolved(t, path, ledgertest.EraseRun("run-x")))
 	r.feed.Signed(changeTo(t, "x", old, thief))
 	r.feed.Order(t, thief, ledgertest.Resolved(t, path, ledgertest.EraseRun("run-x")))
-	// And a change to the key of old from one of the thief's.
+	// A change from the thief's key to the old key has no effect.
 	r.feed.Signed(changeTo(t, "y", thief, old))
 	r.feed.Say("kept", "ls")
 	path = ledgertest.Write(t, r.ledgers, key, r.feed, 3)
@@ -179,16 +179,16 @@ func TestRotate_StolenOldKey(t *testing.T) {
 				t.Errorf("%s: key %d: a checkpoint that it signed counts", name, i)
 			}
 		}
-		late := verifiedBy(t, path, ledgertest.VerifierOf(key), verifier.Kept{From: "bucket", Note: signed})
-		if !late.Kept[0].Unusable {
-			t.Errorf("%s: a checkpoint that it signed is taken for kept: %+v", name, late.Kept[0])
+		late := verifiedBy(t, path, ledgertest.VerifierOf(key), verifier.Anchored{From: "bucket", Note: signed})
+		if !late.Anchored[0].Unusable {
+			t.Errorf("%s: its checkpoint is usable: %+v", name, late.Anchored[0])
 		}
 	}
 }
 
-// A key that nobody brought is in charge: the ledger goes no further, until the key
-// is there, or the one here was replaced by another one.
-func TestRotate_GivenAway(t *testing.T) {
+// A ledger whose key is absent stops. It continues once the key is there, or another key
+// replaced the one here.
+func TestRotate_KeyIsAbsent(t *testing.T) {
 	r := rotate(t, 0)
 	thief := opened(t, filepath.Join(t.TempDir(), "keys"))
 	r.feed.Signed(changeTo(t, "x", r.keys[0], thief))
@@ -214,7 +214,7 @@ func TestRotate_GivenAway(t *testing.T) {
 	}
 }
 
-// The ledger of the tenant without a name, which no order reaches, is signed again.
+// No order can change the key of the ledger without a tenant name, so it is signed again.
 func TestRotate_WithoutName(t *testing.T) {
 	dir, keys := t.TempDir(), filepath.Join(t.TempDir(), "keys")
 	f := ledgertest.NewFeed("")
@@ -227,7 +227,7 @@ func TestRotate_WithoutName(t *testing.T) {
 	}
 }
 
-// A crash between any two steps leaves a key that works, and Rotate can be called again.
+// A crash between any two steps leaves a key that works, and Rotate can be repeated.
 func TestRotate_Crash(t *testing.T) {
 	stop := errors.New("stop")
 	for _, at := range []string{"made", "signed", "retired", "installed"} {
@@ -270,7 +270,7 @@ func TestRotate_Crash(t *testing.T) {
 	}
 }
 
-// An order that is too long for any ledger to read is not given: the key stays.
+// An order that is too long for a ledger to read is rejected, and the key stays.
 func TestRotate_OrderTooLong(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	before := opened(t, keys)
@@ -285,7 +285,7 @@ func TestRotate_OrderTooLong(t *testing.T) {
 	}
 }
 
-// Whoever can write to the file cannot hide a change of the key, make one up, or move it.
+// An attacker with write access cannot hide, invent or move a change of the key.
 func TestRotate_Tampered(t *testing.T) {
 	r := rotate(t, 2)
 	all := ledgertest.Notes(t, r.path)
@@ -327,9 +327,8 @@ func TestRotate_Tampered(t *testing.T) {
 	}
 }
 
-// Any history of events, orders and changes of the key: what the writer did is what
-// the verifier finds with any of the keys, in whatever batches, and a key that was
-// replaced did nothing.
+// For any history of events, orders and key changes, in any batches, the verifier agrees
+// with the writer for each of the keys. A replaced key has no effect.
 func TestRotate_AnyHistory(t *testing.T) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(seed, 1))

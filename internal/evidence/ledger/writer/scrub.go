@@ -17,108 +17,118 @@ import (
 	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
 )
 
-// soilName is the name of the file that lies beside a ledger from before
-// something is destroyed in it until nothing of that is left in the file.
-const soilName = "ledger.scrub"
+// markerName is the name of a file next to a ledger. The file exists from before a payload
+// is destroyed until its remains are gone from the ledger's files.
+const markerName = "ledger.scrub"
 
-// ErrScrubLater is wrapped when a reader of the ledger stands in the way of
-// [Ledger.Scrub].
-var ErrScrubLater = errors.New("somebody reads the ledger: what was erased still lies in its log")
+// ErrScrubLater is wrapped if [Ledger.Scrub] cannot finish because another process reads
+// the ledger.
+var ErrScrubLater = errors.New("ledger is being read: destroyed payloads remain in its log")
 
-// Unclean reports whether what was erased may still lie somewhere in the files of
-// the ledger of tenant below dir: until the auditor has scrubbed it.
+// Unclean reports whether the files of the ledger of tenant below dir may still contain
+// remains of destroyed payloads.
 func Unclean(dir, tenant string) (bool, error) {
 	path, err := ledger.Path(dir, tenant)
 	if err != nil {
 		return false, err
 	}
-	return hasSoil(path)
+	return hasMarker(path)
 }
 
-func hasSoil(path string) (bool, error) {
-	_, err := os.Stat(filepath.Join(filepath.Dir(path), soilName))
+func hasMarker(path string) (bool, error) {
+	_, err := os.Stat(filepath.Join(filepath.Dir(path), markerName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-func (l *Ledger) findSoil() (err error) {
-	l.unclean, err = hasSoil(l.path)
-	return err
-}
+// Unclean reports whether [Ledger.Scrub] has work to do.
+func (l *Ledger) Unclean() bool { return l.scrubber.unclean }
 
-// soil notes, on disk, that something is about to be destroyed: a crash behind the
-// commit must not leave its remains.
-func (l *Ledger) soil() error {
-	l.rebuilt = false
-	if l.unclean {
-		return nil
-	}
-	folder := filepath.Dir(l.path)
-	if err := os.WriteFile(filepath.Join(folder, soilName), nil, 0o600); err != nil {
-		return fmt.Errorf("note that the file is to be scrubbed: %w", err)
-	}
-	l.unclean = true
-	return atomicfile.SyncDir(folder)
-}
-
-// Unclean reports whether [Ledger.Scrub] has something to do.
-func (l *Ledger) Unclean() bool { return l.unclean }
-
-// Scrub sees to it that no byte of what was erased is left in the ledger's files,
-// nor in its log. It does nothing when nothing was erased since the last time;
-// otherwise it writes the whole file anew, and needs as much room on the disk
-// meanwhile: SQLite's secure_delete overwrites what is deleted, and leaves copies
-// of rows that it has moved. It wraps [ErrScrubLater] when it has to be called
-// again. A crash undoes nothing: the next [Open] finds what is left to do.
+// Scrub removes all remains of destroyed payloads from the ledger's file and its log. It
+// does nothing if no payload was destroyed since the last Scrub. Otherwise it rewrites the
+// whole file, which needs the same space on disk again. The secure_delete setting of SQLite
+// is not enough, because it leaves copies of rows that SQLite moved. Scrub wraps
+// [ErrScrubLater] if the caller has to repeat it. After a crash [Open] finds the marker and
+// Scrub starts again.
 func (l *Ledger) Scrub(ctx context.Context) error {
-	if !l.unclean {
+	if !l.scrubber.unclean {
 		return nil
 	}
-	if err := l.scrub(ctx); err != nil {
+	if err := l.scrubber.scrub(ctx); err != nil {
 		return fmt.Errorf("scrub ledger of tenant %q: %w", l.tenant, ledger.Refusal(err))
 	}
 	return nil
 }
 
-func (l *Ledger) scrub(ctx context.Context) error {
-	l.conn.SetInterrupt(ctx.Done())
-	defer l.conn.SetInterrupt(nil)
-	if !l.rebuilt {
-		if err := l.vacuum(); err != nil {
+// scrubber removes remains of destroyed payloads. It owns the marker file and knows which
+// steps are left.
+type scrubber struct {
+	path string
+	conn *sqlite.Conn
+
+	unclean bool // the files may contain remains
+	rebuilt bool // the file is clean, but the log may contain remains
+}
+
+// find looks for a marker that an earlier process left.
+func (s *scrubber) find() (err error) {
+	s.unclean, err = hasMarker(s.path)
+	return err
+}
+
+// mark writes the marker before a payload is destroyed. A crash after the commit must not
+// leave remains without a marker.
+func (s *scrubber) mark() error {
+	s.rebuilt = false
+	if s.unclean {
+		return nil
+	}
+	folder := filepath.Dir(s.path)
+	if err := os.WriteFile(filepath.Join(folder, markerName), nil, 0o600); err != nil {
+		return fmt.Errorf("mark file for scrubbing: %w", err)
+	}
+	s.unclean = true
+	return atomicfile.SyncDir(folder)
+}
+
+func (s *scrubber) scrub(ctx context.Context) error {
+	s.conn.SetInterrupt(ctx.Done())
+	defer s.conn.SetInterrupt(nil)
+	if !s.rebuilt {
+		if err := s.vacuum(); err != nil {
 			return err
 		}
-		l.rebuilt = true
+		s.rebuilt = true
 	}
-	// The log cannot be emptied while somebody reads from it. Nobody waits here
-	// for a verification that takes minutes: messages would wait too.
-	l.conn.SetBusyTimeout(0)
-	busy, err := sqlitetx.Int(l.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
-	l.conn.SetBusyTimeout(ledger.BusyTimeout)
+	// The log cannot be emptied while a process reads from it. Waiting for a verification
+	// of several minutes would delay new messages.
+	s.conn.SetBusyTimeout(0)
+	busy, err := sqlitetx.Int(s.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+	s.conn.SetBusyTimeout(ledger.BusyTimeout)
 	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultBusy || err == nil && busy != 0 {
 		return ErrScrubLater
 	}
 	if err != nil {
 		return err
 	}
-	folder := filepath.Dir(l.path)
-	if err := os.Remove(filepath.Join(folder, soilName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	folder := filepath.Dir(s.path)
+	if err := os.Remove(filepath.Join(folder, markerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	l.unclean, l.rebuilt = false, false
+	s.unclean, s.rebuilt = false, false
 	return atomicfile.SyncDir(folder)
 }
 
-// vacuum writes the file anew. A file of a gigabyte is not held in memory for it,
-// nor put on another disk: SQLite takes /tmp otherwise, which containers may not
-// write to.
-func (l *Ledger) vacuum() error {
-	folder := strings.ReplaceAll(filepath.Dir(l.path), "'", "''")
+// vacuum rewrites the file. The temporary file is in the ledger's folder, because it can
+// be too large for memory and containers may not be able to write to /tmp.
+func (s *scrubber) vacuum() error {
+	folder := strings.ReplaceAll(filepath.Dir(s.path), "'", "''")
 	return errors.Join(
-		sqlitetx.Exec(l.conn, "PRAGMA temp_store_directory='"+folder+"'"),
-		sqlitetx.Exec(l.conn, "PRAGMA temp_store=FILE"),
-		sqlitex.ExecuteTransient(l.conn, "VACUUM", nil),
-		sqlitetx.Exec(l.conn, "PRAGMA temp_store=MEMORY"),
+		sqlitetx.Exec(s.conn, "PRAGMA temp_store_directory='"+folder+"'"),
+		sqlitetx.Exec(s.conn, "PRAGMA temp_store=FILE"),
+		sqlitex.ExecuteTransient(s.conn, "VACUUM", nil),
+		sqlitetx.Exec(s.conn, "PRAGMA temp_store=MEMORY"),
 	)
 }

@@ -9,37 +9,35 @@ import (
 	"syscall"
 )
 
-// maxOpen is how many ledgers a [Set] keeps open where the process may have files
-// enough. To open a ledger for one batch, and close it behind that, costs the disk
-// four times as much as the batch.
+// maxOpen bounds the open ledgers of a [Set]. Opening and closing a ledger for one batch
+// costs the disk four times as much as the batch.
 const maxOpen = 1024
 
-// openLimit returns how many ledgers a Set keeps open: what takes a quarter of the
-// files that the process may have open. Each has four descriptors.
+// openLimit returns how many ledgers a Set may open. A ledger has four descriptors, and the
+// ledgers may use a quarter of the process's limit.
 func openLimit() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		return maxOpen / 8
 	}
-	return int(min(max(files.Cur/16, maxBeside), maxOpen))
+	return int(min(max(files.Cur/16, maxParallel), maxOpen))
 }
 
-// Set is the ledgers of all tenants below one folder, open for writing. The ones
-// that were used last stay open, and share one cache. It belongs to one
-// goroutine at a time.
+// Set opens the ledgers of all tenants below one folder for writing. The most recently used
+// ledgers stay open and share one cache. Only one goroutine at a time may use a Set.
 type Set struct {
 	dir   string
 	opts  Options
 	limit int
 
-	mu     sync.Mutex // guards what follows, which the goroutines of Each share
+	mu     sync.Mutex // guards open, recent, lent and share; no other lock is taken under it
 	open   map[string]*list.Element
-	recent *list.List // of *Ledger, the one used last in front
-	lent   int        // to goroutines of Each, and to others
-	share  int64      // of the cache that each has
+	recent *list.List // of *Ledger, the most recently used first
+	lent   int        // number of ledgers that are outside the Set
+	share  int64      // cache of each ledger
 }
 
-// OpenSet returns the ledgers below dir. It opens none of them yet.
+// OpenSet returns the Set of the ledgers below dir. It opens none of them yet.
 func OpenSet(dir string, opts Options) *Set {
 	if opts.CacheBytes <= 0 {
 		opts.CacheBytes = 64 << 20
@@ -47,8 +45,8 @@ func OpenSet(dir string, opts Options) *Set {
 	return &Set{dir: dir, opts: opts, limit: openLimit(), open: make(map[string]*list.Element), recent: list.New()}
 }
 
-// Ledger returns the ledger of tenant, opened or made as [Open] does. It may
-// close another one, and belongs to the Set.
+// Ledger returns the ledger of tenant and opens it as [Open] does. It may close another one.
+// The ledger belongs to the Set.
 func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +73,8 @@ func (s *Set) Ledger(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// divide shares the cache among n ledgers: what each has changes when n passes a
-// power of two.
+// divide shares the cache among n ledgers. Their shares change only when n passes a power of
+// two.
 func (s *Set) divide(n int) error {
 	share := s.opts.CacheBytes >> bits.Len(uint(n-1))
 	if share == s.share {
@@ -101,7 +99,7 @@ func (s *Set) close(e *list.Element) error {
 	return l.Close()
 }
 
-// Close closes all that is open.
+// Close closes all open ledgers.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,19 +7,18 @@ import (
 	"sync"
 )
 
-// maxBeside is how many ledgers [Set.Each] writes to at a time. Each waits for the
+// maxParallel is the number of ledgers that [Set.Each] writes in parallel. They wait for the
 // disk most of the time.
-const maxBeside = 16
+const maxParallel = 16
 
-// Each calls fn with the ledger of each of tenants, opened or made as [Open] does,
-// or with the error of that: several at a time, so that no tenant waits until all
-// others are on disk. A tenant must be named once. The ledger belongs to fn until
-// that returns, and to the Set again then, or, where fn returned true, when somebody
-// calls [Set.TakeBack]. Each returns when all calls have.
+// Each calls fn for each of tenants with its ledger, or with the error of [Open]. It runs
+// several calls in parallel, so that no tenant waits for all others. tenants must be unique.
+// The ledger belongs to fn until it returns. If fn returns true, the ledger belongs to the
+// caller until [Set.TakeBack]. Each returns when all calls have returned.
 func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string, l *Ledger, err error) (kept bool)) {
 	next := make(chan string)
 	var wg sync.WaitGroup
-	for range min(maxBeside, len(tenants), s.limit) {
+	for range min(maxParallel, len(tenants), s.limit) {
 		wg.Go(func() {
 			for tenant := range next {
 				l, err := s.Lend(ctx, tenant)
@@ -36,8 +35,8 @@ func (s *Set) Each(ctx context.Context, tenants []string, fn func(tenant string,
 	wg.Wait()
 }
 
-// openFirst puts those in front whose ledgers are open: behind others they would
-// be closed before it is their turn.
+// openFirst sorts the tenants with an open ledger first. Otherwise their ledgers could be
+// closed before their turn.
 func (s *Set) openFirst(tenants []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,10 +51,9 @@ func (s *Set) openFirst(tenants []string) []string {
 	return append(first, rest...)
 }
 
-// Lend returns the ledger of tenant, opened or made as [Open] does, and takes it
-// out of the Set: it belongs to the caller, who may use it beside whoever uses the
-// Set, until [Set.TakeBack]. Meanwhile the Set must not be asked for that tenant.
-// It may close another ledger.
+// Lend opens the ledger of tenant as [Open] does and takes it out of the Set. The ledger
+// belongs to the caller until [Set.TakeBack] and works in parallel with the Set. Meanwhile
+// no caller may ask the Set for that tenant. Lend may close another ledger.
 func (s *Set) Lend(ctx context.Context, tenant string) (*Ledger, error) {
 	l, old, opts, err := s.reserve(tenant)
 	if old != nil {
@@ -73,8 +71,8 @@ func (s *Set) Lend(ctx context.Context, tenant string) (*Ledger, error) {
 	return l, nil
 }
 
-// reserve makes room for a ledger: it returns it if it is open, and else what is
-// to be closed first, and how to open it.
+// reserve makes room for a ledger. It returns the ledger if it is open. Otherwise it returns
+// the ledger to close first, and the options to open the new one.
 func (s *Set) reserve(tenant string) (l, old *Ledger, opts Options, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +99,7 @@ func (s *Set) remove(e *list.Element) *Ledger {
 	return l
 }
 
-// TakeBack puts a ledger that was lent among the others again.
+// TakeBack returns a ledger from [Set.Lend] to the Set.
 func (s *Set) TakeBack(l *Ledger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
 )
 
-// More ledgers than may be open are written beside each other, round after round:
-// each gets what is its own, and no more are open than may be.
+// More ledgers than the limit are written in parallel in several rounds. Each gets its own
+// messages, and the limit holds.
 func TestSet_Each(t *testing.T) {
 	key, dir := ledgertest.NewKey(t), t.TempDir()
 	feeds := make(map[string]*ledgertest.Feed)
@@ -67,11 +67,11 @@ func TestSet_Each(t *testing.T) {
 	}
 }
 
-// A tenant whose disk stands still holds up no other of the same batch.
-func TestSet_EachBesideOneThatWaits(t *testing.T) {
+// A tenant with a blocked disk delays no other tenant of the batch.
+func TestSet_EachWithABlockedLedger(t *testing.T) {
 	s := writer.OpenSet(t.TempDir(), writer.Options{Key: ledgertest.NewKey(t)})
 	tenants, others := []string{"waits"}, make(chan struct{})
-	for i := range 3 * writer.MaxBeside {
+	for i := range 3 * writer.MaxParallel {
 		tenants = append(tenants, fmt.Sprintf("tenant-%02d", i))
 	}
 	var left atomic.Int64
@@ -82,7 +82,7 @@ func TestSet_EachBesideOneThatWaits(t *testing.T) {
 			return false
 		}
 		if tenant == "waits" {
-			<-others // for all of them: were it in their way, nothing would go on
+			<-others // this would block if one delayed the others
 			return false
 		}
 		f := ledgertest.NewFeed(tenant)
@@ -100,8 +100,8 @@ func TestSet_EachBesideOneThatWaits(t *testing.T) {
 	}
 }
 
-// One ledger that cannot be opened is told of, and the others are written.
-func TestSet_EachBesideDamage(t *testing.T) {
+// The error of one ledger is reported, and the others are written.
+func TestSet_EachWithADamagedLedger(t *testing.T) {
 	key, dir := ledgertest.NewKey(t), t.TempDir()
 	path, err := ledger.Path(dir, "b")
 	if err != nil {

@@ -85,7 +85,7 @@ func TestLedger_StreamReplaced(t *testing.T) {
 	if _, err := l.Append(t.Context(), ledgertest.Stream, f.Messages[:half]); err != nil {
 		t.Fatal(err)
 	}
-	// A new stream, numbered from 1, that begins with messages of the old one.
+	// A new stream starts at number 1 with messages of the old one.
 	next := ledger.Stream{Epoch: 2, Created: ledgertest.Stream.Created.Add(time.Hour)}
 	rest := slices.Clone(f.Messages[half-10:])
 	for i := range rest {

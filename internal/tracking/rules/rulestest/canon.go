@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Likeness says what of two outcomes is compared.
+// Likeness selects the properties by which two outcomes are compared.
 type Likeness struct {
 	Titles      bool
-	Transitions bool // all statuses that an issue had, in their order; else the last
+	Transitions bool // all statuses of an issue in order, not only the last one
 }
 
-// Canon returns what of o is compared: for each issue its tenant, kind, last
-// status, occurrences, labels, and links with what they lead to; in an order of
-// their own. Ids and times are no part of it.
+// Canon returns o in a sorted form for comparison. It has the tenant, kind, last status,
+// occurrences, labels and links of each issue, but no ids and times.
 func Canon(o Outcome, like Likeness) []string {
 	names := make(map[string]string)
 	for _, i := range o.Issues {

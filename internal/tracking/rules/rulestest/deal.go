@@ -15,11 +15,11 @@ import (
 // Epoch is second 0 of every scenario.
 var Epoch = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 
-// Delivery is an event as it is delivered.
+// Delivery is the delivery of an event.
 type Delivery struct {
 	Event   events.Event
-	Restart bool   // instead of an event: the tracker restarts
-	IssueOf string // the event's issue is that which covers this event
+	Restart bool   // the tracker restarts; there is no event
+	IssueOf string // the event edits the issue that covers this event
 }
 
 // Deal returns the CloudEvents of a scenario in the order of their delivery.
@@ -28,7 +28,7 @@ func Deal(tb testing.TB, sc Scenario) []Delivery {
 	return DealFrom(tb, sc, Epoch)
 }
 
-// DealFrom is [Deal] with another second 0.
+// DealFrom is [Deal] with another start time.
 func DealFrom(tb testing.TB, sc Scenario, start time.Time) []Delivery {
 	tb.Helper()
 	list := make([]Delivery, 0, len(sc.Events))
@@ -98,8 +98,8 @@ func (se Event) failure() *events.Failure {
 	return &events.Failure{Message: se.Err, Class: class}
 }
 
-// metadata returns the metadata under their names in events: workItem is
-// work_item. What has a place of its own there is left out.
+// metadata returns the metadata with the names of events, like work_item for workItem. It
+// skips values that have a field of their own in an event.
 func (se Event) metadata() map[string]any {
 	m := make(map[string]any)
 	for name, v := range se.Meta {
@@ -130,8 +130,7 @@ func Twice(list []Delivery) []Delivery {
 	return twice
 }
 
-// Jitter delays every delivery by up to most. What is delivered after later events
-// of its tenant is late by that, and by its delay.
+// Jitter delays every delivery by up to most, which changes the order of events.
 func Jitter(list []Delivery, most time.Duration, seed uint64) []Delivery {
 	type late struct {
 		Delivery

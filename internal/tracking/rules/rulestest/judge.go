@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Verdict is how an [Outcome] compares with the labels of a scenario.
+// Verdict is the comparison of an [Outcome] with the labels of a scenario.
 type Verdict struct {
-	Right    int // issues that were expected, and ended as they should
-	Issues   int // all that there are
-	Wanted   int // issues that were expected and not optional, and optional ones that are right
+	Right    int // expected issues with the expected end
+	Issues   int // all issues
+	Wanted   int // required issues, and optional ones that are right
 	Problems []string
 }
 
-// Add sums verdicts; problems it leaves out.
+// Add adds the numbers of another verdict, but not its problems.
 func (v *Verdict) Add(other Verdict) {
 	v.Right += other.Right
 	v.Issues += other.Issues
 	v.Wanted += other.Wanted
 }
 
-// Precision is the share of the issues that are right.
+// Precision is the share of right issues among all issues.
 func (v Verdict) Precision() float64 { return share(v.Right, v.Issues) }
 
-// Recall is the share of the wanted issues that are there.
+// Recall is the share of right issues among the wanted ones.
 func (v Verdict) Recall() float64 { return share(v.Right, v.Wanted) }
 
 func share(n, of int) float64 {
@@ -34,10 +34,9 @@ func share(n, of int) float64 {
 	return float64(n) / float64(of)
 }
 
-// Judge compares o with the labels of sc. An issue matches an expected one of its
-// tenant when its first event is in covers; where there are several, that which
-// fits best. A second match is a duplicate, none is spam, an unmatched expected
-// issue that is not optional is a miss.
+// Judge compares o with the labels of sc. An issue matches the best of the expected issues
+// of its tenant whose covers contain its first event. A second match is a duplicate, an
+// issue without a match is spam, and a required issue without a match is a miss.
 func Judge(sc Scenario, o Outcome) Verdict {
 	v := Verdict{Issues: len(o.Issues)}
 	pairs := match(sc, o)
@@ -75,7 +74,7 @@ func Judge(sc Scenario, o Outcome) Verdict {
 	return v
 }
 
-// match returns which expected issue each issue matches, -1 for none: the best
+// match returns the index of the expected issue for each issue, or -1. It assigns the best
 // pairs first.
 func match(sc Scenario, o Outcome) []int {
 	type pair struct{ issue, want, fit int }
@@ -104,7 +103,7 @@ func (want Expected) may(i Issue) bool {
 	return i.Tenant == want.Tenant && len(i.Events) > 0 && slices.Contains(want.Covers, i.Events[0])
 }
 
-// fit tells how well i, which may be what was wanted, fits.
+// fit returns how well i fits an expected issue.
 func (want Expected) fit(i Issue) int {
 	fit := 0
 	if slices.Contains(want.Kind, i.Kind) {
@@ -129,7 +128,7 @@ func misfit(sc Scenario, i Issue) string {
 	return "spam"
 }
 
-// faults tells in what i is not what was wanted.
+// faults returns the differences between i and an expected issue.
 func (want Expected) faults(i Issue) []string {
 	var faults []string
 	fault := func(format string, args ...any) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Outcome is what came of a history, in the form that whatif prints.
+// Outcome is the result of a history in the format of whatif.
 type Outcome struct {
 	Issues    []Issue    `json:"issues"`
 	Decisions []Decision `json:"decisions"`
@@ -26,12 +26,12 @@ type Issue struct {
 	Title       string       `json:"title"`
 	Status      string       `json:"status"`
 	Labels      []string     `json:"labels"`
-	Events      []string     `json:"events"` // its occurrences, by event time
+	Events      []string     `json:"events"` // ids of the occurrences, by event time
 	Transitions []Transition `json:"transitions"`
 	Links       []rules.Link `json:"links"`
 }
 
-// Transition is a change of an issue's status, its making included.
+// Transition is a status change of an issue. The first one is its creation.
 type Transition struct {
 	To    string    `json:"to"`
 	At    time.Time `json:"at"`
@@ -47,9 +47,8 @@ type Decision struct {
 	Issues []string `json:"issues"`
 }
 
-// Events returns the events of deliveries, without the restarts, as they are
-// before a publisher normalises them. An edit names its issue by the id that it
-// gets under c.
+// Events returns the events of deliveries before normalisation, without restarts. Edits
+// have the issue ids that result from c.
 func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	tb.Helper()
 	r := newRunner(tb, c)
@@ -65,16 +64,16 @@ func Events(tb testing.TB, list []Delivery, c rules.Config) []events.Event {
 	return plain
 }
 
-// Run folds deliveries and returns what comes of them. The size of the next
-// batch is what batch returns: a new State folds it, over the store that all
-// share. A nil batch is one State, made anew where the scenario restarts.
+// Run folds deliveries and returns the result. Each batch has a new State over one store,
+// and batch returns the size of the next one. If batch is nil, only a restart creates a
+// new State.
 func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outcome {
 	tb.Helper()
 	r := newRunner(tb, c)
 	s, left := rules.NewState(r.store), 0
 	for _, d := range list {
 		if left--; d.Restart || (batch != nil && left < 0) {
-			r.keep(s)
+			r.save(s)
 			s = rules.NewState(r.store)
 			if batch != nil {
 				left = batch() - 1
@@ -90,7 +89,7 @@ func Run(tb testing.TB, list []Delivery, c rules.Config, batch func() int) Outco
 		tb.Fatalf("release: %v", err)
 	}
 	r.take(decisions)
-	r.keep(s)
+	r.save(s)
 	r.reconcile()
 	r.complete(list)
 	return r.outcome()
@@ -129,7 +128,7 @@ func (r *runner) apply(s *rules.State, d Delivery) {
 	r.take(decisions)
 }
 
-// resolved returns the event with the id of the issue that it is about.
+// resolved returns the event with the id of the issue that it edits.
 func (r *runner) resolved(d Delivery) events.Event {
 	r.tb.Helper()
 	e := d.Event
@@ -169,7 +168,7 @@ func (r *runner) take(decisions []rules.Decision) {
 				i.times[d.Event] = d.Time
 				continue
 			}
-			r.tb.Errorf("event %s is an occurrence of %s, which was never made", d.Event, id)
+			r.tb.Errorf("event %s is an occurrence of %s, which does not exist", d.Event, id)
 		}
 	}
 }
@@ -179,14 +178,14 @@ func (r *runner) effect(d rules.Decision, e rules.Effect) {
 	i := r.issues[e.ID]
 	if e.Op == rules.OpCreate {
 		if i != nil {
-			r.tb.Errorf("event %s makes %s again", d.Event, e.ID)
+			r.tb.Errorf("event %s creates %s again", d.Event, e.ID)
 			return
 		}
 		i = &issue{Issue: Issue{ID: e.ID, Tenant: d.Tenant}, created: e.At, times: make(map[string]time.Time)}
 		r.issues[e.ID] = i
 	}
 	if i == nil {
-		r.tb.Errorf("event %s: %s of %s, which was never made", d.Event, e.Op, e.ID)
+		r.tb.Errorf("event %s: %s of %s, which does not exist", d.Event, e.Op, e.ID)
 		return
 	}
 	switch e.Op {
@@ -206,8 +205,8 @@ func (r *runner) effect(d rules.Decision, e rules.Effect) {
 	}
 }
 
-// keep stores what s changed.
-func (r *runner) keep(s *rules.State) {
+// save stores the changes of s.
+func (r *runner) save(s *rules.State) {
 	r.tb.Helper()
 	for key, data := range r.store.apply(s.Changes()) {
 		var is stored
@@ -218,20 +217,20 @@ func (r *runner) keep(s *rules.State) {
 	}
 }
 
-// stored is what is read of the record of an issue.
+// stored is the stored record of an issue.
 type stored struct {
 	rules.Issue
 	Labels []string `json:"labels"`
 }
 
-// reconcile compares what effects made of issues with what is stored of them. What
-// is stored may be ahead of the effects while events are held.
+// reconcile compares the issues that result from effects with the stored ones. Stored
+// issues may be ahead of the effects during grace periods.
 func (r *runner) reconcile() {
 	r.tb.Helper()
 	for id, is := range r.stored {
 		i := r.issues[id]
 		if i == nil {
-			r.tb.Errorf("issue %s is stored, and was never made", id)
+			r.tb.Errorf("issue %s is stored, but no effect created it", id)
 			continue
 		}
 		i.Kind, i.Title, i.Status = string(is.Kind), is.Title, string(is.Status)
@@ -253,8 +252,8 @@ func (r *runner) reconcile() {
 	}
 }
 
-// complete checks that there is one decision on each event that is considered,
-// and one at most on the others.
+// complete checks that each considered event has one decision, and every other event at
+// most one.
 func (r *runner) complete(list []Delivery) {
 	r.tb.Helper()
 	count := make(map[[2]string]int)

@@ -16,13 +16,13 @@ type Scenario struct {
 	Name     string     `json:"name"`
 	Title    string     `json:"title"`
 	Why      string     `json:"why"`
-	Open     []string   `json:"open"` // what the rules do not say; the labels allow each answer
+	Open     []string   `json:"open"` // questions that the rules leave open; the labels allow each answer
 	Events   []Event    `json:"events"`
 	Expected []Expected `json:"expected"`
 	Limits   Limits     `json:"limits"`
 }
 
-// Event is an event of a scenario, as it is written there.
+// Event is an event of a scenario file.
 type Event struct {
 	T      float64        `json:"t"` // seconds after the start
 	ID     string         `json:"id"`
@@ -40,10 +40,10 @@ type Event struct {
 	Files  []string       `json:"files"`
 	Tokens int64          `json:"tokens"`
 
-	// A person's edit is of an issue, or of the one that covers an event.
+	// A person edits an issue, or the issue that covers an event.
 	Event   string `json:"event"`
 	Issue   string `json:"issue"`
-	IssueOf string `json:"issue_of"` // the id of the issue that covers this event
+	IssueOf string `json:"issue_of"` // the issue that covers this event
 	Action  string `json:"action"`
 	By      string `json:"by"`
 	Value   string `json:"value"`
@@ -54,10 +54,10 @@ type Expected struct {
 	Key      string   `json:"key"`
 	Tenant   string   `json:"tenant"`
 	Kind     Words    `json:"kind"`
-	Covers   []string `json:"covers"`   // the events, one of which its first must be
+	Covers   []string `json:"covers"`   // the first event of the issue must be one of these
 	All      bool     `json:"all"`      // all of Covers are occurrences
-	Final    Words    `json:"final"`    // its last status
-	Optional bool     `json:"optional"` // need not be there
+	Final    Words    `json:"final"`    // last status
+	Optional bool     `json:"optional"` // may be missing
 	Link     Words    `json:"link"`     // a link of this type must exist
 	NoLink   string   `json:"no_link"`
 	Labels   []string `json:"labels"`
@@ -65,16 +65,16 @@ type Expected struct {
 	Title    string   `json:"title"`
 }
 
-// Limits bound what may come of a scenario; 0 is no limit.
+// Limits bound the result of a scenario. 0 means no limit.
 type Limits struct {
-	Transitions int `json:"max_transitions"` // of all issues, their making included
+	Transitions int `json:"max_transitions"` // of all issues, with their creation
 	Issues      int `json:"max_issues"`
 }
 
-// Words are the values that a label allows: one, or a list of them.
+// Words are the values that a label allows, as one text or a list.
 type Words []string
 
-// UnmarshalJSON reads a string, a list of them, or an object with a type.
+// UnmarshalJSON reads a string, a list of strings, or an object with a type.
 func (w *Words) UnmarshalJSON(data []byte) error {
 	var one string
 	if err := json.Unmarshal(data, &one); err == nil {
@@ -92,23 +92,22 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	}
 	var list []string
 	if err := json.Unmarshal(data, &list); err != nil {
-		return fmt.Errorf("neither a word nor a list: %w", err)
+		return fmt.Errorf("not a word or a list: %w", err)
 	}
 	*w = list
 	return nil
 }
 
-// Load returns all scenarios: those that came with the rules, where they are,
-// and those of testdata.
+// Load returns all scenarios of testdata and, if available, of the recorded data.
 func Load(tb testing.TB) []Scenario {
 	tb.Helper()
-	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is of interest
+	_, here, _, _ := runtime.Caller(0) //nolint:dogsled // only the file is needed
 	own := read(tb, filepath.Join(filepath.Dir(here), "..", "testdata", "scenarios.json"))
 	return append(Given(tb), own...)
 }
 
-// Given returns the scenarios that came with the rules. It skips the test where
-// there is no recorded data.
+// Given returns the scenarios of the recorded data. It skips the test if they are not
+// available.
 func Given(tb testing.TB) []Scenario {
 	tb.Helper()
 	return read(tb, realdata.Path(tb, "..", "tracker-scenarios-dev.json"))

@@ -11,10 +11,10 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// StoryBegins is the second 0 of [At], [StepAt] and [Story].
+// StoryBegins is the start time of [At], [StepAt] and [Story].
 var StoryBegins = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// At returns an event of a RESOLVE run, so many seconds after [StoryBegins].
+// At returns an event of a RESOLVE run at a time in seconds after [StoryBegins].
 func At(tb testing.TB, tenant, run string, seconds int, kind events.Kind, payload any) events.Event {
 	tb.Helper()
 	e := events.Event{
@@ -27,7 +27,7 @@ func At(tb testing.TB, tenant, run string, seconds int, kind events.Kind, payloa
 	return e
 }
 
-// StepAt returns the end of a step of role CODER; out is its summary.
+// StepAt returns the end of a step of role CODER with the summary out.
 func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status events.StepStatus, out string) events.Event {
 	tb.Helper()
 	e := At(tb, tenant, run, seconds, events.StepFinished, events.StepFinishedData{
@@ -37,8 +37,8 @@ func StepAt(tb testing.TB, tenant, run string, seconds int, name string, status 
 	return e
 }
 
-// Story returns a short history of two tenants of which issues of most kinds come,
-// and events of which none does.
+// Story returns a short history of two tenants. It results in issues of most kinds, and
+// has events without an issue.
 func Story(tb testing.TB) []events.Event {
 	tb.Helper()
 	const deferred = "Done. Out of scope: migrate the schema. Next steps: add retry; write docs; tune the cache; drop the flag"
@@ -58,7 +58,7 @@ func Story(tb testing.TB) []events.Event {
 	}
 }
 
-// WriteEvents writes events to a file of the test, one per line, and returns its path.
+// WriteEvents writes events to a temporary file, one per line, and returns its path.
 func WriteEvents(tb testing.TB, list ...events.Event) string {
 	tb.Helper()
 	var b bytes.Buffer
@@ -71,7 +71,7 @@ func WriteEvents(tb testing.TB, list ...events.Event) string {
 	return WriteFile(tb, "events.jsonl", b.String())
 }
 
-// WriteFile writes a file of the test, and returns its path.
+// WriteFile writes a temporary file and returns its path.
 func WriteFile(tb testing.TB, name, text string) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), name)
@@ -81,7 +81,7 @@ func WriteFile(tb testing.TB, name, text string) string {
 	return path
 }
 
-// ReadFile returns what a file holds.
+// ReadFile returns the content of a file.
 func ReadFile(tb testing.TB, path string) string {
 	tb.Helper()
 	data, err := os.ReadFile(path)

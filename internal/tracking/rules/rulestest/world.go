@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// The world in numbers. Times are seconds.
+// The sizes of the world. Times are in seconds.
 const (
 	worldAgents = 50
 	worldHours  = 24
-	worldStorm  = 300 // failures of as many causes
+	worldStorm  = 300 // failures with different causes
 	hour        = 3600.0
 )
 
-// World returns a day of 50 agents at work for four tenants, in which everything
-// that goes wrong was made to: outages of a provider, checks that break and are
-// repaired, work that is tried again, a storm, steps that recover at once, work
-// that is put off. What is expected are these causes, an issue for each. Causes
-// keep within what the limits of a tenant leave room for.
+// World returns a day of 50 agents that work for four tenants, with known causes of
+// trouble: provider outages, checks that break and are repaired, retried work, a storm,
+// steps that recover at once, and deferred work. It expects one issue for each cause.
+// The causes stay within the rate limits of a tenant.
 func World(seed uint64) Scenario {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 50)),
@@ -49,17 +48,17 @@ type world struct {
 	rng     *rand.Rand
 	sc      Scenario
 	n       int
-	at      map[string][]float64 // when a tenant's issues are made
+	at      map[string][]float64 // creation times of a tenant's issues
 	causes  map[string]*Expected
 	keys    []string
 	outages map[string][]outage
-	quiet   [2]float64 // around the storm nothing new goes wrong
+	quiet   [2]float64 // no new causes around the storm
 	stormed string
 }
 
 func (w *world) between(from, to float64) float64 { return from + w.rng.Float64()*(to-from) }
 
-// room tells whether a tenant's limits leave room for an issue at t, and takes it.
+// room takes a slot of a tenant's rate limits at t, and reports whether there was one.
 func (w *world) room(tenant string, t float64) bool {
 	if tenant == w.stormed && t > w.quiet[0] && t < w.quiet[1] {
 		return false
@@ -87,7 +86,7 @@ func (w *world) add(e Event) string {
 	return e.ID
 }
 
-// cause notes that events are of a cause, and how its issue is to end.
+// cause adds an expected issue with its events and its last status.
 func (w *world) cause(key, tenant, kind string, final Words, ids ...string) {
 	x := w.causes[key]
 	if x == nil {
@@ -100,7 +99,7 @@ func (w *world) cause(key, tenant, kind string, final Words, ids ...string) {
 
 var parts = strings.Fields("alder birch cedar dogwood elm fir gum hazel iris juniper kapok larch maple nutmeg oak pine quince rowan spruce teak")
 
-// name returns the words that stand for n: no two are alike.
+// name returns different words for each n.
 func name(n int) string { return parts[n%20] + " " + parts[n/20%20] + " " + parts[n/400%20] }
 
 func (w *world) noise() string {
@@ -123,7 +122,7 @@ func (w *world) storm(tenant string) {
 	w.cause("storm digest", tenant, "digest", Words{"open"}, ids[5:]...)
 }
 
-// plan decides when a tenant's provider is out.
+// plan chooses the outages of a tenant's provider.
 func (w *world) plan(tenant string) {
 	for _, class := range []string{"provider_unavailable", "rate_limit"} {
 		from := w.between(hour, (worldHours-3)*hour)
@@ -143,7 +142,7 @@ func (w *world) out(tenant string, t float64) string {
 	return ""
 }
 
-// check runs a check of a target again and again, which breaks now and then.
+// check runs a check of a target repeatedly, which breaks from time to time.
 func (w *world) check(tenant, target string) {
 	broken, left, n := "", 0, 0
 	for t := w.between(0, 1500); t < worldHours*hour-600; t += w.between(1200, 1900) {
@@ -180,14 +179,14 @@ func (w *world) repaired(prefix string) {
 	}
 }
 
-// fails lets a step and its run fail, because the provider is out.
+// fails lets a step and its run fail because of an outage.
 func (w *world) fails(step, end Event, class string) {
 	step.Status, step.Err = "failed", "provider: "+w.noise()
 	step.Meta["errorClass"] = class
 	w.cause("outage "+step.Tenant+" "+class, step.Tenant, "failure", Words{"open", "closed", "flapping"}, w.add(step), w.add(end))
 }
 
-// agent works for a tenant: on work items that are tracked, and on small things.
+// agent works for a tenant on tracked work items and on small tasks.
 func (w *world) agent(tenant string, agent int) {
 	for n, t := 0, w.between(0, hour); t < (worldHours-2)*hour; n, t = n+1, t+w.between(900, 3600) {
 		run := fmt.Sprintf("a%d-%d", agent, n)
@@ -199,7 +198,7 @@ func (w *world) agent(tenant string, agent int) {
 	}
 }
 
-// work works on a work item, up to three times, and returns when that ended.
+// work works on a work item up to three times, and returns the end time.
 func (w *world) work(tenant, item string, t float64) float64 {
 	for try := range 3 {
 		run := fmt.Sprintf("%s-%d", item, try)
@@ -238,7 +237,7 @@ func (w *world) work(tenant, item string, t float64) float64 {
 	return t
 }
 
-// small does something that needs no issue, unless it puts work off.
+// small does a task that needs no issue unless it defers work.
 func (w *world) small(tenant, run string, t float64, n int) {
 	meta := map[string]any{"complexity": 1.0, "target": run}
 	step := Event{T: t, Tenant: tenant, Run: run, Ev: "step", Type: []string{"PLAN", "TRIAGE"}[n%2], Role: "PLANNER", Step: "PLANNER", Meta: meta, Status: "completed", Out: "Wrote the plan; nothing is out of scope."}
@@ -249,7 +248,7 @@ func (w *world) small(tenant, run string, t float64, n int) {
 		return
 	}
 	switch w.rng.IntN(8) {
-	case 0: // a step fails, and recovers at once
+	case 0: // a step fails and recovers at once
 		failed := step
 		failed.T, failed.Status, failed.Out, failed.Err = t-15, "failed", "", "flaky: "+w.noise()
 		w.add(failed)
@@ -266,11 +265,11 @@ func (w *world) small(tenant, run string, t float64, n int) {
 	w.add(end)
 }
 
-// finish puts the events into their order and the causes into that of their names.
+// finish sorts the events by time and the causes by name.
 func (w *world) finish() Scenario {
 	for _, key := range w.keys {
 		x := w.causes[key]
-		// One or two runs at the edge of an outage may recover within the hold.
+		// One or two runs at the edge of an outage may recover within the grace period.
 		x.Optional = strings.HasPrefix(key, "outage") && len(x.Covers) < 6
 		w.sc.Expected = append(w.sc.Expected, *x)
 	}

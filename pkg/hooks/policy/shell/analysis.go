@@ -8,25 +8,25 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of an analysis. What goes beyond gets [DoubtTooLarge].
+// Limits of an analysis. Text above a limit gets [DoubtTooLarge].
 const (
 	MaxText    = 64 << 10 // bytes of text
-	maxSteps   = 5_000    // statements, programs and scripts followed
+	maxSteps   = 5_000    // statements, programs and scripts
 	maxBytes   = 1 << 20  // bytes expanded and parsed
-	maxNesting = 500      // parentheses in parentheses
-	maxDepth   = 200      // statements in statements, programs in programs
+	maxNesting = 500      // nested parentheses
+	maxDepth   = 200      // nested statements and programs
 )
 
-// Hole stands in a [Word] for what cannot be known before the command runs.
+// Hole stands in a [Word] for text that is unknown until the command runs.
 const Hole = "\x00"
 
 // HomeDir stands in a [Word] for the user's home directory.
 const HomeDir = "/~"
 
-// TempDir stands in a [Word] for the directory that $TMPDIR names.
+// TempDir stands in a [Word] for the directory in $TMPDIR.
 const TempDir = "/tmp"
 
-// Doubt is a reason why a text cannot be told in full.
+// Doubt is a reason why an analysis is incomplete.
 type Doubt string
 
 // The doubts.
@@ -38,36 +38,36 @@ const (
 	DoubtInput    Doubt = "each line of input is run as code"
 )
 
-// Word is one argument, after quotes and expansions.
+// Word is one argument after expansion and quote removal.
 type Word struct {
-	Text string // with [Hole], [HomeDir] for what is not known
-	Glob bool   // holds an unquoted *, ? or [
-	Fed  bool   // comes from input: xargs, parallel, find -exec
-	Open bool   // a hole in it is what a command prints, or a default, and may hold slashes
-	proc bool   // is a process substitution
+	Text string // may contain [Hole], [HomeDir] and [TempDir]
+	Glob bool   // contains an unquoted *, ? or [
+	Fed  bool   // comes from the input of xargs, parallel or find -exec
+	Open bool   // contains a Hole for the output of a command or a default value, which may contain slashes
+	proc bool   // a process substitution
 }
 
-// Known tells whether all of w is known.
+// Known reports whether w contains no [Hole].
 func (w Word) Known() bool { return !strings.Contains(w.Text, Hole) }
 
-// Command is one program that the text would start, or a builtin.
+// Command is a program or builtin that the text would run.
 type Command struct {
 	Name string // the last element of its path, in lower case
 	Args []Word
-	Dir  string // where it runs: "" is where the text starts; may hold [Hole]
+	Dir  string // working directory, "" for the initial one; may contain [Hole]
 }
 
-// Analysis is what can be told of a text.
+// Analysis is the result of [Analyze].
 type Analysis struct {
-	Commands []Command // in the order in which they were found
-	Writes   []Word    // files that output is redirected to
-	Doubts   []Doubt   // without repetition, in the order in which they arose
+	Commands []Command // in the order of discovery
+	Writes   []Word    // files that receive redirected output
+	Doubts   []Doubt   // each doubt once, in the order of discovery
 }
 
-// Dynamic tells whether the text cannot be told in full.
+// Dynamic reports whether the analysis is incomplete.
 func (a *Analysis) Dynamic() bool { return len(a.Doubts) > 0 }
 
-// Has tells whether a holds the doubt.
+// Has reports whether a contains the doubt d.
 func (a *Analysis) Has(d Doubt) bool { return slices.Contains(a.Doubts, d) }
 
 func (a *Analysis) doubt(d Doubt) {
@@ -76,22 +76,23 @@ func (a *Analysis) doubt(d Doubt) {
 	}
 }
 
-// Analyze tells which programs text would start. It never fails: text that no
-// shell parses gets [DoubtUnparsed] and is searched for programs by its lines.
+// Analyze reports which programs text would start. It never fails. If no shell
+// accepts the text, Analyze adds [DoubtUnparsed] and searches the lines for
+// programs.
 func Analyze(text string) *Analysis {
-	w := &walker{out: &Analysis{}}
+	w := newWalker()
 	w.script(text, newState())
 	return w.out
 }
 
-// maxRetry is how long a text may be that is tried in another language than
-// Bash.
+// maxRetry limits the text that is parsed in other languages after Bash has
+// refused it.
 const maxRetry = 8 << 10
 
-// parsers has parsers of Bash to use again; one serves one text at a time.
+// parsers pools the parsers of Bash.
 var parsers = sync.Pool{New: func() any { return syntax.NewParser() }}
 
-// parse returns the syntax tree in the first language that takes text.
+// parse returns the syntax tree in the first language that accepts text.
 func parse(text string) (*syntax.File, bool) {
 	if p, ok := parsers.Get().(*syntax.Parser); ok {
 		defer parsers.Put(p)
@@ -110,18 +111,18 @@ func parse(text string) (*syntax.File, bool) {
 	return nil, false
 }
 
-// script follows text that is given to a shell.
+// script follows a text that a shell runs.
 func (w *walker) script(text string, st *state) {
-	if !w.enter() {
+	if !w.work.enter() {
 		return
 	}
-	defer w.leave()
-	if !w.spend(len(text)) {
+	defer w.work.leave()
+	if !w.work.spend(len(text)) {
 		return
 	}
 	if len(text) > MaxText || nesting(text) > maxNesting {
 		w.out.doubt(DoubtTooLarge)
-		w.loose(text, st)
+		search{w, st}.lines(text)
 		return
 	}
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -131,16 +132,16 @@ func (w *walker) script(text string, st *state) {
 	file, ok := parse(text)
 	if !ok {
 		w.out.doubt(DoubtUnparsed)
-		w.loose(text, st)
+		search{w, st}.lines(text)
 		return
 	}
-	mark := len(w.functions)
-	w.stmts(file.Stmts, st)
+	mark := w.functions.mark()
+	w.stmts(file.Stmts, st, input{})
 	w.uncalled(mark, st)
 }
 
-// nesting returns how deep parentheses nest, quotes or not: the parser takes
-// long where that is much.
+// nesting returns the depth of nested parentheses and ignores quotes. The parser
+// is slow on deep nesting.
 func nesting(text string) int {
 	depth, most := 0, 0
 	for i := range len(text) {
@@ -155,8 +156,8 @@ func nesting(text string) int {
 	return most
 }
 
-// fill puts a variable that has no value in the place of each hole, so that the
-// parser sees what the shell will see: something it does not know either.
+// fill replaces each hole with a variable without a value, so that the parser
+// accepts the text.
 func fill(text string) string {
 	return strings.ReplaceAll(text, Hole, "${"+holeName+"}")
 }

@@ -8,10 +8,10 @@ import (
 
 // assign follows one assignment.
 func (w *walker) assign(a *syntax.Assign, st *state, exported bool) {
-	w.nested(a.Value, st)
-	w.nested(a.Array, st)
+	w.substitutions(a.Value, st)
+	w.substitutions(a.Array, st)
 	if a.Index != nil {
-		w.nested(a.Index, st)
+		w.substitutions(a.Index, st)
 	}
 	if a.Name == nil {
 		return
@@ -25,25 +25,25 @@ func (w *walker) assign(a *syntax.Assign, st *state, exported bool) {
 	case a.Array != nil || a.Index != nil:
 		st.forget(name)
 	default:
-		text := w.literal(a.Value, st)
+		text := w.expander(st).literal(a.Value)
 		if a.Append {
 			text = st.lookup(name) + text
 		}
 		if startsPrograms[name] {
-			w.seek(text, st)
+			search{w, st}.command(text)
 		}
 		st.set(name, text, exported)
 	}
 }
 
-// declare follows export, local, declare, readonly and their like.
+// declare follows export, local, declare, readonly and similar builtins.
 func (w *walker) declare(d *syntax.DeclClause, st *state) {
 	exported := d.Variant.Value == "export"
 	for _, a := range d.Args {
 		if a.Naked && a.Name == nil && a.Value != nil {
-			option := w.literal(a.Value, st)
+			option := w.expander(st).literal(a.Value)
 			exported = exported || strings.HasPrefix(option, "-") && strings.Contains(option, "x")
-			if strings.HasPrefix(option, "-") && strings.Contains(option, "n") { // who changes one changes another
+			if strings.HasPrefix(option, "-") && strings.Contains(option, "n") { // a reference to another variable
 				w.out.doubt(DoubtCode)
 			}
 		}
@@ -51,18 +51,18 @@ func (w *walker) declare(d *syntax.DeclClause, st *state) {
 	}
 }
 
-// forgets lists builtins that give variables values which cannot be known.
+// forgets lists builtins that set variables to unknown values.
 var forgets = map[string]bool{
 	"read": true, "unset": true, "mapfile": true, "readarray": true, "getopts": true,
 	"printf": true, "export": true, "local": true, "declare": true, "typeset": true, "readonly": true,
 }
 
-// startsPrograms lists variables whose value is a command that others start.
+// startsPrograms lists variables that contain a command for other programs.
 var startsPrograms = set("GIT_SSH_COMMAND GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF GIT_ASKPASS " +
 	"PAGER MANPAGER EDITOR VISUAL BROWSER PROMPT_COMMAND LESSOPEN")
 
-// forgetArgs forgets each variable that a builtin names, also behind an option:
-// "printf -vx".
+// forgetArgs forgets each variable in the arguments of a builtin, also after an
+// option as in "printf -vx".
 func forgetArgs(args []Word, st *state) {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a.Text, "=")
@@ -75,7 +75,7 @@ func forgetArgs(args []Word, st *state) {
 	}
 }
 
-// isAssignment tells whether word would be an assignment before a command.
+// isAssignment reports whether word has the form of an assignment.
 func isAssignment(word string) bool {
 	name, _, ok := strings.Cut(word, "=")
 	return ok && syntax.ValidName(name)

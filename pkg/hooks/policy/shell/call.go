@@ -9,14 +9,14 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// inputKind is what standard input is.
+// inputKind is the kind of a standard input.
 type inputKind uint8
 
 const (
-	inputInherited inputKind = iota // whatever the text itself was started with
+	inputInherited inputKind = iota // from the caller of the text
 	inputFile
-	inputPipe // what another program writes
-	inputText // known
+	inputPipe // output of another program
+	inputText // known text
 )
 
 // input is the standard input of a program.
@@ -25,35 +25,35 @@ type input struct {
 	text string
 }
 
-// redirects follows redirections and returns the input behind them.
+// redirects follows redirections and returns the resulting input.
 func (w *walker) redirects(list []*syntax.Redirect, st *state, in input) input {
 	for _, r := range list {
-		w.nested(r.Word, st)
-		w.nested(r.Hdoc, st)
+		w.substitutions(r.Word, st)
+		w.substitutions(r.Hdoc, st)
 		switch r.Op { //nolint:exhaustive // the others are output
 		case syntax.RdrIn, syntax.RdrInOut, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc, syntax.DplIn:
-			if r.N == nil || r.N.Value == "0" { // others are no standard input
+			if r.N == nil || r.N.Value == "0" { // not another descriptor
 				in = w.source(r, st, in)
 			}
 		default:
-			w.out.Writes = append(w.out.Writes, w.fields(r.Word, st)...) // ">&2" writes "2": no file that matters
+			w.out.Writes = append(w.out.Writes, w.expander(st).fields(r.Word)...) // ">&2" adds a harmless file "2"
 		}
 	}
 	return in
 }
 
-// source returns the standard input behind one redirection.
+// source returns the standard input after one redirection.
 func (w *walker) source(r *syntax.Redirect, st *state, in input) input {
 	switch r.Op { //nolint:exhaustive // the others are output
 	case syntax.WordHdoc:
-		return input{inputText, w.literal(r.Word, st)}
+		return input{inputText, w.expander(st).literal(r.Word)}
 	case syntax.Hdoc, syntax.DashHdoc:
 		if quotedWord(r.Word) {
 			return input{inputText, raw(r.Hdoc)}
 		}
-		return input{inputText, w.document(r.Hdoc, st)}
-	case syntax.DplIn: // "<&3" may be anything, "<&-" is nothing
-		switch w.literal(r.Word, st) {
+		return input{inputText, w.expander(st).document(r.Hdoc)}
+	case syntax.DplIn: // "<&3" can be anything, "<&-" is empty
+		switch w.expander(st).literal(r.Word) {
 		case "0":
 			return in
 		case "-":
@@ -67,7 +67,7 @@ func (w *walker) source(r *syntax.Redirect, st *state, in input) input {
 	return input{kind: inputFile}
 }
 
-// raw returns a here-document that is not expanded.
+// raw returns the text of a here-document without expansion.
 func raw(word *syntax.Word) string {
 	var b strings.Builder
 	if word != nil {
@@ -104,7 +104,7 @@ func hasProcess(word *syntax.Word) bool {
 	return false
 }
 
-// output returns what the left side of a pipe gives to its right side.
+// output returns the input of the right side of a pipe, given its left side.
 func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -112,7 +112,7 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	}
 	var words []string
 	for _, arg := range call.Args {
-		for _, f := range w.fields(arg, st) {
+		for _, f := range w.expander(st).fields(arg) {
 			words = append(words, f.Text)
 		}
 	}
@@ -125,19 +125,20 @@ func (w *walker) output(s *syntax.Stmt, st *state, in input) input {
 	case "printf":
 		return formats(args)
 	case "cat":
-		quiet := &walker{out: &Analysis{}, depth: w.depth, steps: w.steps, bytes: w.bytes}
-		if in = quiet.redirects(s.Redirs, st, in); len(args) == 0 && in.kind == inputText {
+		scratch := newWalker() // the redirections have already been reported
+		scratch.work.depth, scratch.work.steps, scratch.work.bytes = w.work.depth, w.work.steps, w.work.bytes
+		if in = scratch.redirects(s.Redirs, st, in); len(args) == 0 && in.kind == inputText {
 			return in
 		}
 	}
 	return input{kind: inputPipe}
 }
 
-// octal is how echo writes a byte; elsewhere the 0 is one of three digits.
+// octal matches the octal escapes of echo. Elsewhere the 0 is one of three digits.
 var octal = regexp.MustCompile(`\\0([0-7]{1,3})`)
 
-// echoes returns what echo prints. Shells differ in whether it makes something
-// of backslashes without -e: then it is taken to print both.
+// echoes returns the output of echo. Without -e, some shells decode escapes and
+// others do not. The result then contains both outputs.
 func echoes(args []string) input {
 	escapes := false
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
@@ -148,7 +149,7 @@ func echoes(args []string) input {
 	if !strings.Contains(text, `\`) {
 		return input{inputText, text}
 	}
-	plain, _, err := expand.Format(nil, octal.ReplaceAllString(text, `\$1`), nil) // without arguments, "%" is nothing special
+	plain, _, err := expand.Format(nil, octal.ReplaceAllString(text, `\$1`), nil) // without arguments, Format leaves "%" alone
 	switch {
 	case err != nil:
 		return input{kind: inputPipe}
@@ -158,8 +159,8 @@ func echoes(args []string) input {
 	return input{inputText, text + "\n" + plain}
 }
 
-// formats returns what printf prints, for formats without verbs but %s: others
-// can make much of little.
+// formats returns the output of printf for formats with no verbs except %s. Other
+// verbs can turn a short text into a long one.
 func formats(args []string) input {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		rest := strings.NewReplacer("%%", "", "%s", "").Replace(args[0])
@@ -188,11 +189,11 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 	}
 	var argv []Word
 	for _, arg := range c.Args {
-		w.nested(arg, st)
-		argv = append(argv, w.fields(arg, st)...)
+		w.substitutions(arg, st)
+		argv = append(argv, w.expander(st).fields(arg)...)
 	}
 	w.run(argv, own, in)
-	if own != st { // "IFS=: read x" changes x all the same
+	if own != st { // "IFS=: read x" changes x
 		for _, a := range c.Assigns {
 			if a.Name != nil {
 				own.restore(a.Name.Value, st)
@@ -202,12 +203,12 @@ func (w *walker) call(c *syntax.CallExpr, st *state, in input) {
 	}
 }
 
-// run follows one program with its arguments, and the programs that it starts.
+// run follows a program and the programs that it starts.
 func (w *walker) run(argv []Word, st *state, in input) {
-	if len(argv) == 0 || !w.enter() {
+	if len(argv) == 0 || !w.work.enter() {
 		return
 	}
-	defer w.leave()
+	defer w.work.leave()
 	name, known := program(argv[0])
 	args := argv[1:]
 	if known {
@@ -221,19 +222,19 @@ func (w *walker) run(argv []Word, st *state, in input) {
 		w.run(args, st, in)
 		return
 	}
-	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // zsh puts the program's path there
+	if program, ok := strings.CutPrefix(argv[0].Text, "="); ok { // zsh replaces the word with the program's path
 		w.run(append([]Word{{Text: program}}, args...), st, in)
 	}
-	if strings.Contains(argv[0].Text, "=") { // an assignment, but for its name
+	if strings.Contains(argv[0].Text, "=") { // an assignment with an unusual name
 		w.run(args, st, in)
 		return
 	}
 	if !w.callFunction(argv[0].Text, args, st, in) {
-		starts(name)(w, name, args, st, in)
+		follow(name)(&process{w: w, name: name, args: args, st: st, in: in})
 	}
 }
 
-// program returns the name of a program: the last element of its path.
+// program returns the name of a program, which is the last element of its path.
 func program(word Word) (string, bool) {
 	text := word.Text
 	if i := strings.LastIndexByte(text, '/'); i >= 0 && i+1 < len(text) {

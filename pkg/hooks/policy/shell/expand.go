@@ -8,47 +8,51 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxBraces is how many words one word may become.
+// maxBraces limits the words that brace expansion makes of one word.
 const maxBraces = 64
 
-// fields returns the words that word becomes: braces, variables and quotes are
-// resolved as far as they are known.
-func (w *walker) fields(word *syntax.Word, st *state) []Word {
+// expander expands braces, variables and quotes of one word. It owns the words
+// that it builds. It reads variables from st and counts bytes in work. An expander
+// is used once.
+type expander struct {
+	work  *budget
+	st    *state
+	whole bool // do not split values into words
+	out   []Word
+	text  strings.Builder
+	word  Word
+	begun bool // a word has begun, which can be empty
+}
+
+// fields returns the words of word after expansion.
+func (e *expander) fields(word *syntax.Word) []Word {
 	if word == nil {
 		return nil
 	}
-	var out []Word
 	for _, parts := range braces(word) {
-		e := expander{w: w, st: st}
 		e.parts(parts, false)
 		e.end()
-		out = append(out, e.out...)
 	}
-	return out
+	return e.out
 }
 
-// literal returns what word becomes where it is not split: in an assignment, as
-// the name of a file.
-func (w *walker) literal(word *syntax.Word, st *state) string {
-	if word == nil {
-		return ""
-	}
-	e := expander{w: w, st: st, whole: true}
-	e.parts(word.Parts, false)
-	return e.text.String()
-}
+// literal returns the text of word where the shell does not split it, such as in
+// an assignment or a file name.
+func (e *expander) literal(word *syntax.Word) string { return e.unsplit(word, false) }
 
 // document returns the text of a here-document.
-func (w *walker) document(word *syntax.Word, st *state) string {
+func (e *expander) document(word *syntax.Word) string { return e.unsplit(word, true) }
+
+func (e *expander) unsplit(word *syntax.Word, quoted bool) string {
 	if word == nil {
 		return ""
 	}
-	e := expander{w: w, st: st, whole: true}
-	e.parts(word.Parts, true)
+	e.whole = true
+	e.parts(word.Parts, quoted)
 	return e.text.String()
 }
 
-// braces returns the alternatives of word, as parts.
+// braces returns the alternatives of word as parts.
 func braces(word *syntax.Word) [][]syntax.WordPart {
 	open := 0
 	for _, part := range word.Parts {
@@ -67,8 +71,8 @@ func braces(word *syntax.Word) [][]syntax.WordPart {
 	return [][]syntax.WordPart{{hole}}
 }
 
-// alternatives returns what parts with braces stand for; false if that is too
-// much.
+// alternatives returns the alternatives of parts with braces, or false if there
+// are too many.
 func alternatives(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
 	all := [][]syntax.WordPart{nil}
 	for _, part := range parts {
@@ -106,18 +110,7 @@ func choicesOf(part syntax.WordPart) ([][]syntax.WordPart, bool) {
 	return choices, true
 }
 
-// expander builds words out of parts.
-type expander struct {
-	w     *walker
-	st    *state
-	whole bool // values are not split into words
-	out   []Word
-	text  strings.Builder
-	word  Word
-	begun bool // a word has begun, empty though it may be
-}
-
-// end closes the word that is being built.
+// end completes the current word.
 func (e *expander) end() {
 	if e.begun {
 		e.word.Text = e.text.String()
@@ -128,7 +121,7 @@ func (e *expander) end() {
 }
 
 func (e *expander) add(text string) {
-	if e.begun = true; !e.w.spend(len(text)) {
+	if e.begun = true; !e.work.spend(len(text)) {
 		text = Hole
 	}
 	e.text.WriteString(text)
@@ -184,8 +177,8 @@ func (e *expander) lit(s string, quoted, first bool) {
 	e.add(b.String())
 }
 
-// tilde adds a home directory and returns what stands behind it. The home of
-// another user is taken for one beside the user's own.
+// tilde adds a home directory and returns the rest of s. The home directory of
+// another user counts as a sibling of the user's own.
 func (e *expander) tilde(s string) string {
 	user, _, _ := strings.Cut(s, "/")
 	if e.add(HomeDir); user != "" {
@@ -194,7 +187,7 @@ func (e *expander) tilde(s string) string {
 	return s[len(user):]
 }
 
-// param returns what a parameter expansion becomes.
+// param returns the value of a parameter expansion.
 func (e *expander) param(p *syntax.ParamExp) string {
 	switch {
 	case p.Param == nil || transforms(p):
@@ -206,37 +199,37 @@ func (e *expander) param(p *syntax.ParamExp) string {
 	if p.Exp == nil {
 		return text
 	}
-	if keeps[p.Exp.Op] && text != "" && text != Hole {
+	if keepsValue[p.Exp.Op] && text != "" && text != Hole {
 		return text
 	}
 	e.word.Open = e.word.Open || e.opens(p.Exp)
 	return Hole
 }
 
-// opens tells whether what "${x:-y}" has instead of a value leads elsewhere.
+// opens reports whether the default in "${x:-y}" can lead to another directory.
 func (e *expander) opens(x *syntax.Expansion) bool {
-	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // a message
+	if x.Op == syntax.ErrorUnset || x.Op == syntax.ErrorUnsetOrNull { // an error message
 		return false
 	}
-	instead := e.w.literal(x.Word, e.st)
+	instead := (&expander{work: e.work, st: e.st}).literal(x.Word)
 	return strings.Contains(instead, "..") || strings.Contains(instead, Hole)
 }
 
-// keeps holds the operators that leave a value alone.
-var keeps = map[syntax.ParExpOperator]bool{
+// keepsValue lists the operators that do not change a value.
+var keepsValue = map[syntax.ParExpOperator]bool{
 	syntax.ErrorUnset: true, syntax.ErrorUnsetOrNull: true,
 	syntax.DefaultUnset: true, syntax.DefaultUnsetOrNull: true,
 	syntax.AssignUnset: true, syntax.AssignUnsetOrNull: true,
 }
 
-// transforms tells whether an expansion makes something else of the value.
+// transforms reports whether an expansion changes the value.
 func transforms(p *syntax.ParamExp) bool {
 	return p.Excl || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 ||
 		len(p.Modifiers) > 0 || p.Flags != nil || p.NestedParam != nil
 }
 
-// output adds what a command substitution is known to print: a fresh temporary
-// file or directory.
+// output adds the output of a command substitution. Only mktemp has a known
+// output, which is a new temporary file or directory.
 func (e *expander) output(c *syntax.CmdSubst) {
 	if len(c.Stmts) == 1 {
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && call.Args[0].Lit() == "mktemp" {
@@ -248,12 +241,12 @@ func (e *expander) output(c *syntax.CmdSubst) {
 	e.word.Open = true
 }
 
-// unquote returns the text of single quotes, with the escapes of $'…' decoded.
+// unquote returns the text in single quotes and decodes the escapes of $'…'.
 func unquote(q *syntax.SglQuoted) string {
 	if !q.Dollar {
 		return q.Value
 	}
-	text, _, err := expand.Format(nil, q.Value, nil) // without arguments, "%" is nothing special
+	text, _, err := expand.Format(nil, q.Value, nil) // without arguments, Format leaves "%" alone
 	if err != nil {
 		return Hole
 	}

@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// maxFed is how many lines of known input are followed one by one, and
-// maxFedText how long they may be.
+// Limits on known input. Longer input counts as unknown.
 const (
-	maxFed     = 16
-	maxFedText = 256
+	maxFed     = 16  // lines or words
+	maxFedText = 256 // bytes of one line
 )
 
-// feed puts text where token stands in words, and tells whether it did. A word
-// that is nothing but the token is marked as fed.
+// feed replaces token with text in words and reports whether token occurred. It
+// marks words that consist of the token as fed.
 func feed(words []Word, token, text string) ([]Word, bool) {
 	if len(text) > maxFedText {
 		text = Hole
@@ -29,7 +28,7 @@ func feed(words []Word, token, text string) ([]Word, bool) {
 	return out, done
 }
 
-// lines returns the lines of in, or one hole where they are not known.
+// lines returns the lines of in, or one hole for unknown input.
 func (in input) lines() []string {
 	var lines []string
 	for line := range strings.Lines(in.text) {
@@ -43,7 +42,7 @@ func (in input) lines() []string {
 	return lines
 }
 
-// words returns the words of in, or one hole where they are not known.
+// words returns the words of in, or one hole for unknown input.
 func (in input) words() []Word {
 	fields := strings.Fields(strings.NewReplacer(`"`, "", "'", "", Hole, " "+Hole).Replace(in.text))
 	if in.kind != inputText || len(fields) == 0 || len(fields) > maxFed {
@@ -57,16 +56,16 @@ func (in input) words() []Word {
 }
 
 // xargs follows the program that xargs starts with words of its input.
-func (w *walker) xargs(args []Word, st *state, in input) {
-	inner, token := xargsProgram(args)
+func (p *process) xargs() {
+	inner, token := xargsProgram(p.args)
 	switch {
-	case len(inner) == 0: // it echoes
+	case len(inner) == 0: // xargs runs echo
 	case token == "":
-		w.run(slices.Concat(inner, in.words()), st.child(), input{})
+		p.w.run(slices.Concat(inner, p.in.words()), p.st.child(), input{})
 	default:
-		for _, line := range in.lines() {
+		for _, line := range p.in.lines() {
 			argv, _ := feed(inner, token, line)
-			w.run(argv, st.child(), input{})
+			p.w.run(argv, p.st.child(), input{})
 		}
 	}
 }
@@ -76,8 +75,7 @@ var xargsOptions = options{
 	long: " --arg-file --delimiter --max-args --max-chars --max-procs --process-slot-var ",
 }
 
-// xargsProgram returns what stands behind the options of xargs, and the token
-// that input takes the place of.
+// xargsProgram returns the command of xargs and the token that input replaces.
 func xargsProgram(args []Word) (inner []Word, token string) {
 	for {
 		opt, rest, ok := xargsOptions.next(args)
@@ -107,43 +105,45 @@ var parallelOptions = options{
 		"--nice --results --retries --sshlogin --sshloginfile --tempdir --timeout --tmpdir --workdir --wd ",
 }
 
-// parallel follows GNU parallel: its words are joined and given to a shell with
-// each line of input; without words, the lines are what runs.
-func (w *walker) parallel(args []Word, st *state, in input) {
+// parallel follows GNU parallel, which joins its words with each line of input and
+// passes them to a shell. Without words it runs the lines.
+func (p *process) parallel() {
+	args := p.args
 	for more := true; more; {
 		_, args, more = parallelOptions.next(args)
 	}
-	lines := in.lines()
+	lines := p.in.lines()
 	if i := slices.IndexFunc(args, func(a Word) bool { return strings.HasPrefix(a.Text, ":::") }); i >= 0 {
 		lines = given(args[i:])
 		args = args[:i]
 	}
 	for _, line := range lines {
-		w.parallelLine(args, line, st.child())
+		p.parallelLine(args, line)
 	}
 }
 
-func (w *walker) parallelLine(args []Word, line string, st *state) {
+func (p *process) parallelLine(args []Word, line string) {
+	st := p.st.child()
 	switch {
 	case len(args) > 0:
 	case line == Hole:
-		w.out.doubt(DoubtCode)
+		p.w.out.doubt(DoubtCode)
 		return
 	default:
-		w.script(line, st)
+		p.w.script(line, st)
 		return
 	}
 	argv, placed := feed(args, "{}", line)
 	if !placed {
 		argv = append(argv, Word{Text: line, Fed: true})
 	}
-	w.run(argv, st, input{})
+	p.w.run(argv, st, input{})
 	if len(args) == 1 && strings.Contains(args[0].Text, " ") {
-		w.script(join(argv), st)
+		p.w.script(join(argv), st)
 	}
 }
 
-// given returns the inputs behind ":::".
+// given returns the inputs after ":::".
 func given(args []Word) []string {
 	if args[0].Text != ":::" && args[0].Text != ":::+" {
 		return []string{Hole} // "::::" names files

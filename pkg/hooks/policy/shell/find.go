@@ -2,9 +2,9 @@ package shell
 
 import "strings"
 
-// find follows -exec and its like. What -delete does is for the caller to
-// judge.
-func (w *walker) find(args []Word, st *state) {
+// find follows -exec and similar actions. The caller judges -delete.
+func (p *process) find() {
+	args := p.args
 	for i := 0; i < len(args); i++ {
 		switch args[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
@@ -13,7 +13,7 @@ func (w *walker) find(args []Word, st *state) {
 				end++
 			}
 			inner, _ := feed(args[i+1:end], "{}", Hole)
-			w.run(inner, st.child(), input{})
+			p.w.run(inner, p.st.child(), input{})
 			i = end
 		default:
 			if findOperand[args[i].Text] {
@@ -23,7 +23,7 @@ func (w *walker) find(args []Word, st *state) {
 	}
 }
 
-// findOperand holds the tests and actions of find that take a word.
+// findOperand lists the tests and actions of find that take a word.
 var findOperand = set("-amin -anewer -atime -cmin -cnewer -ctime -fls -fprint -fprint0 -fprintf -fstype -gid -group " +
 	"-ilname -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer " +
 	"-newermt -path -perm -printf -regex -regextype -samefile -size -type -uid -used -user -wholename -xtype")
@@ -36,8 +36,8 @@ func set(words string) map[string]bool {
 	return m
 }
 
-// FindDeletes tells whether the arguments of find have -delete, and where it
-// starts to look.
+// FindDeletes reports whether the arguments of find contain -delete, and returns
+// the starting points of find.
 func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	tests := false
 	for i := 0; i < len(args); i++ {
@@ -61,10 +61,10 @@ func FindDeletes(args []Word) (paths []Word, deletes bool) {
 	return paths, deletes
 }
 
-// fd follows the program behind -x and -X, which takes the rest of the line.
-func (w *walker) fd(args []Word, st *state) {
-	for i, a := range args {
-		inner := args[i+1:]
+// fd follows the program after -x or -X, which takes the rest of the line.
+func (p *process) fd() {
+	for i, a := range p.args {
+		inner := p.args[i+1:]
 		switch name, value, _ := strings.Cut(a.Text, "="); {
 		case a.Text == "-x", a.Text == "-X", a.Text == "--exec", a.Text == "--exec-batch":
 		case name == "--exec", name == "--exec-batch":
@@ -75,7 +75,7 @@ func (w *walker) fd(args []Word, st *state) {
 			continue
 		}
 		inner, _ = feed(inner, "{}", Hole)
-		w.run(append(inner, Word{Text: Hole, Fed: true}), st.child(), input{})
+		p.w.run(append(inner, Word{Text: Hole, Fed: true}), p.st.child(), input{})
 		return
 	}
 }

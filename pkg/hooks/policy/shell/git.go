@@ -7,8 +7,8 @@ var gitOptions = options{
 	long:  " --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source ",
 }
 
-// Git returns the subcommand of git and its arguments, without the options of
-// git itself; "" where there is none.
+// Git returns the subcommand of git and its arguments, without the options of git
+// itself. Without a subcommand it returns "".
 func Git(args []Word) (sub string, rest []Word) {
 	rest = args
 	for more := true; more; {
@@ -20,43 +20,43 @@ func Git(args []Word) (sub string, rest []Word) {
 	return strings.ToLower(rest[0].Text), rest[1:]
 }
 
-// git follows the programs that git starts: aliases given on the spot, and the
+// git follows the programs that git starts: aliases on the command line, and the
 // commands of "submodule foreach", "bisect run" and "rebase --exec".
-func (w *walker) git(args []Word, st *state) {
-	st = st.child()
-	sub, rest := Git(args)
-	for {
+func (p *process) git() {
+	p.st = p.st.child()
+	sub, rest := Git(p.args)
+	for args := p.args; ; {
 		opt, rest, ok := gitOptions.next(args)
 		if !ok {
 			break
 		}
 		if args = rest; opt.last() == 'c' {
-			w.gitConfig(opt.value.Text, rest, st)
+			p.gitConfig(opt.value.Text, rest)
 		}
 	}
 	if strings.Contains(sub, Hole) {
-		w.out.doubt(DoubtProgram)
+		p.w.out.doubt(DoubtProgram)
 	}
 	switch {
 	case sub == "rebase":
-		w.rebase(rest, st)
+		p.rebase(rest)
 	case len(rest) == 0:
 	case sub == "submodule" && rest[0].Text == "foreach", sub == "bisect" && rest[0].Text == "run":
 		rest = rest[1:]
 		for more := true; more; {
 			_, rest, more = options{}.next(rest)
 		}
-		w.script(join(rest), st)
+		p.w.script(join(rest), p.st)
 	}
 }
 
-// gitConfig follows an entry given by -c: an alias, if it is used in the same
-// breath, and what may be a program that git starts.
-func (w *walker) gitConfig(entry string, args []Word, st *state) {
+// gitConfig follows a configuration entry of -c. It follows an alias if the
+// command uses it, and other values that can name a program.
+func (p *process) gitConfig(entry string, args []Word) {
 	key, text, _ := strings.Cut(entry, "=")
 	name, ok := strings.CutPrefix(strings.ToLower(key), "alias.")
 	if !ok { // core.pager, core.sshCommand, credential.helper, …
-		w.seek(strings.TrimPrefix(text, "!"), st)
+		search{p.w, p.st}.command(strings.TrimPrefix(text, "!"))
 		return
 	}
 	sub, rest := Git(args)
@@ -64,20 +64,20 @@ func (w *walker) gitConfig(entry string, args []Word, st *state) {
 		return
 	}
 	if code, ok := strings.CutPrefix(text, "!"); ok {
-		w.script(code+" "+join(rest), st)
+		p.w.script(code+" "+join(rest), p.st)
 		return
 	}
-	w.script("git "+text+" "+join(rest), st)
+	p.w.script("git "+text+" "+join(rest), p.st)
 }
 
-// rebase follows the commands that run between commits.
-func (w *walker) rebase(args []Word, st *state) {
+// rebase follows the commands that git runs between commits.
+func (p *process) rebase(args []Word) {
 	rebaseOptions := options{short: "xXsC", long: " --exec --onto --strategy --strategy-option "}
 	for {
 		opt, rest, ok := rebaseOptions.next(args)
 		switch {
 		case ok && (opt.last() == 'x' || opt.long == "--exec"):
-			w.script(opt.value.Text, st)
+			p.w.script(opt.value.Text, p.st)
 		case !ok && len(rest) == 0:
 			return
 		case !ok:

@@ -5,22 +5,22 @@ import (
 	"testing"
 )
 
-// TestAnalyze_Hidden holds that a program is found although the text hides it.
+// TestAnalyze_Hidden checks that programs are found in obscure texts.
 func TestAnalyze_Hidden(t *testing.T) {
 	for _, text := range []string{
-		// What echo makes of its text.
+		// Output of echo.
 		`echo -ne 'x a' | sh`, `echo -en -E "x a" | bash`, `echo -e '\x78 a' | sh`, `echo '\0170 a' | sh`, `echo -e 'import os\nos.system("x a")' | python3`,
-		// Where standard input is.
+		// Standard input.
 		"source /dev/stdin <<< 'x a'", ". /dev/fd/0 <<< 'x a'", "bash /dev/fd/0 <<< 'x a'", "bash /proc/self/fd//0 <<< 'x a'", "echo 'x a' | bash 3<f",
-		// How values are split.
+		// Word splitting.
 		"IFS=,; c=x,a; $c", "IFS=_:; c=x_:a; $c",
 		// Parameters of functions and scripts.
 		`f() { x "$@"; }; f a`, `f() { x $*; }; f a`, `f() { "$@"; }; f x a`, `f() { shift; x "$@"; }; f b a`, "f() { shift; $1 a; }; f ls x",
 		"f() { shift 2; $1 a; }; f ls ls x", "set -- x a; $1 $2", `set -eu -- x a; "$@"`, "set x a; $1 $2", `bash -c '"$@"' _ x a`,
-		// What stands for something else.
+		// Aliases and handlers.
 		"shopt -s expand_aliases\nalias q=x\nq a", "alias q='b; x'; q a", "alias x='x -i'; x a", "trap -- 'x a' EXIT", "PAGER='x a' git log", "export GIT_SSH_COMMAND='x a'",
 		"git -c core.sshCommand='x a' fetch", "git -c credential.helper='!x a' fetch", "fish -C 'x a'",
-		// What other shells have.
+		// Syntax of other shells.
 		"=x a", "- x a", "repeat 3 x a", "true; and x a", "not x a", "csh -c 'x a'", "tcsh -c 'x a'",
 		// Wrappers.
 		"pkexec --user me x a", "systemd-run --scope -p A=b x a", "fakeroot x a", "gosu me x a", "setpriv --reuid=1 x a", "wsl x a", "wsl -e x a",
@@ -35,8 +35,8 @@ func TestAnalyze_Hidden(t *testing.T) {
 	}
 }
 
-// TestAnalyze_HiddenDoubts holds that what only a running shell can know is a
-// doubt.
+// TestAnalyze_HiddenDoubts checks that facts which only a running shell knows
+// cause a doubt.
 func TestAnalyze_HiddenDoubts(t *testing.T) {
 	for text, want := range map[string]Doubt{
 		"/bin/r? a":                                DoubtProgram,

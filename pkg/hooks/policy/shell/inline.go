@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// interpreter tells where a program takes code of another language.
+// interpreter describes how a program receives code of another language.
 type interpreter struct {
-	letters string // short options behind which code stands
-	long    string // long options, with blanks around each
+	letters string // short options that take code
+	long    string // long options that take code, with spaces around each
 	first   bool   // the first operand is code
 }
 
@@ -22,21 +22,20 @@ var interpreters = map[string]interpreter{
 	"awk": {first: true}, "gawk": {first: true}, "mawk": {first: true}, "nawk": {first: true},
 }
 
-// interpreter follows the code of a one-liner, or code that stands in the text
-// as a here-document.
-func (w *walker) interpreter(name string, args []Word, st *state, in input) {
-	c, ok := interpreters[strings.TrimRight(name, "0123456789.")]
+// interpreter follows code in the arguments or in a here-document.
+func (p *process) interpreter() {
+	c, ok := interpreters[strings.TrimRight(p.name, "0123456789.")]
 	if !ok {
 		return
 	}
-	if code, ok := c.code(args); ok {
-		w.inline(code, st)
-	} else if in.kind == inputText && !c.first && c.reads(args) {
-		w.inline(in.text, st)
+	if code, ok := c.code(p.args); ok {
+		search{p.w, p.st}.foreign(code)
+	} else if p.in.kind == inputText && !c.first && c.reads(p.args) {
+		search{p.w, p.st}.foreign(p.in.text)
 	}
 }
 
-// code returns the code that stands among the arguments.
+// code returns the code in the arguments.
 func (c interpreter) code(args []Word) (string, bool) {
 	for i, a := range args {
 		code, attached, found := c.option(a.Text)
@@ -52,15 +51,16 @@ func (c interpreter) code(args []Word) (string, bool) {
 	return "", false
 }
 
-// reads tells whether the code comes from standard input: no script is named.
+// reads reports whether the program reads code from standard input, because no
+// argument names a script.
 func (c interpreter) reads(args []Word) bool {
 	return !slices.ContainsFunc(args, func(a Word) bool { return c.operand(a.Text) })
 }
 
-// operand tells whether a word is no option, and not the name of standard input.
+// operand reports whether a word is neither an option nor "-".
 func (interpreter) operand(text string) bool { return !strings.HasPrefix(text, "-") }
 
-// option tells whether code stands behind an option, or in it.
+// option reports whether code follows an option or is attached to it.
 func (c interpreter) option(text string) (code string, attached, found bool) {
 	if strings.HasPrefix(text, "--") {
 		name, value, has := strings.Cut(text, "=")
@@ -80,66 +80,20 @@ func (c interpreter) option(text string) (code string, attached, found bool) {
 	return "", false, false
 }
 
-// callsOut finds code that may start programs.
+// callsOut matches code that can start programs.
 var callsOut = regexp.MustCompile("(?i)system|popen|subprocess|spawn|exec|child_process|\\bqx\\b|%x|open3|shell|`|\\brun\\b|\\|")
 
-// removesTrees finds code that removes trees by itself.
+// removesTrees matches code that removes directory trees itself.
 var removesTrees = regexp.MustCompile(`\b(rmtree|rm_rf|rm_r|remove_tree|remove_dir_all|rimraf|removeSync)\b|\b(rm|rmdir)(Sync)?\([^)]*recursive`)
 
-// inline looks for commands in code of another language: code that happens to be
-// one, and strings where the code may start programs.
-func (w *walker) inline(code string, st *state) {
-	if len(code) > MaxText {
-		w.out.doubt(DoubtTooLarge)
-		return
-	}
-	if removesTrees.MatchString(code) {
-		w.out.doubt(DoubtCode)
-	}
-	w.seek(code, st)
-	if !callsOut.MatchString(code) {
-		return
-	}
-	var group []Word
-	for _, lit := range literals(code) {
-		w.seek(lit.text, st)
-		if !lit.follows && len(group) > 0 {
-			w.quiet(func(q *walker) { q.run(group, st.child(), input{}) })
-			group = nil
-		}
-		group = append(group, Word{Text: lit.text})
-	}
-	w.quiet(func(q *walker) { q.run(group, st.child(), input{}) })
-}
-
-// seek follows text that may be a command, and may be anything else.
-func (w *walker) seek(text string, st *state) {
-	if !strings.Contains(text, " ") {
-		return
-	}
-	if file, ok := parse(fill(text)); ok {
-		w.quiet(func(q *walker) { q.stmts(file.Stmts, st.child()) })
-	}
-}
-
-// quiet keeps what f finds but not its doubts: what it looks at may be no
-// command at all.
-func (w *walker) quiet(f func(*walker)) {
-	doubts := w.out.Doubts
-	f(w)
-	if w.steps <= maxSteps {
-		w.out.Doubts = doubts
-	}
-}
-
-// literal is a string in code.
+// literal is a string in foreign code.
 type literal struct {
 	text    string
-	follows bool // only a comma stands between it and the one before
+	follows bool // only a comma separates it from the previous literal
 }
 
-// literals returns the strings in code of most languages: between single quotes,
-// double quotes or backticks.
+// literals returns the strings in single quotes, double quotes or backticks, which
+// covers most languages.
 func literals(code string) []literal {
 	var out []literal
 	end := 0

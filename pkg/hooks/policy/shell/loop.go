@@ -2,25 +2,25 @@ package shell
 
 import "mvdan.cc/sh/v3/syntax"
 
-// maxRounds is how many rounds of a loop are followed one by one.
+// maxRounds limits the iterations of a loop that are followed one by one.
 const maxRounds = 8
 
-// loop follows "for": each word of a short list by itself, so that what it does
-// with them is known.
+// loop follows "for". It follows a short list word by word, so that the loop
+// variable is known.
 func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
-	w.loses(c, st)
+	forgetChanged(c, st)
 	iter, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
-		w.nested(c.Loop, st)
+		w.substitutions(c.Loop, st)
 		body := st.clone()
-		w.stmtsWith(c.Do, body, in)
+		w.stmts(c.Do, body, in)
 		st.mergeVars(body)
 		return
 	}
 	var items []Word
 	for _, item := range iter.Items {
-		w.nested(item, st)
-		items = append(items, w.fields(item, st)...)
+		w.substitutions(item, st)
+		items = append(items, w.expander(st).fields(item)...)
 	}
 	if len(items) == 0 || len(items) > maxRounds {
 		items = []Word{{Text: Hole}}
@@ -29,14 +29,14 @@ func (w *walker) loop(c *syntax.ForClause, st *state, in input) {
 	for _, item := range items {
 		body := before.clone()
 		body.set(iter.Name.Value, item.Text, false)
-		w.stmtsWith(c.Do, body, in)
+		w.stmts(c.Do, body, in)
 		st.mergeVars(body)
 	}
 }
 
-// loses forgets the variables that a loop changes: its first round knows them,
-// its second does not.
-func (w *walker) loses(loop syntax.Node, st *state) {
+// forgetChanged forgets the variables that a loop changes. Their values are known
+// in the first iteration only.
+func forgetChanged(loop syntax.Node, st *state) {
 	syntax.Walk(loop, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Assign:
@@ -44,14 +44,14 @@ func (w *walker) loses(loop syntax.Node, st *state) {
 				st.forget(n.Name.Value)
 			}
 		case *syntax.CallExpr:
-			w.losesCall(n, st)
+			forgetCall(n, st)
 		}
 		return true
 	})
 }
 
-// losesCall forgets what a builtin in a loop changes.
-func (w *walker) losesCall(c *syntax.CallExpr, st *state) {
+// forgetCall forgets the variables that a builtin in a loop changes.
+func forgetCall(c *syntax.CallExpr, st *state) {
 	if len(c.Args) == 0 {
 		return
 	}

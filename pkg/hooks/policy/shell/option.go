@@ -2,25 +2,25 @@ package shell
 
 import "strings"
 
-// options tells which options of a program take a value.
+// options describes which options of a program take a value.
 type options struct {
-	flags    string // short options without a value; others may have one
-	short    string // short options with one, attached or in the next word
-	attached string // short options whose value can only be attached
-	long     string // long options whose value may be the next word, with blanks around
-	plus     bool   // +x is an option too
+	flags    string // short options without a value; unknown ones may have one
+	short    string // short options with a value, attached or in the next word
+	attached string // short options with an attached value only
+	long     string // long options with a value in the next word, with spaces around each
+	plus     bool   // +x is also an option
 }
 
-// option is one word of options, with its value.
+// option is one word of options with its value.
 type option struct {
-	letters string // of a short option or several: "xvf"
+	letters string // short options, such as "xvf"
 	long    string // "--force"
 	value   Word   // of the long option, or of the last letter
 	valued  bool
-	unsure  bool // an unknown letter; the next word may be its value
+	unsure  bool // contains an unknown letter, whose value may be the next word
 }
 
-// last is the letter that the value belongs to.
+// last returns the letter that the value belongs to, or 0.
 func (o option) last() byte {
 	if o.letters == "" {
 		return 0
@@ -28,8 +28,8 @@ func (o option) last() byte {
 	return o.letters[len(o.letters)-1]
 }
 
-// next reads the option that args begin with. Without one, ok is false and rest
-// begins with the first operand.
+// next reads the option at the start of args. If there is none, ok is false and
+// rest begins with the first operand.
 func (s options) next(args []Word) (opt option, rest []Word, ok bool) {
 	if len(args) == 0 {
 		return option{}, nil, false

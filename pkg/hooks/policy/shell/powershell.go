@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// The options of PowerShell, which takes any beginning of one for it.
+// The options of PowerShell, which accepts every prefix of an option.
 const (
 	psCommand = "commandwithargs"
 	psEncoded = "encodedcommand"
 	psFile    = "file"
 )
 
-// psSwitches are its options without a value.
+// psSwitches are the options without a value.
 var psSwitches = []string{"noprofile", "noninteractive", "nologo", "noexit", "sta", "mta", "login", "interactive"}
 
-// powershell follows PowerShell: the code behind -Command is all that is left.
-func (w *walker) powershell(name string, args []Word, st *state, in input) {
-	st = st.child()
+// powershell follows PowerShell. -Command takes the rest of the arguments as code.
+func (p *process) powershell() {
+	p.st = p.st.child()
+	args := p.args
 	dashes := "-\u2013\u2014\u2015"
-	if name == "powershell" {
+	if p.name == "powershell" {
 		dashes += "/"
 	}
 	for len(args) > 0 {
@@ -27,18 +28,18 @@ func (w *walker) powershell(name string, args []Word, st *state, in input) {
 		begins := func(full string) bool { return strings.HasPrefix(full, option) }
 		switch {
 		case option == "": // "-"
-			w.reads(st, in)
+			p.reads()
 			return
 		case len(option) == len(args[0].Text): // no dash
-			if name == "powershell" { // pwsh takes it for a file
-				w.script(join(args), st)
+			if p.name == "powershell" { // pwsh expects a file here
+				p.w.script(join(args), p.st)
 			}
 			return
 		case begins(psCommand), option == "cwa":
-			w.script(join(args[1:]), st)
+			p.w.script(join(args[1:]), p.st)
 			return
 		case begins(psEncoded), option == "ec":
-			w.out.doubt(DoubtCode)
+			p.w.out.doubt(DoubtCode)
 			return
 		case begins(psFile):
 			return
@@ -48,5 +49,5 @@ func (w *walker) powershell(name string, args []Word, st *state, in input) {
 			args = args[min(2, len(args)):]
 		}
 	}
-	w.reads(st, in)
+	p.reads()
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// show writes an analysis as lines: "dir> name arg arg", "> file", "? doubt".
-// What is not known is shown as "…".
+// show formats an analysis as lines: "dir> name arg arg", "> file", "? doubt".
+// Holes are shown as "…".
 func show(a *Analysis) []string {
 	readable := func(s string) string { return strings.ReplaceAll(s, Hole, "…") }
 	var lines []string
@@ -201,7 +201,7 @@ func TestAnalyze_Doubts(t *testing.T) {
 	}
 }
 
-// TestAnalyze_Bounded holds that no text keeps the analysis busy for long.
+// TestAnalyze_Bounded checks that the analysis of any text is fast.
 func TestAnalyze_Bounded(t *testing.T) {
 	loop := strings.Repeat("for i in 1 2 3 4 5 6 7 8; do ", 20) + "eval \"$x\"" + strings.Repeat("; done", 20)
 	for name, text := range map[string]string{

@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expansion adds what a parameter expansion becomes.
+// expansion adds the value of a parameter expansion.
 func (e *expander) expansion(p *syntax.ParamExp, quoted bool) {
 	if listed(p) && e.st.params != nil {
 		e.parameters(p.Param.Value, quoted)
@@ -15,8 +15,8 @@ func (e *expander) expansion(p *syntax.ParamExp, quoted bool) {
 	e.value(e.param(p), quoted)
 }
 
-// value adds what a variable holds; the shell splits it at IFS unless it is
-// quoted.
+// value adds the value of a variable. The shell splits an unquoted value at the
+// characters in IFS.
 func (e *expander) value(text string, quoted bool) {
 	if quoted || e.whole || text == Hole {
 		e.add(text)
@@ -45,13 +45,13 @@ func (e *expander) value(text string, quoted bool) {
 	}
 }
 
-// listed tells whether p is all parameters of a script or function, as they are.
+// listed reports whether p is "$@" or "$*" without operators.
 func listed(p *syntax.ParamExp) bool {
 	return p.Param != nil && (p.Param.Value == "@" || p.Param.Value == "*") &&
 		p.Exp == nil && !p.Length && !p.Width && !p.IsSet && !transforms(p)
 }
 
-// parameters adds all parameters, each as a word of its own but for "$*".
+// parameters adds all parameters. Each becomes a word, except in a quoted "$*".
 func (e *expander) parameters(name string, quoted bool) {
 	for i, word := range e.st.params {
 		switch {

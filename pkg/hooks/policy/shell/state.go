@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// holeName is the variable that stands for a hole in the text of a script.
+// holeName is the variable that replaces a hole in the text of a script.
 const holeName = "__hole__"
 
-// value is what a variable holds.
+// value is the value of a variable.
 type value struct {
 	text     string
 	known    bool
 	exported bool
 }
 
-// state is what a script knows at one point.
+// state is the known state of a shell at one point of a script. It owns variables,
+// working directory and parameters.
 type state struct {
-	vars   map[string]value // absent: from the environment
-	dir    string           // "" is where the text started; may hold a Hole
-	params []Word           // "$@"; nil: not known
+	vars   map[string]value // a missing variable comes from the environment
+	dir    string           // "" for the initial directory; may contain a Hole
+	params []Word           // "$@"; nil if unknown
 }
 
 func newState() *state { return &state{vars: map[string]value{}} }
@@ -30,7 +31,7 @@ func newState() *state { return &state{vars: map[string]value{}} }
 // clone returns a copy for a subshell or a branch.
 func (s *state) clone() *state { return &state{vars: maps.Clone(s.vars), dir: s.dir, params: s.params} }
 
-// child returns what a program that is started knows: exported variables only.
+// child returns the state of a started program, which has exported variables only.
 func (s *state) child() *state {
 	c := &state{vars: map[string]value{}, dir: s.dir}
 	for name, v := range s.vars {
@@ -41,7 +42,8 @@ func (s *state) child() *state {
 	return c
 }
 
-// merge keeps of s what holds in other too: both may have run.
+// merge keeps the facts that are equal in s and other, because either branch may
+// have run.
 func (s *state) merge(other *state) {
 	s.mergeVars(other)
 	if s.dir != other.dir {
@@ -73,10 +75,10 @@ func (s *state) set(name, text string, exported bool) {
 	}
 }
 
-// maxParams is how many parameters are known: "set -- \"$@\" \"$@\"" doubles them.
+// maxParams limits the parameters, because "set -- \"$@\" \"$@\"" doubles them.
 const maxParams = 256
 
-// positional sets "$@" and $1 to $9; nil forgets them.
+// positional sets "$@" and $1 to $9. With nil it forgets them.
 func (s *state) positional(args []Word) {
 	if s.params = args; len(args) > maxParams {
 		s.params = nil
@@ -116,7 +118,7 @@ func setParams(args []Word, st *state) {
 	}
 }
 
-// restore gives a variable the value that it has in before.
+// restore resets a variable to its value in before.
 func (s *state) restore(name string, before *state) {
 	if v, ok := before.vars[name]; ok {
 		s.vars[name] = v
@@ -125,10 +127,10 @@ func (s *state) restore(name string, before *state) {
 	delete(s.vars, name)
 }
 
-// forget makes the variable unknown.
+// forget makes the value of a variable unknown.
 func (s *state) forget(name string) { s.vars[name] = value{} }
 
-// export lets programs that are started see the variable.
+// export exports a variable to started programs.
 func (s *state) export(name string) {
 	if v, ok := s.vars[name]; ok {
 		v.exported = true
@@ -136,10 +138,10 @@ func (s *state) export(name string) {
 	}
 }
 
-// numeric are variables that hold a number.
+// numeric lists variables with a number as value.
 const numeric = " $ ? # ! UID EUID PPID RANDOM SRANDOM SECONDS LINENO BASHPID EPOCHSECONDS "
 
-// lookup returns the value of a variable, with a Hole where it is not known.
+// lookup returns the value of a variable, or a Hole if it is unknown.
 func (s *state) lookup(name string) string {
 	if v, ok := s.vars[name]; ok {
 		if !v.known {
@@ -163,7 +165,7 @@ func (s *state) lookup(name string) string {
 	return Hole
 }
 
-// here is the directory as $PWD would say it.
+// here returns the value of $PWD.
 func (s *state) here() string {
 	switch {
 	case s.dir == "":
@@ -177,7 +179,7 @@ func (s *state) here() string {
 // enter changes the directory.
 func (s *state) enter(dir string) { s.dir = within(s.dir, dir) }
 
-// within returns the directory that dir names for one who is in base.
+// within returns the directory dir relative to base.
 func within(base, dir string) string {
 	switch {
 	case strings.HasPrefix(dir, Hole):

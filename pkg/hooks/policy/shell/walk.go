@@ -1,59 +1,33 @@
 package shell
 
-import (
-	"slices"
+import "mvdan.cc/sh/v3/syntax"
 
-	"mvdan.cc/sh/v3/syntax"
-)
-
-// walker follows a syntax tree and writes down what it finds.
+// walker follows syntax trees in the order of execution and adds commands, writes
+// and doubts to out. It owns the result, the budget and the defined functions. The
+// state of the shell is an argument of each method, because branches and subshells
+// have copies of it.
 type walker struct {
 	out       *Analysis
-	depth     int // scripts and substitutions around what is walked
-	steps     int
-	bytes     int // expanded and parsed
-	functions []*function
+	work      budget
+	functions functions
 }
 
-// function is one that the script defines.
-type function struct {
-	name   string
-	body   *syntax.Stmt
-	st     *state // where it was defined
-	called bool
-	active bool // is being followed
+func newWalker() *walker {
+	out := &Analysis{}
+	return &walker{out: out, work: budget{out: out}}
 }
 
-// enter begins one piece of work and tells whether there may be more; leave
-// ends it.
-func (w *walker) enter() bool {
-	w.steps++
-	if w.steps > maxSteps || w.depth >= maxDepth {
-		w.out.doubt(DoubtTooLarge)
-		return false
-	}
-	w.depth++
-	return true
-}
+// expander returns an expander of one word.
+func (w *walker) expander(st *state) *expander { return &expander{work: &w.work, st: st} }
 
-func (w *walker) leave() { w.depth-- }
-
-// spend counts bytes and tells whether there may be more.
-func (w *walker) spend(n int) bool {
-	if w.bytes += n; w.bytes > maxBytes {
-		w.out.doubt(DoubtTooLarge)
-		return false
-	}
-	return true
-}
-
-func (w *walker) stmts(list []*syntax.Stmt, st *state) {
+// stmts follows statements. Each gets the input in, because any of them can read it.
+func (w *walker) stmts(list []*syntax.Stmt, st *state, in input) {
 	for _, s := range list {
-		w.stmt(s, st, input{})
+		w.stmt(s, st, in)
 	}
 }
 
-// define notes a function; one without a name is for zsh to call at once.
+// define adds a function. Zsh runs a function without a name immediately.
 func (w *walker) define(f *syntax.FuncDecl, st *state) {
 	names := f.Names
 	if f.Name != nil {
@@ -63,48 +37,46 @@ func (w *walker) define(f *syntax.FuncDecl, st *state) {
 		w.stmt(f.Body, st, input{})
 	}
 	for _, name := range names {
-		w.functions = append(w.functions, &function{name: name.Value, body: f.Body, st: st.clone()})
+		w.functions.define(name.Value, f.Body, st)
 	}
 }
 
-// uncalled follows the functions defined since mark that nothing called: something
-// else may.
+// uncalled follows the functions since mark that the script does not call, because
+// other code may call them. Then it removes all functions since mark.
 func (w *walker) uncalled(mark int, st *state) {
-	for i := mark; i < len(w.functions); i++ {
-		if f := w.functions[i]; !f.called {
+	for i := mark; i < len(w.functions.list); i++ {
+		if f := w.functions.list[i]; !f.called {
 			f.st.mergeVars(st)
 			w.stmt(f.body, f.st, input{})
 		}
 	}
-	w.functions = w.functions[:mark]
+	w.functions.drop(mark)
 }
 
-// callFunction follows a call of a function of the script. A function that calls itself
-// is followed once.
+// callFunction follows a call of a function. It follows recursive calls once. It
+// returns false if there is no such function.
 func (w *walker) callFunction(name string, args []Word, st *state, in input) bool {
-	for _, f := range slices.Backward(w.functions) {
-		if f.name != name {
-			continue
-		}
-		if !f.active {
-			f.called, f.active = true, true
-			st.positional(args)
-			w.stmt(f.body, st, in)
-			st.positional(nil)
-			f.active = false
-		}
-		return true
+	f := w.functions.named(name)
+	if f == nil {
+		return false
 	}
-	return false
+	if !f.active {
+		f.called, f.active = true, true
+		st.positional(args)
+		w.stmt(f.body, st, in)
+		st.positional(nil)
+		f.active = false
+	}
+	return true
 }
 
-// stmt follows one statement. in is what its standard input holds, unless it is
-// redirected.
+// stmt follows one statement with the standard input in, which redirections can
+// replace.
 func (w *walker) stmt(s *syntax.Stmt, st *state, in input) {
-	if s == nil || !w.enter() {
+	if s == nil || !w.work.enter() {
 		return
 	}
-	defer w.leave()
+	defer w.work.leave()
 	in = w.redirects(s.Redirs, st, in)
 	if s.Background || s.Coprocess {
 		st = st.clone()
@@ -122,9 +94,9 @@ func (w *walker) command(cmd syntax.Command, st *state, in input) {
 	case *syntax.BinaryCmd:
 		w.binary(cmd, st, in)
 	case *syntax.Subshell:
-		w.stmtsWith(cmd.Stmts, st.clone(), in)
+		w.stmts(cmd.Stmts, st.clone(), in)
 	case *syntax.Block:
-		w.stmtsWith(cmd.Stmts, st, in)
+		w.stmts(cmd.Stmts, st, in)
 	case *syntax.FuncDecl:
 		w.define(cmd, st)
 	case *syntax.DeclClause:
@@ -141,57 +113,50 @@ func (w *walker) command(cmd syntax.Command, st *state, in input) {
 	}
 }
 
-// stmtsWith gives each statement the same input: any of them may read it.
-func (w *walker) stmtsWith(list []*syntax.Stmt, st *state, in input) {
-	for _, s := range list {
-		w.stmt(s, st, in)
-	}
-}
-
-// compound follows the statements that branch or repeat.
+// compound follows branches and loops.
 func (w *walker) compound(cmd syntax.Command, st *state, in input) {
 	switch cmd := cmd.(type) {
 	case *syntax.IfClause:
 		w.branch(cmd, st, in)
 	case *syntax.WhileClause:
-		w.loses(cmd, st)
-		w.stmtsWith(cmd.Cond, st, in)
+		forgetChanged(cmd, st)
+		w.stmts(cmd.Cond, st, in)
 		body := st.clone()
-		w.stmtsWith(cmd.Do, body, in)
+		w.stmts(cmd.Do, body, in)
 		st.mergeVars(body)
 	case *syntax.ForClause:
 		w.loop(cmd, st, in)
 	case *syntax.CaseClause:
-		w.nested(cmd.Word, st)
+		w.substitutions(cmd.Word, st)
 		before := st.clone()
 		for _, item := range cmd.Items {
 			for _, p := range item.Patterns {
-				w.nested(p, st)
+				w.substitutions(p, st)
 			}
 			branch := before.clone()
-			w.stmtsWith(item.Stmts, branch, in)
+			w.stmts(item.Stmts, branch, in)
 			st.merge(branch)
 		}
-	default: // arithmetic, tests: nothing runs but substitutions
-		w.nested(cmd, st)
+	default: // arithmetic and tests, in which only substitutions run
+		w.substitutions(cmd, st)
 	}
 }
 
 func (w *walker) branch(c *syntax.IfClause, st *state, in input) {
-	w.stmtsWith(c.Cond, st, in)
+	w.stmts(c.Cond, st, in)
 	other := st.clone()
-	w.stmtsWith(c.Then, st, in)
+	w.stmts(c.Then, st, in)
 	switch {
 	case c.Else != nil:
 		w.branch(c.Else, other, in)
 		st.merge(other)
-	case len(c.Cond) > 0: // no "else": nothing may have run
+	case len(c.Cond) > 0: // without "else", it is possible that no branch ran
 		st.merge(other)
 	}
 }
 
 func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
-	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // pipes: both sides are subshells, but for zsh the last
+	if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt { // both sides of a pipe are subshells, except the last in zsh
 		w.stmt(c.X, st.clone(), in)
 		last := st.clone()
 		w.stmt(c.Y, last, w.output(c.X, st, in))
@@ -201,37 +166,37 @@ func (w *walker) binary(c *syntax.BinaryCmd, st *state, in input) {
 	w.stmt(c.X, st, in)
 	after := st.clone()
 	w.stmt(c.Y, after, in)
-	if c.Op == syntax.AndStmt { // "cd x && …" is meant to go on in x
+	if c.Op == syntax.AndStmt { // "cd x && …" continues in x
 		st.dir = after.dir
 	}
 	st.merge(after)
 }
 
-// nested follows the commands inside of words: substitutions, wherever they
-// stand. Each is a subshell.
-func (w *walker) nested(node syntax.Node, st *state) {
+// substitutions follows the command and process substitutions in node. Each runs in
+// a subshell.
+func (w *walker) substitutions(node syntax.Node, st *state) {
 	if isNil(node) {
 		return
 	}
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			w.stmts(n.Stmts, st.clone())
+			w.stmts(n.Stmts, st.clone(), input{})
 			return false
 		case *syntax.ProcSubst:
 			in := input{}
 			if n.Op == syntax.CmdOut {
 				in.kind = inputPipe
 			}
-			w.stmtsWith(n.Stmts, st.clone(), in)
+			w.stmts(n.Stmts, st.clone(), in)
 			return false
 		}
 		return true
 	})
 }
 
-// isNil tells whether node holds a nil pointer, which [syntax.Walk] does not
-// take.
+// isNil reports whether node contains a nil pointer. [syntax.Walk] does not accept
+// one.
 func isNil(node syntax.Node) bool {
 	switch n := node.(type) {
 	case nil:

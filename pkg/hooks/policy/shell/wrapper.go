@@ -2,14 +2,14 @@ package shell
 
 import "strings"
 
-// wrapper tells how a program names another one that it starts.
+// wrapper describes how the arguments of a program contain another program.
 type wrapper struct {
 	options
-	operands int    // words before the program
-	assigns  bool   // NAME=VALUE may stand before the program
-	code     string // short options whose value is the text of a script
-	first    string // a first word that has to be there: "run" of "uv run"
-	joined   bool   // the rest is joined and given to a shell
+	operands int    // number of operands before the program
+	assigns  bool   // NAME=VALUE can precede the program
+	code     string // short options whose value is a script
+	first    string // required first word, such as "run" of "uv run"
+	joined   bool   // the rest is joined and passed to a shell
 }
 
 var wrappers = map[string]wrapper{
@@ -59,39 +59,40 @@ var wrappers = map[string]wrapper{
 
 var timeoutOptions = options{flags: "fpv", short: "ks", long: " --kill-after --signal "}
 
-// unwrap follows what a wrapper starts.
-func (w *walker) unwrap(name string, args []Word, st *state, in input) {
-	c := wrappers[name]
+// unwrap follows the program in the arguments of a wrapper.
+func (p *process) unwrap() {
+	c, args := wrappers[p.name], p.args
 	if c.first != "" {
 		if len(args) == 0 || args[0].Text != c.first {
 			return
 		}
 		args = args[1:]
 	}
-	st = st.child()
-	rest, unsure := w.skip(c, args, st)
+	p.st = p.st.child()
+	rest, unsure := p.skip(c, args)
 	if c.operands > 0 {
 		rest = rest[min(c.operands, len(rest)):]
 		if c.code != "" { // "su user -c code"
-			rest, _ = w.skip(c, rest, st)
+			rest, _ = p.skip(c, rest)
 		}
 	}
-	rest = c.assign(rest, st)
-	if name == "ssh" { // another machine
-		st = newState()
-		st.dir = HomeDir
+	rest = c.assign(rest, p.st)
+	if p.name == "ssh" { // another machine
+		p.st = newState()
+		p.st.dir = HomeDir
 	}
 	if c.joined {
-		w.script(join(rest), st)
+		p.w.script(join(rest), p.st)
 		return
 	}
-	w.run(rest, st, in)
+	p.w.run(rest, p.st, p.in)
 	if unsure && len(rest) > 1 {
-		w.run(rest[1:], st, in)
+		p.w.run(rest[1:], p.st, p.in)
 	}
 }
 
-// assign takes the NAME=VALUE words that args begin with.
+// assign sets the variables of the NAME=VALUE words at the start of args, and
+// returns the rest.
 func (c wrapper) assign(args []Word, st *state) []Word {
 	for c.assigns && len(args) > 0 && isAssignment(args[0].Text) {
 		name, text, _ := strings.Cut(args[0].Text, "=")
@@ -101,11 +102,11 @@ func (c wrapper) assign(args []Word, st *state) []Word {
 	return args
 }
 
-// skip skips the options of a wrapper, and follows the code in them. It is
-// unsure where an unknown option may have taken the word behind it.
-func (w *walker) skip(c wrapper, args []Word, st *state) (rest []Word, unsure bool) {
+// skip skips the options of a wrapper and follows the code in them. unsure is true
+// if an unknown option may have taken the next word.
+func (p *process) skip(c wrapper, args []Word) (rest []Word, unsure bool) {
 	for {
-		opt, rest, ok := c.next(c.assign(args, st))
+		opt, rest, ok := c.next(c.assign(args, p.st))
 		if !ok {
 			return rest, unsure
 		}
@@ -115,24 +116,24 @@ func (w *walker) skip(c wrapper, args []Word, st *state) (rest []Word, unsure bo
 		}
 		switch c.kind(opt) {
 		case optionCode:
-			w.script(opt.value.Text, st)
+			p.w.script(opt.value.Text, p.st)
 		case optionSplit:
-			args = append(w.split(opt.value.Text, st), args...)
+			args = append(p.split(opt.value.Text), args...)
 		case optionDir:
-			st.enter(opt.value.Text)
+			p.st.enter(opt.value.Text)
 		case optionOther:
 		}
 	}
 }
 
-// optionKind is what the value of a wrapper's option means.
+// optionKind is the meaning of an option's value.
 type optionKind uint8
 
 const (
 	optionOther optionKind = iota
 	optionCode             // a script
-	optionSplit            // words to begin the command with
-	optionDir              // a directory to change to
+	optionSplit            // the first words of the command
+	optionDir              // the working directory
 )
 
 func (c wrapper) kind(opt option) optionKind {
@@ -157,7 +158,7 @@ func (c wrapper) kind(opt option) optionKind {
 }
 
 // split returns the words of a text that "env -S" splits.
-func (w *walker) split(text string, st *state) []Word {
+func (p *process) split(text string) []Word {
 	file, ok := parse(fill(text))
 	if !ok {
 		return nil
@@ -165,13 +166,13 @@ func (w *walker) split(text string, st *state) []Word {
 	var words []Word
 	for _, s := range file.Stmts {
 		for _, word := range callWords(s) {
-			words = append(words, w.fields(word, st)...)
+			words = append(words, p.w.expander(p.st).fields(word)...)
 		}
 	}
 	return words
 }
 
-// join returns words as a text for a shell to read again.
+// join returns words as a text that a shell reads.
 func join(words []Word) string {
 	texts := make([]string, len(words))
 	for i, word := range words {

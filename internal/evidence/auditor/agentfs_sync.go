@@ -1,0 +1,206 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/agentfs"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+)
+
+const (
+	// syncEvery is the shortest interval between syncs. Other programs open the files
+	// in between.
+	syncEvery = time.Second
+	// syncLatest is the longest interval. The interval grows when a sync takes long,
+	// because each file is opened, committed and closed.
+	syncLatest = 30 * time.Second
+)
+
+// syncWorkers is how many tenants are synced in parallel, so that one tenant with much
+// to write does not block the others.
+const syncWorkers = 4
+
+// logAgain is how often an unchanged failure is logged again.
+const logAgain = time.Minute
+
+// A fileSync writes the AgentFS files from the ledgers. The ledgers never wait for it.
+type fileSync struct {
+	dataDir string
+	only    string // only this tenant; empty means all
+	writer  *agentfs.Writer
+	logger  *slog.Logger
+
+	// mu guards pending. It is the last lock in the lock order.
+	mu      sync.Mutex
+	pending map[string]bool // tenants with changed ledgers
+
+	// Only run uses logged and loggedAt.
+	logged   string // the last failure in the log
+	loggedAt time.Time
+}
+
+func newFileSync(o Options, writer *agentfs.Writer) *fileSync {
+	return &fileSync{dataDir: o.DataDir, only: o.Tenant, writer: writer, logger: o.Logger, pending: make(map[string]bool)}
+}
+
+// changed marks the ledger of a tenant as changed.
+func (s *fileSync) changed(tenant string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending[tenant] = true
+}
+
+// run syncs the files until ctx ends. It calls tick at the start and every renewEvery.
+func (s *fileSync) run(ctx context.Context, tick func()) {
+	s.all(ctx)
+	tick()
+	files, clock := time.NewTimer(syncEvery), time.NewTicker(renewEvery)
+	defer files.Stop()
+	defer clock.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+			tick()
+		case <-files.C:
+			began := time.Now()
+			if err := s.sync(ctx); ctx.Err() == nil {
+				s.log(ctx, err)
+			}
+			files.Reset(min(max(syncEvery, 4*time.Since(began)), syncLatest))
+		}
+	}
+}
+
+// log logs a failed sync, and the first successful one after it.
+func (s *fileSync) log(ctx context.Context, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text == s.logged && (err == nil || time.Since(s.loggedAt) < logAgain) {
+		return
+	}
+	s.logged, s.loggedAt = text, time.Now()
+	if err == nil {
+		s.logger.InfoContext(ctx, "agentfs files written again")
+		return
+	}
+	s.logger.WarnContext(ctx, "agentfs files not written", "error", err)
+}
+
+// all marks every tenant, because files may be behind since the last stop.
+func (s *fileSync) all(ctx context.Context) {
+	tenants, err := Options{DataDir: s.dataDir, Tenant: s.only}.tenants()
+	if err != nil {
+		s.logger.WarnContext(ctx, "ledgers not listed", "error", err)
+	}
+	for _, tenant := range tenants {
+		s.changed(tenant)
+	}
+}
+
+// sync writes the files of the changed tenants. A tenant whose sync fails stays marked.
+func (s *fileSync) sync(ctx context.Context) error {
+	s.mu.Lock()
+	tenants := slices.Sorted(maps.Keys(s.pending))
+	clear(s.pending)
+	s.mu.Unlock()
+	errs := make([]error, len(tenants))
+	var (
+		wg   sync.WaitGroup
+		next atomic.Int64
+	)
+	for range min(syncWorkers, len(tenants)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(tenants)); i = next.Add(1) - 1 {
+				errs[i] = s.one(ctx, tenants[i])
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil { // report a stop once
+		return ctx.Err()
+	}
+	return errors.Join(errs...)
+}
+
+// one syncs a tenant, and marks it again after an error.
+func (s *fileSync) one(ctx context.Context, tenant string) error {
+	err := ctx.Err()
+	if err == nil {
+		err = s.tenant(ctx, tenant)
+	}
+	if err != nil && !errors.Is(err, ledger.ErrDamaged) { // a retry would not help
+		s.changed(tenant)
+	}
+	return err
+}
+
+func (s *fileSync) tenant(ctx context.Context, tenant string) (err error) {
+	r, err := ledger.OpenTenant(LedgerDir(s.dataDir), tenant)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return s.writer.Sync(ctx, tenant, records{r})
+}
+
+func (s *fileSync) close() error { return s.writer.Close() }
+
+// records implements [agentfs.Source] for a ledger. Only events have bytes. Quarantined
+// and erased records have none.
+type records struct{ *ledger.Reader }
+
+// AgentFSSource returns the source of the AgentFS files for a ledger.
+func AgentFSSource(r *ledger.Reader) agentfs.Source { return records{r} }
+
+// After implements agentfs.Source.
+func (r records) After(ctx context.Context, leaf int64) iter.Seq2[agentfs.Entry, error] {
+	return projectable(r.Reader.After(ctx, leaf))
+}
+
+// Run implements agentfs.Source.
+func (r records) Run(ctx context.Context, run string) iter.Seq2[agentfs.Entry, error] {
+	return projectable(r.Reader.Run(ctx, run))
+}
+
+// Erased implements agentfs.Source.
+func (r records) Erased(ctx context.Context, order int64) iter.Seq2[agentfs.Erasure, error] {
+	return func(yield func(agentfs.Erasure, error) bool) {
+		for run, err := range r.RemovedRuns(ctx, order) {
+			if !yield(agentfs.Erasure(run), err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func projectable(entries iter.Seq2[ledger.Entry, error]) iter.Seq2[agentfs.Entry, error] {
+	return func(yield func(agentfs.Entry, error) bool) {
+		for e, err := range entries {
+			entry := agentfs.Entry{Leaf: e.Leaf, Hash: e.Hash}
+			if e.Class == ledger.ClassEvent {
+				entry.Event = e.Bytes
+			}
+			if !yield(entry, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func makeDir(dir string) error { return os.MkdirAll(dir, 0o700) }

@@ -1,0 +1,178 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+)
+
+const (
+	// maxBacklogBytes limits the messages in all backlogs together. Above it, batches
+	// wait for the ledgers.
+	maxBacklogBytes = batchBytes + 16<<20
+
+	maxBacklogs = 16               // each has file descriptors and a goroutine
+	patience    = time.Second      // a ledger that takes longer for its part of a batch gets a backlog
+	busyPause   = time.Second / 10 // pause after a write to a locked file
+	slowWrite   = 10 * time.Second // readiness reports a ledger that takes longer
+)
+
+// errDetached makes a scrub try again later.
+var errDetached = fmt.Errorf("the ledger already has a backlog: %w", writer.ErrScrubLater)
+
+// A backlog queues the messages of one tenant while a separate goroutine scrubs the
+// tenant's ledger or writes to it. The other ledgers go on meanwhile.
+//
+// The state database counts queued messages as written. If the process ends before
+// they are, the next start finds the ledger behind that position and reads the stream
+// again.
+type backlog struct {
+	ledger *writer.Ledger
+	append func(context.Context, *writer.Ledger, queued) error
+	since  time.Time
+	scrub  bool          // the ledger is being scrubbed, which the scrub queue reports
+	done   chan struct{} // closed when the goroutine has stopped working on the ledger
+
+	scrubErr error // why the scrub failed; read it after done is closed
+
+	// mu guards queue, bytes and busy. It comes after ledgers.mu in the lock order.
+	mu    sync.Mutex
+	queue []queued
+	bytes int
+	busy  error // why the current write takes long, if known
+}
+
+// queued are the messages of one tenant in one batch.
+type queued struct {
+	stream   ledger.Stream
+	messages []ledger.Message
+	bytes    int
+}
+
+func newQueued(stream ledger.Stream, messages []ledger.Message) queued {
+	q := queued{stream: stream, messages: messages}
+	for _, m := range messages {
+		q.bytes += len(m.Data)
+	}
+	return q
+}
+
+// target returns the position of a ledger after q is written to it.
+func (q queued) target(tenant string) ledgerPosition {
+	return ledgerPosition{tenant: tenant, epoch: q.stream.Epoch, sequence: q.messages[len(q.messages)-1].Sequence}
+}
+
+// add queues messages. It returns false if the goroutine has already stopped.
+func (b *backlog) add(q queued) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isDone() {
+		return false
+	}
+	b.queue, b.bytes = append(b.queue, q), b.bytes+q.bytes
+	return true
+}
+
+// first returns the first messages of the queue. It closes done if the queue is empty.
+func (b *backlog) first() (queued, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.queue) == 0 {
+		close(b.done)
+		return queued{}, false
+	}
+	return b.queue[0], true
+}
+
+// removeFirst removes the first messages of the queue.
+func (b *backlog) removeFirst() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes -= b.queue[0].bytes
+	b.queue = b.queue[1:]
+}
+
+func (b *backlog) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes
+}
+
+func (b *backlog) isDone() bool {
+	select {
+	case <-b.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// run writes the queue to the ledger and closes done. It retries while the file is
+// locked. After any other error, or when ctx ends, the rest stays in the queue and
+// flush writes it.
+func (b *backlog) run(ctx context.Context) error {
+	for {
+		q, ok := b.first()
+		if !ok {
+			return nil
+		}
+		err := b.append(ctx, b.ledger, q)
+		switch {
+		case err == nil:
+			b.removeFirst()
+		case ctx.Err() == nil && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultBusy:
+			b.mu.Lock()
+			b.busy = err
+			b.mu.Unlock()
+			pause(ctx, busyPause)
+		default:
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			close(b.done)
+			return err
+		}
+	}
+}
+
+// flush writes the rest of the queue to the ledger. done must be closed.
+func (b *backlog) flush(ctx context.Context) error {
+	for len(b.queue) > 0 {
+		if err := b.append(ctx, b.ledger, b.queue[0]); err != nil {
+			return err
+		}
+		b.removeFirst()
+	}
+	return nil
+}
+
+// slow returns an error if the ledger is written to for longer than slowWrite.
+func (b *backlog) slow() error {
+	took := time.Since(b.since)
+	if b.scrub || took <= slowWrite {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	cause := b.busy
+	if cause == nil {
+		cause = errors.New("the disk is slow, or another process has locked the file")
+	}
+	return fmt.Errorf("messages of tenant %q have waited for the ledger for %s, other tenants are not affected: %w",
+		b.ledger.Tenant(), took.Round(time.Second), cause)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

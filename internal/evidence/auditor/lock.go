@@ -1,0 +1,81 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// lockName is the lock file of a data directory. The auditor of all tenants locks it
+// exclusively. Auditors of single tenants share it, and each locks the file of its
+// tenant exclusively.
+const lockName = "auditor.lock"
+
+// locks make a process the auditor of a data directory or of one of its tenants.
+type locks []*filelock.Lock
+
+// Unlock releases all locks.
+func (t locks) Unlock() error {
+	var errs error
+	for _, l := range t {
+		errs = errors.Join(errs, l.Unlock())
+	}
+	return errs
+}
+
+// acquire waits for the locks. It finishes or removes an interrupted rebuild.
+func acquire(ctx context.Context, o Options) (_ locks, err error) {
+	if err := makeDir(LedgerDir(o.DataDir)); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(LedgerDir(o.DataDir), lockName)
+	waiting := func() {
+		o.Logger.InfoContext(ctx, "waiting for the auditor of this data directory to end")
+	}
+	if o.Tenant == "" {
+		l, err := filelock.Wait(ctx, path, waiting)
+		if err != nil {
+			return nil, err
+		}
+		if err := stagingOf(o.DataDir).settle(ctx, o.Logger); err != nil {
+			return nil, errors.Join(err, l.Unlock())
+		}
+		return locks{l}, nil
+	}
+	// Only an exclusive holder may finish a rebuild. A shared holder finds it finished.
+	if l, err := filelock.Try(path); err == nil {
+		if err := errors.Join(stagingOf(o.DataDir).settle(ctx, o.Logger), l.Unlock()); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, filelock.ErrHeld) {
+		return nil, err
+	}
+	share, err := filelock.Share(ctx, path, waiting)
+	if err != nil {
+		return nil, err
+	}
+	own, err := tenantLock(o.DataDir, o.Tenant)
+	if err != nil {
+		return nil, errors.Join(err, share.Unlock())
+	}
+	l, err := filelock.Wait(ctx, own, func() {
+		o.Logger.InfoContext(ctx, "waiting for the auditor of this tenant to end", "tenant", o.Tenant)
+	})
+	if err != nil {
+		return nil, errors.Join(err, share.Unlock())
+	}
+	return locks{l, share}, nil
+}
+
+// tenantLock returns the lock file of the auditor of one tenant. The folder of a tenant
+// never has such a name.
+func tenantLock(dataDir, tenant string) (string, error) {
+	name, err := subjects.Space{}.Durable(durable, tenant)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(LedgerDir(dataDir), name+".lock"), nil
+}

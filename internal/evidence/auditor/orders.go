@@ -1,0 +1,38 @@
+package auditor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// GiveOrders signs orders, records them and returns their ids. It splits an order that
+// is too large for one event. When GiveOrders returns nil, all orders are on disk in
+// the outbox that the auditor sends. Each order takes effect at its place in the
+// stream. After an error, only the orders with a returned id are on disk.
+func GiveOrders(ctx context.Context, dataDir string, orders []ledger.Order) (ids []string, err error) {
+	if !writer.HasKey(KeyDir(dataDir)) {
+		return nil, fmt.Errorf("signing key not found in %s: orders are signed with it", KeyDir(dataDir))
+	}
+	key, err := writer.OpenKey(KeyDir(dataDir))
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range orders {
+		for _, part := range o.Split(events.NewID) {
+			signed, err := key.Sign(part)
+			if err != nil {
+				return ids, err
+			}
+			if _, err := access.Record(ctx, dataDir, part.Tenant, access.OrderRecord(part, string(signed))); err != nil {
+				return ids, err
+			}
+			ids = append(ids, part.ID)
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,92 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// pruneEach is the scan interval for records past their retention.
+const pruneEach = time.Hour
+
+// A pruner gives orders to prune the records past their retention. Only one goroutine
+// may use it.
+type pruner struct {
+	opts     Options
+	standsBy func() bool
+	waiting  map[string]string // by tenant, the last order that is not in the ledger yet
+}
+
+// run scans the ledgers until ctx ends.
+func (r *pruner) run(ctx context.Context) {
+	if len(r.opts.Retention) == 0 {
+		return
+	}
+	tick := time.NewTicker(pruneEach)
+	defer tick.Stop()
+	for {
+		if err := r.all(ctx); err != nil && ctx.Err() == nil {
+			r.opts.Logger.WarnContext(ctx, "records past their retention not pruned", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// all gives orders for all ledgers.
+func (r *pruner) all(ctx context.Context) error {
+	if len(r.opts.Retention) == 0 || r.standsBy() {
+		return nil
+	}
+	tenants, err := r.opts.tenants()
+	for _, tenant := range tenants {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		err = errors.Join(err, r.tenant(ctx, tenant))
+	}
+	return err
+}
+
+func (r *pruner) tenant(ctx context.Context, tenant string) (err error) {
+	reader, err := ledger.OpenTenant(LedgerDir(r.opts.DataDir), tenant)
+	if errors.Is(err, ledger.ErrDamaged) {
+		return nil // readiness reports the suspended ledger
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	if id := r.waiting[tenant]; id != "" {
+		if _, came, err := reader.Orders().Outcome(ctx, id); err != nil || !came {
+			return err
+		}
+		delete(r.waiting, tenant)
+	}
+	orders, err := Expired(ctx, reader, r.opts.Retention, r.opts.Now())
+	if err != nil || len(orders) == 0 {
+		return err
+	}
+	ids, err := GiveOrders(ctx, r.opts.DataDir, orders)
+	if len(ids) > 0 {
+		r.waiting[tenant] = ids[len(ids)-1]
+	}
+	return err
+}
+
+// Expired returns orders to prune the records past their retention. [GiveOrders] takes
+// them.
+func Expired(ctx context.Context, r *ledger.Reader, rules []ledger.RetentionRule, now time.Time) (orders []ledger.Order, err error) {
+	found, err := r.Orders().Expired(ctx, rules, now)
+	for _, o := range found {
+		o.ID, o.By = events.NewID(), "retention"
+		orders = append(orders, o)
+	}
+	return orders, err
+}

@@ -1,0 +1,156 @@
+package auditor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+)
+
+// staging is the folder below a data directory in which a rebuild writes:
+//
+//	rebuild/new     the new files, laid out like the data directory
+//	rebuild/swap    the list of replacements, written when all of them are complete
+//	rebuild/old     the replaced files
+//
+// Without rebuild/swap the rebuild has no effect. Once the list exists, the next
+// holder of the auditor's lock completes it.
+type staging struct {
+	dataDir      string
+	replacements *[]replacement
+}
+
+// A replacement replaces the file or folder of the same name.
+type replacement struct {
+	Path string `json:"path"`           // below the data directory and below rebuild/new
+	Gone bool   `json:"gone,omitempty"` // the old file is removed and there is no new one
+}
+
+func stagingOf(dataDir string) staging {
+	return staging{dataDir: dataDir, replacements: new([]replacement)}
+}
+
+func (s staging) dir() string { return filepath.Join(s.dataDir, "rebuild") }
+
+func (s staging) fresh() string { return filepath.Join(s.dir(), "new") }
+
+func (s staging) list() string { return filepath.Join(s.dir(), "swap") }
+
+// create creates the folder. It links to the keys instead of copying them.
+func (s staging) create() error {
+	if err := makeDir(s.fresh()); err != nil {
+		return err
+	}
+	keys, err := filepath.Abs(KeyDir(s.dataDir))
+	if err != nil {
+		return err
+	}
+	return os.Symlink(keys, KeyDir(s.fresh()))
+}
+
+// add adds the new file at path to the replacements.
+func (s staging) add(path string) error {
+	if _, err := os.Stat(filepath.Join(s.fresh(), path)); err != nil {
+		return err
+	}
+	*s.replacements = append(*s.replacements, replacement{Path: path})
+	return nil
+}
+
+// drop adds the removal of the file at path to the replacements.
+func (s staging) drop(path string) {
+	*s.replacements = append(*s.replacements, replacement{Path: path, Gone: true})
+}
+
+// swap writes the list of replacements and applies it.
+func (s staging) swap(ctx context.Context, logger *slog.Logger) error {
+	if err := syncDirs(s.fresh()); err != nil {
+		return err
+	}
+	text, err := json.Marshal(*s.replacements)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Write(s.list(), text); err != nil {
+		return err
+	}
+	return s.settle(ctx, logger)
+}
+
+// settle applies the list of replacements, or removes a rebuild without one. The caller
+// holds the auditor's lock.
+func (s staging) settle(ctx context.Context, logger *slog.Logger) error {
+	text, err := os.ReadFile(s.list())
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.remove()
+	}
+	if err != nil {
+		return fmt.Errorf("finish a rebuild: %w", err)
+	}
+	var list []replacement
+	if err := json.Unmarshal(text, &list); err != nil {
+		return fmt.Errorf("finish a rebuild: %s: %w", s.list(), err)
+	}
+	for _, one := range list {
+		if err := s.replace(one); err != nil {
+			return fmt.Errorf("replace %s: %w", one.Path, err)
+		}
+	}
+	logger.InfoContext(ctx, "rebuild finished", "replaced", len(list))
+	return s.remove()
+}
+
+// replace applies one replacement, unless it was applied before.
+func (s staging) replace(one replacement) error {
+	if !filepath.IsLocal(one.Path) {
+		return errors.New("path is not below the data directory")
+	}
+	target, made := filepath.Join(s.dataDir, one.Path), filepath.Join(s.fresh(), one.Path)
+	_, err := os.Lstat(made)
+	if there := err == nil; there == one.Gone {
+		return nil
+	}
+	old := filepath.Join(s.dir(), "old", one.Path)
+	for _, dir := range []string{filepath.Dir(old), filepath.Dir(target)} {
+		if err := makeDir(dir); err != nil {
+			return err
+		}
+	}
+	// SQLite would take the log of the old database for the log of the new one.
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Rename(target+suffix, old+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if !one.Gone {
+		if err := os.Rename(made, target); err != nil {
+			return err
+		}
+	}
+	return atomicfile.SyncDir(filepath.Dir(target))
+}
+
+// remove removes the folder with everything in it.
+func (s staging) remove() error {
+	// Without the list, an interrupted removal is not taken for a rebuild to finish.
+	if err := os.Remove(s.list()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(s.dir())
+}
+
+// syncDirs syncs all folders below dir.
+func syncDirs(dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return atomicfile.SyncDir(path)
+	})
+}

@@ -1,0 +1,124 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// A resumption is where the auditor resumes reading the stream.
+type resumption struct {
+	stream   ledger.Stream    // the stream that the ledgers were fed from last
+	start    consume.Position // the position before the first message to read
+	expected consume.Position // a message that the stream must have if it is read from its beginning
+}
+
+// resume compares the stored state with the ledgers. It resumes at the stored position
+// if every ledger is at least there. If a ledger is behind, it resumes where that
+// ledger is. A new state reads the whole stream, and the ledgers skip the messages
+// that they have.
+func resume(ctx context.Context, l *ledgers) (resumption, error) {
+	found, err := l.state.load(ctx)
+	if err != nil {
+		return resumption{}, err
+	}
+	r := resumption{stream: found.stream, start: found.position}
+	fresh := found.stream.Epoch == 0
+	if fresh {
+		r.stream = l.opts.stream
+	}
+	have, err := l.positions(ctx, found.ledgers)
+	if err != nil {
+		return resumption{}, err
+	}
+	r.latest(have, fresh)
+	if fresh {
+		if len(have) > 0 {
+			l.opts.Logger.InfoContext(ctx, "state not found, stream is read from its beginning", "ledgers", len(have))
+		}
+		r.start = consume.Position{}
+		return r, nil
+	}
+	for _, want := range found.ledgers {
+		if at, ok := have[want.tenant]; ok && isBehind(at, want) {
+			l.opts.Logger.WarnContext(ctx, "ledger is behind its stored position, stream is read again",
+				"tenant", want.tenant, "has", at.Sequence, "should_have", want.sequence)
+			r.goBack(at)
+		}
+	}
+	return r, nil
+}
+
+// latest takes over the newest stream among the ledgers. For a new state it also sets
+// the last message of that stream that a ledger has.
+func (r *resumption) latest(have map[string]ledger.Position, fresh bool) {
+	for _, at := range have {
+		if at.Epoch > r.stream.Epoch { // the state was deleted, or another auditor has run since
+			r.stream = ledger.Stream{Epoch: at.Epoch, Created: at.Stream}
+		}
+	}
+	for _, at := range have {
+		if fresh && at.Epoch == r.stream.Epoch && at.Sequence > r.expected.Sequence && at.Hash != (events.Hash{}) {
+			r.expected = consume.Position{Sequence: at.Sequence, Stream: at.Stream, Hash: at.Hash}
+		}
+	}
+}
+
+func isBehind(have ledger.Position, want ledgerPosition) bool {
+	return have.Epoch < want.epoch || have.Epoch == want.epoch && have.Sequence < want.sequence
+}
+
+// goBack moves the start back to the position of a ledger.
+func (r *resumption) goBack(have ledger.Position) {
+	back := consume.Position{}
+	if have.Epoch == r.stream.Epoch {
+		back = consume.Position{Sequence: have.Sequence, Stream: have.Stream, Hash: have.Hash}
+	}
+	if back.Sequence < r.start.Sequence {
+		r.start = back
+	}
+}
+
+// positions returns the positions of the known ledgers and of those that another
+// auditor created. A deleted ledger has the zero Position. A damaged one is suspended
+// and left out.
+func (l *ledgers) positions(ctx context.Context, known []ledgerPosition) (map[string]ledger.Position, error) {
+	tenants := l.tenants(ctx)
+	for _, k := range known {
+		tenants = append(tenants, k.tenant)
+	}
+	all := make(map[string]ledger.Position, len(tenants))
+	for _, tenant := range tenants {
+		if _, ok := all[tenant]; ok {
+			continue
+		}
+		at, err := newestPosition(ctx, l.opts, tenant)
+		switch {
+		case errors.Is(err, ledger.ErrDamaged):
+			l.suspend(ctx, tenant, err)
+		case err != nil:
+			return nil, err
+		default:
+			all[tenant] = at
+		}
+	}
+	return all, nil
+}
+
+// newestPosition returns the position of a tenant's ledger, or the zero Position if
+// there is none.
+func newestPosition(ctx context.Context, o Options, tenant string) (ledger.Position, error) {
+	r, err := ledger.OpenTenant(LedgerDir(o.DataDir), tenant)
+	if errors.Is(err, os.ErrNotExist) {
+		return ledger.Position{}, nil
+	}
+	if err != nil {
+		return ledger.Position{}, err
+	}
+	c, err := r.Newest(ctx)
+	return c.Position, errors.Join(err, r.Close())
+}

@@ -1,0 +1,137 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/access"
+	"github.com/hooktrail/hooktrail/pkg/publish"
+)
+
+const (
+	// The pause between attempts to open the outbox doubles each time.
+	firstSendPause = time.Second
+	maxSendPause   = time.Minute
+	// sendPoll is how often a drain looks whether another process has sent the outbox.
+	sendPoll = 100 * time.Millisecond
+	// sendOpen is how long a drain tries to open the outbox before it looks again.
+	sendOpen = time.Second
+)
+
+// A sender sends the records of access that commands have appended to the outbox.
+type sender struct {
+	opts Options
+
+	// mu guards outbox and failed. It is the last lock in the lock order.
+	mu     sync.Mutex
+	outbox *publish.Publisher
+	failed error // why the outbox could not be opened
+}
+
+func newSender(o Options) *sender { return &sender{opts: o} }
+
+// run sends until ctx ends, and then sends the rest for at most lastSync. It waits while
+// another process has the outbox open.
+func (s *sender) run(ctx context.Context) {
+	for pause := firstSendPause; ; pause = min(2*pause, maxSendPause) {
+		p, err := s.open(ctx)
+		if ctx.Err() != nil && err != nil {
+			return // stopped while another process sends
+		}
+		s.set(p, err)
+		if err == nil {
+			<-ctx.Done()
+			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
+			defer cancel()
+			if err := p.Close(closing); err != nil {
+				s.opts.Logger.WarnContext(ctx, "records of access not sent, the next start sends them", "error", err)
+			}
+			return
+		}
+		s.opts.Logger.ErrorContext(ctx, "outbox of access records not opened", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *sender) open(ctx context.Context) (*publish.Publisher, error) {
+	space := s.opts.Broker.Space()
+	return publish.OpenShared(ctx, s.opts.Broker.Conn(), publish.Options{
+		Dir: access.Outbox(s.opts.DataDir), Name: durable, Redactor: publish.NoRedaction, Durability: publish.DiskDurability,
+		SubjectPrefix: space.Prefix, StreamPrefix: space.StreamPrefix, Logger: s.opts.Logger,
+	})
+}
+
+func (s *sender) set(p *publish.Publisher, failed error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outbox, s.failed = p, failed
+}
+
+// failure returns why records of access cannot be sent without a repair, or nil.
+func (s *sender) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.failed
+	if s.outbox != nil {
+		err = s.outbox.Stats().LastError
+		if !errors.Is(err, publish.ErrPermission) {
+			err = nil // without a stream, the consumer reports it
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("send records of access: %w", err)
+	}
+	return nil
+}
+
+// drain sends the outbox before a drain of the stream, or waits for the process that
+// sends it.
+func (s *sender) drain(ctx context.Context) error {
+	for {
+		state, err := publish.Inspect(access.Outbox(s.opts.DataDir))
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("send records of access: %w", err)
+		}
+		if state.Waiting == 0 && len(state.Gaps) == 0 && state.Damaged == 0 {
+			return nil
+		}
+		if !state.Forwarding {
+			if done, err := s.flush(ctx); done || err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("send records of access: process %d has not sent %d: %w", state.Process, state.Waiting, ctx.Err())
+		case <-time.After(sendPoll):
+		}
+	}
+}
+
+// flush sends the outbox, unless another process has it open.
+func (s *sender) flush(ctx context.Context) (done bool, err error) {
+	opening, cancel := context.WithTimeout(ctx, sendOpen)
+	defer cancel()
+	p, err := s.open(opening)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return false, nil
+	}
+	if err == nil {
+		err = errors.Join(p.Flush(ctx), p.Close(ctx))
+	}
+	if err != nil {
+		return false, fmt.Errorf("send records of access: %w", err)
+	}
+	return true, nil
+}

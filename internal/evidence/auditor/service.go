@@ -1,0 +1,180 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor"
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger/writer"
+	"github.com/hooktrail/hooktrail/internal/evidence/tiles"
+	"github.com/hooktrail/hooktrail/internal/stream/consume"
+	"github.com/hooktrail/hooktrail/internal/stream/projection"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// A service is a running auditor. Its parts own their state; the service starts and
+// stops them.
+type service struct {
+	opts      Options
+	state     *state
+	ledgers   *ledgers
+	projector *projector
+	scrubber  *scrubber
+	keepers   *anchor.Keepers
+	sender    *sender
+	files     *fileSync     // set by Run
+	tiles     *tiles.Server // set by Run; nil without TilesListen
+}
+
+// open opens the key, the state and the ledgers, and finds out where to resume.
+func open(ctx context.Context, o Options) (*service, error) {
+	key, err := openKey(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	name, err := subjects.Space{}.Durable(durable, o.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	// The folder of a tenant has no dot in its name.
+	db, err := projection.Open(ctx, filepath.Join(LedgerDir(o.DataDir), name+".db"), stateSchema, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	s := &service{opts: o, state: &state{db: db, now: o.Now}, sender: newSender(o), keepers: newKeepers(o, name, key)}
+	s.ledgers = openLedgers(ctx, o, s.state, key)
+	s.scrubber = &scrubber{opts: o, ledgers: s.ledgers, queue: s.ledgers.scrubs}
+	resumed, err := resume(ctx, s.ledgers)
+	if err == nil {
+		err = s.scrubber.findUnclean()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	s.projector = newProjector(o, s.ledgers, resumed)
+	return s, nil
+}
+
+func (s *service) close() error { return errors.Join(s.ledgers.close(), s.state.db.Close()) }
+
+// newKeepers returns the keepers of checkpoints. name is the durable of the auditor of
+// o's tenants, which is another process while this one is a standby.
+func newKeepers(o Options, name string, key *writer.Key) *anchor.Keepers {
+	k := anchor.Options{
+		LedgerDir: LedgerDir(o.DataDir), Tenant: o.Tenant, Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
+		Contender: bucket.Contender{Durable: name, Standby: o.Standby}, Drain: o.Drain, Logger: o.Logger, Now: o.Now,
+	}
+	if !o.NoBucket {
+		k.Bucket = bucket.At(o.Broker.JetStream(), o.Broker.Space())
+	}
+	return anchor.New(k)
+}
+
+// openKey opens the signing key. It creates one only if there are no ledgers.
+func openKey(ctx context.Context, o Options) (*writer.Key, error) {
+	dir := KeyDir(o.DataDir)
+	if !writer.HasKey(dir) {
+		if o.Standby {
+			return nil, fmt.Errorf("a standby signs with the key of the auditor it stands by for: copy ledger.key and ledger.pub "+
+				"from the keys folder of that auditor's data directory to %s", dir)
+		}
+		tenants, err := ledger.Tenants(LedgerDir(o.DataDir))
+		if err != nil {
+			return nil, err
+		}
+		if len(tenants) > 0 {
+			return nil, fmt.Errorf("the key that signed the ledgers is gone from %s: restore it, or move the ledgers away", dir)
+		}
+	}
+	key, err := writer.OpenKey(dir)
+	if err != nil {
+		return nil, err
+	}
+	level := slog.LevelDebug
+	if key.Made() {
+		level = slog.LevelInfo
+	}
+	o.Logger.Log(ctx, level, "signing key opened", "made", key.Made(), "verifier_key", key.Public())
+	return key, nil
+}
+
+// consumer returns the options for reading the stream.
+func (s *service) consumer() consume.Options {
+	o, p := s.opts, s.projector
+	return consume.Options{
+		Durable: o.durable(), Space: o.Broker.Space(), Tenant: o.Tenant, Foreign: true,
+		Batch: batchEvents, BatchBytes: batchBytes, Linger: batchLinger,
+		Drain: o.Drain, Logger: o.Logger, Progress: s.progress,
+		OnStreamChanged: p.streamChanged, OnHole: p.tracker.hole, Passed: s.state.passed, Expected: p.resumed.expected,
+	}
+}
+
+// progress adds the failures of all parts to the progress of the consumer.
+func (s *service) progress(now consume.Progress) {
+	if now.Err == nil {
+		now.Err = errors.Join(s.ledgers.failure(), s.projector.tracker.failure(), s.keepers.Failure(), s.sender.failure(),
+			s.ledgers.scrubs.failure(), s.ledgers.slowWrites())
+	}
+	s.opts.Progress(now)
+}
+
+// run reads the stream. The other parts run in parallel and never block it.
+func (s *service) run(ctx context.Context) error {
+	s.ledgers.appended = func(tenant string) {
+		s.files.changed(tenant)
+		s.keepers.Changed(tenant)
+	}
+	background, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.files.run(background, func() { s.ledgers.renewIdle(background) }) })
+	wg.Go(func() { s.keepers.Run(background) })
+	wg.Go(func() { s.scrubber.run(background) })
+	wg.Go(func() { s.tiles.Run(background) })
+	expired := &pruner{opts: s.opts, standsBy: s.keepers.StandsBy, waiting: make(map[string]string)}
+	var unsent error
+	if s.opts.Drain {
+		unsent = errors.Join(expired.all(ctx), s.sender.drain(ctx))
+	} else {
+		wg.Go(func() { expired.run(background) })
+		wg.Go(func() { s.sender.run(background) })
+	}
+	err := consume.Run(ctx, s.opts.Broker.JetStream(), s.consumer(), s.projector)
+	stop()
+	wg.Wait()
+	err = errors.Join(err, s.finish(ctx))
+	return errors.Join(err, unsent, s.ledgers.failure())
+}
+
+// finish writes backlogs, stores checkpoints, scrubs ledgers and syncs AgentFS files.
+// A drain completes all of them. Otherwise finish stops after lastSync, and the next
+// start continues.
+func (s *service) finish(ctx context.Context) error {
+	if s.opts.Drain && ctx.Err() == nil {
+		if err := s.ledgers.finish(ctx); err != nil {
+			return errors.Join(err, s.files.close())
+		}
+		s.ledgers.renewIdle(ctx)
+		s.keepers.Finish(ctx)
+		s.scrubber.finish(ctx)
+		return errors.Join(s.files.sync(ctx), s.files.close())
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSync)
+	defer cancel()
+	writing, enough := context.WithTimeout(ctx, lastSync/2)
+	defer enough()
+	if err := s.ledgers.finish(writing); err != nil {
+		s.opts.Logger.WarnContext(ctx, "backlog of a ledger not written, the next start reads it again", "error", err)
+	}
+	s.keepers.Finish(ctx)
+	s.scrubber.all(ctx)
+	if err := s.files.sync(ctx); err != nil {
+		s.opts.Logger.WarnContext(ctx, "agentfs files are behind the ledger, the next start syncs them", "error", err)
+	}
+	return s.files.close()
+}

@@ -1,0 +1,64 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+	"github.com/hooktrail/hooktrail/internal/subjects"
+)
+
+// IsServed reports whether an auditor runs for a tenant. It may be the auditor of all
+// tenants or of this one.
+func IsServed(ctx context.Context, dataDir, tenant string) (served bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Millisecond) // one attempt
+	defer cancel()
+	share, err := filelock.Share(ctx, filepath.Join(LedgerDir(dataDir), lockName), func() {})
+	if errors.Is(err, filelock.ErrHeld) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, share.Unlock()) }()
+	path, err := tenantLock(dataDir, tenant)
+	if err != nil {
+		return false, err
+	}
+	own, err := filelock.Try(path)
+	if errors.Is(err, filelock.ErrHeld) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, own.Unlock()
+}
+
+// StateOwner returns the tenant whose auditor writes the ledger of a tenant when it
+// runs. It is empty for the auditor of all tenants. The state on disk decides, because
+// an auditor without it would read the stream from the beginning.
+func StateOwner(dataDir, tenant string) (string, error) {
+	for _, who := range []string{"", tenant} {
+		path, err := statePath(dataDir, who)
+		if err != nil {
+			return "", err
+		}
+		if _, err := os.Stat(path); err == nil {
+			return who, nil
+		}
+	}
+	return "", nil
+}
+
+// statePath returns the state database of the auditor of one tenant or of all.
+func statePath(dataDir, tenant string) (string, error) {
+	name, err := subjects.Space{}.Durable(durable, tenant)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(LedgerDir(dataDir), name+".db"), nil
+}

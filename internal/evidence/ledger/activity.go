@@ -1,0 +1,242 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+)
+
+// Hour counts the records that the server stored in one hour. Erased, pruned and held
+// records count in the hour in which they were stored, not in the hour of the order.
+type Hour struct {
+	Start       time.Time `json:"hour"`    // UTC
+	Records     int64     `json:"records"` // leaves
+	Events      int64     `json:"events"`
+	SetApart    int64     `json:"set_apart"` // conflicts and quarantine
+	Checkpoints int64     `json:"checkpoints"`
+	Erased      int64     `json:"erased"`
+	Pruned      int64     `json:"pruned"`
+	Held        int64     `json:"held"` // covered by a hold in force, with their payloads
+	Last        int64     `json:"-"`    // the last leaf, -1 if there is none
+}
+
+// RunEnd is the time at which the server stored the last event of a run. Events of
+// Hooktrail's own services do not count.
+type RunEnd struct {
+	Run    string
+	Last   time.Time
+	Sealed bool // the run has a seal
+}
+
+// Activity reads times and counts of a ledger. It does not check what the file says.
+type Activity struct{ source *source }
+
+// Hours returns the hours between two times, by the number that [HourOf] returns. It omits
+// hours without records. A zero time is no limit.
+func (a Activity) Hours(ctx context.Context, from, to time.Time) (hours map[int64]*Hour, err error) {
+	c := &hourCount{hours: make(map[int64]*Hour), from: from, to: to}
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
+		if err := c.leaves(conn); err != nil {
+			return err
+		}
+		if err := c.checkpoints(conn); err != nil {
+			return err
+		}
+		return c.held(conn)
+	})
+	return c.hours, err
+}
+
+// HourOf returns the number of the hour of a time.
+func HourOf(t time.Time) int64 { return t.Unix() / 3600 }
+
+// hourCount counts records by the hour.
+type hourCount struct {
+	hours    map[int64]*Hour
+	from, to time.Time
+}
+
+// at returns the hour of a time, or nil if the time is outside the limits.
+func (c *hourCount) at(nanoseconds int64) *Hour {
+	t := time.Unix(0, nanoseconds).UTC()
+	if nanoseconds == 0 || t.Before(c.from) || !c.to.IsZero() && !t.Before(c.to) {
+		return nil
+	}
+	h := c.hours[HourOf(t)]
+	if h == nil {
+		h = &Hour{Start: t.Truncate(time.Hour), Last: -1}
+		c.hours[HourOf(t)] = h
+	}
+	return h
+}
+
+// limits returns the limits in nanoseconds, as the table of leaves has times. Their range is
+// 1678 to 2262.
+func (c *hourCount) limits() (from, to int64) {
+	clamp := func(t time.Time) int64 {
+		switch {
+		case t.Before(time.Unix(0, 1)):
+			return 1
+		case t.After(time.Unix(0, math.MaxInt64)):
+			return math.MaxInt64
+		}
+		return t.UnixNano()
+	}
+	if from, to = clamp(c.from), math.MaxInt64; !c.to.IsZero() {
+		to = clamp(c.to)
+	}
+	return from, to
+}
+
+func (c *hourCount) leaves(conn *sqlite.Conn) error {
+	from, to := c.limits()
+	return sqlitex.Execute(conn, `SELECT min(l.stored), count(*), sum(l.class = 'event'), sum(l.class IN ('conflict', 'quarantine')),
+		coalesce(sum(x.word = 'erased'), 0), coalesce(sum(x.word = 'pruned'), 0), max(l.leaf)
+		FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf WHERE l.stored >= ? AND l.stored < ?
+		GROUP BY l.stored / 3600000000000`,
+		&sqlitex.ExecOptions{Args: []any{from, to}, ResultFunc: func(stmt *sqlite.Stmt) error {
+			h := c.at(stmt.ColumnInt64(0))
+			h.Records, h.Events, h.SetApart = stmt.ColumnInt64(1), stmt.ColumnInt64(2), stmt.ColumnInt64(3)
+			h.Erased, h.Pruned, h.Last = stmt.ColumnInt64(4), stmt.ColumnInt64(5), stmt.ColumnInt64(6)
+			return nil
+		}})
+}
+
+func (c *hourCount) checkpoints(conn *sqlite.Conn) error {
+	return sqlitex.Execute(conn, "SELECT note FROM checkpoints", &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			p, err := ReadCheckpoint([]byte(stmt.ColumnText(0)))
+			if err != nil {
+				return err
+			}
+			if h := c.at(p.Time.UnixNano()); h != nil {
+				h.Checkpoints++
+			}
+			return nil
+		},
+	})
+}
+
+// held counts the records that the holds in force cover.
+func (c *hourCount) held(conn *sqlite.Conn) error {
+	holds, err := LoadHolds(conn)
+	if err != nil {
+		return err
+	}
+	end, err := sqlitetx.Int(conn, "SELECT coalesce(max(leaf), -1) + 1 FROM leaves")
+	if err != nil {
+		return err
+	}
+	var kept LeafRanges
+	for _, h := range holds {
+		here, err := Resolve(conn, h.Selection, end)
+		if err != nil {
+			return err
+		}
+		kept = append(kept, here...)
+	}
+	from, to := c.limits()
+	for _, r := range kept.sorted() {
+		err := sqlitex.Execute(conn, `SELECT min(stored), count(*) FROM leaves
+			WHERE leaf BETWEEN ? AND ? AND stored >= ? AND stored < ? GROUP BY stored / 3600000000000`,
+			&sqlitex.ExecOptions{Args: []any{r.First, r.Last, from, to}, ResultFunc: func(stmt *sqlite.Stmt) error {
+				c.at(stmt.ColumnInt64(0)).Held += stmt.ColumnInt64(1)
+				return nil
+			}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RunEnds returns the end of each run.
+func (a Activity) RunEnds(ctx context.Context) (runs []RunEnd, err error) {
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT r.name, max(l.stored), max(l.kind = 'run.sealed') FROM leaves l JOIN runs r ON r.run = l.run
+			WHERE l.class = 'event' AND l.kind NOT IN ('gap.recorded', 'issue.decided', 'issue.edited', 'audit.accessed', 'clock.ticked')
+			GROUP BY l.run`,
+			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+				runs = append(runs, RunEnd{
+					Run: stmt.ColumnText(0), Last: time.Unix(0, stmt.ColumnInt64(1)).UTC(), Sealed: stmt.ColumnInt64(2) > 0,
+				})
+				return nil
+			}})
+	})
+	return runs, err
+}
+
+// GapNoticed returns when a gap in the numbers of a producer, which ends at last, became
+// visible. It is the time of the first record after the gap, or of the producer's last
+// record if there is none. It is zero for a producer without records.
+func (a Activity) GapNoticed(ctx context.Context, producer string, last uint64) (t time.Time, err error) {
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
+		stored, err := sqlitetx.Int(conn, `SELECT coalesce(
+			(SELECT min(stored) FROM leaves WHERE producer = p.producer AND sequence > ?2),
+			(SELECT max(stored) FROM leaves WHERE producer = p.producer)) FROM producers p WHERE p.name = ?1`, producer, int64(last))
+		if err == nil && stored > 0 {
+			t = time.Unix(0, stored).UTC()
+		}
+		return err
+	})
+	return t, err
+}
+
+// SilentProducers returns the sorted names of the producers that sent nothing between the
+// last [verifier.Break] and checkpoint c. Their last events may be lost without a trace. It
+// returns none if there was no break.
+func (a Activity) SilentProducers(ctx context.Context, c Checkpoint) (names []string, err error) {
+	const query = `SELECT name FROM producers p WHERE
+		(EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf < ?1 AND l.class <> 'quarantine')
+			OR EXISTS (SELECT 1 FROM seen s WHERE s.producer = p.producer AND s.seen <= ?3))
+		AND NOT EXISTS (SELECT 1 FROM leaves l WHERE l.producer = p.producer AND l.leaf >= ?1 AND l.leaf < ?2 AND l.class <> 'quarantine')
+		AND NOT EXISTS (SELECT 1 FROM seen s WHERE s.producer = p.producer AND s.seen > ?3 AND s.seen <= ?4)
+		ORDER BY name`
+	err = a.source.view(ctx, func(conn *sqlite.Conn) error {
+		names = nil
+		b, ok, err := lastBreak(conn, c)
+		if err != nil || !ok {
+			return err
+		}
+		return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
+			Args:       []any{b.Size, c.Size, b.Arrivals - b.Size, c.Arrivals - c.Size},
+			ResultFunc: func(stmt *sqlite.Stmt) error { names = append(names, stmt.ColumnText(0)); return nil },
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("silent producers: %w", err)
+	}
+	return names, nil
+}
+
+// lastBreak returns the last checkpoint up to c that notes a break. Its position differs
+// from the checkpoint before it, and the number of arrivals is the same.
+func lastBreak(conn *sqlite.Conn, c Checkpoint) (b Checkpoint, ok bool, err error) {
+	errFound := errors.New("found")
+	later := c
+	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints WHERE checkpoint < ? ORDER BY checkpoint DESC", &sqlitex.ExecOptions{
+		Args: []any{c.Number},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			earlier, err := ReadCheckpoint([]byte(stmt.ColumnText(0)))
+			if err != nil {
+				return err
+			}
+			if earlier.Arrivals == later.Arrivals && earlier.Arrivals > 0 && later.Position.Behind(earlier.Position) {
+				return errFound
+			}
+			later = earlier
+			return nil
+		},
+	})
+	if errors.Is(err, errFound) {
+		return later, true, nil
+	}
+	return b, false, err
+}

@@ -1,0 +1,166 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Orders reads the orders of a ledger and computes the effect of new ones.
+type Orders struct{ source *source }
+
+// Resolve fills in the tenant, the tree of the newest checkpoint and the selected leaves of
+// o. It omits leaves whose payloads are destroyed or are never destroyed. A hold gets leaves
+// only if it selects a user or an event, because other selections can be matched against the
+// leaves later.
+func (r Orders) Resolve(ctx context.Context, o Order) (Order, error) {
+	err := r.source.view(ctx, func(conn *sqlite.Conn) error {
+		c, err := newest(conn)
+		if err != nil {
+			return err
+		}
+		o.Tenant, o.Size, o.Root = c.Tenant, c.Size, c.Root
+		switch s := o.Selection; {
+		case o.Action == events.AuditLift || o.Action == events.AuditKey:
+			return nil
+		case o.Action == events.AuditHold && s.User == "" && s.Event == "":
+			return nil // later leaves can be matched against the selection
+		}
+		o.Leaves, err = Resolve(conn, o.Selection, c.Size)
+		if o.Action == events.AuditHold {
+			o.Leaves = o.Leaves.coarse(MaxOrderRanges) // a hold may cover more than it selects
+		}
+		return err
+	})
+	return o, err
+}
+
+// Split splits an order into several that each fit into an event. The further ones get their
+// ids from newID. Most orders stay whole.
+func (o Order) Split(newID func() string) []Order {
+	var list []Order
+	for part := range slices.Chunk(o.Leaves, MaxOrderRanges) {
+		p := o
+		p.Leaves = part
+		if len(list) > 0 {
+			p.ID = newID()
+		}
+		list = append(list, p)
+	}
+	if len(list) == 0 {
+		list = []Order{o}
+	}
+	return list
+}
+
+// Holds returns the holds in force, in the order of arrival.
+func (r Orders) Holds(ctx context.Context) (holds []Order, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		holds, err = LoadHolds(conn)
+		return err
+	})
+	return holds, err
+}
+
+// BlockingHolds returns the holds that block a resolved order. It is stricter than the
+// ledger. A hold of a user also covers later records of that user here. The ledger cannot
+// find those, because the user of a record is unknown once its payload is destroyed.
+func (r Orders) BlockingHolds(ctx context.Context, o Order) (blocking []Order, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		holds, err := LoadHolds(conn)
+		if err != nil {
+			return err
+		}
+		for _, h := range holds {
+			covered, err := stops(conn, h, o)
+			if err != nil {
+				return err
+			}
+			if covered {
+				blocking = append(blocking, h)
+			}
+		}
+		return nil
+	})
+	return blocking, err
+}
+
+func stops(conn *sqlite.Conn, h, o Order) (covered bool, err error) {
+	here, err := IsTreeOf(conn, h)
+	if err != nil {
+		return false, err
+	}
+	for _, span := range o.Leaves {
+		err := EachTarget(conn, span, func(t Target) error {
+			if covered || !t.Removable() || t.Removal.Done() {
+				return nil
+			}
+			if covered = h.Covers(o, t, here); covered || h.Selection.User == "" {
+				return nil
+			}
+			covered, err = selects(conn, h.Selection, t)
+			return err
+		})
+		if err != nil || covered {
+			return covered, err
+		}
+	}
+	return covered, nil
+}
+
+// Outcome returns the order with an id and its effect. ok is false if the ledger has no such
+// order.
+func (r Orders) Outcome(ctx context.Context, id string) (done Outcome, ok bool, err error) {
+	err = r.source.view(ctx, func(conn *sqlite.Conn) error {
+		err := sqlitex.Execute(conn, "SELECT leaf, effect FROM orders WHERE id = ?", &sqlitex.ExecOptions{
+			Args: []any{id},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				done, ok = Outcome{Leaf: stmt.ColumnInt64(0), Effect: Effect(stmt.ColumnText(1))}, true
+				return nil
+			},
+		})
+		if err != nil || !ok {
+			return err
+		}
+		if done.Removed, err = sqlitetx.Int(conn, "SELECT count(*) FROM erased WHERE ordered = ?", done.Leaf); err != nil {
+			return err
+		}
+		done.Order, err = ReadOrder(conn, done.Leaf)
+		return err
+	})
+	return done, ok, err
+}
+
+// LoadHolds returns the holds in force, in the order of arrival.
+func LoadHolds(conn *sqlite.Conn) (holds []Order, err error) {
+	leaves, err := sqlitetx.Ints(conn, `SELECT h.leaf FROM orders h WHERE h.action = 'hold' AND NOT EXISTS
+		(SELECT 1 FROM orders x WHERE x.action = 'lift' AND x.hold = h.id AND x.effect = 'done') ORDER BY h.leaf`)
+	for _, leaf := range leaves {
+		if err != nil {
+			break
+		}
+		var o Order
+		o, err = ReadOrder(conn, leaf)
+		holds = append(holds, o)
+	}
+	return holds, err
+}
+
+// ReadOrder returns the order in the event at leaf. It checks no signature.
+func ReadOrder(conn *sqlite.Conn, leaf int64) (Order, error) {
+	data, err := ReadPayload(conn, leaf)
+	if err != nil {
+		return Order{}, fmt.Errorf("payload of leaf %d: %w", leaf, err)
+	}
+	o, err := orderOf(data)
+	if err != nil {
+		return Order{}, fmt.Errorf("%w: leaf %d: %w", ErrDamaged, leaf, err)
+	}
+	return o, nil
+}

@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+)
+
+// source is the open file behind a [Reader] and the readers derived from it.
+type source struct {
+	path   string
+	tenant string
+
+	mu   sync.Mutex // guards file; held during a transaction, so callbacks must not call view again
+	file *File
+}
+
+func openSource(path string) (*source, error) {
+	s := &source{path: path}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("read ledger %s: %w", path, Refusal(err))
+	}
+	return s, nil
+}
+
+func (s *source) open() (err error) {
+	if s.file, err = OpenFile(s.path); err != nil {
+		return err
+	}
+	fresh, err := CheckFormat(s.file.Conn)
+	if fresh {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return errors.Join(err, s.file.Close())
+	}
+	c, err := newest(s.file.Conn)
+	if err != nil {
+		return errors.Join(err, s.file.Close())
+	}
+	s.tenant = c.Tenant
+	return nil
+}
+
+// reopen opens the file again after a writer changed it. After an error the source keeps
+// its old file and can be reopened later or closed.
+func (s *source) reopen() error {
+	now, err := openSource(s.path)
+	if err != nil {
+		return err
+	}
+	if now.tenant != s.tenant {
+		err := fmt.Errorf("read ledger %s: %w: it now belongs to tenant %q", s.path, ErrDamaged, now.tenant)
+		return errors.Join(err, now.file.Close())
+	}
+	old := s.file
+	s.file = now.file
+	return old.Close()
+}
+
+func (s *source) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Close()
+}
+
+// view calls read with a connection, in one transaction of the database.
+func (s *source) view(ctx context.Context, read func(*sqlite.Conn) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.file.Changed() {
+		if err := s.reopen(); err != nil {
+			return err
+		}
+	}
+	if err := sqlitetx.Within(ctx, s.file.Conn, sqlitetx.BeginRead, func() error { return read(s.file.Conn) }); err != nil {
+		return fmt.Errorf("read ledger %s: %w", s.path, Refusal(err))
+	}
+	return nil
+}
+
+// vacuum writes a copy of the database to out.
+func (s *source) vacuum(ctx context.Context, out string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	conn, err := s.file.Again()
+	if err != nil {
+		return err
+	}
+	conn.SetInterrupt(ctx.Done())
+	err = sqlitetx.Exec(conn, "PRAGMA query_only=0") // query_only would also forbid writing the copy
+	if err == nil {
+		err = sqlitex.ExecuteTransient(conn, "VACUUM INTO ?", &sqlitex.ExecOptions{Args: []any{out}})
+	}
+	conn.SetInterrupt(nil)
+	return errors.Join(err, conn.Close())
+}
+
+// newest returns the newest checkpoint. It checks no signature.
+func newest(conn *sqlite.Conn) (Checkpoint, error) {
+	signed, err := NewestNote(conn)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return ReadCheckpoint(signed)
+}

@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Target is the fields of a leaf that orders are compared with.
+type Target struct {
+	Leaf          int64
+	Class         Class
+	ID, Run, Kind string
+	Time          string // in the format of leaves
+	Stored        int64
+	Removal       Removal
+}
+
+// Removable reports whether the payload of a record may be destroyed. Manifests, seals, gap
+// records and audit records stay, because they show how much there was and who destroyed
+// what.
+func (t Target) Removable() bool {
+	if t.Class == ClassEvent {
+		switch events.Kind(t.Kind) { //nolint:exhaustive // the few that stay
+		case events.AuditAccessed, events.RunSealed, events.GapRecorded:
+			return false
+		}
+	}
+	return t.Class != ClassManifest
+}
+
+// Covers reports whether hold o protects t from the order erase. here is true if o refers to
+// this tree. A hold of a user covers the user's records at the time of the hold, and blocks
+// every order to erase that user. Later records of the user can be identified only as long
+// as they have their payloads.
+func (o Order) Covers(erase Order, t Target, here bool) bool {
+	s := o.Selection
+	switch {
+	case here && o.Leaves.Has(t.Leaf):
+		return true
+	case s.User != "":
+		return s.User == erase.Selection.User
+	}
+	return s.Fits(t)
+}
+
+// Fits reports whether a leaf matches the selection, except for the user.
+func (s OrderSelection) Fits(t Target) bool {
+	if s.Run != "" && s.Run != t.Run || s.Event != "" && (s.Event != t.ID || t.Class != ClassEvent) {
+		return false
+	}
+	if s.Kind != "" {
+		if ok, err := path.Match(s.Kind, t.Kind); err != nil || !ok {
+			return false
+		}
+	}
+	return s.fitsTime(t)
+}
+
+// fitsTime compares times as text, because all have the same length and zone. A leaf without
+// a time is outside every range.
+func (s OrderSelection) fitsTime(t Target) bool {
+	return (s.From.IsZero() || t.Time >= FormatTime(s.From)) && (s.To.IsZero() || t.Time != "" && t.Time < FormatTime(s.To))
+}
+
+const orderedColumns = `l.leaf, l.class, l.id, coalesce(r.name, ''), l.kind, l.time, l.stored, x.word, x.ordered
+	FROM leaves l LEFT JOIN erased x ON x.leaf = l.leaf LEFT JOIN runs r ON r.run = l.run`
+
+// EachTarget calls each with the leaves of a range, ascending.
+func EachTarget(conn *sqlite.Conn, r LeafRange, each func(Target) error) (err error) {
+	return queryOrdered(conn, " WHERE l.leaf BETWEEN ?1 AND ?2 ORDER BY l.leaf", each, r.First, r.Last)
+}
+
+func queryOrdered(conn *sqlite.Conn, where string, each func(Target) error, args ...any) (err error) {
+	stmt, err := conn.Prepare("SELECT " + orderedColumns + where)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stmt.Reset(), stmt.ClearBindings()) }()
+	for i, a := range args {
+		switch a := a.(type) {
+		case int64:
+			stmt.BindInt64(1+i, a)
+		case string:
+			stmt.BindText(1+i, a)
+		}
+	}
+	for {
+		row, err := stmt.Step()
+		if err != nil || !row {
+			return err
+		}
+		t := Target{
+			Leaf: stmt.ColumnInt64(0), Class: Class(stmt.ColumnText(1)), ID: stmt.ColumnText(2),
+			Run: stmt.ColumnText(3), Kind: stmt.ColumnText(4), Time: stmt.ColumnText(5),
+			Stored: stmt.ColumnInt64(6),
+		}
+		if t.Removal, err = ScanRemoval(stmt, 7); err != nil {
+			return fmt.Errorf("leaf %d: %w", t.Leaf, err)
+		}
+		if err := each(t); err != nil {
+			return err
+		}
+	}
+}
+
+// Resolve returns the selected leaves before a leaf whose payloads may be destroyed and are
+// not yet. An event includes the chunks of its blobs.
+func Resolve(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
+	if s.Event != "" {
+		return resolveEvent(conn, s, before)
+	}
+	where, args := " WHERE l.leaf < ?1", []any{before}
+	if s.Run != "" {
+		where, args = where+" AND l.run = (SELECT run FROM runs WHERE name = ?2)", append(args, s.Run)
+	}
+	err = queryOrdered(conn, where+" ORDER BY l.leaf", func(t Target) error {
+		ok, err := selects(conn, s, t)
+		if ok {
+			list.Add(t.Leaf)
+		}
+		return err
+	}, args...)
+	return list, err
+}
+
+// selects reports whether a leaf matches the selection and has a payload that may be
+// destroyed.
+func selects(conn *sqlite.Conn, s OrderSelection, t Target) (bool, error) {
+	if !t.Removable() || t.Removal.Done() || !s.Fits(t) {
+		return false, nil
+	}
+	if s.User == "" {
+		return true, nil
+	}
+	data, err := ReadPayload(conn, t.Leaf)
+	if err != nil {
+		return false, fmt.Errorf("payload of leaf %d: %w", t.Leaf, err)
+	}
+	e, err := events.Decode(data)
+	return err == nil && e.User == s.User, nil
+}
+
+// resolveEvent returns the leaf of an event and the leaves of its blob chunks.
+func resolveEvent(conn *sqlite.Conn, s OrderSelection, before int64) (list LeafRanges, err error) {
+	ids := []string{s.Event}
+	for i := 0; i < len(ids); i++ {
+		err := queryOrdered(conn, " WHERE l.id = ?1 AND l.class = 'event' AND l.leaf < ?2", func(t Target) error {
+			own := s
+			own.Event = t.ID
+			ok, err := selects(conn, own, t)
+			if err != nil || !ok {
+				return err
+			}
+			list = append(list, LeafRange{t.Leaf, t.Leaf})
+			if i == 0 {
+				ids, err = withChunks(conn, t, ids)
+			}
+			return err
+		}, ids[i], before)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list.sorted(), nil
+}
+
+// withChunks appends the ids of the chunks of an event's blobs.
+func withChunks(conn *sqlite.Conn, t Target, ids []string) ([]string, error) {
+	data, err := ReadPayload(conn, t.Leaf)
+	if err != nil {
+		return nil, fmt.Errorf("payload of leaf %d: %w", t.Leaf, err)
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return ids, nil //nolint:nilerr // an unreadable event has no blobs
+	}
+	common, err := events.Payload[events.Common](e)
+	if err != nil {
+		return ids, nil //nolint:nilerr // the data has another form
+	}
+	for _, ref := range common.Blobs {
+		chunks := (ref.Bytes + events.BlobChunkBytes - 1) / events.BlobChunkBytes
+		for i := range min(chunks, maxBlobChunks) {
+			ids = append(ids, events.ChunkID(e.Tenant, e.ID, ref.SHA256, int(i)))
+		}
+	}
+	return ids, nil
+}
+
+// maxBlobChunks bounds the chunks of one blob, at 8 GiB.
+const maxBlobChunks = 1 << 14

@@ -1,0 +1,213 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// Proof proves that one record is in a ledger.
+type Proof struct {
+	Leaf       []byte      // as the tree hashes it; see [ParseLeaf]
+	Index      int64       // of the leaf, from 0
+	Path       []tlog.Hash // from the leaf's sibling to a child of the root
+	Checkpoint []byte      // the newest checkpoint, as a signed note
+}
+
+// ErrNoLeaf is wrapped if the ledger does not have a record.
+var ErrNoLeaf = errors.New("it is not in the ledger")
+
+// Tree reads the Merkle tree of a ledger. It checks no signature.
+type Tree struct{ source *source }
+
+// Prove returns the proof that a leaf is in the tree of the newest checkpoint. It wraps
+// [ErrNoLeaf] if the ledger has no such leaf, and [ErrDamaged] if the stored hashes do not
+// lead to the root.
+func (t Tree) Prove(ctx context.Context, leaf int64) (p Proof, err error) {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
+		p, err = prove(conn, leaf)
+		return err
+	})
+	if err != nil {
+		return Proof{}, fmt.Errorf("prove leaf %d: %w", leaf, err)
+	}
+	return p, nil
+}
+
+// Read calls read with the newest checkpoint, as a signed note, and a reader of its hashes.
+// The reader of hashes is valid until read returns. read must not use the ledger otherwise.
+// Read checks neither of them.
+func (t Tree) Read(ctx context.Context, read func(signed []byte, hashes tlog.HashReader) error) error {
+	return t.source.view(ctx, func(conn *sqlite.Conn) error {
+		signed, err := NewestNote(conn)
+		if err != nil {
+			return err
+		}
+		return read(signed, StoredTree{conn})
+	})
+}
+
+// Leaves returns the encodings of up to count leaves, starting with number first.
+func (t Tree) Leaves(ctx context.Context, first int64, count int) (leaves [][]byte, err error) {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
+		leaves = leaves[:0]
+		return leavesFrom(conn, first, count, func(_ int64, leaf []byte) error {
+			leaves = append(leaves, leaf)
+			return nil
+		})
+	})
+	return leaves, err
+}
+
+func prove(conn *sqlite.Conn, leaf int64) (Proof, error) {
+	signed, err := NewestNote(conn)
+	if err != nil {
+		return Proof{}, err
+	}
+	c, err := ReadCheckpoint(signed)
+	if err != nil {
+		return Proof{}, err
+	}
+	return proveBelow(conn, leaf, signed, c)
+}
+
+// proveBelow proves that a leaf is in the tree of checkpoint c, whose note is signed.
+func proveBelow(conn *sqlite.Conn, leaf int64, signed []byte, c Checkpoint) (p Proof, err error) {
+	p = Proof{Index: leaf, Checkpoint: signed}
+	if p.Leaf, err = leafBytes(conn, leaf); err != nil {
+		return Proof{}, err
+	}
+	if leaf < 0 || leaf >= c.Size {
+		return Proof{}, fmt.Errorf("%w: the newest checkpoint signs %d leaves", ErrDamaged, c.Size)
+	}
+	if p.Path, err = tlog.ProveRecord(c.Size, leaf, StoredTree{conn}); err != nil {
+		return Proof{}, err
+	}
+	// Never return a proof that fails.
+	if err := tlog.CheckRecord(p.Path, c.Size, c.Root, leaf, tlog.RecordHash(p.Leaf)); err != nil {
+		return Proof{}, fmt.Errorf("%w: its hashes do not lead to the root", ErrDamaged)
+	}
+	return p, nil
+}
+
+// NewestNote returns the newest checkpoint as a signed note.
+func NewestNote(conn *sqlite.Conn) (signed []byte, err error) {
+	err = sqlitex.Execute(conn, "SELECT note FROM checkpoints ORDER BY checkpoint DESC LIMIT 1",
+		&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error { signed = sqlitetx.Bytes(stmt, 0); return nil }})
+	return signed, err
+}
+
+// leafBytes returns the encoding of a leaf.
+func leafBytes(conn *sqlite.Conn, leaf int64) (data []byte, err error) {
+	err = leavesFrom(conn, leaf, 1, func(_ int64, leaf []byte) error { data = leaf; return nil })
+	if err == nil && data == nil {
+		err = ErrNoLeaf
+	}
+	return data, err
+}
+
+// leavesFrom calls each with the encodings of up to count leaves, starting with number
+// first. The callback may retain them.
+func leavesFrom(conn *sqlite.Conn, first int64, count int, each func(number int64, leaf []byte) error) error {
+	return sqlitex.Execute(conn, `SELECT l.leaf, l.class, l.id, coalesce(p.name, ''), l.sequence, coalesce(r.name, ''), l.kind,
+		l.time, l.finding, l.hash FROM leaves l LEFT JOIN producers p ON p.producer = l.producer
+		LEFT JOIN runs r ON r.run = l.run WHERE l.leaf >= ? AND l.leaf < ? ORDER BY l.leaf`,
+		&sqlitex.ExecOptions{
+			Args: []any{first, first + int64(count)},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				var hash events.Hash
+				if stmt.ColumnLen(9) != len(hash) {
+					return fmt.Errorf("%w: leaf %d has no hash", ErrDamaged, stmt.ColumnInt64(0))
+				}
+				stmt.ColumnBytes(9, hash[:])
+				f := LeafFields[string]{
+					Class: stmt.ColumnText(1), ID: stmt.ColumnText(2), Producer: stmt.ColumnText(3),
+					Sequence: uint64(stmt.ColumnInt64(4)), Run: stmt.ColumnText(5), Kind: stmt.ColumnText(6),
+					Time: stmt.ColumnText(7), Finding: stmt.ColumnText(8),
+				}
+				return each(stmt.ColumnInt64(0), AppendLeaf(nil, f, hash[:]))
+			},
+		})
+}
+
+// HashesPerRow is the number of tree hashes in one row.
+const HashesPerRow = 256
+
+// StoredTree reads the stored hashes of the tree.
+type StoredTree struct{ Conn *sqlite.Conn }
+
+// ReadHashes implements [tlog.HashReader].
+func (s StoredTree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	var row []byte
+	have := int64(-1) // number of the row
+	for i, index := range indexes {
+		if chunk := index / HashesPerRow; chunk != have {
+			var err error
+			if row, err = HashRow(s.Conn, chunk); err != nil {
+				return nil, err
+			}
+			have = chunk
+		}
+		at := int(index % HashesPerRow * tlog.HashSize)
+		if len(row) < at+tlog.HashSize {
+			return nil, fmt.Errorf("%w: hashes are missing", ErrDamaged)
+		}
+		copy(hashes[i][:], row[at:])
+	}
+	return hashes, nil
+}
+
+// HashRow returns a row of the tree's hashes, nil if there is none.
+func HashRow(conn *sqlite.Conn, chunk int64) (row []byte, err error) {
+	err = sqlitex.Execute(conn, "SELECT bytes FROM hashes WHERE chunk = ?", &sqlitex.ExecOptions{
+		Args:       []any{chunk},
+		ResultFunc: func(stmt *sqlite.Stmt) error { row = sqlitetx.Bytes(stmt, 0); return nil },
+	})
+	return row, err
+}
+
+// IsTreeOf reports whether an order refers to the tree whose hashes are stored.
+func IsTreeOf(conn *sqlite.Conn, o Order) (bool, error) {
+	root, err := tlog.TreeHash(o.Size, StoredTree{conn})
+	if errors.Is(err, ErrDamaged) { // the tree is smaller
+		return false, nil
+	}
+	return err == nil && root == o.Root, err
+}
+
+// SignedTree is [Reader.Signed] with a check. It wraps [ErrDamaged] if the stored tree does
+// not have the signed root.
+func (t Tree) SignedTree(ctx context.Context) (signed []byte, c Checkpoint, err error) {
+	err = t.Read(ctx, func(note []byte, stored tlog.HashReader) error {
+		if c, err = ReadCheckpoint(note); err != nil {
+			return err
+		}
+		root, err := tlog.TreeHash(c.Size, stored)
+		if err != nil {
+			return err
+		}
+		if root != c.Root {
+			return fmt.Errorf("%w: the root differs from the signed one", ErrDamaged)
+		}
+		signed = note
+		return nil
+	})
+	return signed, c, err
+}
+
+// Hashes returns stored hashes of the tree, by their index in tlog.
+func (t Tree) Hashes(ctx context.Context, indexes []int64) (hashes []tlog.Hash, err error) {
+	err = t.source.view(ctx, func(conn *sqlite.Conn) error {
+		hashes, err = StoredTree{conn}.ReadHashes(indexes)
+		return err
+	})
+	return hashes, err
+}

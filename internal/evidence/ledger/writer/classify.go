@@ -1,0 +1,177 @@
+package writer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+	"github.com/hooktrail/hooktrail/internal/platform/sqlitetx"
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// record is a message and its leaf.
+type record struct {
+	leaf  ledger.Leaf
+	event events.Event // for class event
+	copy  bool         // the ledger has the message already
+}
+
+// classifier compares messages with the records of a ledger. It changes nothing.
+type classifier struct {
+	conn  *sqlite.Conn
+	names *names
+	epoch uint64 // of the stream
+}
+
+// message classifies a message. It does not look for its id in the ledger.
+func (c classifier) message(m ledger.Message) (record, error) {
+	r := record{leaf: ledger.Leaf{
+		Class: ledger.ClassQuarantine, Producer: m.Address.Producer, Run: m.Address.Run, Kind: m.Address.Kind,
+		Hash: events.HashOf(m.Data),
+	}}
+	if m.Address.Manifest {
+		return c.manifest(m, r)
+	}
+	if r.event, r.leaf.Finding = readEvent(m); r.leaf.Finding != "" {
+		return r, c.compareQuarantine(&r)
+	}
+	e := &r.event
+	r.leaf = ledger.Leaf{
+		Class: ledger.ClassEvent, ID: e.ID, Producer: e.Producer, Sequence: e.Sequence,
+		Run: e.Run, Kind: m.Address.Kind, Time: e.Time.UTC(), Hash: r.leaf.Hash,
+	}
+	return r, c.compareNumber(&r)
+}
+
+// readEvent reads the event of a message, or returns why the message is not an event.
+func readEvent(m ledger.Message) (events.Event, ledger.Finding) {
+	a := m.Address
+	e, err := events.Decode(m.Data)
+	switch {
+	case err != nil:
+		return e, ledger.FindingUndecodable
+	case e.Tenant != a.Tenant || e.Producer != a.Producer || e.Run != a.Run || e.Kind() != a.Kind:
+		return e, ledger.FindingMisaddressed
+	case e.Sequence == 0 || e.Sequence > math.MaxInt64:
+		return e, ledger.FindingUnnumbered
+	case len(e.ID)*3 > ledger.MaxLeafBytes/2: // the other fields are bounded by the subject
+		return e, ledger.FindingOversized
+	}
+	return e, ""
+}
+
+// readManifest reads the manifest of a message, or returns why the message is not a
+// manifest.
+func readManifest(m ledger.Message) (events.Manifest, ledger.Finding) {
+	manifest, err := events.DecodeManifest(m.Data)
+	if err == nil {
+		err = manifest.Validate()
+	}
+	switch {
+	case err != nil:
+		return manifest, ledger.FindingUndecodable
+	case manifest.Tenant != m.Address.Tenant || manifest.Producer != m.Address.Producer:
+		return manifest, ledger.FindingMisaddressed
+	case manifest.Last > math.MaxInt64:
+		return manifest, ledger.FindingUnnumbered
+	}
+	return manifest, ""
+}
+
+// compareQuarantine finds out whether the ledger quarantined the same record from an
+// earlier stream. A restored stream is read again from its start.
+func (c classifier) compareQuarantine(r *record) error {
+	var number int64
+	if p := c.names.producers[r.leaf.Producer]; p != nil {
+		number = p.number
+	} else if r.leaf.Producer != "" {
+		return nil
+	}
+	n, err := sqlitetx.Int(c.conn, `SELECT count(*) FROM leaves
+		WHERE producer = ? AND sequence = ? AND class = 'quarantine' AND hash = ? AND epoch < ?`,
+		number, int64(r.leaf.Sequence), r.leaf.Hash[:], int64(c.epoch))
+	r.copy = n > 0
+	return err
+}
+
+// compareNumber finds out whether the producer used the number before. If the bytes are
+// the same, r is a copy. If they differ, r is a conflict.
+func (c classifier) compareNumber(r *record) error {
+	p := c.names.producers[r.leaf.Producer]
+	if p == nil || int64(r.leaf.Sequence) > p.high {
+		return nil
+	}
+	stmt := c.conn.Prep(`SELECT hash FROM leaves WHERE producer = ?1 AND sequence = ?2 AND class <> 'manifest'
+		UNION ALL SELECT hash FROM seen WHERE producer = ?1 AND sequence = ?2`)
+	stmt.BindInt64(1, p.number)
+	stmt.BindInt64(2, int64(r.leaf.Sequence))
+	var used bool
+	for {
+		row, err := stmt.Step()
+		if err != nil || !row {
+			if used && !r.copy {
+				r.leaf.Class, r.leaf.Finding = ledger.ClassConflict, ledger.FindingSequenceReused
+			}
+			return errors.Join(err, stmt.Reset())
+		}
+		used = true
+		r.copy = r.copy || bytes.Equal(sqlitetx.Bytes(stmt, 0), r.leaf.Hash[:])
+	}
+}
+
+func (c classifier) manifest(m ledger.Message, r record) (record, error) {
+	var manifest events.Manifest
+	if manifest, r.leaf.Finding = readManifest(m); r.leaf.Finding != "" {
+		return r, c.compareQuarantine(&r)
+	}
+	r.leaf = ledger.Leaf{Class: ledger.ClassManifest, Producer: manifest.Producer, Sequence: manifest.Last, Hash: r.leaf.Hash}
+	p := c.names.producers[manifest.Producer]
+	if p == nil {
+		return r, nil
+	}
+	n, err := sqlitetx.Int(c.conn, `SELECT count(*) FROM leaves
+		WHERE producer = ? AND sequence = ? AND class = 'manifest' AND hash = ?`,
+		p.number, int64(manifest.Last), r.leaf.Hash[:])
+	r.copy = n > 0
+	return r, err
+}
+
+// compareContent finds the leaf with the id of r and reports whether type, run and data
+// are the same.
+func (c classifier) compareContent(r record) (first int64, same bool, err error) {
+	first, err = sqlitetx.Int(c.conn, "SELECT leaf FROM leaves WHERE id = ? AND class = 'event'", r.leaf.ID)
+	if err != nil {
+		return 0, false, err
+	}
+	data, err := ledger.ReadPayload(c.conn, first)
+	if errors.Is(err, ledger.ErrNoPayload) {
+		if same, err := c.sameAsRemoved(first, r); err != nil || same {
+			return first, same, err
+		}
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("payload of leaf %d: %w", first, err)
+	}
+	e, err := events.Decode(data)
+	if err != nil {
+		return 0, false, fmt.Errorf("%w: payload of leaf %d: %w", ledger.ErrDamaged, first, err)
+	}
+	same = e.Type == r.event.Type && e.Run == r.event.Run &&
+		bytes.Equal(e.Data, r.event.Data) && bytes.Equal(e.Binary, r.event.Binary)
+	return first, same, nil
+}
+
+// sameAsRemoved reports whether run and kind of r match the leaf first, whose
+// payload was destroyed. An erased event must not be stored again when it is received
+// again.
+func (c classifier) sameAsRemoved(first int64, r record) (same bool, err error) {
+	err = ledger.EachTarget(c.conn, ledger.LeafRange{First: first, Last: first}, func(t ledger.Target) error {
+		same = t.Removal.Done() && t.Run == r.leaf.Run && t.Kind == string(r.leaf.Kind)
+		return nil
+	})
+	return same, err
+}

@@ -1,0 +1,62 @@
+package beads
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// answer is the output of a bd process that ended by itself.
+type answer struct {
+	command        string
+	stdout, stderr []byte
+	code           int
+}
+
+// data decodes the data of an envelope, {"schema_version":1,"data":…}, into v.
+func (a answer) data(v any) error {
+	var envelope struct {
+		Version int             `json:"schema_version"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(a.stdout, &envelope); err != nil || envelope.Data == nil {
+		return fmt.Errorf("bd %s: answer is truncated or not from Beads: %w", a.command, ErrTransient)
+	}
+	if envelope.Version != 1 {
+		return fmt.Errorf("bd %s: answer has schema version %d, want 1: %w", a.command, envelope.Version, ErrUnavailable)
+	}
+	if err := json.Unmarshal(envelope.Data, v); err != nil {
+		return fmt.Errorf("bd %s: answer has an unexpected structure: %w", a.command, ErrTransient)
+	}
+	return nil
+}
+
+// says reports whether the output contains one of the texts. It ignores the usage text
+// after an error, because that mentions locks.
+func (a answer) says(texts ...string) bool {
+	all := bytes.ToLower(append(bytes.Clone(a.stdout), a.stderr...))
+	all, _, _ = bytes.Cut(all, []byte("\nusage:"))
+	return slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(all, []byte(t)) })
+}
+
+// ok reports whether bd succeeded. If there was nothing to do, bd ends with 1, and that
+// is a success too.
+func (a answer) ok() bool { return a.code == 0 || a.says("nothing to commit") }
+
+// isBusy reports whether another process has locked the database.
+func (a answer) isBusy() bool {
+	return a.says("failed to open database", "connection refused", "database is locked", "database is read only",
+		"exclusive lock", "lock wait timeout", "lock busy", "locked by another", "held by another process", "restarting transaction")
+}
+
+// without removes the commands that bd repeats in an answer. They contain texts of
+// agents, which must not be mistaken for messages of bd.
+func (a answer) without(commands []command) answer {
+	for _, c := range commands {
+		if text, err := json.Marshal(c.text); err == nil {
+			a.stderr = bytes.ReplaceAll(a.stderr, text[1:len(text)-1], nil)
+		}
+	}
+	return a
+}

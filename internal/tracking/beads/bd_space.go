@@ -1,0 +1,125 @@
+package beads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/internal/platform/filelock"
+)
+
+// bdSpace is the folder of a workspace. It gives one caller at a time access to it.
+//
+// Lock order: turn, then the file lock, then table.mu.
+type bdSpace struct {
+	dir     string
+	runner  *runner
+	version *versionCheck
+
+	turn  chan struct{} // capacity 1; the holder of its element owns ready and the syncer
+	ready bool          // bd has the right version, and the workspace exists
+}
+
+func newBDSpace(dir string, r *runner, v *versionCheck) bdSpace {
+	s := bdSpace{dir: dir, runner: r, version: v, turn: make(chan struct{}, 1)}
+	s.turn <- struct{}{}
+	return s
+}
+
+// exclusive calls do while no other goroutine uses the workspace.
+func (s *bdSpace) exclusive(ctx context.Context, do func() error) error {
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrTransient, ctx.Err())
+	}
+	return do()
+}
+
+// locked calls do while no other process uses the workspace through this package. It
+// creates the workspace if it is missing. The caller has exclusive access.
+func (s *bdSpace) locked(ctx context.Context, do func() error) (err error) {
+	if err := makeFolder(s.dir); err != nil {
+		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, s.runner.deadline)
+	defer cancel()
+	lock, err := filelock.Wait(waiting, filepath.Join(s.dir, ".hooktrail.lock"), func() {})
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrTransient, err)
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	return do()
+}
+
+// prepare checks the version of bd, creates the workspace if it is missing, and removes
+// temporary files of a killed process.
+func (s *bdSpace) prepare(ctx context.Context) error {
+	if s.ready {
+		return nil
+	}
+	if err := s.version.check(ctx, s.dir); err != nil {
+		return err
+	}
+	if err := s.create(ctx); err != nil {
+		return err
+	}
+	leftovers, err := filepath.Glob(globEscape(s.dir) + "/" + tempPattern)
+	for _, path := range leftovers {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w: %w", errWorkspace, ErrTransient, err)
+	}
+	s.ready = true
+	return nil
+}
+
+// create runs bd init unless the workspace exists. A killed bd init leaves a folder that
+// bd cannot use. Therefore a marker file exists during bd init, and a later call that
+// finds the marker removes the folder and starts again.
+func (s *bdSpace) create(ctx context.Context) error {
+	folder, marker := filepath.Join(s.dir, ".beads"), filepath.Join(s.dir, ".hooktrail.init")
+	if _, err := os.Stat(filepath.Join(folder, "metadata.json")); err == nil {
+		return removeMarker(marker)
+	}
+	if err := clearUnfinished(folder, marker); err != nil {
+		return fmt.Errorf("make workspace: %w: %w: %w", errWorkspace, ErrTransient, err)
+	}
+	a, err := s.runner.callFor(ctx, initDeadline, s.dir, "init", "--prefix=ht", "--quiet", "--non-interactive", "--skip-hooks", "--skip-agents")
+	if err != nil {
+		return err
+	}
+	if a.code != 0 {
+		return fmt.Errorf("bd init failed with exit status %d in %s: %w: %w", a.code, s.dir, errWorkspace, ErrTransient)
+	}
+	return removeMarker(marker)
+}
+
+// removeMarker removes the marker file once the workspace is complete.
+func removeMarker(marker string) error {
+	if err := os.Remove(marker); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("make workspace: %w: %w: %w", errWorkspace, ErrTransient, err)
+	}
+	return nil
+}
+
+// clearUnfinished removes the folder of an unfinished bd init, if the marker shows that
+// this package started it. If there is no folder, it writes the marker. A folder that a
+// person started stays.
+func clearUnfinished(folder, marker string) error {
+	if _, err := os.Stat(marker); err == nil {
+		return os.RemoveAll(folder)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		return nil
+	}
+	return os.WriteFile(marker, nil, 0o600)
+}

@@ -1,0 +1,89 @@
+package beads
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+var (
+	oldest  = release{1, 0, 3} // the first version that answers in an envelope
+	counted = release{1, 0, 5} // the first version whose show needs --include-comments
+)
+
+// release is a version without a suffix.
+type release [3]int
+
+// isAfter reports whether version is older than r.
+func (r release) isAfter(version string) bool {
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "-")
+	parts := strings.Split(version, ".")
+	for n, number := range r {
+		have := 0
+		if n < len(parts) {
+			have, _ = strconv.Atoi(parts[n])
+		}
+		if have != number {
+			return have < number
+		}
+	}
+	return false
+}
+
+// versionCheck checks that the program is Beads, in a supported version. It remembers
+// the version until forget. Its methods may be called concurrently.
+type versionCheck struct {
+	runner *runner
+
+	mu      sync.Mutex // guards version; no other lock is taken while it is locked
+	version string     // empty until checked
+}
+
+// check returns an error that wraps ErrUnavailable if the program is not Beads or is too
+// old. It runs bd unless the version is known.
+func (c *versionCheck) check(ctx context.Context, dir string) error {
+	if c.known() != "" {
+		return nil
+	}
+	a, err := c.runner.call(ctx, dir, "version", "--json")
+	if err != nil {
+		return err
+	}
+	var v struct {
+		Version string `json:"version"`
+	}
+	if a.data(&v) != nil {
+		_ = json.Unmarshal(a.stdout, &v) // older versions have no envelope
+	}
+	if v.Version == "" || a.code != 0 {
+		return fmt.Errorf("%s is another program than the Beads CLI (it does not answer to bd version --json); name the Beads CLI with --bd: %w",
+			c.runner.path, ErrUnavailable)
+	}
+	if oldest.isAfter(v.Version) {
+		return fmt.Errorf("%s is Beads %.20q, but %d.%d.%d or later is required; name a newer one with --bd: %w",
+			c.runner.path, v.Version, oldest[0], oldest[1], oldest[2], ErrUnavailable)
+	}
+	c.set(v.Version)
+	return nil
+}
+
+// forget makes the next check ask bd again. A user can replace bd at any time.
+func (c *versionCheck) forget() { c.set("") }
+
+// needsCommentFlag reports whether show includes comments only with --include-comments.
+func (c *versionCheck) needsCommentFlag() bool { return !counted.isAfter(c.known()) }
+
+func (c *versionCheck) known() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.version
+}
+
+func (c *versionCheck) set(version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version = version
+}

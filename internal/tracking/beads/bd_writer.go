@@ -1,0 +1,265 @@
+package beads
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+)
+
+// lacks is the difference between an issue in the workspace and its wanted state.
+type lacks struct {
+	status, title, description bool
+	labels                     []string
+	dependencies               []Dependency
+	comments                   []Comment
+	recreate                   bool // bd can remove the old texts only with the whole issue
+}
+
+func (l lacks) any() bool {
+	return l.status || l.title || l.description || l.recreate || len(l.labels)+len(l.dependencies)+len(l.comments) > 0
+}
+
+// lacks compares the wanted state with theirs.
+func (r row) lacks(theirs Issue) (l lacks) {
+	ours := r.issue
+	l.status = ours.Status != theirs.Status
+	l.title = ours.Title != theirs.Title
+	l.description = ours.Description != theirs.Description
+	l.labels = without(ours.Labels, theirs.Labels, func(s string) string { return s })
+	l.dependencies = without(ours.Dependencies, theirs.Dependencies, Dependency.key)
+	l.comments = without(ours.Comments, theirs.Comments, Comment.key)
+	if r.marks&markErased != 0 {
+		l.status = l.status || ours.CloseReason != theirs.CloseReason
+		l.recreate = theirs.Notes != ours.Notes || len(without(theirs.Comments, ours.Comments, Comment.key)) > 0
+	}
+	return l
+}
+
+// without returns the elements of list that are not in others. Equal elements are
+// counted.
+func without[T any](list, others []T, key func(T) string) (rest []T) {
+	has := count(others, key)
+	for _, v := range list {
+		if has[key(v)]--; has[key(v)] < 0 {
+			rest = append(rest, v)
+		}
+	}
+	return rest
+}
+
+// plan contains the changes of a round, in the order in which they are made.
+type plan struct {
+	remove       []string // ids of issues that are deleted and created again
+	create       []Issue
+	moves, links []command // changes of status, and new links
+	amend        []amendment
+}
+
+type amendment struct {
+	issue Issue
+	lacks lacks
+}
+
+// add plans the changes for r.
+func (p *plan) add(r row, known map[string]shown) {
+	theirs, ok := known[r.issue.ID]
+	l := r.lacks(theirs.issue)
+	if ok && l.recreate {
+		p.remove = append(p.remove, r.issue.ID)
+	}
+	if !ok || l.recreate {
+		p.create = append(p.create, r.issue)
+		return
+	}
+	if l.status {
+		p.moves = append(p.moves, command{r.issue.ID, move(r.issue)})
+	}
+	for _, d := range l.dependencies {
+		if isWord(d.Type) && isWord(d.Issue) && isWord(d.DependsOn) {
+			p.links = append(p.links, command{r.issue.ID, fmt.Sprintf("dep add %s %s %s", d.Issue, d.DependsOn, d.Type)})
+		}
+	}
+	p.amend = append(p.amend, amendment{r.issue, l})
+}
+
+// bdWriter writes issues to one workspace. It owns the refusals of a round. The caller
+// has exclusive access to the workspace.
+type bdWriter struct {
+	dir, tenant string
+	runner      *runner
+	table       *table
+	logger      *slog.Logger
+
+	refused map[string]bool // issues that bd refused to change in this round
+}
+
+// write creates missing issues and completes the others. It returns an error for a
+// failure that a retry may not meet. It records refusals, and the caller finds missing
+// changes by reading the workspace.
+func (w *bdWriter) write(ctx context.Context, todo []row, known map[string]shown) error {
+	w.refused = make(map[string]bool)
+	var p plan
+	for _, r := range todo {
+		p.add(r, known)
+	}
+	for _, id := range p.remove {
+		if err := w.remove(ctx, id); err != nil {
+			return err
+		}
+	}
+	if err := w.create(ctx, p.create); err != nil {
+		return err
+	}
+	if err := w.batch(ctx, p.moves); err != nil {
+		return err
+	}
+	// Links have their own batch. bd refuses a link to a deleted issue, and then it
+	// undoes the whole batch.
+	if err := w.batch(ctx, p.links); err != nil {
+		return err
+	}
+	for _, a := range p.amend {
+		if err := w.amend(ctx, a.issue, a.lacks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command is a line of bd batch for an issue.
+type command struct{ issue, text string }
+
+// move returns the command of bd batch that sets the status of i.
+func move(i Issue) string {
+	if i.Status != Closed {
+		return fmt.Sprintf("update %s status=%s", i.ID, i.Status)
+	}
+	text := reason(i.CloseReason)
+	if text == "" {
+		text = "Closed"
+	}
+	return fmt.Sprintf(`close %s "%s"`, i.ID, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text))
+}
+
+// isWord reports whether bd batch reads s as one word.
+func isWord(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7f })
+}
+
+// create creates complete issues with one call. It uses bd import, because bd create
+// lacks flags for many fields and creates one issue for each call. Both would overwrite
+// an existing issue.
+func (w *bdWriter) create(ctx context.Context, issues []Issue) error {
+	if len(issues) == 0 {
+		return nil
+	}
+	var content []byte
+	for _, i := range issues {
+		var err error
+		i.Comments = slices.Clone(i.Comments)
+		for n := range i.Comments {
+			i.Comments[n].ID = nil // bd assigns an id, and refuses one that exists
+		}
+		if content, err = i.AppendLine(content); err != nil {
+			return err
+		}
+	}
+	a, err := w.runner.callWithFile(ctx, w.dir, content, func(path string) []string {
+		return []string{"import", "--json", path}
+	})
+	if len(issues) == 1 || err != nil || a.ok() || a.isBusy() {
+		return w.check(ctx, issues[0].ID, a, err)
+	}
+	// One refused issue makes the whole import fail.
+	for _, i := range issues {
+		if err := w.create(ctx, []Issue{i}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// batch runs commands in one transaction. If bd refuses one of them, batch runs each
+// command in its own transaction.
+func (w *bdWriter) batch(ctx context.Context, commands []command) error {
+	if len(commands) == 0 {
+		return nil
+	}
+	var content []byte
+	for _, c := range commands {
+		content = append(append(content, c.text...), '\n')
+	}
+	a, err := w.runner.callWithFile(ctx, w.dir, content, func(path string) []string {
+		return []string{"batch", "--json", "--file=" + path}
+	})
+	a = a.without(commands)
+	if len(commands) == 1 || err != nil || a.ok() || a.isBusy() {
+		return w.check(ctx, commands[0].issue, a, err)
+	}
+	for _, c := range commands {
+		if err := w.batch(ctx, []command{c}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// amend writes missing texts, labels and comments of an issue.
+func (w *bdWriter) amend(ctx context.Context, i Issue, l lacks) error {
+	args := []string{"update", "--json"}
+	if l.title {
+		args = append(args, "--title="+i.Title)
+	}
+	if l.description {
+		text := i.Description
+		if text == "-" { // bd would read its input
+			text = "-\n"
+		}
+		args = append(args, "--description="+text)
+	}
+	for _, label := range l.labels {
+		args = append(args, "--add-label="+label)
+	}
+	if len(args) > 2 {
+		a, err := w.runner.call(ctx, w.dir, append(args, "--", i.ID)...)
+		if err := w.check(ctx, i.ID, a, err); err != nil {
+			return err
+		}
+	}
+	for _, c := range l.comments {
+		a, err := w.runner.callWithFile(ctx, w.dir, []byte(c.Text), func(path string) []string {
+			return []string{"comments", "add", "--json", "--author=" + c.Author, "--file=" + path, "--", i.ID}
+		})
+		if err := w.check(ctx, i.ID, a, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes an issue that will be created again. bd also deletes the links of other
+// issues to it. The table records these links as missing, so that they do not look like
+// removals by a person.
+func (w *bdWriter) remove(ctx context.Context, id string) error {
+	if err := w.table.unlink(ctx, w.tenant, id); err != nil {
+		return fmt.Errorf("%w: %w", ErrTransient, err)
+	}
+	a, err := w.runner.call(ctx, w.dir, "delete", "--force", "--json", "--", id)
+	return w.check(ctx, id, a, err)
+}
+
+// check returns the error of a call, or an error if the database is busy. It records a
+// refusal and returns nil for it.
+func (w *bdWriter) check(ctx context.Context, issue string, a answer, err error) error {
+	switch {
+	case err != nil || a.ok():
+		return err
+	case a.isBusy():
+		return fmt.Errorf("bd %s: database is busy: %w", a.command, ErrTransient)
+	}
+	w.refused[issue] = true
+	w.logger.WarnContext(ctx, "bd refused a change", "issue", issue, "command", a.command, "code", a.code)
+	return nil
+}

@@ -1,0 +1,235 @@
+package beads
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/hooktrail/hooktrail/internal/platform/atomicfile"
+)
+
+// quietTime is how long an unreadable file must stay unchanged before an export replaces
+// it. Another program may still be writing the file.
+const quietTime = 2 * time.Second
+
+// export updates the file to the flushed state. It returns false if that must wait.
+func (f *file) export(ctx context.Context) (done bool, err error) {
+	if err := makeFolder(filepath.Dir(f.path)); err != nil {
+		return false, err
+	}
+	for range 3 {
+		if err := f.scan(ctx); err != nil {
+			return false, err
+		}
+		if f.problem != nil {
+			if time.Since(time.Unix(0, f.stamp.changed)) < quietTime {
+				return false, nil
+			}
+			if err := f.quarantine(ctx); err != nil {
+				return false, err
+			}
+		}
+		if done, err := f.replace(ctx); done || err != nil {
+			return done, err
+		}
+	}
+	return false, nil // another program keeps writing the file
+}
+
+// replace replaces the file, unless the file has changed since the last scan.
+func (f *file) replace(ctx context.Context) (done bool, err error) {
+	content, erased, err := f.compose(ctx)
+	if err != nil {
+		return false, err
+	}
+	if err := scrubQuarantine(f.path, erased); err != nil {
+		return false, err
+	}
+	if f.sum == sha256.Sum256(content) && f.stamp.exists {
+		return true, f.markWritten(ctx)
+	}
+	next := f.path + ".tmp"
+	if err := f.prepare(ctx, next, content); err != nil {
+		return false, err
+	}
+	if now, err := stampOf(f.path); err != nil || now != f.stamp {
+		if err := errors.Join(err, f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ?", f.tenant)); err != nil {
+			return false, err
+		}
+		return false, os.Remove(next) // last, because its existence means that it did not replace the file
+	}
+	// The stamp is taken before the rename. Changes after the rename are edits.
+	ours, err := stampOf(next)
+	if err != nil {
+		return false, err
+	}
+	f.resolved = false
+	if err := errors.Join(os.Rename(next, f.path), atomicfile.SyncDir(filepath.Dir(f.path))); err != nil {
+		return false, err
+	}
+	if err := f.markWritten(ctx); err != nil {
+		return false, err
+	}
+	f.resolved, f.sum, f.problem, f.stamp = true, sha256.Sum256(content), nil, ours
+	return true, nil
+}
+
+// prepare writes the new file under the name next, and stores its records in the column
+// writing. As long as next exists, it has not replaced the file.
+func (f *file) prepare(ctx context.Context, next string, content []byte) error {
+	if err := writeFile(next, content); err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	if err := atomicfile.SyncDir(filepath.Dir(next)); err != nil {
+		return err
+	}
+	return f.table.exec(ctx, "UPDATE bead SET writing = record WHERE tenant = ? AND written <> record", f.tenant)
+}
+
+// compose returns the new content of the file, and the issues that were erased since the
+// last export.
+func (f *file) compose(ctx context.Context) (content []byte, erased []string, err error) {
+	lines := slices.Clone(f.foreign)
+	err = f.table.db.Tx(ctx, func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, "SELECT id, record, marks FROM bead WHERE tenant = ?", &sqlitex.ExecOptions{
+			Args: []any{f.tenant},
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				lines = append(lines, foreign{stmt.ColumnText(0), []byte(stmt.ColumnText(1))})
+				if marks(stmt.ColumnInt64(2))&markErased != 0 {
+					erased = append(erased, stmt.ColumnText(0))
+				}
+				return nil
+			},
+		})
+	})
+	slices.SortStableFunc(lines, func(a, b foreign) int {
+		switch {
+		case a.id == "" || b.id == "": // other lines come last
+			return strings.Compare(b.id, a.id)
+		default:
+			return strings.Compare(a.id, b.id)
+		}
+	})
+	for _, l := range lines {
+		content = append(append(content, l.line...), '\n')
+	}
+	return content, erased, err
+}
+
+// markWritten records that the file contains all issues in their wanted state.
+func (f *file) markWritten(ctx context.Context) error {
+	return f.table.exec(ctx, "UPDATE bead SET written = record, writing = '', marks = marks & ~? WHERE tenant = ? AND (written <> record OR writing <> '' OR marks & ?)",
+		int64(markErased|markDirty), f.tenant, int64(markErased|markDirty))
+}
+
+// resolve finds the result of an interrupted export.
+func (f *file) resolve(ctx context.Context) error {
+	if f.resolved {
+		return nil
+	}
+	_, err := os.Stat(f.path + ".tmp")
+	switch {
+	case err == nil: // it did not replace the file
+		err = f.table.exec(ctx, "UPDATE bead SET writing = '' WHERE tenant = ? AND writing <> ''", f.tenant)
+	case errors.Is(err, fs.ErrNotExist):
+		err = f.table.exec(ctx, "UPDATE bead SET written = writing, writing = '' WHERE tenant = ? AND writing <> ''", f.tenant)
+	}
+	f.resolved = err == nil
+	return err
+}
+
+// quarantine copies an unreadable file.
+func (f *file) quarantine(ctx context.Context) error {
+	content, err := os.ReadFile(f.path)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	quarantined := f.path + ".rejected-" + hex.EncodeToString(sum[:6])
+	if err := atomicfile.Write(quarantined, content); err != nil {
+		return err
+	}
+	f.logger.WarnContext(ctx, "unreadable issues file quarantined", "at", f.problem.Error(), "copy", quarantined)
+	return nil
+}
+
+// scrubQuarantine removes lines from the quarantined files that may belong to erased
+// issues: lines that name them, and unreadable lines.
+func scrubQuarantine(path string, erased []string) error {
+	if len(erased) == 0 {
+		return nil
+	}
+	names, err := filepath.Glob(globEscape(path) + ".rejected-*")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var kept []byte
+		for text := range bytes.Lines(content) {
+			_, err := lineID(text)
+			named := slices.ContainsFunc(erased, func(id string) bool { return bytes.Contains(text, []byte(id)) })
+			if err == nil && !named {
+				kept = append(kept, text...)
+			}
+		}
+		if err := atomicfile.Write(name, kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// globEscape escapes path for filepath.Glob.
+func globEscape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// makeFolder creates dir and its parents, and makes their entries durable.
+func makeFolder(dir string) error {
+	var made []string
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); err == nil || d == filepath.Dir(d) {
+			break
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		made = append(made, filepath.Dir(d))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, parent := range slices.Backward(made) {
+		if err := atomicfile.SyncDir(parent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile writes a file and syncs it.
+func writeFile(path string, content []byte) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(content); err != nil {
+		return err
+	}
+	return f.Sync()
+}

@@ -1,0 +1,136 @@
+package deferred
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxText  = 16 << 10 // bytes that are read from the end of a text
+	maxItems = 50       // items per text
+	maxItem  = 300      // runes per item
+)
+
+// Items returns the deferred work in summary in its order. Each item reads like a title:
+// one line without the cue and without a full stop. Items have different [Key]s. There
+// are at most 50 items of at most 300 runes.
+func Items(summary string) []string {
+	r := reader{labels: deferredLabels, clauses: deferredCues}
+	return r.read(summary)
+}
+
+// Done returns the items that summary reports as done: "Done: add docs", "Completed
+// follow-up: add docs", ticked boxes, and lists under such a label. It settles an earlier
+// result of [Items] with the same [Key]. It has the limits of Items.
+func Done(summary string) []string {
+	r := reader{labels: doneLabels, clauses: doneCues, done: true}
+	return r.read(summary)
+}
+
+// Nothing reports whether item means that there is no work: "none", "N/A", "nothing
+// left", "no further work".
+func Nothing(item string) bool {
+	if !strings.ContainsFunc(item, unicode.IsLetter) {
+		return true
+	}
+	words := wordsOf(Clean(item, maxItem))
+	return len(words) == 0 || begins(nothing, words) || are(nothingAlone, words)
+}
+
+// Key returns the common form of different wordings of an item, such as "Added the docs."
+// and "add docs". It has lower-case words with single spaces, no articles and no
+// punctuation. The first word has no ending. Key(Key(item)) equals Key(item).
+func Key(item string) string {
+	for range 100 {
+		key := keyOnce(item)
+		if key == item {
+			break
+		}
+		item = key
+	}
+	return item
+}
+
+func keyOnce(item string) string {
+	words := strings.FieldsFunc(strings.ToLower(item), func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.S) && !strings.ContainsRune("#./_", r) || r == '`'
+	})
+	for i, w := range words {
+		words[i] = strings.Trim(w, "./_")
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "" })
+	plain := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "a" || w == "an" || w == "the" })
+	if len(plain) > 0 {
+		words = plain
+	}
+	if len(words) > 0 {
+		words[0] = stem(words[0])
+	}
+	return strings.Join(words, " ")
+}
+
+// stem returns a verb without its ending.
+func stem(w string) string {
+	for _, ending := range []string{"ing", "ed", "es", "e", "s"} {
+		if s, ok := strings.CutSuffix(w, ending); ok && len(s) >= 3 {
+			w = s
+			break
+		}
+	}
+	if n := len(w); n > 3 && w[n-1] == w[n-2] && w[n-1] != 's' && w[n-1] != 'l' && w[n-1] < utf8.RuneSelf {
+		return w[:n-1]
+	}
+	return w
+}
+
+// appendItem appends the cleaned item, unless it is empty, means that there is no work, or
+// has the key of an earlier item.
+func appendItem(items []string, item string) []string {
+	item = trimItem(Clean(item, maxItem))
+	key := Key(item)
+	if len(items) >= maxItems || key == "" || utf8.RuneCountInString(item) < 3 || Nothing(item) || isTally(item) {
+		return items
+	}
+	if slices.ContainsFunc(items, func(other string) bool { return Key(other) == key }) {
+		return items
+	}
+	return append(items, item)
+}
+
+// isTally reports whether item is a list of counts like "Skipped: 0, flaky: 2". A single
+// one may be work, like "Issue: 42".
+func isTally(item string) bool { return tally.MatchString(item) && strings.ContainsAny(item, ":=") }
+
+var tally = regexp.MustCompile(`^(?:[\pL][\pL _-]*[:=] *)?\d+%?(?:[,;|] *(?:[\pL][\pL _-]*[:=] *)?\d+%?)+$`)
+
+// trimItem removes surrounding signs and brackets from an item.
+func trimItem(item string) string {
+	item = strings.TrimFunc(item, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,:;!–—-*_", r) })
+	if strings.HasPrefix(item, "(") && strings.HasSuffix(item, ")") && strings.Count(item, "(") == 1 {
+		item = item[1 : len(item)-1]
+	}
+	return strings.TrimSpace(item)
+}
+
+// Clean returns s on one line with single spaces, without control characters and invalid
+// UTF-8. It cuts a longer text to limit runes, the last of which is an ellipsis. With a
+// limit below 1 it returns "".
+func Clean(s string, limit int) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	s = strings.Join(strings.Fields(s), " ")
+	switch {
+	case utf8.RuneCountInString(s) <= limit:
+		return s
+	case limit < 1:
+		return ""
+	}
+	return strings.TrimSpace(string([]rune(s)[:limit-1])) + "…"
+}

@@ -1,0 +1,124 @@
+package deferred
+
+import (
+	"slices"
+	"strings"
+)
+
+// retracted reports whether the words around s deny the work, report it as done, or
+// describe something else.
+func (c cue) retracted(words []word, s span) bool {
+	before := words[:s.start]
+	if c.denied(before) || c.counted && slices.ContainsFunc(before, isNumber) {
+		return true
+	}
+	if !c.first && slices.ContainsFunc(before[lastAnd(before):], func(w word) bool { return sets["gone"][w.text] && !w.glued }) {
+		return true
+	}
+	if c.isName(words[s.end:]) || isScope(words[s.start:]) || isStatus(words, s) {
+		return true
+	}
+	after := words[s.end-1:] // the verb may be the end of the cue
+	return found(finished, after[:untilReason(after)])
+}
+
+// isName reports whether the cue is only the name of a thing, by the words behind it.
+func (c cue) isName(words []word) bool {
+	return c.plain && !isObject(words) || c.predicate && !isPredicate(words)
+}
+
+// isScope reports whether words only describe the scope of the work, like "did not add any
+// dependency". Missing tests are deferred work.
+func isScope(words []word) bool {
+	i := slices.IndexFunc(words, func(w word) bool { return w.text == "any" })
+	return i > 0 && i <= 4 && sets["work"][words[i-1].text] && !slices.ContainsFunc(words[i:], func(w word) bool { return expected[w.text] })
+}
+
+// denied reports whether words deny the cue after them. The "without" in "the reports
+// without a trace were left for later" is no denial.
+func (c cue) denied(words []word) bool {
+	for i, w := range words {
+		switch {
+		case !denials[w.text], i+1 < len(words) && words[i+1].text == "only":
+		case w.text == "without" && c.take == subject && i > 0 && i+1 < len(words):
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// isObject reports whether words can be the object of the cue. In "deferred tax assets are
+// computed" they cannot.
+func isObject(words []word) bool {
+	return (len(words) == 0 || !prepositions[words[0].text]) &&
+		!slices.ContainsFunc(words[:untilReason(words)], func(w word) bool { return adjective[w.text] })
+}
+
+// isPredicate reports whether words have no predicate of their own, so that the cue is the
+// predicate. In "follow up on leads is a screen" it is not.
+func isPredicate(words []word) bool {
+	if n := len(words); n > 0 && sets["gone"][words[n-1].text] {
+		return false // "follow up with the customer button added"
+	}
+	for _, w := range words[:untilReason(words)] {
+		if asking[w.text] {
+			return true
+		}
+		if predicates[w.text] {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	asking     = set("why how what which who that whether where")
+	predicates = set("is are was were has have had can will does")
+)
+
+// done reports whether the next clause begins with finished work: "follow up on the
+// review: renamed the flag".
+func done(words []word, next []clause) bool {
+	return len(next) > 0 && next[0].from < next[0].to && strings.HasSuffix(words[next[0].from].text, "ed")
+}
+
+// isStatus reports whether the "remain" in s gives the state of a number of things, like "2
+// convoys remain open". Open questions are work.
+func isStatus(words []word, s span) bool {
+	i := slices.IndexFunc(words[s.start:s.end], func(w word) bool { return w.text == "remain" || w.text == "remains" }) + s.start
+	if i < s.start || i+1 >= len(words) || !states[words[i+1].text] {
+		return false
+	}
+	before := words[:i]
+	return slices.ContainsFunc(before, isNumber) &&
+		!slices.ContainsFunc(before, func(w word) bool { return unsettled[w.text] })
+}
+
+var (
+	states = set(`open active running healthy idle online up unchanged stable green alive available closed connected
+		paused enabled disabled blocked queued asleep intact valid`)
+	// unsettled things are work while they are open.
+	unsettled = set(`question questions issue issues item items task tasks point points todo todos finding findings
+		comment comments thread threads bug bugs gap gaps conflict conflicts decision decisions error errors warning
+		warnings failure failures problem problems concern concerns blocker blockers callers`)
+)
+
+// untilReason returns the number of words before a reason or another topic.
+func untilReason(words []word) int {
+	if i := slices.IndexFunc(words, func(w word) bool { return until[w.text] }); i >= 0 {
+		return i
+	}
+	return len(words)
+}
+
+// lastAnd returns the position behind the last "and". In "fixed a and deferred b", the
+// finished work is separate.
+func lastAnd(words []word) int {
+	for i, w := range slices.Backward(words) {
+		if w.text == "and" {
+			return i + 1
+		}
+	}
+	return 0
+}

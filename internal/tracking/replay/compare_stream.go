@@ -1,0 +1,60 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hooktrail/hooktrail/internal/stream/broker"
+)
+
+// Stream is the history in the stream, as far as the tracker of a data directory has
+// read it.
+type Stream struct {
+	DataDir  string
+	Tenant   string // limits the history to one tenant; empty means all
+	Examples int    // listed for each kind of difference
+	Dial     func(do func(*broker.Broker) error) error
+	Bar      Progress // may be nil
+}
+
+// StreamComparison describes how another configuration would have changed the results
+// of the stream.
+type StreamComparison struct {
+	// Reproduced reports whether today's configuration produces the tracker's issues.
+	Reproduced Reproduction `json:"reproduced"`
+	Comparison
+}
+
+// Compare folds the stream with base, which has today's configuration, and with
+// changed. It compares base with the tracker's issues, and changed with base.
+func (s Stream) Compare(ctx context.Context, base, changed *Replay) (result StreamComparison, err error) {
+	now, err := takeToday(ctx, s.DataDir, s.Tenant, base.conn)
+	if err != nil {
+		return result, err
+	}
+	reason := ""
+	err = s.Dial(func(b *broker.Broker) error {
+		r, err := openStream(ctx, b, now.position)
+		if err != nil {
+			return err
+		}
+		bar := orSilent(s.Bar)
+		defer bar.Finish()
+		if r.truncated {
+			reason = fmt.Sprintf("the stream does not go back further than message %d: what it had before is expired", r.first)
+		}
+		_, err = fold(r.events(ctx, bar).ofTenant(s.Tenant), false, "stream", base, changed)
+		return err
+	})
+	if err != nil {
+		return result, err
+	}
+	if result.Reproduced, err = now.reproduced(base, s.Examples); err != nil {
+		return result, err
+	}
+	if result.Reproduced.Reason = reason; !now.found {
+		result.Reproduced.Reason = "no tracker was at work in this data directory"
+	}
+	result.Comparison, err = Compare(base, changed, s.Examples)
+	return result, err
+}

@@ -1,0 +1,266 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
+	"github.com/hooktrail/hooktrail/internal/tracking/rules/metadata"
+)
+
+// followupTracker handles work that runs leave undone. It owns the follow-up records and
+// their word index, and the lists of follow-ups in the run and step records.
+type followupTracker struct {
+	draft       *draft
+	journal     *journal
+	transitions *transitions
+	digests     *digests
+	limiter     *limiter
+	grace       *graceQueue
+	tracking    *tracking
+	loops       *loopGuard
+	bundles     *bundles
+}
+
+// report reads the work left undone from metadata and summary. If the event is in its
+// grace period, the work waits with it.
+func (t *followupTracker) report(from leftover, meta map[string]any, summary string) {
+	if from.Target == "" {
+		from.Target = t.draft.run().Target
+	}
+	from.Remaining, from.Partial = metadata.Remaining(meta)
+	from.Deferred = metadata.Deferred(meta, summary)
+	if from.Partial && len(from.Remaining) == 0 {
+		// The metadata lists no remaining items, so the items of the summary count.
+		from.Remaining, from.Deferred = from.Deferred, nil
+	}
+	if from.Partial && len(from.Remaining) == 0 && t.needsItem(from) {
+		from.Remaining = []string{t.unnamedItem(from, summary)}
+	}
+	if t.draft.waiting != "" {
+		t.grace.attach(from)
+		return
+	}
+	t.leave(from)
+}
+
+// needsItem reports whether partial success without items needs an item. The end of a
+// run needs none if its steps left items.
+func (t *followupTracker) needsItem(from leftover) bool {
+	return from.Step != "" || t.draft.run().Remaining+t.draft.run().Deferred == 0
+}
+
+// unnamedItem returns the item for partial success without items.
+func (t *followupTracker) unnamedItem(from leftover, summary string) string {
+	item := "Finish what " + from.Name + " of run " + clean(t.draft.event.Run, 120) + " left over"
+	if s := metadata.FirstSentence(summary); s != "" {
+		item += ": " + s
+	}
+	return item
+}
+
+// leave handles the items of a report. It creates a follow-up for each, up to the limits
+// per run, and adds the rest to the bundle of the run. It withdraws the items of an
+// earlier report of the same source that are missing in this one.
+func (t *followupTracker) leave(from leftover) {
+	d := t.draft
+	if from.Partial {
+		d.say("partial success", "partial success left "+items(len(from.Remaining)))
+	}
+	if len(from.Deferred) > 0 {
+		d.say("deferred work", "work was deferred: "+items(len(from.Deferred)))
+	}
+	before := *t.left(from)
+	var now []string
+	for _, item := range from.Remaining {
+		now = t.leaveItem(from, item, true, before, now)
+	}
+	for _, item := range from.Deferred {
+		now = t.leaveItem(from, item, false, before, now)
+	}
+	if len(from.Remaining)+len(from.Deferred) > 0 {
+		d.count("remaining", d.run().Remaining, d.config.Remaining)
+		d.count("followups", d.run().Deferred, d.config.Followups)
+		d.flip("a report that leaves nothing over")
+	}
+	for _, id := range before {
+		if !slices.Contains(now, id) {
+			t.withdraw(id)
+		}
+	}
+	*t.left(from) = now
+}
+
+// left returns the list of follow-ups in the record of the source.
+func (t *followupTracker) left(from leftover) *[]string {
+	if from.Step == "" {
+		return &t.draft.run().Left
+	}
+	return &steps.edit(t.draft.records, stepID(t.draft.event.Run, from.Step)).Left
+}
+
+// leaveItem handles one item and appends its follow-up to now. The list before has the
+// follow-ups of the earlier report.
+func (t *followupTracker) leaveItem(from leftover, item string, remaining bool, before, now []string) []string {
+	d := t.draft
+	key := deferred.Key(item)
+	id := followupKey(d.tenant, from.Target, key)
+	if slices.Contains(now, id) {
+		return now
+	}
+	u := followups.edit(d.records, id)
+	if u.Key == "" {
+		u.Title, u.Target, u.Key = clean(item, 300), from.Target, key
+	}
+	exists := d.isOpen(u.follower()) || u.Issue != "" && !t.transitions.outlived(u.Issue)
+	if !exists && d.stamp.before(u.Done.Stamp) {
+		d.say("done before", "a later summary says that it is done")
+		return now
+	}
+	if n, limit := t.quota(remaining); !exists && *n >= limit {
+		t.bundles.add(item)
+		return now
+	}
+	if !slices.Contains(before, id) {
+		u.Sources++
+	}
+	u.Last = u.Last.later(d.stamp)
+	if exists {
+		t.recur(id, u)
+	} else {
+		t.create(id, u, from, remaining)
+	}
+	return append(now, id)
+}
+
+// quota returns the run's count of follow-ups and its limit, either for remaining items
+// or for deferred work.
+func (t *followupTracker) quota(remaining bool) (n *int, limit int) {
+	if remaining {
+		return &t.draft.run().Remaining, t.draft.config.Remaining
+	}
+	return &t.draft.run().Deferred, t.draft.config.Followups
+}
+
+// recur makes the event an occurrence of the existing follow-up, and reopens it if it is
+// closed.
+func (t *followupTracker) recur(id string, u *followup) {
+	if u.Issue == "" {
+		t.digests.repeat(u.Digest, u.Entry)
+		return
+	}
+	t.journal.occur(u.Issue)
+	t.tracking.linkFollowup(u.Issue)
+	t.settle(id, u)
+}
+
+// create creates the issue of a follow-up, or a digest entry if the rate limit denies
+// it.
+func (t *followupTracker) create(id string, u *followup, from leftover, remaining bool) {
+	d := t.draft
+	n, _ := t.quota(remaining)
+	*n++
+	u.Run, u.Remaining = d.event.Run, remaining
+	before := u.Issue
+	if before != "" {
+		u.Generation++
+		u.Issue = ""
+	}
+	if t.loops.escalated(d.event.Run) {
+		return
+	}
+	if !t.limiter.allowFollowup() {
+		u.Digest, u.Entry = t.digests.add(u.Title)
+		return
+	}
+	u.Issue, u.Digest = followupIssue(d.tenant, id, u.Generation), ""
+	t.journal.create(Issue{
+		ID: u.Issue, Kind: Followup, Status: Open, Title: u.Title,
+		Description: sentence(fmt.Sprintf("%s of run %s left this over", from.Name, clean(d.event.Run, 300))) + ".",
+	}, course{Followup: id, Out: t.loops.origin(d.event.Run)})
+	indexFollowup(d.records, id, u)
+	t.tracking.linkFollowup(u.Issue)
+	if before != "" {
+		t.journal.link(u.Issue, Link{RegressionOf, before})
+	}
+}
+
+// withdraw notes that the source no longer leaves a follow-up undone.
+func (t *followupTracker) withdraw(id string) {
+	d := t.draft
+	u := followups.edit(d.records, id)
+	u.Sources = max(u.Sources-1, 0)
+	if u.Sources == 0 {
+		u.Withdrawn = u.Withdrawn.latest(fact{d.stamp, d.event.Run})
+	}
+	if u.Sources > 0 || u.Issue == "" {
+		return
+	}
+	if u.Run == d.event.Run {
+		n, _ := t.quota(u.Remaining)
+		*n = max(*n-1, 0)
+	}
+	d.say("withdrawn", "a later report no longer leaves "+u.Issue+" over")
+	t.settle(id, u)
+}
+
+// done closes the follow-ups that a summary reports as done.
+func (t *followupTracker) done(summary, target string) {
+	d := t.draft
+	if target == "" {
+		target = d.run().Target
+	}
+	for _, item := range deferred.Done(summary) {
+		key := deferred.Key(item)
+		found := false
+		for _, target := range slices.Compact([]string{target, ""}) {
+			id := followupKey(d.tenant, target, key)
+			u := followups.edit(d.records, id)
+			if u.Key == "" { // the report of the item may come later
+				u.Title, u.Target, u.Key = clean(item, 300), target, key
+			}
+			found = t.finish(id, u) || found
+		}
+		if id := similarFollowup(d.records, key, target, d.config.DoneWords); !found && id != "" {
+			t.finish(id, followups.edit(d.records, id))
+		}
+	}
+}
+
+// finish notes that a follow-up is done, and reports whether that closes its issue.
+func (t *followupTracker) finish(id string, u *followup) bool {
+	d := t.draft
+	u.Done = u.Done.latest(fact{d.stamp, d.event.Run})
+	if !d.isOpen(u.Issue) {
+		return false
+	}
+	if status, _ := u.status(); status != Closed {
+		return false
+	}
+	d.say("done", "the summary says that a follow-up is done")
+	t.settle(id, u)
+	t.loops.progress(u.Issue)
+	return true
+}
+
+// settle moves the issue of a follow-up to the status that the facts demand.
+func (t *followupTracker) settle(id string, u *followup) {
+	d := t.draft
+	status, reason := u.status()
+	if d.isOpen(u.Issue) != (status != Closed) {
+		t.transitions.move(u.Issue, status, motive{reason: reason, recurs: true, run: runs.get(d.records, d.event.Run)})
+	}
+	if d.isOpen(u.Issue) {
+		indexFollowup(d.records, id, u)
+	} else {
+		unindexFollowup(d.records, id, u)
+	}
+}
+
+// items formats a number of items for people.
+func items(n int) string {
+	if n == 1 {
+		return "1 item"
+	}
+	return fmt.Sprintf("%d items", n)
+}

@@ -1,0 +1,93 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+)
+
+// limiter limits the rate of new issues. It owns the creation times in the tenant's
+// record.
+type limiter struct {
+	draft    *draft
+	admitted *bool // for the follow-ups of the event; nil if not asked yet
+}
+
+// allow takes a slot for a failure or follow-up, and reports whether there was one.
+func (l *limiter) allow(critical bool) bool {
+	d := l.draft
+	t := d.clock()
+	if critical && l.slot(&t.Critical, "critical", d.config.Critical) {
+		d.say("critical budget", "critical severity needs no room in storm and budget")
+		t.Created = append(t.Created, d.now)
+		return true
+	}
+	storm, budget := d.config.Storm, d.config.Budget
+	t.Created = within(t.Created, d.now, max(storm.Within, budget.Within))
+	inStorm, inBudget := recent(t.Created, d.now, storm.Within), recent(t.Created, d.now, budget.Within)
+	d.count("storm", inStorm, storm.Most)
+	d.count("budget", inBudget, budget.Most)
+	switch {
+	case inStorm >= storm.Most:
+		d.say("storm", fmt.Sprintf("%d issues were made within %s, at most %d may be", inStorm, FormatDuration(storm.Within), storm.Most))
+		d.flip("fewer new issues before it")
+		return false
+	case inBudget >= budget.Most:
+		d.say("budget", fmt.Sprintf("%d issues were made within %s, at most %d may be", inBudget, FormatDuration(budget.Within), budget.Most))
+		d.flip("fewer new issues before it")
+		return false
+	}
+	t.Created = append(t.Created, d.now)
+	return true
+}
+
+// allowTracking takes a slot for a tracking issue, and reports whether there was one.
+func (l *limiter) allowTracking() bool {
+	d := l.draft
+	if l.slot(&d.clock().Tracking, "tracking", d.config.Tracking) {
+		return true
+	}
+	d.say("storm", fmt.Sprintf("%d issues about runs were made within %s already",
+		d.config.Tracking.Most, FormatDuration(d.config.Tracking.Within)))
+	d.flip("fewer runs that are tracked before it")
+	return false
+}
+
+// allowFollowup takes a slot for a follow-up. All follow-ups of one event are admitted
+// or rejected together, because people see them as one report.
+func (l *limiter) allowFollowup() bool {
+	if l.admitted == nil {
+		l.admitted = new(l.allow(false))
+	} else if *l.admitted {
+		t := l.draft.clock()
+		t.Created = append(t.Created, l.draft.now)
+	}
+	return *l.admitted
+}
+
+// slot takes a slot of a limit, if one is free.
+func (l *limiter) slot(taken *[]time.Time, name string, limit Limit) bool {
+	*taken = within(*taken, l.draft.now, limit.Within)
+	l.draft.count(name, len(*taken), limit.Most)
+	if len(*taken) >= limit.Most {
+		return false
+	}
+	*taken = append(*taken, l.draft.now)
+	return true
+}
+
+// within returns the times that are less than window away from now. Times may be later
+// than now, because the clock can be set back.
+func within(times []time.Time, now time.Time, window time.Duration) []time.Time {
+	var near []time.Time
+	for _, t := range times {
+		if now.Sub(t).Abs() < window {
+			near = append(near, t)
+		}
+	}
+	return near
+}
+
+// recent counts the times that are less than window away from now.
+func recent(times []time.Time, now time.Time, window time.Duration) int {
+	return len(within(times, now, window))
+}

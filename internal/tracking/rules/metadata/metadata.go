@@ -1,0 +1,147 @@
+// Package metadata reads the free-form metadata and summaries of events: counts, names,
+// and the items of work that a step left undone. Producers choose the types of the
+// values, so each function accepts several and ignores all others.
+package metadata
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/hooktrail/hooktrail/internal/tracking/deferred"
+)
+
+// MaxItems bounds the items of one event.
+const MaxItems = 50
+
+// Number returns v as a count of at most 1000, or 0 if it is not a count.
+func Number(v any) int {
+	var x float64
+	switch v := v.(type) {
+	case float64:
+		x = v
+	case string:
+		x, _ = strconv.ParseFloat(strings.TrimSpace(v), 64)
+	}
+	if math.IsNaN(x) || x < 0 {
+		return 0
+	}
+	return int(min(x, 1000))
+}
+
+// Amount returns the length of v if it is a list, else v as a count.
+func Amount(v any) int {
+	if list, ok := v.([]any); ok {
+		return min(len(list), 1000)
+	}
+	return Number(v)
+}
+
+// Remaining returns the items that partial success left undone, and reports whether
+// there was partial success. The items are in remaining, remaining_items or
+// partial_success, which may also be a flag.
+func Remaining(metadata map[string]any) (items []string, partial bool) {
+	for _, name := range []string{"remaining", "remaining_items", "partial_success"} {
+		items = append(items, listed(metadata[name])...)
+	}
+	flag := metadata["partial_success"]
+	if off, ok := flag.(bool); ok && !off {
+		return nil, false
+	}
+	return distinct(items), len(items) > 0 || truth(flag)
+}
+
+// Deferred returns the items of deferred work in metadata.deferred. If that is true or
+// absent, Deferred reads the items from the summary.
+func Deferred(metadata map[string]any, summary string) []string {
+	flag, present := metadata["deferred"]
+	items := listed(flag)
+	switch {
+	case len(items) > 0:
+		return distinct(items)
+	case present && !truth(flag):
+		return nil
+	}
+	items = deferred.Items(summary)
+	if s := FirstSentence(summary); len(items) == 0 && truth(flag) && s != "" {
+		items = []string{s}
+	}
+	return distinct(items)
+}
+
+// truth reports whether v is true, "true", "yes" or a number other than 0.
+func truth(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case string:
+		return strings.EqualFold(strings.TrimSpace(v), "true") || strings.EqualFold(strings.TrimSpace(v), "yes")
+	case float64:
+		return v != 0
+	}
+	return false
+}
+
+// listed returns the items in v, which are texts or objects with a title.
+func listed(v any) []string {
+	switch v := v.(type) {
+	case []any:
+		var items []string
+		for _, x := range v[:min(len(v), MaxItems)] {
+			if _, nested := x.([]any); !nested {
+				items = append(items, listed(x)...)
+			}
+		}
+		return items
+	case map[string]any:
+		for _, name := range []string{"title", "item", "description"} {
+			if s, ok := v[name].(string); ok {
+				return listed(s)
+			}
+		}
+	case string:
+		if s := deferred.Clean(v, 300); s != "" && !deferred.Nothing(s) && !truth(v) {
+			return []string{s}
+		}
+	}
+	return nil
+}
+
+// distinct removes the items that have the key of an earlier item.
+func distinct(items []string) []string {
+	seen := make(map[string]bool)
+	var out []string
+	for _, item := range items {
+		if key := deferred.Key(item); key != "" && !seen[key] && len(out) < MaxItems {
+			seen[key] = true
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// FirstSentence returns the first sentence of text on one line.
+func FirstSentence(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if i := strings.Index(line, ". "); i >= 0 {
+		line = line[:i]
+	}
+	return deferred.Clean(strings.TrimRight(strings.TrimSpace(line), ".:"), 200)
+}
+
+// Name returns v as a name, which is a text or a number, else "".
+func Name(v any) string {
+	switch v := v.(type) {
+	case string:
+		return deferred.Clean(v, 200)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return ""
+}
+
+// IsCritical reports whether the severity is critical.
+func IsCritical(metadata map[string]any) bool {
+	s, _ := metadata["severity"].(string)
+	return strings.EqualFold(strings.TrimSpace(s), "critical")
+}

@@ -1,0 +1,37 @@
+package rules
+
+import "github.com/hooktrail/hooktrail/internal/tracking/rules/fingerprint"
+
+// outageDetector recognises runs that only fail because of an infrastructure outage. The
+// tenant's issue about the outage is enough for them. It owns no state.
+type outageDetector struct {
+	draft *draft
+	facts facts
+}
+
+// covers reports whether the run of the event has no run.started and, as far as is
+// known, only infrastructure failures.
+func (o *outageDetector) covers(why cause) bool {
+	d := o.draft
+	run := d.run()
+	if run.Begun || why.good() {
+		return false
+	}
+	if fingerprint.Class(why.failure.Class, d.config.Ordinary) == "" {
+		first, found := o.facts.firstFailing(run)
+		if !found || !o.facts.isInfrastructure(first.Failure) || why.bad() && !why.end {
+			return false
+		}
+	}
+	d.say("outage", "infrastructure failed, and no start of the run came: no issue follows it yet")
+	d.flip("a run.started of the run")
+	return true
+}
+
+// ignores reports whether a run gets a tracking issue although the issue id reports a
+// failure of it. This is so if that failure is the tenant's outage, and the type of the
+// run is tracked from its start.
+func (o *outageDetector) ignores(run *Run, id string) bool {
+	c := courses.get(o.draft.records, id)
+	return run.Begun && o.draft.config.tracks(run.Type) && c != nil && o.facts.isInfrastructure(c.Failure)
+}

@@ -1,0 +1,177 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// The kinds of timers. The id of a timer is its kind, a "/" and its subject.
+const (
+	graceKind  = "hold"   // ends a grace period
+	quietKind  = "quiet"  // ends the flapping of an issue
+	stallKind  = "stall"  // labels a lineage without events
+	digestKind = "digest" // updates the description of a digest
+)
+
+// GraceTimers is the prefix of the ids of timers that end grace periods.
+const GraceTimers = graceKind + "/"
+
+// pass applies one event to a tenant. It owns the order of work: first the timers that
+// are due, then the event. Each ended grace period gives decisions of its own, so a pass
+// collects several.
+type pass struct {
+	records
+	config    *Config
+	hash      string // of config
+	ending    bool   // no more events will come
+	decisions []Decision
+}
+
+func newPass(s *State, c *Config, tenant string) *pass {
+	return &pass{records: records{s, tenant}, config: c, hash: c.Hash()}
+}
+
+// apply decides on e and on the failures whose grace period it ends.
+func (p *pass) apply(e events.Event) error {
+	considered := Considered(e.Kind())
+	if considered && seenBefore(p.records, e) {
+		return nil
+	}
+	p.register()
+	t := p.clock()
+	t.move(e, p.config.Leap)
+	f := newFold(p, e, Stamp{At: t.take(e)}, time.Time{})
+	due := p.runTimers(f, t.Clock)
+	f.draft.now = latest(t.Clock, f.draft.stamp.At)
+	f.stalls.alive()
+	if !considered {
+		f.runDue(due)
+		if len(f.draft.decision.Effects) > 0 {
+			p.give(f)
+		}
+		return nil
+	}
+	t.Count++
+	f.draft.stamp.N = t.Count
+	m := marks.edit(p.records, markID(p.records, e.ID, e.Source))
+	m.Source, m.Seen = e.Source, true
+	if err := f.decide(); err != nil {
+		return err
+	}
+	if f.draft.waiting != "" {
+		// The event has no decision yet, so the next event gets the work of the timers.
+		for _, timer := range due {
+			p.setTimer(timer.ID, timer.At)
+		}
+		return nil
+	}
+	f.runDue(due)
+	p.give(f)
+	return nil
+}
+
+// register adds the tenant to the list of tenants.
+func (p *pass) register() {
+	all := records{state: p.state}
+	r := registers.get(all, "")
+	if r != nil {
+		if _, found := slices.BinarySearch(r.Tenants, p.tenant); found {
+			return
+		}
+	}
+	r = registers.edit(all, "")
+	i, _ := slices.BinarySearch(r.Tenants, p.tenant)
+	r.Tenants = slices.Insert(r.Tenants, i, p.tenant)
+}
+
+// give finishes a decision and adds it to the result.
+func (p *pass) give(f *fold) {
+	f.people.settle()
+	p.decisions = append(p.decisions, f.draft.finish())
+}
+
+// runTimers ends the grace periods that are due at clock, in the order of their timers,
+// and returns the other timers that are due. It moves the timers of issues and lineages
+// that had events in the meantime.
+func (p *pass) runTimers(f *fold, clock time.Time) (due []Timer) {
+	for {
+		t, found := p.state.nextTimer(p.tenant)
+		if !found || t.At.After(clock) || p.state.err != nil {
+			return due
+		}
+		p.clearTimer(t.ID)
+		kind, subject, _ := strings.Cut(t.ID, "/")
+		switch {
+		case kind == graceKind:
+			p.endGrace(graceSubject(subject), t.At)
+		case kind == stallKind && !f.stalls.inactive(subject, t.At), kind == quietKind && !f.transitions.inactive(subject, t.At):
+			// The timer was set again, perhaps before clock.
+		default:
+			due = append(due, t)
+		}
+	}
+}
+
+// graceSubject returns the subject in the id of a grace timer, which begins with the
+// number of the first failure.
+func graceSubject(id string) string {
+	_, subject, _ := strings.Cut(id, "/")
+	return subject
+}
+
+// endGrace decides on the waiting failures of a subject in the order of arrival. A
+// failure after a recovery has its own grace period. Then endGrace stops and returns the
+// timer for it.
+func (p *pass) endGrace(subject string, now time.Time) (again Timer) {
+	g := gracePeriods.edit(p.records, subject)
+	first := true
+	for ; g.From < g.To; g.From++ {
+		id := waitingID(subject, g.From)
+		stored := waitings.get(p.records, id)
+		if stored == nil {
+			continue
+		}
+		w := *stored
+		f := resume(p, &w, now)
+		end, _ := graceEnd(p.records, p.config.Grace, w.At.At)
+		if first && end.After(now) && p.reaches(end) && f.stands(w.incident) {
+			g.Timer = w.timer()
+			p.setTimer(g.Timer, end)
+			return Timer{p.tenant, g.Timer, end}
+		}
+		waitings.drop(p.records, id)
+		first = !f.endIncident(w.incident) && first
+		if w.Left != nil && f.isLatest(w) {
+			f.followups.leave(*w.Left)
+		}
+		p.give(f)
+	}
+	gracePeriods.drop(p.records, subject)
+	return Timer{}
+}
+
+// reaches reports whether the clock is expected to reach a time.
+func (p *pass) reaches(at time.Time) bool {
+	return p.ending || at.Sub(p.clock().Clock) <= p.config.Leap
+}
+
+// release ends all grace periods at their times and leaves all other timers.
+func (p *pass) release() {
+	p.ending = true
+	list := slices.DeleteFunc(p.state.allTimers(p.tenant), func(t Timer) bool {
+		return !strings.HasPrefix(t.ID, GraceTimers)
+	})
+	for len(list) > 0 && p.state.err == nil {
+		t := list[0]
+		list = list[1:]
+		p.clearTimer(t.ID)
+		again := p.endGrace(graceSubject(strings.TrimPrefix(t.ID, GraceTimers)), t.At)
+		if !again.At.IsZero() {
+			i, _ := slices.BinarySearchFunc(list, again, Timer.compare)
+			list = slices.Insert(list, i, again)
+		}
+	}
+}

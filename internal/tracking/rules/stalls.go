@@ -1,0 +1,73 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// LabelStalled is the label of an issue whose lineage had no events for long.
+const LabelStalled = "stalled"
+
+// stallWatch labels the issues of lineages without events. It owns the times of their
+// latest events and the state of their watches.
+type stallWatch struct {
+	draft   *draft
+	journal *journal
+}
+
+// watch starts to watch a lineage, unless it is watched already.
+func (w *stallWatch) watch(lineage string) {
+	l := lineages.edit(w.draft.records, lineage)
+	if l.Watched {
+		return
+	}
+	l.Watched = true
+	w.draft.setTimer(stallKind+"/"+lineage, after(l.Seen, w.draft.config.Stalled))
+}
+
+// alive records that the lineage of the event's run had an event, if the run is known.
+func (w *stallWatch) alive() {
+	d := w.draft
+	if kind := d.event.Kind(); d.event.Run == "" || kind == events.Custom || kind == events.ClockTicked || isRecord(kind) {
+		return
+	}
+	run := runs.get(d.records, d.event.Run)
+	if run == nil {
+		return
+	}
+	id := d.lineageOf(run)
+	if l := lineages.get(d.records, id); l != nil && d.stamp.At.After(l.Seen) {
+		lineages.edit(d.records, id).Seen = d.stamp.At
+	}
+}
+
+// inactive reports whether a lineage had no events for the configured time and has not
+// ended. If it had events, inactive sets the timer again.
+func (w *stallWatch) inactive(id string, now time.Time) bool {
+	d := w.draft
+	id = d.resolve(id)
+	l := lineages.get(d.records, id)
+	if l == nil {
+		return false
+	}
+	if end := after(l.Seen, d.config.Stalled); !l.Silent && end.After(now) {
+		d.setTimer(stallKind+"/"+id, end)
+		return false
+	}
+	changed := lineages.edit(d.records, id)
+	changed.Silent = changed.Silent || !l.ended() || l.Finished.before(l.Started)
+	changed.Watched = changed.Silent
+	return changed.Silent
+}
+
+// stall labels the issue of a silent lineage.
+func (w *stallWatch) stall(id string) {
+	d := w.draft
+	l := lineages.edit(d.records, d.resolve(id))
+	l.Silent, l.Watched = false, false
+	if d.isOpen(l.Issue) && w.journal.label(l.Issue, LabelStalled) {
+		d.say("stalled", fmt.Sprintf("nothing was heard of issue %s for %s", l.Issue, FormatDuration(d.config.Stalled)))
+	}
+}

@@ -1,0 +1,128 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// records gives access to the records and timers of one tenant.
+type records struct {
+	state  *State
+	tenant string
+}
+
+// clock returns the tenant's own record for changing.
+func (r records) clock() *Tenant { return tenants.edit(r, "") }
+
+func (r records) setTimer(id string, at time.Time) { r.state.setTimer(r.tenant, id, at) }
+
+func (r records) clearTimer(id string) { r.state.clearTimer(r.tenant, id) }
+
+// register has the names of all tenants. It is the only record without a tenant.
+type register struct {
+	Tenants []string `json:"tenants"` // sorted
+}
+
+var registers = table[register]{"tenants", func(r *register) { r.Tenants = slices.Clone(r.Tenants) }}
+
+// table reads and changes the records of one kind. An error of the store makes the
+// Apply in progress fail.
+type table[T any] struct {
+	kind string
+	// unshare replaces the slices and maps of a copied record by copies. It is nil if
+	// the record has none.
+	unshare func(*T)
+}
+
+// get returns a record, which must not be changed, or nil if it does not exist.
+func (t table[T]) get(r records, id string) *T {
+	return t.in(t.cell(r.state, Key{r.tenant, t.kind, id}))
+}
+
+// view is like get, but returns a zero record if none exists.
+func (t table[T]) view(r records, id string) *T {
+	if value := t.get(r, id); value != nil {
+		return value
+	}
+	return new(T)
+}
+
+// in returns the record in a cell, or nil.
+func (t table[T]) in(c *cell) *T {
+	value, _ := c.value.(*T)
+	return value
+}
+
+// edit returns a record that the Apply in progress may change. It creates a missing
+// record.
+func (t table[T]) edit(r records, id string) *T {
+	s, key := r.state, Key{r.tenant, t.kind, id}
+	old := t.in(t.cell(s, key))
+	if _, copied := s.before[key]; copied && old != nil {
+		return old
+	}
+	value := new(T)
+	if old != nil {
+		*value = *old
+	}
+	if t.unshare != nil {
+		t.unshare(value)
+	}
+	t.put(s, key, value)
+	return value
+}
+
+// drop deletes a record.
+func (t table[T]) drop(r records, id string) {
+	key := Key{r.tenant, t.kind, id}
+	if t.cell(r.state, key).value != nil {
+		t.put(r.state, key, nil)
+	}
+}
+
+func (t table[T]) put(s *State, key Key, value any) {
+	c := s.cells[key]
+	if _, copied := s.before[key]; !copied {
+		s.before[key] = *c
+	}
+	*c = cell{value: value, changed: true}
+}
+
+// cell returns the cell of a record and loads the record if necessary.
+func (t table[T]) cell(s *State, key Key) *cell {
+	if c := s.cells[key]; c != nil {
+		return c
+	}
+	c := new(cell)
+	s.cells[key] = c
+	if s.store == nil {
+		return c
+	}
+	value, err := t.load(s.store, key)
+	if err != nil {
+		s.unread = append(s.unread, key)
+		s.fail(err)
+	}
+	if value != nil {
+		c.value = value
+	}
+	return c
+}
+
+// load returns a record of the store, or nil if it does not exist.
+func (t table[T]) load(store Store, key Key) (*T, error) {
+	data, err := store.Load(key)
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", key.Kind, err)
+	}
+	if data == nil {
+		return nil, nil //nolint:nilnil // the record does not exist
+	}
+	value := new(T)
+	if err := json.Unmarshal(data, value); err != nil {
+		return nil, fmt.Errorf("decode %s: %w", key.Kind, err)
+	}
+	return value, nil
+}

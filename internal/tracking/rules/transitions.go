@@ -1,0 +1,133 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+)
+
+// LabelFlapping is the label of an issue that flaps or did so earlier.
+const LabelFlapping = "flapping"
+
+// motive is the reason of a transition that the facts demand.
+type motive struct {
+	reason  string
+	failure bool // the fact is a failure
+	recurs  bool // the fact is work that was left undone again
+	run     *Run // run of the fact; nil for a timer or a person
+}
+
+// after reports whether the fact is a failure, or work left undone, of a run that
+// started after an edit.
+func (m motive) after(edited Stamp) bool {
+	return (m.failure || m.recurs) && m.run != nil && m.run.First.After(edited.At)
+}
+
+// transitions moves issues to the status that the facts demand, unless a person's edit
+// or the rule against flapping forbids it. It owns the times of the latest fact and of
+// the reopenings in the course of each issue.
+type transitions struct {
+	draft   *draft
+	journal *journal
+	facts   facts
+	people  *people
+}
+
+// move moves the issue id to status to, if that is allowed.
+func (t *transitions) move(id string, to Status, why motive) {
+	d := t.draft
+	issue := issues.get(d.records, id)
+	if issue == nil {
+		return
+	}
+	d.touch(id)
+	c := courses.edit(d.records, id)
+	c.Heard = latest(c.Heard, d.stamp.At)
+	if issue.Status == Flapping {
+		d.say("flapping", fmt.Sprintf("issue %s is flapping and moves no more until %s without failure or success", id, d.config.Quiet))
+		d.flip("so long a time without either")
+		return
+	}
+	if issue.Status == to {
+		d.say("same status", fmt.Sprintf("issue %s stays %s", id, to))
+		d.flip(flipOfStay(to))
+		return
+	}
+	if t.people.overrules(issue, c, to, why) {
+		return
+	}
+	if issue.Status == Closed && to != Closed && why.failure && t.flaps(issue, c) {
+		return
+	}
+	t.journal.transition(id, to, why.reason)
+}
+
+// flaps records the reopening of an issue by a failure. If the reopenings reach the
+// limit, flaps moves the issue to [Flapping] and returns true.
+func (t *transitions) flaps(issue *Issue, c *course) bool {
+	d := t.draft
+	limit := d.config.Flapping
+	c.Reopened = append(within(c.Reopened, d.stamp.At, limit.Within+1), d.stamp.At)
+	d.count("reopenings", len(c.Reopened), limit.Most)
+	if len(c.Reopened) < limit.Most {
+		d.say("reopened", fmt.Sprintf("reopening %d of %d within %s", len(c.Reopened), limit.Most, FormatDuration(limit.Within)))
+		return false
+	}
+	t.journal.transition(issue.ID, Flapping, fmt.Sprintf("Reopened %d times within %s", len(c.Reopened), FormatDuration(limit.Within)))
+	t.journal.label(issue.ID, LabelFlapping)
+	d.setTimer(quietKind+"/"+issue.ID, after(d.stamp.At, d.config.Quiet))
+	return true
+}
+
+// inactive reports whether a flapping issue had no facts for the configured time. If it
+// had, inactive sets the timer again.
+func (t *transitions) inactive(id string, now time.Time) bool {
+	c := courses.get(t.draft.records, id)
+	if c == nil {
+		return false
+	}
+	end := after(c.Heard, t.draft.config.Quiet)
+	if end.After(now) {
+		t.draft.setTimer(quietKind+"/"+id, end)
+		return false
+	}
+	return true
+}
+
+// endFlapping moves a flapping issue to the status that the facts demand, once it had no
+// facts for long enough.
+func (t *transitions) endFlapping(id string) {
+	d := t.draft
+	if d.status(id) != Flapping || !t.inactive(id, d.now) {
+		return
+	}
+	c := courses.edit(d.records, id)
+	c.Reopened = nil
+	d.say("quiet", fmt.Sprintf("nothing was heard of issue %s for %s", id, FormatDuration(d.config.Quiet)))
+	to, reason := t.facts.status(c, d.config)
+	if to == Closed && c.Edit != nil && c.Edit.Action == reopened && !t.people.outranks(c, to) {
+		to, reason = Open, "A person keeps it open"
+	}
+	t.journal.transition(id, to, reason)
+}
+
+// calm ends the flapping of an issue before a new fact, if the quiet time is over.
+func (t *transitions) calm(id string) {
+	d := t.draft
+	if d.status(id) != Flapping {
+		return
+	}
+	if end := after(courses.edit(d.records, id).Heard, d.config.Quiet); !end.After(d.stamp.At) {
+		d.as(end, func() { t.endFlapping(id) })
+	}
+}
+
+// outlived reports whether the issue id was closed so long ago that a new failure needs
+// a new issue.
+func (t *transitions) outlived(id string) bool {
+	d := t.draft
+	issue := issues.get(d.records, id)
+	if issue == nil || issue.Status != Closed || d.stamp.At.Sub(issue.Closed) <= d.config.Regression {
+		return false
+	}
+	return !t.people.notPlanned(courses.get(d.records, id))
+}

@@ -1,0 +1,31 @@
+package policy_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDocs_Begins checks that the page begins with the first example of the package.
+func TestDocs_Begins(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "hooks-policies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(example), "func Example() {\n\t")
+	body, printed, _ := strings.Cut(body, "\t// Output:\n")
+	printed, _, _ = strings.Cut(printed, "}\n")
+	want := "# Policies\n\n```go\n" + strings.ReplaceAll(body, "\n\t", "\n") +
+		"```\n\nIt prints\n\n```\n" + strings.ReplaceAll(printed, "\t// ", "") + "```\n"
+	have := string(doc[:min(len(want), len(doc))])
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("the beginning of the page (-example +page):\n%s", diff)
+	}
+}

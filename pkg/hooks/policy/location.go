@@ -1,0 +1,163 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hooktrail/hooktrail/pkg/hooks/policy/shell"
+)
+
+// location classifies a path.
+type location int
+
+const (
+	locationInside   location = iota // below the working directory
+	locationTemp                     // in a temporary directory
+	locationOutside                  // anywhere else
+	locationCritical                 // a whole system, home, project or its history
+	locationUnknown                  // unknown before the command runs
+)
+
+// temps are temporary directories.
+var temps = []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders", "/dev/shm"}
+
+// homes are directories that contain homes.
+var homes = []string{"/home", "/Users"}
+
+// locate classifies word for a command that runs in dir, in a text that starts in
+// root. root can be "". Links are not followed.
+func locate(word shell.Word, dir, root string) location {
+	text, glob := word.Text, word.Glob
+	if i := strings.Index(text, shell.Hole); i >= 0 {
+		if i > 0 && !word.Open && locate(shell.Word{Text: path.Dir(text[:i] + "x")}, dir, root) == locationTemp {
+			return locationTemp
+		}
+		return locationUnknown
+	}
+	full := slashed(text)
+	if !path.IsAbs(full) {
+		if strings.Contains(dir, shell.Hole) {
+			return unknownDir(text, glob)
+		}
+		full = dir + "/" + full
+		if !path.IsAbs(dir) {
+			full = "./" + full
+		}
+	}
+	return locatePath(path.Clean(full), glob, dir, root)
+}
+
+// slashed converts a Windows path to a path that begins with a slash.
+func slashed(text string) string {
+	if len(text) > 2 && text[1] == ':' && (text[2] == '/' || text[2] == '\\') && unicode.IsLetter(rune(text[0])) {
+		return "/" + strings.ReplaceAll(text, `\`, "/")
+	}
+	return text
+}
+
+// unknownDir classifies a relative path in an unknown directory.
+func unknownDir(text string, glob bool) location {
+	clean := path.Clean(text)
+	if clean == "." || strings.HasPrefix(clean, "..") || glob && matchesAll(path.Base(clean)) || historyOf(clean, glob) {
+		return locationCritical
+	}
+	return locationUnknown
+}
+
+// locatePath classifies a clean path.
+func locatePath(full string, glob bool, dir, root string) location {
+	relative := full
+	if path.IsAbs(full) {
+		if isTemp(full) {
+			return locationTemp
+		}
+		if root == "" {
+			root = project(dir)
+		}
+		rest, ok := below(full, root)
+		if !ok {
+			return outside(full, glob)
+		}
+		relative = rest
+	}
+	switch {
+	case strings.Trim(relative, "./") == "":
+		return locationCritical // the project or a parent of it
+	case strings.HasPrefix(relative, "../"):
+		return locationOutside
+	case glob && !strings.Contains(relative, "/") && matchesAll(relative), historyOf(relative, glob):
+		return locationCritical
+	}
+	return locationInside
+}
+
+// project returns the working directory after "cd", unless it cannot be a
+// project.
+func project(dir string) string {
+	if !path.IsAbs(dir) || outside(dir, false) == locationCritical {
+		return ""
+	}
+	return dir
+}
+
+// below returns full relative to base.
+func below(full, base string) (string, bool) {
+	switch {
+	case base == "":
+		return "", false
+	case full == base:
+		return ".", true
+	}
+	return strings.CutPrefix(full, strings.TrimSuffix(base, "/")+"/")
+}
+
+// outside classifies a path outside of the project. A system directory, a home
+// and all entries of one are critical.
+func outside(full string, glob bool) location {
+	parent, last := path.Split(full)
+	parent = path.Clean(parent)
+	if glob && matchesAll(last) {
+		full, parent = parent, path.Dir(parent)
+	}
+	if parent == "/" || full == "/" || slices.Contains(homes, parent) {
+		return locationCritical
+	}
+	return locationOutside
+}
+
+// isTemp reports whether full is a temporary directory or inside of one.
+func isTemp(full string) bool {
+	for _, t := range temps {
+		if full == t || strings.HasPrefix(full, t+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesAll reports whether a pattern matches all names.
+func matchesAll(pattern string) bool {
+	return strings.Contains(pattern, "*") && strings.Trim(pattern, "*?.") == ""
+}
+
+// historyOf reports whether a path in a project is its history, or a pattern that
+// matches the history.
+func historyOf(relative string, glob bool) bool {
+	parent, last := path.Split(relative)
+	if glob && parent == "" && strings.HasPrefix(last, ".") {
+		ok, err := path.Match(strings.ReplaceAll(last, "[!", "[^"), ".git")
+		return ok || err != nil
+	}
+	if strings.EqualFold(last, ".git") {
+		return true
+	}
+	if strings.EqualFold(path.Base(parent), ".git") {
+		switch last {
+		case "objects", "refs", "logs", "HEAD", "packed-refs", "*":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,40 @@
+package shell
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// function is a function or an alias of the script.
+type function struct {
+	name   string
+	body   *syntax.Stmt
+	st     *state // at the definition
+	called bool
+	active bool // a call is being followed
+}
+
+// functions owns the functions that are defined at one point of the script, in
+// the order of definition.
+type functions struct{ list []*function }
+
+func (fs *functions) define(name string, body *syntax.Stmt, st *state) {
+	fs.list = append(fs.list, &function{name: name, body: body, st: st.clone()})
+}
+
+// named returns the latest function with a name, or nil.
+func (fs *functions) named(name string) *function {
+	for _, f := range slices.Backward(fs.list) {
+		if f.name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// mark returns a mark for drop.
+func (fs *functions) mark() int { return len(fs.list) }
+
+// drop removes the functions since mark.
+func (fs *functions) drop(mark int) { fs.list = fs.list[:mark] }

@@ -1,0 +1,238 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// shells run code that they receive as text.
+var shells = map[string]bool{
+	"bash": true, "sh": true, "dash": true, "zsh": true, "ksh": true, "mksh": true, "ash": true,
+	"rbash": true, "yash": true, "csh": true, "tcsh": true, "fish": true,
+}
+
+// process is one program or builtin that the text runs. It owns its arguments and
+// its input. st is the state of the shell that starts it. Builtins change this
+// state, and programs replace it with a child state.
+type process struct {
+	w    *walker
+	name string
+	args []Word
+	st   *state
+	in   input
+}
+
+// follow returns the function that follows the programs which a program starts, or
+// the effect of a builtin on the state.
+func follow(name string) func(*process) {
+	switch name {
+	case "cd", "chdir", "pushd":
+		return func(p *process) { changeDir(p.args, p.st) }
+	case "popd":
+		return func(p *process) { p.st.dir = Hole }
+	case "eval":
+		return (*process).eval
+	case "source", ".":
+		return (*process).source
+	case "trap":
+		return (*process).trap
+	case "alias":
+		return (*process).alias
+	case "shift":
+		return func(p *process) { p.st.shift(p.args) }
+	case "set":
+		return func(p *process) { setParams(p.args, p.st) }
+	case "exec", "command", "builtin", "time":
+		return (*process).inShell
+	}
+	return followProgram(name)
+}
+
+func followProgram(name string) func(*process) {
+	switch name {
+	case "find":
+		return (*process).find
+	case "fd", "fdfind":
+		return (*process).fd
+	case "xargs":
+		return (*process).xargs
+	case "parallel":
+		return (*process).parallel
+	case "powershell", "pwsh":
+		return (*process).powershell
+	case "git":
+		return (*process).git
+	}
+	if _, ok := wrappers[name]; ok {
+		return (*process).unwrap
+	}
+	switch {
+	case forgets[name]:
+		return func(p *process) { forgetArgs(p.args, p.st) }
+	case shells[name]:
+		return (*process).shell
+	}
+	return (*process).interpreter
+}
+
+// inShell follows wrappers whose command runs in the same shell, such as
+// "command cd x".
+func (p *process) inShell() {
+	rest := p.args
+	for more := true; more; {
+		_, rest, more = wrappers[p.name].next(rest)
+	}
+	if len(rest) > 0 && (rest[0].Text == "cd" || forgets[rest[0].Text] || rest[0].Text == "eval") {
+		p.w.run(rest, p.st, p.in)
+		return
+	}
+	p.unwrap()
+}
+
+// changeDir follows cd and pushd.
+func changeDir(args []Word, st *state) {
+	for len(args) > 0 && len(args[0].Text) > 1 && args[0].Text[0] == '-' {
+		args = args[1:]
+	}
+	switch {
+	case len(args) == 0:
+		st.dir = HomeDir
+	case args[0].Text == "-" || args[0].Glob:
+		st.dir = Hole
+	default:
+		st.enter(args[0].Text)
+	}
+}
+
+// eval follows code that runs in the same shell.
+func (p *process) eval() {
+	text := join(p.args)
+	if strings.Contains(text, Hole) {
+		p.w.out.doubt(DoubtCode)
+	}
+	p.w.script(text, p.st)
+}
+
+// source follows a file whose code runs in the same shell.
+func (p *process) source() {
+	if len(p.args) > 0 {
+		p.file(p.args[0])
+	}
+}
+
+// file follows the code in a file that is an open descriptor or a process
+// substitution. It does not read files on disk.
+func (p *process) file(name Word) {
+	switch clean := path.Clean(name.Text); {
+	case name.proc:
+		p.w.out.doubt(DoubtCode)
+	case clean == "/dev/stdin", clean == "/dev/fd/0", clean == "/proc/self/fd/0":
+		p.reads()
+	case strings.HasPrefix(clean, "/dev/fd/"), strings.HasPrefix(clean, "/proc/") && strings.Contains(clean, "/fd/"):
+		p.w.out.doubt(DoubtCode)
+	}
+}
+
+// trap follows the code of a signal handler.
+func (p *process) trap() {
+	args := p.args
+	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
+		args = args[1:]
+	}
+	if len(args) > 0 { // the remaining arguments are signals
+		p.w.script(args[0].Text, p.st.clone())
+	}
+}
+
+// alias defines aliases as functions.
+func (p *process) alias() {
+	for _, a := range p.args {
+		name, text, _ := strings.Cut(a.Text, "=")
+		file, ok := parse(fill("{ " + text + ` "$@"; }`))
+		if !ok || len(file.Stmts) != 1 {
+			p.w.script(text, p.st.clone())
+			continue
+		}
+		p.w.functions.define(name, file.Stmts[0], p.st)
+	}
+}
+
+var shellOptions = options{short: "oOC", plus: true, long: " --rcfile --init-file --command --init-command "}
+
+// shell follows a shell: the code of -c, a file or its input.
+func (p *process) shell() {
+	p.st = p.st.child()
+	args := p.args
+	code, reads := false, false
+	for more := true; more; {
+		var opt option
+		opt, args, more = shellOptions.next(args)
+		switch {
+		case opt.long == "--command":
+			args = append([]Word{opt.value}, args...)
+			code, more = true, false
+		case opt.long == "--init-command", opt.last() == 'C':
+			p.w.script(opt.value.Text, p.st)
+		case opt.value.proc:
+			p.w.out.doubt(DoubtCode)
+		}
+		code = code || strings.Contains(opt.letters, "c")
+		reads = reads || strings.Contains(opt.letters, "s")
+	}
+	switch {
+	case code:
+		p.shellCode(args)
+	case len(args) == 0 || reads:
+		p.reads()
+	default:
+		p.file(args[0])
+	}
+}
+
+// shellCode follows "bash -c CODE NAME ARG…".
+func (p *process) shellCode(args []Word) {
+	if len(args) == 0 {
+		return
+	}
+	if args[0].Fed {
+		p.w.out.doubt(DoubtInput)
+	}
+	if p.st.positional(nil); len(args) > 2 {
+		p.st.positional(args[2:])
+	}
+	p.w.script(args[0].Text, p.st)
+}
+
+// reads follows a shell that runs its standard input.
+func (p *process) reads() {
+	switch p.in.kind {
+	case inputText:
+		p.w.script(p.in.text, p.st)
+	case inputPipe:
+		p.w.out.doubt(DoubtCode)
+	case inputInherited, inputFile:
+	}
+}
+
+// callWords returns the words of a simple command, assignments included.
+func callWords(s *syntax.Stmt) []*syntax.Word {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok {
+		return nil
+	}
+	var words []*syntax.Word
+	for _, a := range call.Assigns {
+		if a.Name == nil {
+			continue
+		}
+		lit := &syntax.Lit{Value: a.Name.Value + "="}
+		word := &syntax.Word{Parts: []syntax.WordPart{lit}}
+		if a.Value != nil {
+			word.Parts = append(word.Parts, a.Value.Parts...)
+		}
+		words = append(words, word)
+	}
+	return append(words, call.Args...)
+}

@@ -1,0 +1,95 @@
+package shell
+
+import "strings"
+
+// search looks for commands in text that may not be a shell script: text that no
+// shell parses, code of other languages, values of settings. The commands run in
+// the state st.
+type search struct {
+	w  *walker
+	st *state
+}
+
+// separators end a command everywhere, because quotes are unreliable in text that
+// does not parse.
+const separators = "\n;|&(){}`"
+
+var quotes = strings.NewReplacer(`"`, "", "'", "", `\`, "")
+
+// lines looks for commands between separators, for text that no shell parses. A
+// shell can refuse the text, or run the lines before the error. Another shell can
+// accept it.
+func (s search) lines(text string) {
+	st := s.st.clone()
+	mark := s.w.functions.mark() // aliases
+	for piece := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+		var argv []Word
+		for field := range strings.FieldsSeq(piece) {
+			field, _, variable := strings.Cut(quotes.Replace(field), "$")
+			if variable {
+				field += Hole
+			}
+			if field != "" {
+				argv = append(argv, Word{Text: field, Glob: strings.ContainsAny(field, "*?[")})
+			}
+		}
+		for len(argv) > 0 && (isAssignment(argv[0].Text) || keywords[argv[0].Text]) {
+			argv = argv[1:]
+		}
+		s.w.run(argv, st, input{})
+	}
+	s.w.uncalled(mark, st)
+}
+
+var keywords = set("! if then elif else do while until time coproc")
+
+// foreign looks for commands in code of another language. It tries the code itself
+// and, if the code can start programs, its strings.
+func (s search) foreign(code string) {
+	if len(code) > MaxText {
+		s.w.out.doubt(DoubtTooLarge)
+		return
+	}
+	if removesTrees.MatchString(code) {
+		s.w.out.doubt(DoubtCode)
+	}
+	s.command(code)
+	if !callsOut.MatchString(code) {
+		return
+	}
+	var group []Word
+	for _, lit := range literals(code) {
+		s.command(lit.text)
+		if !lit.follows && len(group) > 0 {
+			s.program(group)
+			group = nil
+		}
+		group = append(group, Word{Text: lit.text})
+	}
+	s.program(group)
+}
+
+// command follows text that may be a command.
+func (s search) command(text string) {
+	if !strings.Contains(text, " ") {
+		return
+	}
+	if file, ok := parse(fill(text)); ok {
+		s.tentatively(func() { s.w.stmts(file.Stmts, s.st.child(), input{}) })
+	}
+}
+
+// program follows words that may be a program and its arguments.
+func (s search) program(argv []Word) {
+	s.tentatively(func() { s.w.run(argv, s.st.child(), input{}) })
+}
+
+// tentatively calls f and discards its doubts, because the text may not be a
+// command at all.
+func (s search) tentatively(f func()) {
+	doubts := s.w.out.Doubts
+	f()
+	if !s.w.work.exhausted() {
+		s.w.out.Doubts = doubts
+	}
+}

@@ -1,0 +1,30 @@
+package atomicbatch
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff is the pause between attempts. It doubles with each attempt, up to five
+// seconds. Half of it is random, so that many publishers do not retry at once.
+// The zero value is the pause before the second attempt.
+type Backoff struct{ delay time.Duration }
+
+const (
+	firstDelay = 20 * time.Millisecond
+	maxDelay   = 5 * time.Second
+)
+
+// Pause waits before the next attempt. It returns early when ctx ends or when
+// lost is closed, because a lost connection changes the situation.
+func (b *Backoff) Pause(ctx context.Context, lost <-chan struct{}) {
+	b.delay = min(max(2*b.delay, firstDelay), maxDelay)
+	timer := time.NewTimer(b.delay/2 + rand.N(b.delay/2)) //nolint:gosec // jitter
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-lost:
+	case <-timer.C:
+	}
+}

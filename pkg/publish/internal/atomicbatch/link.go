@@ -1,0 +1,86 @@
+package atomicbatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+)
+
+// ErrConnectionClosed is returned after the owner of the connection closed it.
+var ErrConnectionClosed = errors.New("connection to the server was closed")
+
+// Link follows the state of a connection.
+type Link struct {
+	nc     *nats.Conn
+	status chan nats.Status
+	wg     sync.WaitGroup
+
+	// mu guards all fields below. No other lock is taken while it is held.
+	mu       sync.Mutex
+	isUp     bool
+	isClosed bool          // by its owner
+	lost     chan struct{} // closed and replaced when the connection is lost
+	changed  chan struct{} // closed and replaced at every change
+}
+
+// NewLink follows nc until Close.
+func NewLink(nc *nats.Conn) *Link {
+	l := &Link{nc: nc, lost: make(chan struct{}), changed: make(chan struct{})}
+	l.status = nc.StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.DISCONNECTED, nats.CLOSED)
+	l.isUp, l.isClosed = nc.IsConnected(), nc.IsClosed()
+	l.wg.Go(func() {
+		for s := range l.status {
+			l.set(s)
+		}
+	})
+	return l
+}
+
+func (l *Link) set(s nats.Status) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.isClosed = l.isClosed || s == nats.CLOSED
+	l.isUp = s == nats.CONNECTED
+	if !l.isUp {
+		close(l.lost)
+		l.lost = make(chan struct{})
+	}
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Lost returns a channel that is closed when the present connection is lost.
+func (l *Link) Lost() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
+
+// Wait returns when there is a connection. It returns [ErrConnectionClosed] when
+// there will be none.
+func (l *Link) Wait(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		isUp, isClosed, changed := l.isUp, l.isClosed, l.changed
+		l.mu.Unlock()
+		switch {
+		case isClosed:
+			return ErrConnectionClosed
+		case isUp:
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// Close stops following the connection, which stays open.
+func (l *Link) Close() {
+	l.nc.RemoveStatusListener(l.status)
+	l.wg.Wait()
+}

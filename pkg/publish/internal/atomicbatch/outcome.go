@@ -1,0 +1,67 @@
+package atomicbatch
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+)
+
+// The codes of the server that lead to different outcomes.
+const (
+	codeWrongLast         = 10071 // the fence failed: another process, or this one, wrote to the chain
+	codeWrongLastConstant = 10164 // the same, while another batch is in progress
+	codeIncompleteBatch   = 10176 // does not give the cause
+	codeTooLargeBatch     = 10199
+	codeDuplicate         = 10201
+	codeMessageTooLarge   = 10054
+	codeHeaderTooLarge    = 10097
+	codeStoreFailed       = 10077 // a limit of the stream, or its disk
+)
+
+// Outcome classifies the result of a batch.
+type Outcome int
+
+// The outcomes.
+const (
+	OutcomeStored      Outcome = iota
+	OutcomeRetry               // not stored, for a reason outside the batch
+	OutcomeUnknown             // the answer is missing, and the batch may be stored
+	OutcomeConflict            // not stored, because the fence failed
+	OutcomeRefused             // not stored, but parts of the batch may pass
+	OutcomeUnexplained         // not stored, for an unknown reason
+	OutcomeTooLarge            // not stored, but the server takes smaller batches
+)
+
+// OutcomeOf returns the outcome of a batch for which [Sender.Send] returned err.
+func OutcomeOf(err error) Outcome {
+	var refusal *refusalError
+	switch {
+	case err == nil:
+		return OutcomeStored
+	case errors.Is(err, nats.ErrMaxPayload):
+		return OutcomeRefused
+	case errors.Is(err, errNoStream):
+		return OutcomeUnexplained
+	case !errors.As(err, &refusal):
+		return OutcomeUnknown
+	}
+	switch refusal.Code {
+	case codeWrongLast, codeWrongLastConstant:
+		return OutcomeConflict
+	case codeIncompleteBatch:
+		if errors.Is(err, ErrPermission) {
+			return OutcomeRetry // a missing permission must not lose the event
+		}
+		return OutcomeUnexplained
+	case codeTooLargeBatch:
+		return OutcomeTooLarge
+	case codeMessageTooLarge, codeHeaderTooLarge, codeDuplicate:
+		return OutcomeRefused
+	case codeStoreFailed:
+		if strings.Contains(refusal.Description, "message too large") {
+			return OutcomeRefused
+		}
+	}
+	return OutcomeRetry
+}

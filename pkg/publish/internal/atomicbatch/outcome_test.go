@@ -1,0 +1,56 @@
+package atomicbatch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+)
+
+func TestOutcomeOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		want Outcome
+	}{
+		"Stored":      {nil, OutcomeStored},
+		"Lost":        {errNoAnswer, OutcomeUnknown},
+		"Cut":         {io.ErrUnexpectedEOF, OutcomeUnknown},
+		"Payload":     {nats.ErrMaxPayload, OutcomeRefused},
+		"Fence":       {&refusalError{Code: 10071}, OutcomeConflict},
+		"Busy":        {&refusalError{Code: 10210}, OutcomeRetry},
+		"Full":        {&refusalError{Code: 10077, Description: "maximum bytes exceeded"}, OutcomeRetry},
+		"FullDisk":    {&refusalError{Code: 10047}, OutcomeRetry},
+		"Large":       {&refusalError{Code: 10077, Description: "message too large"}, OutcomeRefused},
+		"Unexplained": {&refusalError{Code: 10176}, OutcomeUnexplained},
+		"Batch":       {&refusalError{Code: 10199}, OutcomeTooLarge},
+		"Wrapped":     {errors.Join(&refusalError{Code: 10054}), OutcomeRefused},
+	} {
+		if got := OutcomeOf(tt.err); got != tt.want {
+			t.Errorf("%s: got %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// The subject of a violation is read back as the server wrote it.
+func FuzzParseViolation(f *testing.F) {
+	for _, subject := range []string{"hooktrail.ev.acme.p.r.custom", "", `a to "b"`, "ü\x00\xff", "$JS.API.>"} {
+		f.Add("Publish", subject)
+		f.Add("Subscription", subject)
+	}
+	f.Fuzz(func(t *testing.T, text, subject string) {
+		for _, verb := range []string{"Publish", "Subscription"} {
+			want := verb + " to " + strconv.Quote(subject)
+			action, gotVerb, got := parseViolation(fmt.Errorf("%w: Permissions Violation for %s", nats.ErrPermissionViolation, want))
+			if action != want || gotVerb != verb || got != subject {
+				t.Errorf("%s: got %q, %q, %q", want, action, gotVerb, got)
+			}
+		}
+		if _, _, got := parseViolation(errors.New(text + " to " + subject)); got != "" {
+			t.Errorf("%q is not a violation, got %q", text, got)
+		}
+		_, _, _ = parseViolation(fmt.Errorf("%w: Permissions Violation for %s", nats.ErrPermissionViolation, text))
+	})
+}

@@ -1,0 +1,132 @@
+package atomicbatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// ErrPermission is wrapped by errors for which the server's permissions are the
+// cause.
+var ErrPermission = errors.New("the server's permissions do not allow it")
+
+const (
+	// overdue is the time after which a missing answer is investigated.
+	overdue = 100 * time.Millisecond
+	// askAgain is the interval of further investigations.
+	askAgain = time.Second
+)
+
+// violations finds permission violations that the server has reported on a
+// connection since a moment. The server reports them separately from the
+// messages, and a request that violates a permission gets no answer.
+type violations struct {
+	nc     *nats.Conn
+	before error
+}
+
+func violationsSince(nc *nats.Conn) violations { return violations{nc: nc, before: nc.LastError()} }
+
+// about returns the violation of publishing to a subject that concerns accepts,
+// or of subscribing to inbox. It returns nil if there was none.
+func (v violations) about(inbox string, concerns func(subject string) bool) error {
+	err := v.nc.LastError()
+	action, verb, subject := parseViolation(err)
+	switch {
+	case subject == "":
+		return nil
+	case verb == "Subscription" && strings.HasPrefix(subject, inbox):
+	case verb == "Publish" && err != v.before && concerns(subject): //nolint:errorlint // each report is another error
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrPermission, action)
+}
+
+// parseViolation returns the action that the server did not permit, such as
+//
+//	Publish to "hooktrail.ev.acme.p.r.custom"
+//
+// and its verb and subject. It returns empty strings if err is another error.
+func parseViolation(err error) (action, verb, subject string) {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return "", "", ""
+	}
+	_, action, _ = strings.Cut(err.Error(), "Permissions Violation for ")
+	verb, quoted, _ := strings.Cut(action, " to ")
+	prefix, _ := strconv.QuotedPrefix(quoted)
+	if subject, err = strconv.Unquote(prefix); err != nil {
+		return "", "", ""
+	}
+	return action, verb, subject
+}
+
+// ask is like about, after the server has reported all earlier violations.
+func (v violations) ask(ctx context.Context, inbox string, concerns func(string) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, askAgain)
+	defer cancel()
+	if v.nc.FlushWithContext(ctx) == nil {
+		return v.about(inbox, concerns)
+	}
+	return nil // the server is away; the answer may still come
+}
+
+// LastMessage returns the last message on a subject of a stream and its stream
+// sequence. The message is nil if there is none.
+func LastMessage(ctx context.Context, nc *nats.Conn, stream, subject string) ([]byte, uint64, error) {
+	msg, err := request(ctx, nc, "$JS.API.DIRECT.GET."+stream+"."+subject)
+	if err != nil {
+		return nil, 0, err
+	}
+	switch status := msg.Header.Get("Status"); status {
+	case "":
+	case "404":
+		return nil, 0, nil
+	default:
+		return nil, 0, fmt.Errorf("status %s %s", status, msg.Header.Get("Description"))
+	}
+	sequence, err := strconv.ParseUint(msg.Header.Get(nats.JSSequence), 10, 64)
+	if err != nil || msg.Header.Get(nats.JSSubject) != subject {
+		return nil, 0, errors.New("answer is of another message")
+	}
+	return msg.Data, sequence, nil
+}
+
+// request sends a request and returns its answer. It fails soon, and not only
+// when ctx ends, if a permission is missing.
+func request(ctx context.Context, nc *nats.Conn, subject string) (*nats.Msg, error) {
+	v := violationsSince(nc)
+	inbox := cmp.Or(nc.Opts.InboxPrefix, strings.TrimSuffix(nats.InboxPrefix, ".")) + "."
+	ctx, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTimer(overdue)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if err := v.ask(ctx, inbox, func(s string) bool { return s == subject }); err != nil {
+				cancel(err)
+				return
+			}
+			tick.Reset(askAgain)
+		}
+	})
+	msg, err := nc.RequestWithContext(ctx, subject, nil)
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, ErrPermission) {
+		err = cause
+	}
+	cancel(nil)
+	wg.Wait()
+	return msg, err
+}

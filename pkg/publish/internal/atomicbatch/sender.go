@@ -1,0 +1,180 @@
+package atomicbatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+)
+
+// Headers of atomic batches and of the fence.
+const (
+	headerBatch    = "Nats-Batch-Id"
+	headerSequence = "Nats-Batch-Sequence"
+	headerCommit   = "Nats-Batch-Commit"
+	headerFence    = "Nats-Expected-Last-Subject-Sequence"
+)
+
+var (
+	// errNoAnswer is wrapped if it is unknown whether a batch was stored.
+	errNoAnswer = errors.New("batch was not answered")
+	// errNoStream is returned if no stream takes a message. Nothing was stored.
+	errNoStream = errors.New("no stream takes the batch's subjects, or the stream is unavailable")
+)
+
+// Message is one message of a batch.
+type Message struct {
+	Subject  string
+	Data     []byte
+	IsFenced bool   // store the batch only if Fence is the last sequence on the subject
+	Fence    uint64 // 0 requires that the subject is empty
+}
+
+type answer struct {
+	Stream   string        `json:"stream"`
+	Sequence uint64        `json:"seq"` // of the last message
+	Count    int           `json:"count"`
+	Error    *refusalError `json:"error"`
+}
+
+// refusalError is the server's reason not to store a batch.
+type refusalError struct {
+	Code        int    `json:"err_code"`
+	Description string `json:"description"`
+}
+
+// Error returns the server's description and code.
+func (e *refusalError) Error() string {
+	return e.Description + " (" + strconv.Itoa(e.Code) + ")"
+}
+
+// Sender sends atomic batches. Only one goroutine may use it.
+type Sender struct {
+	nc      *nats.Conn
+	link    *Link
+	inbox   string
+	replies chan *nats.Msg
+	sub     *nats.Subscription
+	wait    time.Duration
+}
+
+// NewSender returns a sender that waits for each answer for the given time. The
+// caller closes it; nc and link stay the caller's.
+func NewSender(nc *nats.Conn, link *Link, wait time.Duration) (*Sender, error) {
+	s := &Sender{nc: nc, link: link, inbox: nc.NewInbox(), replies: make(chan *nats.Msg, 64), wait: wait}
+	sub, err := nc.ChanSubscribe(s.inbox+".*", s.replies)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to answers: %w", err)
+	}
+	s.sub = sub
+	return s, nil
+}
+
+// Send stores all messages or none and returns the stream sequence of the last
+// one. [OutcomeOf] classifies its error. Each call has a new batch id and reply
+// subject, so that late answers to earlier batches are ignored.
+func (s *Sender) Send(ctx context.Context, messages []Message) (uint64, error) {
+	lost := s.link.Lost()
+	id := nuid.Next()
+	reply := s.inbox + "." + id
+	sent := attempt{reply: reply, messages: messages, violations: violationsSince(s.nc)}
+	for i, m := range messages {
+		msg := nats.Msg{Subject: m.Subject, Data: m.Data, Header: nats.Header{
+			headerBatch: {id}, headerSequence: {strconv.Itoa(i + 1)},
+		}}
+		if m.IsFenced {
+			msg.Header[headerFence] = []string{strconv.FormatUint(m.Fence, 10)}
+		}
+		if i == 0 {
+			msg.Reply = reply // the server answers at once if no batch can begin
+		}
+		if i == len(messages)-1 {
+			msg.Header[headerCommit], msg.Reply = []string{"1"}, reply
+		}
+		if err := s.nc.PublishMsg(&msg); err != nil {
+			return 0, fmt.Errorf("send batch: %w", err)
+		}
+	}
+	return s.answer(ctx, sent, lost)
+}
+
+// attempt is a batch that waits for its answer.
+type attempt struct {
+	reply      string
+	messages   []Message
+	violations violations
+}
+
+// concerns reports whether a message of the batch is on subject.
+func (a attempt) concerns(subject string) bool {
+	return slices.ContainsFunc(a.messages, func(m Message) bool { return m.Subject == subject })
+}
+
+// answer waits for the server's answer to a batch, until the connection is lost.
+func (s *Sender) answer(ctx context.Context, sent attempt, lost <-chan struct{}) (uint64, error) {
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	late := time.NewTimer(overdue)
+	defer late.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%w: %w", errNoAnswer, ctx.Err())
+		case <-lost:
+			return 0, fmt.Errorf("%w: connection lost", errNoAnswer)
+		case <-timer.C:
+			return 0, fmt.Errorf("%w: within %v", errNoAnswer, s.wait)
+		case <-late.C:
+			if err := sent.violations.ask(ctx, s.inbox, sent.concerns); err != nil {
+				return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
+			}
+			late.Reset(askAgain)
+		case msg := <-s.replies:
+			switch status := msg.Header.Get("Status"); {
+			case msg.Subject != sent.reply || len(msg.Data) == 0 && status == "":
+				continue // of an earlier batch, or the begin of this one
+			case status != "":
+				return 0, fmt.Errorf("send batch: %w", errNoStream)
+			}
+			sequence, err := parseAnswer(msg.Data, len(sent.messages))
+			return sequence, s.explain(err, sent)
+		}
+	}
+}
+
+// explain adds a permission violation to an answer without a reason. The server
+// reports the violation before it answers.
+func (s *Sender) explain(err error, sent attempt) error {
+	if OutcomeOf(err) != OutcomeUnexplained {
+		return err
+	}
+	if violation := sent.violations.about(s.inbox, sent.concerns); violation != nil {
+		return fmt.Errorf("%w: %w", err, violation)
+	}
+	return err
+}
+
+func parseAnswer(data []byte, count int) (uint64, error) {
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
+		return 0, fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	if a.Error != nil {
+		return 0, fmt.Errorf("send batch: %w", a.Error)
+	}
+	if a.Count != count {
+		return 0, fmt.Errorf("%w: %d of %d messages acknowledged", errNoAnswer, a.Count, count)
+	}
+	return a.Sequence, nil
+}
+
+// Close ends the subscription to answers.
+func (s *Sender) Close() {
+	_ = s.sub.Unsubscribe() // fails if the caller has closed the connection
+}

@@ -1,0 +1,204 @@
+// Package cursor stores how far the stream has acknowledged an outbox: the first
+// record that waits, the chain of manifests of each tenant, and the counters of
+// each run.
+//
+// The file is a list of changes. Each line has a checksum, so that a line counts
+// as a whole or not at all. When the file has grown, a new file with one line
+// replaces it. An old cursor does no harm, because the forwarder compares it
+// with the stream. A cursor is not safe for concurrent use.
+package cursor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+)
+
+// Cursor is the progress of one producer.
+type Cursor struct {
+	Next uint64 // ordinal of the first record that is not acknowledged
+	Runs *Runs
+
+	path   string
+	chains map[string]*Chain
+	dirty  map[string]*Chain // chains that changed since the last save
+
+	file    *os.File
+	size    int64 // of the file
+	compact int64 // size at which a new file replaces it
+	stale   bool  // a change is missing in the file, because a write failed
+}
+
+// Chain is what the stream has acknowledged of one tenant.
+type Chain struct {
+	Last  uint64         `json:"last"`            // number up to which all events are settled
+	Prev  string         `json:"prev,omitempty"`  // hash of the last manifest
+	Fence uint64         `json:"fence,omitempty"` // stream sequence of the last manifest
+	Owed  []events.Range `json:"owed,omitempty"`  // refused events without a gap.recorded yet
+	Known bool           `json:"-"`               // this process has read Fence from the stream or written it
+}
+
+// change is one line of the file: the values that changed.
+type change struct {
+	Next   uint64                       `json:"next"`
+	Chains map[string]*Chain            `json:"chains,omitempty"`
+	Runs   map[string]map[string]*Tally `json:"runs,omitempty"`
+}
+
+const minCompact = 256 << 10
+
+// Open reads the cursor in dir. Without a file it returns a cursor that has
+// acknowledged nothing.
+func Open(dir string) (*Cursor, error) {
+	c := New(dir, map[RunKey]*Tally{})
+	data, err := os.ReadFile(c.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("read cursor: %w", err)
+	}
+	for line := range bytes.Lines(data) {
+		ch, ok := parseChange(line)
+		if !ok {
+			break // cut off or damaged; later lines are useless without it
+		}
+		c.apply(ch)
+	}
+	return c, nil
+}
+
+// New returns a cursor in dir that has acknowledged nothing and knows runs.
+func New(dir string, runs map[RunKey]*Tally) *Cursor {
+	return &Cursor{
+		path: filepath.Join(dir, "cursor"), Next: 1, chains: map[string]*Chain{},
+		Runs:  &Runs{memory: runs, idle: openIdle(dir)},
+		stale: true, // the first save writes a new file
+	}
+}
+
+// parseChange reads one line: eight hex digits, a space, JSON, a newline.
+func parseChange(line []byte) (ch change, ok bool) {
+	sum, text, ok := bytes.Cut(line, []byte(" "))
+	if !ok || !bytes.HasSuffix(text, []byte("\n")) {
+		return ch, false
+	}
+	want, err := strconv.ParseUint(string(sum), 16, 32)
+	if err != nil || uint64(disk.Checksum(text)) != want {
+		return ch, false
+	}
+	return ch, json.Unmarshal(text, &ch) == nil
+}
+
+func encodeChange(ch change) ([]byte, error) {
+	text, err := json.Marshal(ch)
+	if err != nil {
+		return nil, fmt.Errorf("encode cursor: %w", err)
+	}
+	text = append(text, '\n')
+	return append(fmt.Appendf(nil, "%08x ", disk.Checksum(text)), text...), nil
+}
+
+func (c *Cursor) apply(ch change) {
+	c.Next = ch.Next
+	maps.Copy(c.chains, ch.Chains)
+	for tenant, runs := range ch.Runs {
+		for run, t := range runs {
+			c.Runs.memory[RunKey{tenant, run}] = t
+		}
+	}
+}
+
+// Chain returns the chain of a tenant. The caller may change it, and calls
+// [Cursor.Touch] if the change has to be saved.
+func (c *Cursor) Chain(tenant string) *Chain {
+	ch := c.chains[tenant]
+	if ch == nil {
+		ch = &Chain{}
+		c.chains[tenant] = ch
+	}
+	return ch
+}
+
+// Chains returns the chains of all tenants.
+func (c *Cursor) Chains() map[string]*Chain { return c.chains }
+
+// Touch marks the chain of a tenant as changed.
+func (c *Cursor) Touch(tenant string) {
+	if c.dirty == nil {
+		c.dirty = map[string]*Chain{}
+	}
+	c.dirty[tenant] = c.chains[tenant]
+}
+
+// Save writes the changes since the last save.
+func (c *Cursor) Save() error {
+	line, err := encodeChange(change{Next: c.Next, Chains: c.dirty, Runs: c.Runs.dirty})
+	if err != nil {
+		return err
+	}
+	if c.stale || c.size+int64(len(line)) > c.compact {
+		return c.Rewrite()
+	}
+	if _, err := c.file.Write(line); err != nil {
+		c.stale = true
+		return fmt.Errorf("write cursor: %w", disk.MarkNoSpace(err))
+	}
+	c.size += int64(len(line))
+	c.dirty, c.Runs.dirty = nil, nil
+	return nil
+}
+
+// Rewrite replaces the file by one with a single line.
+func (c *Cursor) Rewrite() error {
+	line, err := encodeChange(change{Next: c.Next, Chains: c.chains, Runs: byTenant(c.Runs.memory)})
+	if err != nil {
+		return err
+	}
+	if err := disk.Replace(c.path, line); err != nil {
+		return fmt.Errorf("write cursor: %w", disk.MarkNoSpace(err))
+	}
+	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("write cursor: %w", err)
+	}
+	if c.file != nil {
+		_ = c.file.Close() // replaced
+	}
+	c.file, c.size, c.compact = f, int64(len(line)), max(minCompact, 4*int64(len(line)))
+	c.stale, c.dirty, c.Runs.dirty = false, nil, nil
+	return nil
+}
+
+// RetireRuns moves runs out of memory if there are more than most, beginning with
+// those that were idle for the longest time. It skips runs that keep accepts.
+// All changes must be saved; otherwise it does nothing.
+func (c *Cursor) RetireRuns(most int, keep func(RunKey) bool) error {
+	if len(c.Runs.memory) <= most || c.stale || c.Runs.dirty != nil {
+		return nil
+	}
+	return c.Runs.retire(keep)
+}
+
+// Sync syncs the saved changes to disk.
+func (c *Cursor) Sync() error {
+	if c.file == nil {
+		return nil
+	}
+	return disk.Sync(c.file)
+}
+
+// Close syncs and closes the files.
+func (c *Cursor) Close() error {
+	err := c.Runs.idle.close()
+	if c.file != nil {
+		err = errors.Join(err, c.Sync(), c.file.Close())
+		c.file, c.stale = nil, true
+	}
+	return err
+}

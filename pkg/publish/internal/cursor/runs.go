@@ -1,0 +1,122 @@
+package cursor
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+)
+
+// RunKey names a run.
+type RunKey struct{ Tenant, Run string }
+
+// Tally counts the acknowledged events of one run.
+type Tally struct {
+	Count    uint64 `json:"count"`
+	First    uint64 `json:"first"`
+	Last     uint64 `json:"last"`
+	Digest   Digest `json:"digest"` // as in events.RunSealedData
+	Finished bool   `json:"finished,omitempty"`
+	Sealed   uint64 `json:"sealed,omitempty"` // Count at the last seal
+	Lost     bool   `json:"lost,omitempty"`   // earlier counts cannot be read, so the run is never sealed
+	Heard    uint64 `json:"-"`                // ordinal of the last record that the forwarder had read at the last event
+}
+
+// Digest is a hash that is written in hex.
+type Digest events.Hash
+
+// Chain returns SHA-256(d ‖ hash).
+func (d Digest) Chain(hash events.Hash) Digest {
+	var b [len(d) + len(hash)]byte
+	copy(b[:], d[:])
+	copy(b[len(d):], hash[:])
+	return sha256.Sum256(b[:])
+}
+
+// MarshalText returns d in hex.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText reads the output of MarshalText.
+func (d *Digest) UnmarshalText(text []byte) error {
+	h, err := events.ParseHash(string(text))
+	*d = Digest(h)
+	return err
+}
+
+// Runs are the tallies of an outbox. Idle runs are on disk only.
+type Runs struct {
+	memory map[RunKey]*Tally
+	dirty  map[string]map[string]*Tally // changed since the last save
+	idle   idleRuns
+}
+
+// InMemory returns the tallies that are in memory.
+func (r *Runs) InMemory() map[RunKey]*Tally { return r.memory }
+
+// Load returns the tally of a run, after it has brought it into memory. If the
+// tally cannot be read, Load returns an error and a tally with Lost set.
+func (r *Runs) Load(key RunKey) (*Tally, error) {
+	if t := r.memory[key]; t != nil {
+		return t, nil
+	}
+	t, err := r.idle.get(key)
+	if err != nil {
+		// A seal with a wrong count would be a false alarm. Without a seal the run
+		// is reported as not sealed.
+		t = &Tally{Lost: true}
+	}
+	if t == nil {
+		t = &Tally{}
+	}
+	r.memory[key] = t
+	return t, err
+}
+
+// Touch marks the tally of a run as changed.
+func (r *Runs) Touch(key RunKey) {
+	if r.dirty == nil {
+		r.dirty = map[string]map[string]*Tally{}
+	}
+	put(r.dirty, key, r.memory[key])
+}
+
+func byTenant(list map[RunKey]*Tally) map[string]map[string]*Tally {
+	all := make(map[string]map[string]*Tally)
+	for key, t := range list {
+		put(all, key, t)
+	}
+	return all
+}
+
+func put(all map[string]map[string]*Tally, key RunKey, t *Tally) {
+	if all[key.Tenant] == nil {
+		all[key.Tenant] = map[string]*Tally{}
+	}
+	all[key.Tenant][key.Run] = t
+}
+
+// retire moves half of the runs that keep does not accept to disk.
+func (r *Runs) retire(keep func(RunKey) bool) error {
+	keys := make([]RunKey, 0, len(r.memory))
+	for key := range r.memory {
+		if !keep(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b RunKey) int {
+		return cmp.Compare(r.memory[a].Heard, r.memory[b].Heard)
+	})
+	old := map[RunKey]*Tally{}
+	for _, key := range keys[:len(keys)/2] {
+		old[key] = r.memory[key]
+	}
+	if err := r.idle.put(old); err != nil {
+		return err
+	}
+	for key := range old {
+		delete(r.memory, key)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+// Package disk has the file operations that an outbox needs beyond package os:
+// atomic replacement, preallocation, locks between processes, syncs, checksums,
+// and a clear error when the disk is full.
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// ErrNoSpace is wrapped by errors of operations that failed because the disk,
+// the user's disk quota or the file size limit was exhausted.
+var ErrNoSpace = errors.New("no room on disk")
+
+// MarkNoSpace makes err wrap ErrNoSpace if a full disk caused it. It returns all
+// other errors, and nil, unchanged.
+func MarkNoSpace(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		return fmt.Errorf("%w: %w", ErrNoSpace, err)
+	}
+	return err
+}
+
+// SyncDir syncs the directory entries of dir.
+func SyncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Replace replaces the content of a file. After a crash the file has either its
+// old or its new content.
+func Replace(path string, data []byte) error {
+	tmp := path + ".new"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// Preallocate opens a file of size bytes for reading and writing. It creates the
+// file, filled with zeros, unless one of that size exists. Later writes within
+// the file do not fail on a full disk.
+func Preallocate(path string, size int) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() == int64(size) {
+		return os.OpenFile(path, os.O_RDWR, 0o600)
+	}
+	if err := Replace(path, make([]byte, size)); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_RDWR, 0o600)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Checksum returns the CRC-32C of b. All files of an outbox use it.
+func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

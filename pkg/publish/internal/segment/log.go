@@ -1,0 +1,264 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+)
+
+// Options configure a Log.
+type Options struct {
+	MaxBytes int64 // size at which a segment is full
+	Sync     bool  // sync each segment before the next one begins
+	Resume   bool  // append to the last segment, even if another process began it
+}
+
+// Log appends records to segment files. One goroutine may append at a time.
+// Readers and Sync may run concurrently.
+type Log struct {
+	Dir  Dir // never changes
+	opts Options
+
+	commit commit
+
+	// mu guards list, tail, end, broken and opts.Sync. It is held during writes,
+	// so that readers see complete records only. commit.mu is taken before mu.
+	mu     sync.Mutex
+	list   []Segment // ascending; records are appended to the last one
+	tail   *os.File  // the last segment; nil until the first append
+	end    uint64    // ordinal of the last record
+	broken error     // the end of a file is unknown, and the log takes no more records
+}
+
+// Open returns the log of the segments in dir. The caller reads the records and
+// then sets the end with [Log.SetEnd].
+func Open(dir string, opts Options) (*Log, error) {
+	l := &Log{Dir: Dir(dir), opts: opts}
+	var err error
+	l.list, err = l.Dir.list()
+	return l, err
+}
+
+// OpenAt returns the log in dir without reading the folder. Its last record has
+// the ordinal end and lies at the end of the segment last, which is zero if there
+// is none.
+func OpenAt(dir string, opts Options, last Segment, end uint64) *Log {
+	l := &Log{Dir: Dir(dir), opts: opts, end: end}
+	if last.First > 0 {
+		l.list = []Segment{last}
+	}
+	return l
+}
+
+// Append writes buf with one write. buf holds complete records, and end is the
+// ordinal of the last one. If Append returns an error, it has not appended
+// anything.
+func (l *Log) Append(buf []byte, end uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return l.broken
+	}
+	if err := l.openTail(); err != nil {
+		return err
+	}
+	seg := &l.list[len(l.list)-1]
+	if _, err := l.tail.WriteAt(buf, seg.Size); err != nil {
+		return l.undo(seg, err)
+	}
+	seg.Size += int64(len(buf))
+	l.end = end
+	return nil
+}
+
+// openTail makes l.tail the segment that takes the next record. l.mu is held.
+func (l *Log) openTail() error {
+	n := len(l.list)
+	switch {
+	case n == 0 || l.list[n-1].Size >= l.opts.MaxBytes || l.tail == nil && !l.opts.Resume:
+		return l.roll()
+	case l.tail != nil:
+		return nil
+	}
+	f, err := os.OpenFile(l.Dir.Path(l.list[n-1].First), os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open segment: %w", err)
+	}
+	l.tail = f
+	return nil
+}
+
+// undo removes the bytes that a failed write left behind. l.mu is held.
+func (l *Log) undo(seg *Segment, cause error) error {
+	if err := l.tail.Truncate(seg.Size); err != nil {
+		l.broken = fmt.Errorf("outbox stopped: %w", errors.Join(cause, err))
+		return l.broken
+	}
+	return fmt.Errorf("write segment: %w", disk.MarkNoSpace(cause))
+}
+
+// roll begins a new segment. With Options.Sync it syncs the previous segment
+// first, so that a sync of the last segment puts all records on disk. l.mu is
+// held.
+func (l *Log) roll() error {
+	if l.tail != nil && l.opts.Sync {
+		if err := disk.Sync(l.tail); err != nil {
+			l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
+			return l.broken
+		}
+	}
+	first := l.end + 1
+	f, err := os.OpenFile(l.Dir.Path(first), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("new segment: %w", disk.MarkNoSpace(err))
+	}
+	if err := l.Dir.Sync(); err != nil {
+		return errors.Join(fmt.Errorf("new segment: %w", disk.MarkNoSpace(err)), f.Close())
+	}
+	if l.tail != nil {
+		_ = l.tail.Close() // nothing is buffered in this process
+	}
+	if n := len(l.list); n > 0 && l.list[n-1].First == first {
+		l.list = l.list[:n-1] // the same file, empty
+	}
+	l.tail = f
+	l.list = append(l.list, Segment{First: first})
+	return nil
+}
+
+// End returns the ordinal of the last record.
+func (l *Log) End() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
+}
+
+// Last returns the last segment, zero if there is none, and the ordinal of the
+// last record.
+func (l *Log) Last() (Segment, uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == 0 {
+		return Segment{}, l.end
+	}
+	return l.list[len(l.list)-1], l.end
+}
+
+// First returns the ordinal of the first record, 0 if there are no segments.
+func (l *Log) First() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.list) == 0 {
+		return 0
+	}
+	return l.list[0].First
+}
+
+// Bytes returns the size of all segments.
+func (l *Log) Bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := int64(0)
+	for _, seg := range l.list {
+		n += seg.Size
+	}
+	return n
+}
+
+// SetEnd sets the ordinal of the last record, after the caller has read all of
+// them.
+func (l *Log) SetEnd(end uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = end
+}
+
+// SetSync changes Options.Sync.
+func (l *Log) SetSync(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opts.Sync = on
+}
+
+// Truncate cuts a segment off at size.
+func (l *Log) Truncate(first uint64, size int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := os.Truncate(l.Dir.Path(first), size); err != nil {
+		return err
+	}
+	for i := range l.list {
+		if l.list[i].First == first {
+			l.list[i].Size = size
+		}
+	}
+	return nil
+}
+
+// Drop removes the segments in which all records come before the ordinal.
+func (l *Log) Drop(before uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.list) > 1 && l.list[1].First <= before {
+		if err := os.Remove(l.Dir.Path(l.list[0].First)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove segment: %w", err)
+		}
+		l.list = l.list[1:]
+	}
+	return nil
+}
+
+// CanDrop reports whether [Log.Drop] would remove a segment.
+func (l *Log) CanDrop(before uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.list) > 1 && l.list[1].First <= before
+}
+
+// HasOnly reports whether there are records and all of them come before the
+// ordinal.
+func (l *Log) HasOnly(before uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.list)
+	return l.broken == nil && l.end < before && (n > 1 || n == 1 && l.list[0].Size > 0)
+}
+
+// Clear begins a new segment and removes all others.
+func (l *Log) Clear() error {
+	l.mu.Lock()
+	err := l.roll()
+	first := l.end + 1
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return l.Drop(first)
+}
+
+// Release closes the open segment without a sync. A later Append opens one again.
+func (l *Log) Release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tail == nil {
+		return nil
+	}
+	err := l.tail.Close()
+	l.tail = nil
+	return err
+}
+
+// Close syncs and closes the open segment.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tail == nil {
+		return nil
+	}
+	err := errors.Join(disk.Sync(l.tail), l.tail.Close())
+	l.tail = nil
+	return err
+}

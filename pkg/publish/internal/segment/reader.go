@@ -1,0 +1,118 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// readAhead is the number of bytes of one read.
+const readAhead = 256 << 10
+
+// Reader reads the records of a log in order. Only one goroutine may use it.
+type Reader struct {
+	log   *Log
+	file  *os.File
+	first uint64 // ordinal of the open segment; 0 before the first one
+	off   int64  // position of buf in the segment
+	end   int64  // known size of the segment
+	buf   []byte // read and not yet returned
+	space []byte // memory of buf
+}
+
+// Reader returns a reader that begins with the segment that has the ordinal from.
+// It also reads the records in front of it in that segment.
+func (l *Log) Reader(from uint64) *Reader {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := &Reader{log: l}
+	for _, seg := range l.list {
+		if r.first == 0 || seg.First <= from {
+			r.first, r.end = seg.First, seg.Size
+		}
+	}
+	return r
+}
+
+// Next returns the next item. It returns io.EOF at the end of the log, and can be
+// called again when there is more. The item's event is valid until the next call.
+func (r *Reader) Next() (Item, error) {
+	if len(r.buf) == 0 && r.off >= r.end && !r.advance() {
+		return Item{}, io.EOF
+	}
+	if err := r.fill(HeaderBytes); err != nil {
+		return Item{}, err
+	}
+	need := r.end - r.off // Scan needs everything if it cannot read the header
+	if h, ok := parseHeader(r.buf); ok && int64(h.size()) <= need {
+		need = int64(h.size())
+	}
+	if err := r.fill(need); err != nil {
+		return Item{}, err
+	}
+	it, err := Scan(r.buf)
+	if err != nil {
+		return Item{}, fmt.Errorf("read segment: %w", io.ErrUnexpectedEOF) // the file is shorter than its known size
+	}
+	r.buf = r.buf[it.Size:]
+	r.off += int64(it.Size)
+	return it, nil
+}
+
+// Position returns the segment of the item that Next returned last and the end
+// of that item in the segment.
+func (r *Reader) Position() (segment uint64, end int64) { return r.first, r.off }
+
+// advance looks for more records in the same segment and then in the next one.
+func (r *Reader) advance() bool {
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	for _, seg := range r.log.list {
+		if seg.First == r.first && seg.Size > r.off {
+			r.end = seg.Size
+			return true
+		}
+		if seg.First > r.first && seg.Size > 0 {
+			r.Close()
+			r.first, r.off, r.end, r.buf = seg.First, 0, seg.Size, nil
+			return true
+		}
+	}
+	return false
+}
+
+// fill reads until buf has n bytes or the known end of the segment is reached.
+func (r *Reader) fill(n int64) error {
+	n = min(n, r.end-r.off)
+	if int64(len(r.buf)) >= n {
+		return nil
+	}
+	if r.file == nil {
+		f, err := os.Open(r.log.Dir.Path(r.first))
+		if err != nil {
+			return fmt.Errorf("read segment: %w", err)
+		}
+		r.file = f
+	}
+	size := min(max(n, readAhead), r.end-r.off)
+	if int64(cap(r.space)) < size {
+		r.space = make([]byte, size)
+	}
+	have := copy(r.space[:cap(r.space)], r.buf)
+	r.buf = r.space[:size]
+	got, err := r.file.ReadAt(r.buf[have:], r.off+int64(have))
+	r.buf = r.buf[:have+got]
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read segment: %w", err)
+	}
+	return nil
+}
+
+// Close closes the open file. Next opens it again if needed.
+func (r *Reader) Close() {
+	if r.file != nil {
+		_ = r.file.Close() // only read
+		r.file = nil
+	}
+}

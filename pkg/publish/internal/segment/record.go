@@ -1,0 +1,179 @@
+package segment
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+)
+
+// Record is one event in a segment: a header of fixed size and a body.
+//
+//	header  magic, length of the body, ordinal, sequence, CRC of the tenant,
+//	        CRC of the body, CRC of the header up to here; little endian
+//	body    id hash (16 bytes), tenant, run and kind (each with its length in
+//	        front), the event's bytes
+//
+// The header has its own checksum, so that the number of a record with a damaged
+// body is still known. The magic makes it possible to find the next record
+// behind damage. No event can contain a header, because a header has zero bytes
+// and JSON has none.
+type Record struct {
+	Ordinal  uint64 // position in the outbox, gap-free from 1 across all tenants
+	Sequence uint64 // number of the event
+	ID       IDHash
+	Tenant   string
+	Run      string
+	Kind     string
+	Event    []byte // as it is published
+}
+
+// HeaderBytes is the size of a record's header.
+const HeaderBytes = 36
+
+const (
+	magic    = "HTR1"
+	maxBytes = 4 << 20 // an event has at most events.MaxBytes
+)
+
+// IDHash is a short hash of a tuple of names, such as tenant, source and id.
+type IDHash [16]byte
+
+// HashID returns the hash of names. Different lists of names have different
+// hashes, even if they join to the same text.
+func HashID(names ...string) IDHash {
+	var space [512]byte
+	b := space[:0]
+	for _, name := range names {
+		b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
+	}
+	sum := sha256.Sum256(b)
+	return IDHash(sum[:])
+}
+
+// Append appends the bytes of r to dst.
+func Append(dst []byte, r *Record) []byte {
+	dst, start := Begin(dst, r)
+	dst = append(dst, r.Event...)
+	End(dst, start, r)
+	return dst
+}
+
+// Begin appends to dst a record without its event and returns where the record
+// starts. The caller appends the event and then calls [End].
+func Begin(dst []byte, r *Record) (buf []byte, start int) {
+	start = len(dst)
+	dst = append(dst, make([]byte, HeaderBytes)...)
+	dst = append(dst, r.ID[:]...)
+	for _, s := range [...]string{r.Tenant, r.Run, r.Kind} {
+		dst = binary.AppendUvarint(dst, uint64(len(s)))
+		dst = append(dst, s...)
+	}
+	return dst, start
+}
+
+// End fills in the header of the record that begins at start and ends at the end
+// of buf.
+func End(buf []byte, start int, r *Record) {
+	h, body := buf[start:start+HeaderBytes], buf[start+HeaderBytes:]
+	copy(h, magic)
+	le := binary.LittleEndian
+	le.PutUint32(h[4:], uint32(len(body)))
+	le.PutUint64(h[8:], r.Ordinal)
+	le.PutUint64(h[16:], r.Sequence)
+	le.PutUint32(h[24:], disk.Checksum([]byte(r.Tenant)))
+	le.PutUint32(h[28:], disk.Checksum(body))
+	le.PutUint32(h[32:], disk.Checksum(h[:32]))
+}
+
+// Fault describes the state of an [Item].
+type Fault int
+
+// The faults.
+const (
+	Intact     Fault = iota
+	Damaged          // a record with a damaged body; ordinal and sequence are known
+	Unreadable       // damaged bytes in front of a record
+	Torn             // damaged bytes at the end of a segment
+)
+
+// Item is a record, or damaged bytes in its place. The tenant of a damaged record
+// is known unless the tenant's bytes are damaged.
+type Item struct {
+	Record
+
+	Fault     Fault
+	Size      int  // bytes in the segment
+	HasHeader bool // of a torn item: its header is intact
+}
+
+type header struct {
+	ordinal, sequence  uint64
+	length             int // of the body
+	tenantSum, bodySum uint32
+}
+
+func (h header) size() int { return HeaderBytes + h.length }
+
+func parseHeader(b []byte) (h header, ok bool) {
+	if len(b) < HeaderBytes || string(b[:len(magic)]) != magic {
+		return h, false
+	}
+	le := binary.LittleEndian
+	h = header{
+		length:  int(le.Uint32(b[4:])),
+		ordinal: le.Uint64(b[8:]), sequence: le.Uint64(b[16:]),
+		tenantSum: le.Uint32(b[24:]), bodySum: le.Uint32(b[28:]),
+	}
+	return h, disk.Checksum(b[:32]) == le.Uint32(b[32:]) && h.length <= maxBytes
+}
+
+// Scan reads the item at the start of b. If b begins with an intact header, the
+// record must be in b as a whole. Otherwise b must reach to the end of the
+// segment. The item's event aliases b. Scan returns io.EOF if b is empty.
+func Scan(b []byte) (Item, error) {
+	if len(b) == 0 {
+		return Item{}, io.EOF
+	}
+	h, hasHeader := parseHeader(b)
+	if hasHeader && h.size() <= len(b) {
+		return scanBody(h, b[HeaderBytes:h.size()]), nil
+	}
+	for at := 1; ; at++ {
+		i := bytes.Index(b[at:], []byte(magic))
+		if i < 0 {
+			return Item{Fault: Torn, Size: len(b), HasHeader: hasHeader}, nil
+		}
+		at += i
+		if _, ok := parseHeader(b[at:]); ok {
+			return Item{Fault: Unreadable, Size: at}, nil
+		}
+	}
+}
+
+func scanBody(h header, body []byte) Item {
+	it := Item{Size: h.size(), Record: Record{Ordinal: h.ordinal, Sequence: h.sequence}}
+	rest, ok := body, len(body) >= len(it.ID)
+	if ok {
+		rest = body[copy(it.ID[:], body):]
+	}
+	for _, to := range [...]*string{&it.Tenant, &it.Run, &it.Kind} {
+		n, size := binary.Uvarint(rest)
+		if ok = ok && size > 0 && n <= uint64(len(rest)-size); !ok {
+			break
+		}
+		*to, rest = string(rest[size:size+int(n)]), rest[size+int(n):]
+	}
+	if ok && disk.Checksum(body) == h.bodySum {
+		it.Event = rest
+		return it
+	}
+	it.Fault = Damaged
+	if disk.Checksum([]byte(it.Tenant)) != h.tenantSum {
+		it.Tenant = ""
+	}
+	it.Record = Record{Ordinal: h.ordinal, Sequence: h.sequence, Tenant: it.Tenant}
+	return it
+}

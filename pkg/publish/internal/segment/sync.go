@@ -1,0 +1,59 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+)
+
+// commit makes concurrent callers of Sync share one sync.
+type commit struct {
+	// mu guards synced. It is held during a sync: callers that wait for it find
+	// their record synced. It is taken before Log.mu.
+	mu     sync.Mutex
+	synced uint64 // ordinal up to which records are on disk
+}
+
+// Sync returns when all records up to the ordinal are on disk.
+func (l *Log) Sync(ordinal uint64) error {
+	l.commit.mu.Lock()
+	defer l.commit.mu.Unlock()
+	if l.commit.synced >= ordinal {
+		return nil
+	}
+	l.mu.Lock()
+	tail, end, err := l.tail, l.end, l.broken
+	l.mu.Unlock()
+	if err != nil || tail == nil {
+		return err
+	}
+	if err := disk.Sync(tail); err != nil && !errors.Is(err, os.ErrClosed) {
+		// The kernel may have dropped the data that it could not write, so the
+		// content of the disk is unknown from here on.
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.broken = fmt.Errorf("outbox stopped: sync segment: %w", err)
+		return l.broken
+	}
+	l.commit.synced = end
+	return nil
+}
+
+// SyncAll syncs all segments, including those that other processes wrote.
+func (l *Log) SyncAll() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, seg := range l.list {
+		f, err := os.OpenFile(l.Dir.Path(seg.First), os.O_WRONLY, 0)
+		if err != nil {
+			return fmt.Errorf("sync segments: %w", err)
+		}
+		if err := errors.Join(disk.Sync(f), f.Close()); err != nil {
+			return fmt.Errorf("sync segments: %w", err)
+		}
+	}
+	return l.Dir.Sync()
+}

@@ -1,0 +1,165 @@
+package state
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hooktrail/hooktrail/pkg/events"
+	"github.com/hooktrail/hooktrail/pkg/publish/internal/disk"
+)
+
+// Losses counts events that were numbered and then shed. Its file is
+// preallocated and written in place, so that it works on a full disk. Each slot
+// counts one range of one tenant.
+type Losses struct {
+	file  *os.File
+	slots []Gap // a slot with First 0 is free
+}
+
+// LossesName is the name of the file.
+const LossesName = "losses"
+
+const (
+	lossSlots = 128
+	lossSlot  = 512 // first, last, the tenant behind its length, zeros, CRC
+)
+
+var errNoSlot = errors.New("too many tenants lose events at a time")
+
+// OpenLosses opens or creates the file in dir.
+func OpenLosses(dir string) (*Losses, error) {
+	f, err := disk.Preallocate(filepath.Join(dir, LossesName), lossSlots*lossSlot)
+	if err != nil {
+		return nil, fmt.Errorf("open losses: %w", err)
+	}
+	l := &Losses{file: f, slots: make([]Gap, lossSlots)}
+	if _, err := l.Reread(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+// ReadLosses returns the losses in dir. It ignores a file that cannot be read.
+func ReadLosses(dir string) (list []Gap) {
+	data, err := os.ReadFile(filepath.Join(dir, LossesName))
+	if err != nil || len(data) != lossSlots*lossSlot {
+		return nil
+	}
+	for i := range lossSlots {
+		if g := parseLoss(data[i*lossSlot : (i+1)*lossSlot]); g.First > 0 {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// Reread reads the file again and returns the losses that other processes have
+// counted since the last time.
+func (l *Losses) Reread() (lost []Gap, err error) {
+	buf := make([]byte, lossSlots*lossSlot)
+	if _, err := l.file.ReadAt(buf, 0); err != nil {
+		return nil, fmt.Errorf("read losses: %w", err)
+	}
+	for i, old := range l.slots {
+		g := parseLoss(buf[i*lossSlot : (i+1)*lossSlot])
+		l.slots[i] = g
+		switch {
+		case g.First == 0 || g == old:
+			continue
+		case g.Tenant == old.Tenant && g.First == old.First:
+			g.First = old.Last + 1
+		}
+		lost = append(lost, g)
+	}
+	return lost, nil
+}
+
+func parseLoss(b []byte) Gap {
+	le := binary.LittleEndian
+	n := int(le.Uint16(b[16:]))
+	if disk.Checksum(b[:lossSlot-4]) != le.Uint32(b[lossSlot-4:]) || 18+n > lossSlot-4 {
+		return Gap{} // never written
+	}
+	return Gap{string(b[18 : 18+n]), events.Range{First: le.Uint64(b), Last: le.Uint64(b[8:]), Reason: ReasonShed}}
+}
+
+// put writes g to slot i.
+func (l *Losses) put(i int, g Gap) error {
+	var b [lossSlot]byte
+	le := binary.LittleEndian
+	le.PutUint64(b[0:], g.First)
+	le.PutUint64(b[8:], g.Last)
+	le.PutUint16(b[16:], uint16(len(g.Tenant)))
+	copy(b[18:lossSlot-4], g.Tenant)
+	le.PutUint32(b[lossSlot-4:], disk.Checksum(b[:lossSlot-4]))
+	if _, err := l.file.WriteAt(b[:], int64(i)*lossSlot); err != nil {
+		return fmt.Errorf("count loss: %w", err)
+	}
+	l.slots[i] = g
+	return nil
+}
+
+// Add counts the numbers of g as shed.
+func (l *Losses) Add(g Gap) error {
+	free := -1
+	for i, old := range l.slots {
+		if old.First > 0 && old.Tenant == g.Tenant && old.Last+1 == g.First {
+			old.Last = g.Last
+			return l.put(i, old)
+		}
+		if old.First == 0 && free < 0 {
+			free = i
+		}
+	}
+	if free < 0 {
+		return errNoSlot
+	}
+	return l.put(free, g)
+}
+
+// Take calls do for each loss. It frees the slot of each loss for which do
+// returns true, and stops at an error.
+func (l *Losses) Take(do func(Gap) (done bool, err error)) error {
+	for i, g := range l.slots {
+		if g.First == 0 {
+			continue
+		}
+		done, err := do(g)
+		if err == nil && done {
+			err = l.put(i, Gap{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// List returns the losses.
+func (l *Losses) List() (list []Gap) {
+	for _, g := range l.slots {
+		if g.First > 0 {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// IsEmpty reports whether there are no losses.
+func (l *Losses) IsEmpty() bool {
+	for _, g := range l.slots {
+		if g.First > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Sync syncs the file to disk.
+func (l *Losses) Sync() error { return disk.Sync(l.file) }
+
+// Close closes the file.
+func (l *Losses) Close() error { return l.file.Close() }

@@ -1,0 +1,51 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The stream has the sent events, so they should not stay on disk: a user who
+// erases an event everywhere else must not find it in an outbox. Full segments
+// are removed by persist. The last segment is removed when no record in it waits
+// and Options.KeepSent has passed.
+
+// nextRemoval returns when the last segment is to be removed. It returns zero
+// while records wait.
+func (f *forwarder) nextRemoval() time.Time {
+	if !f.backlog.log.HasOnly(f.backlog.cursor.Next) {
+		return time.Time{}
+	}
+	if f.idleSince.IsZero() {
+		f.idleSince = time.Now()
+	}
+	return f.idleSince.Add(f.opts.KeepSent)
+}
+
+// removeSent removes all segments if no record in them waits.
+func (f *forwarder) removeSent(ctx context.Context) error {
+	f.idleSince = time.Time{}
+	return f.seals.withRuns(func() error {
+		if err := f.outbox.begin(ctx); err != nil {
+			return fmt.Errorf("remove sent events: %w", err)
+		}
+		defer f.outbox.end()
+		c, log := f.backlog.cursor, f.backlog.log
+		if !log.HasOnly(c.Next) {
+			return nil
+		}
+		// The cursor must be on disk first. Recovery finds the numbers either in the
+		// cursor or in the segments.
+		err := errors.Join(c.Save(), c.Sync(), f.outbox.ids.Sync())
+		if err == nil {
+			err = log.Clear()
+		}
+		f.collector.reader.Close() // an open file keeps its disk space
+		if err != nil {
+			return fmt.Errorf("remove sent events: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,69 @@
+package publish
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// status is what [Publisher.Stats] reports of the forwarder.
+type status struct {
+	logger *slog.Logger
+
+	// mu guards all fields below. No other lock is taken while it is held.
+	mu           sync.Mutex
+	acked        uint64
+	refused      uint64
+	lastAck      time.Time
+	err          error // why forwarding is paused
+	suspended    int   // tenants
+	suspendedErr error // why one of them is
+}
+
+func (s *status) acknowledged(events int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acked += uint64(events)
+	s.lastAck = time.Now()
+	s.err = nil
+}
+
+func (s *status) refuse(events uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused += events
+}
+
+// fail stores why forwarding is paused, and logs the first reason.
+func (s *status) fail(err error) {
+	s.mu.Lock()
+	first := s.err == nil || errors.Is(err, ErrPermission) && !errors.Is(s.err, ErrPermission)
+	s.err = err
+	s.mu.Unlock()
+	if first {
+		s.logger.Warn("forwarding paused", "error", err)
+	}
+}
+
+// setSuspended stores the number of suspended tenants and one reason.
+func (s *status) setSuspended(tenants int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.suspended, s.suspendedErr = tenants, err
+}
+
+func (s *status) lastError() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *status) addTo(stats *Stats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats.Acked, stats.Refused, stats.LastError, stats.LastAck, stats.Suspended = s.acked, s.refused, s.err, s.lastAck, s.suspended
+	if stats.LastError == nil {
+		stats.LastError = s.suspendedErr
+	}
+}

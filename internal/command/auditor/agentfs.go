@@ -87,7 +87,7 @@ func listFiles(ctx context.Context, dir, tenant, run string) ([]agentfsFile, err
 		entry := agentfsFile{
 			ID: f.ID(), Agent: f.Agent, Part: f.Part, Path: filepath.Join(dir, f.Name), Bytes: f.Bytes, Calls: -1, Own: -1, Leaf: -1,
 		}
-		c, err := agentfs.Look(ctx, entry.Path, run)
+		c, err := agentfs.Inspect(ctx, entry.Path, run)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -195,7 +195,7 @@ func copyFile(ctx context.Context, f agentfs.File, dir, out string, r *ledger.Re
 	if err := agentfs.Copy(ctx, filepath.Join(dir, f.Name), path, auditor.AgentFSSource(r)); err != nil {
 		return agentfsFile{}, err
 	}
-	c, err := agentfs.Look(ctx, path, "")
+	c, err := agentfs.Inspect(ctx, path, "")
 	if err != nil {
 		return agentfsFile{}, fmt.Errorf("read the copy: %w", err)
 	}

@@ -62,7 +62,7 @@ func TestErase_AgentFSFileInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for {
-		left, err := agentfs.Disobedient(ctx, auditor.AgentFSDir(dir), "acme", auditor.AgentFSSource(r))
+		left, err := agentfs.Unerased(ctx, auditor.AgentFSDir(dir), "acme", auditor.AgentFSSource(r))
 		if err != nil && !errors.Is(err, agentfs.ErrBusy) {
 			t.Fatal(err)
 		}

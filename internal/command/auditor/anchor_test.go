@@ -37,7 +37,7 @@ func anchorOnce(tb testing.TB, o auditor.Options, tenant string) error {
 	}
 	options := anchor.Options{
 		LedgerDir: auditor.LedgerDir(o.DataDir), Keys: key.Verifiers(), File: o.CheckpointFile, Witnesses: o.Witnesses,
-		Contender: bucket.Contender{Durable: commandName}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Candidate: bucket.Candidate{Durable: commandName}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 	}
 	if !o.NoBucket {
 		options.Bucket = bucket.At(o.Broker.JetStream(), o.Broker.Space())

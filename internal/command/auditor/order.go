@@ -106,7 +106,7 @@ func (f *orderFlags) awaitFiles(ctx context.Context, dataDir string, r *ledger.R
 	defer tick.Stop()
 	var remains error // the result of the last complete scan
 	for {
-		left, err := agentfs.Disobedient(ctx, auditor.AgentFSDir(dataDir), r.Tenant(), auditor.AgentFSSource(r))
+		left, err := agentfs.Unerased(ctx, auditor.AgentFSDir(dataDir), r.Tenant(), auditor.AgentFSSource(r))
 		if err != nil && !errors.Is(err, agentfs.ErrBusy) && ctx.Err() == nil {
 			return err
 		}

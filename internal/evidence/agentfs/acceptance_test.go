@@ -17,7 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What the client's statistics say of one tool.
+// statistics are the client's statistics of one tool.
 type statistics struct {
 	Name       string
 	Calls      int `json:"total_calls"`
@@ -25,8 +25,8 @@ type statistics struct {
 	Failed     int
 }
 
-// mixed returns the events of n calls of three tools that succeed, fail, are
-// denied, never end, or are large, inline and in parts.
+// mixed returns the events of n calls of three tools. They succeed, fail, are denied,
+// never end, or have large, inline or chunked payloads.
 func mixed(t *testing.T, n int) (l ledger, want map[string]statistics, files int) {
 	t.Helper()
 	want = map[string]statistics{}
@@ -111,8 +111,8 @@ func TestClient_ReadsAThousandMixedCalls(t *testing.T) {
 	}
 }
 
-// The client holds the file open and writes into it, while the ledger grows and
-// another agent's file goes on. When it leaves, nothing of either is lost.
+// The client keeps the file open and writes to it while the ledger and another agent's
+// file grow. Afterwards nothing of either is lost.
 func TestClient_HoldsAndWritesTheFile(t *testing.T) {
 	c := installClient(t)
 	dir := t.TempDir()
@@ -173,8 +173,7 @@ func TestClient_HoldsAndWritesTheFile(t *testing.T) {
 	}
 }
 
-// Whoever opens one file of an agent finds the others by the ids that it tells,
-// in a copy by id too.
+// Each file of an agent lists the ids of the others, also in a copy.
 func TestClient_FindsAllParts(t *testing.T) {
 	c := installClient(t)
 	dir := t.TempDir()

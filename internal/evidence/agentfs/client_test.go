@@ -18,7 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// view is what the client reads from a file.
+// view is the client's view of a file.
 type view struct {
 	Calls []struct {
 		ID         int64
@@ -100,7 +100,7 @@ func TestClient_ReadsRecordsAndReads(t *testing.T) {
 	}
 }
 
-// checkOwn fails the test unless what the client recorded is still there.
+// checkOwn checks that the client's own records are still there.
 func checkOwn(t *testing.T, c client, path string, id int64) {
 	t.Helper()
 	var own struct {
@@ -151,8 +151,7 @@ func TestClient_HoldsTheFile(t *testing.T) {
 	}
 }
 
-// The whole way from a recorded transcript to the client, against the recorded
-// truth of its tool calls.
+// A recorded transcript reaches the client with the recorded truth of its tool calls.
 func TestClient_ListsARecordedSession(t *testing.T) {
 	data := realdata.Path(t)
 	truth, err := os.ReadFile(filepath.Join(data, "oracle-sessions.jsonl"))

@@ -1,38 +1,32 @@
-// Package agentfs projects a tenant's ledger into AgentFS files: SQLite files
-// that AgentFS tools open by id and read with their own client.
+// Package agentfs projects a tenant's ledger into AgentFS files. These are SQLite files
+// that AgentFS tools open by id.
 //
 //	<agent>__<tenant>.db      tool calls, run and step records, large payloads
-//	<agent>__<tenant>__2.db   the next file, once the first has 100,000 rows
-//	.routes/<tenant>.db       which run lies in which file
+//	<agent>__<tenant>__2.db   the next file after 100,000 rows
+//	.routes/<tenant>.db       the file of each run
 //
-// Ordering: events are applied in ledger order, and the files are a pure
-// function of them, whatever the calls of [Writer.Sync], the crashes and the
-// restarts in between. What comes again with more (run.finished, step.finished
-// of one step, the result of one call) replaces what was there; of one producer's
-// words on a run or a step the one with the highest number counts, whenever it
-// arrives. A run lies in one file, which its first event in the ledger decides; a
-// sub-agent's run lies in the file of its parent, where that is known. An agent's
-// files tell of each other under the key "hooktrail:parts".
+// Ordering. The files depend only on the ledger, and not on the calls of [Writer.Sync],
+// crashes or restarts. Events apply in ledger order. A later run.finished, step.finished
+// or tool.result replaces an earlier one of the same run, step or call. Of two events of
+// one producer about a run or step, the higher sequence wins. The first event of a run
+// decides its file. The run of a sub-agent uses the file of its parent if that is known.
+// The key "hooktrail:parts" lists all files of an agent.
 //
-// Erasure: what an order destroyed in the ledger goes from the files when the
-// order is behind them: the runs that it concerns are written anew from what is
-// left, and then the file is, so that no free page or log keeps anything. The file
-// says how far it has obeyed only when that is done. What is left is what a file
-// has that is written from the ledger as it is then; only which file of an agent a
-// run lies in may differ, where the event that decided it is gone.
+// Erasure. After an erasure order, Sync rebuilds the runs of the order from the ledger
+// and then compacts the file, so that no free page and no log keeps erased data. Only
+// then does the file record the order. The result equals a file that is built from the
+// erased ledger. A run may lie in another file of its agent if its first event is gone.
 //
-// Durability: rows and the position that they stand for are committed together,
-// in the file itself. A file that is deleted, or restored from an older copy,
-// catches up from the ledger, the older copy when there is something to write into
-// it, or to erase from it at the next start; so does one that another process had open. The routes are a cache: they are
-// computed again when they are gone.
+// Durability. A file commits its rows together with their position. A deleted file
+// catches up from the ledger at the next Sync. An older copy of a file catches up with
+// its next write, or at the next start if it has erased data. The routes are a cache that
+// Sync computes again if they are missing.
 //
-// Concurrency: AgentFS allows one process at a time on a file. Sync holds each
-// for the time of one commit, and passes over a file that is in use; such files
-// are written by a later Sync, while the others go on. Rows that other tools
-// wrote into a file are never touched.
+// Concurrency. AgentFS allows one process per file. Sync opens each file for one commit
+// and skips files that are in use. A later Sync writes them. Rows of other tools never
+// change.
 //
-// Limits: a payload of more than 64 KiB lies in the file system tables and is
-// named in its row as {"$file": path, "sha256": hash, "bytes": size}. One that
-// came in parts is shown only when it is what its hash says.
+// Limits. A payload above 64 KiB lies in the file system tables. Its row refers to it as
+// {"$file": path, "sha256": hash, "bytes": size}. A payload that arrived in chunks is
+// shown only if its hash is right.
 package agentfs

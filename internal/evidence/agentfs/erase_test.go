@@ -19,8 +19,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// secretive returns the events of a run that says secret wherever one can: inline,
-// as a file, in parts, in values.
+// secretive returns the events of a run with the secret in inline payloads, files,
+// chunks and values.
 func secretive(t *testing.T, first int, id, secret string) ledger {
 	t.Helper()
 	said := func(n int) string { return strings.Repeat(secret+" ", n) }
@@ -52,7 +52,7 @@ func secretive(t *testing.T, first int, id, secret string) ledger {
 	}
 }
 
-// all returns orders that destroy a range of leaves.
+// all returns orders that erase a range of leaves.
 func all(from, to, order int64) map[int64]int64 {
 	orders := map[int64]int64{}
 	for leaf := from; leaf <= to; leaf++ {
@@ -61,7 +61,7 @@ func all(from, to, order int64) map[int64]int64 {
 	return orders
 }
 
-// occurrences returns how often text is in the files of a folder, anywhere.
+// occurrences returns how often text appears in the files of a folder.
 func occurrences(t *testing.T, dir, text string) int {
 	t.Helper()
 	n := 0
@@ -79,8 +79,7 @@ func occurrences(t *testing.T, dir, text string) int {
 	return n
 }
 
-// What is erased is nowhere in the files; everything else is as it was, what
-// others wrote too.
+// Erased data is nowhere in the files. Everything else stays, also rows of other tools.
 func TestErase_NothingIsLeft(t *testing.T) {
 	const secret, kept = "correct-horse-battery", "the-other-run-is-kept"
 	dir := t.TempDir()
@@ -113,14 +112,14 @@ func TestErase_NothingIsLeft(t *testing.T) {
 	}
 }
 
-// foreign records something into a file as another tool would.
+// foreign writes rows of another tool into a file.
 func foreign(t *testing.T, path string) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(execute(conn, []string{
+	err = errors.Join(executeAll(conn, []string{
 		`INSERT INTO tool_calls (name, status, started_at) VALUES ('own', 'pending', 1)`,
 		`INSERT INTO kv_store (key, value) VALUES ('own', '1')`,
 	}), conn.Close())
@@ -136,7 +135,7 @@ func checkForeign(t *testing.T, path string) {
 	}
 }
 
-// One event of a run is erased: the rest of the run stays.
+// Erasing one event keeps the rest of its run.
 func TestErase_OneEvent(t *testing.T) {
 	const secret = "correct-horse-battery"
 	dir := t.TempDir()
@@ -156,8 +155,8 @@ func TestErase_OneEvent(t *testing.T) {
 	}
 }
 
-// A file that is in use is cleaned when it is given back, and until then nobody
-// is told that it is clean, nor gets a copy.
+// A busy file is erased after it is released. Until then it is reported and cannot be
+// copied.
 func TestErase_BusyFile(t *testing.T) {
 	const secret = "correct-horse-battery"
 	dir := t.TempDir()
@@ -166,7 +165,7 @@ func TestErase_BusyFile(t *testing.T) {
 	project(t, dir, l)
 	l = append(l, event(t, 7, events.AuditAccessed, events.AuditAccessedData{Action: events.AuditErase}, run("")))
 	src := erasing{l, all(0, 6, 7)}
-	names, err := Disobedient(t.Context(), dir, "acme", src)
+	names, err := Unerased(t.Context(), dir, "acme", src)
 	if diff := cmp.Diff([]string{"coder__acme.db"}, names); diff != "" || err != nil {
 		t.Errorf("files that have what was erased: %v (-want +got):\n%s", err, diff)
 	}
@@ -182,7 +181,7 @@ func TestErase_BusyFile(t *testing.T) {
 	if err := errors.Join(w.Sync(t.Context(), "acme", src), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if names, err = Disobedient(t.Context(), dir, "acme", src); len(names) > 0 || err != nil {
+	if names, err = Unerased(t.Context(), dir, "acme", src); len(names) > 0 || err != nil {
 		t.Errorf("files that have what was erased: %v %v, want none", names, err)
 	}
 	if n := occurrences(t, dir, secret); n != 0 {
@@ -190,8 +189,7 @@ func TestErase_BusyFile(t *testing.T) {
 	}
 }
 
-// An older copy of a file that comes back is cleaned again: at the next start, and
-// before anything is added to it.
+// An older copy of a file is erased at the next start and before its next write.
 func TestErase_OlderCopyComesBack(t *testing.T) {
 	const secret = "correct-horse-battery"
 	dir := t.TempDir()
@@ -230,8 +228,8 @@ func TestErase_OlderCopyComesBack(t *testing.T) {
 	}
 }
 
-// However the ledger is cut into calls, restarts, losses and orders, the files
-// are those that are written from what is left of it.
+// The files equal a build from the erased ledger, whatever the calls, restarts, losses
+// and orders.
 func TestErase_SameFilesWhateverTheOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := history(t, rt)
@@ -253,14 +251,14 @@ func TestErase_SameFilesWhateverTheOrder(t *testing.T) {
 		}
 		upTo := func(n int) Source { return erasing{l[:n], orders} }
 		once, often := bothWays(t, rt, len(l), upTo, 10, rapid.IntRange(10, 60))
-		// Which file a run lies in was decided by an event that may be gone.
+		// The event that decided the file of a run may be erased.
 		if diff := cmp.Diff(merged(once), merged(often)); diff != "" {
 			rt.Errorf("files (-once +often):\n%s", diff)
 		}
 	})
 }
 
-// merged returns what all files say of runs, whichever file says it.
+// merged returns the contents of all files together.
 func merged(files map[string]map[string][][]string) map[string]map[string]bool {
 	all := map[string]map[string]bool{}
 	for tables := range maps.Values(files) {

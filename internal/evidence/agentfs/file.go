@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
@@ -17,31 +18,32 @@ import (
 // ErrBusy is wrapped by [Writer.Sync] when another process has a file open.
 var ErrBusy = errors.New("file is in use by another process")
 
-// busyTimeout is how long a file that another process is just leaving is
-// waited for.
+// busyTimeout is how long the writer waits for a file that another process closes.
 const busyTimeout = 20 * time.Millisecond
 
-// exclusive makes a connection the only one to its file. That keeps the clients'
-// engine, which knows no shared memory file, out while we write; closing leaves
-// one file without a log beside it. A crash can undo the last commit, its
-// position included.
+// exclusive makes a connection the only one to its file. It keeps out the clients'
+// engine, which does not know SQLite's shared memory file. After closing there is no
+// log next to the file. A crash can undo the last commit together with its position.
 var exclusive = []string{"PRAGMA locking_mode = exclusive", "PRAGMA journal_mode = wal", "PRAGMA synchronous = normal"}
 
-// file is an AgentFS file that is open for one commit.
+// file is an AgentFS file that is open for one commit. It owns the connection, its
+// transaction and hooktrail_state. The other tables belong to its fields.
 type file struct {
 	conn   *sqlite.Conn
-	pos    position // what the file has
-	orders int64    // the last order that it has obeyed; -1 is none
-	leaf   int64    // the one that is being applied
+	pos    position // last applied leaf
+	orders int64    // last applied erasure order; -1: none
+	freed  bool     // reset moved old content to free pages
 
-	emptied bool // what was in it is on its free pages
-	foreign bool // nothing in it is ours
+	calls  *toolCalls
+	values *keyValues
+	files  *fileSystem
+	events *projector
 }
 
-// openFile opens the AgentFS file at path and begins its transaction; a file
-// that is not there is made. Close ends both.
+// openFile opens the AgentFS file at path and begins a transaction. It creates a
+// missing file. close ends the transaction.
 func openFile(ctx context.Context, path string) (_ *file, err error) {
-	if err := own(path); err != nil {
+	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
@@ -55,25 +57,25 @@ func openFile(ctx context.Context, path string) (_ *file, err error) {
 	}()
 	conn.SetInterrupt(ctx.Done())
 	conn.SetBusyTimeout(busyTimeout)
-	if err := execute(conn, append(slices.Clone(exclusive), "BEGIN IMMEDIATE")); err != nil {
+	if err := executeAll(conn, append(slices.Clone(exclusive), "BEGIN IMMEDIATE")); err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
 	if err := prepare(conn); err != nil {
 		return nil, err
 	}
-	pos, err := loadPosition(conn, "hooktrail_state")
-	if err != nil {
+	f := &file{conn: conn, calls: &toolCalls{conn: conn}, values: &keyValues{conn}, files: &fileSystem{conn}}
+	f.events = &projector{calls: f.calls, values: f.values, payloads: &payloads{f.files}}
+	if f.pos, err = loadPosition(conn, "hooktrail_state"); err != nil {
 		return nil, err
 	}
-	orders, err := loadNumber(conn, "hooktrail_state", "orders")
-	if err != nil {
+	if f.orders, err = loadNumber(conn, "hooktrail_state", "orders"); err != nil {
 		return nil, err
 	}
-	return &file{conn: conn, pos: pos, orders: orders}, nil
+	return f, nil
 }
 
-// own makes the file at path, for its owner alone, if there is none.
-func own(path string) error {
+// createPrivate creates the file at path, readable by its owner alone, if it is missing.
+func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -81,44 +83,85 @@ func own(path string) error {
 	return f.Close()
 }
 
-// reset removes what this package wrote.
-func (f *file) reset() error {
-	if err := f.removeFiles(); err != nil {
-		return err
-	}
-	if err := execute(f.conn, removeRows); err != nil {
-		return fmt.Errorf("remove rows: %w", err)
-	}
-	f.pos, f.orders, f.emptied = start, -1, true
-	return nil
-}
-
-// apply projects one event. Events that the file already has are passed over.
+// apply projects one event. It skips events that the file already has.
 func (f *file) apply(item item) error {
 	if item.pos.leaf <= f.pos.leaf {
 		return nil
 	}
-	f.leaf = item.pos.leaf
-	if err := f.project(item.event); err != nil {
-		return fmt.Errorf("leaf %d: %w", f.leaf, err)
+	if err := f.events.project(item.pos.leaf, item.event); err != nil {
+		return err
 	}
 	f.pos = item.pos
 	return nil
 }
 
-// commit makes what was applied durable, with the position that it stands for.
+// reset removes everything that this package wrote.
+func (f *file) reset() error {
+	if err := f.files.removeAll(); err != nil {
+		return err
+	}
+	if err := errors.Join(f.calls.removeAll(), f.values.removeAll(), execute(f.conn, `DELETE FROM hooktrail_state`)); err != nil {
+		return fmt.Errorf("remove rows: %w", err)
+	}
+	f.pos, f.orders, f.freed = start, -1, true
+	return nil
+}
+
+// removeRun removes everything that this package wrote about a run.
+func (f *file) removeRun(run string) error {
+	if err := f.calls.removeRun(run); err != nil {
+		return err
+	}
+	if err := f.values.removeRun(run); err != nil {
+		return err
+	}
+	return f.files.removeFolder(runPath(run))
+}
+
+// commit makes the changes durable together with their position.
 func (f *file) commit() error {
 	if err := savePosition(f.conn, "hooktrail_state", f.pos); err != nil {
 		return err
 	}
-	if err := sqlitex.ExecuteTransient(f.conn, "COMMIT", nil); err != nil {
+	if err := executeAll(f.conn, []string{"COMMIT"}); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
 }
 
-// close gives the file back to the other processes. What was not committed is
-// gone.
+// commitOrder records in a transaction of its own that the file has applied all
+// erasure orders up to order.
+func (f *file) commitOrder(order int64) error {
+	if err := executeAll(f.conn, []string{"BEGIN IMMEDIATE"}); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	f.orders = max(f.orders, order)
+	if err := saveNumber(f.conn, "hooktrail_state", "orders", f.orders); err != nil {
+		return err
+	}
+	return f.commit()
+}
+
+// compact rewrites the whole file so that it has no free pages, and empties its log.
+// The temporary copy lies next to the file because containers may not allow writes to
+// /tmp.
+func (f *file) compact() error {
+	paths, err := texts(f.conn, "SELECT file FROM pragma_database_list WHERE name = 'main'")
+	if err != nil || len(paths) != 1 {
+		return errors.Join(err, errors.New("path of the database is unknown"))
+	}
+	folder := strings.ReplaceAll(filepath.Dir(paths[0]), "'", "''")
+	if err := executeAll(f.conn, []string{"PRAGMA temp_store_directory='" + folder + "'", "VACUUM"}); err != nil {
+		return err
+	}
+	left, err := number(f.conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+	if err == nil && left != 0 {
+		err = errors.New("log cannot be emptied")
+	}
+	return err
+}
+
+// close releases the file for other processes. Uncommitted changes are lost.
 func (f *file) close() error {
 	f.conn.SetInterrupt(nil)
 	if err := f.conn.Close(); err != nil {
@@ -127,8 +170,8 @@ func (f *file) close() error {
 	return nil
 }
 
-// busy returns [ErrBusy] for an error that says that somebody else has the file:
-// at which statement it showed helps nobody.
+// busy returns [ErrBusy] for an error that says that another process has the file
+// locked. The statement that failed does not matter.
 func busy(err error) error {
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultBusy || code == sqlite.ResultLocked {
 		return ErrBusy
@@ -136,15 +179,15 @@ func busy(err error) error {
 	return err
 }
 
-// unreadable adds what to do about a file that SQLite cannot make out.
+// unreadable adds the remedy to the error of a damaged file.
 func unreadable(err error) error {
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
-		return fmt.Errorf("%w; delete the file to have it written anew from the ledger", err)
+		return fmt.Errorf("%w; delete the file to rebuild it from the ledger", err)
 	}
 	return err
 }
 
-// item is an event on its way into a file.
+// item is an event and its position in the ledger.
 type item struct {
 	pos   position
 	event events.Event

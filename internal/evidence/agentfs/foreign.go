@@ -7,41 +7,43 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 )
 
-// foreignCounts count what other tools wrote, in a file without anything of ours.
-// Folders alone are none of theirs: ours stay when what lay in them goes.
+// foreignCounts count rows of other tools in a file that was reset. Folders do not
+// count because reset keeps folders of this package.
 var foreignCounts = []string{
 	`SELECT count(*) FROM tool_calls`,
 	`SELECT count(*) FROM kv_store`,
 	`SELECT count(*) FROM fs_inode WHERE mode & 61440 <> 16384`,
 }
 
-// ErrWritten is wrapped by [Unwritten] when a file is not what it was.
-var ErrWritten = errors.New("another tool wrote into it meanwhile")
+// ErrChanged is wrapped by [Unchanged] when a file has changed.
+var ErrChanged = errors.New("another tool wrote to it in the meantime")
 
-// Mark tells what a file is from what it was: whoever writes into it changes it.
+// A Mark identifies a version of a file by its size and time.
 type Mark struct {
 	bytes   int64
 	written time.Time
 }
 
-// Foreign writes to out, which must not be there yet, what other tools wrote into
-// the file at path, and nothing of the ledger's: what such a file is written anew
-// from. It reports false, and leaves no file, when they wrote nothing. The file
-// at path stays as it is; its mark is for [Unwritten]. It wraps [ErrBusy] when
-// another process has that open for long.
+// Foreign copies the rows and files of other tools from the AgentFS file at path to
+// out, which must not exist. A rebuild starts from such a file. Foreign returns false
+// and creates no file if other tools wrote nothing. The mark of the unchanged file at
+// path is for [Unchanged]. The error wraps [ErrBusy] if another process has the file
+// open.
 func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err error) {
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
-		return false, mark, fmt.Errorf("make file: %w", err)
+		return false, mark, fmt.Errorf("create file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
-	err = visit(ctx, path, leaveTimeout, func(f *file) (err error) {
-		if mark, err = f.mark(path); err != nil {
+	err = read(ctx, path, leaveTimeout, func(r *reader) (err error) {
+		if mark, err = markOf(r.conn, path); err != nil {
 			return err
 		}
-		return f.exec("VACUUM INTO ?", made.Name())
+		return execute(r.conn, "VACUUM INTO ?", made.Name())
 	})
 	if err == nil {
 		kept, err = strip(ctx, made.Name())
@@ -53,19 +55,18 @@ func Foreign(ctx context.Context, path, out string) (kept bool, mark Mark, err e
 		err = os.Rename(made.Name(), out)
 	}
 	if err != nil {
-		return false, mark, fmt.Errorf("take from %s what other tools wrote: %w", path, err)
+		return false, mark, fmt.Errorf("copy rows of other tools from %s: %w", path, err)
 	}
 	return kept, mark, nil
 }
 
-// Unwritten returns an error that wraps [ErrWritten] if anybody wrote into the
-// file at path since it had mark, and one that wraps [ErrBusy] if another process
-// has it open for long.
-func Unwritten(ctx context.Context, path string, mark Mark) error {
-	err := visit(ctx, path, leaveTimeout, func(f *file) error {
-		now, err := f.mark(path)
+// Unchanged checks that the file at path still has mark. The error wraps [ErrChanged]
+// if it has not, and [ErrBusy] if another process has the file open.
+func Unchanged(ctx context.Context, path string, mark Mark) error {
+	err := read(ctx, path, leaveTimeout, func(r *reader) error {
+		now, err := markOf(r.conn, path)
 		if err == nil && (now.bytes != mark.bytes || !now.written.Equal(mark.written)) {
-			err = ErrWritten
+			err = ErrChanged
 		}
 		return err
 	})
@@ -75,10 +76,10 @@ func Unwritten(ctx context.Context, path string, mark Mark) error {
 	return nil
 }
 
-// mark returns the mark of f at path, with all that its log has brought into it:
-// closing it changes it no more.
-func (f *file) mark(path string) (Mark, error) {
-	if err := execute(f.conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
+// markOf returns the mark of the file at path. It first moves the log into the file, so
+// that closing does not change it.
+func markOf(conn *sqlite.Conn, path string) (Mark, error) {
+	if err := executeAll(conn, []string{"PRAGMA wal_checkpoint(TRUNCATE)"}); err != nil {
 		return Mark{}, err
 	}
 	info, err := os.Stat(path)
@@ -88,8 +89,8 @@ func (f *file) mark(path string) (Mark, error) {
 	return Mark{bytes: info.Size(), written: info.ModTime()}, nil
 }
 
-// strip removes what this package wrote from the file at path, the pages that it
-// lay on too. It reports whether anything is left.
+// strip removes the rows of this package from the file at path and compacts it. It
+// reports whether anything is left.
 func strip(ctx context.Context, path string) (left bool, err error) {
 	f, err := openFile(ctx, path)
 	if err != nil {
@@ -103,7 +104,7 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 		return false, err
 	}
 	for _, query := range foreignCounts {
-		n, err := f.number(query)
+		n, err := number(f.conn, query)
 		if err != nil {
 			return false, err
 		}
@@ -112,6 +113,5 @@ func strip(ctx context.Context, path string) (left bool, err error) {
 	return left, f.compact()
 }
 
-// Routes returns where the file lies, below dir, that says which run of a tenant
-// lies in which file.
+// Routes returns the path of a tenant's routes below the folder of the files.
 func Routes(tenant string) string { return filepath.Join(".routes", escapeID(tenant)+".db") }

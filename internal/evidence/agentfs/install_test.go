@@ -11,14 +11,14 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/nodetest"
 )
 
-// client is the real client, from npm: what the files are for.
+// client is the real client from npm.
 type client struct {
-	sdk  string // the folder that has it installed
+	sdk  string // installation folder
 	node string
 }
 
-// installClient installs the client that testdata/package.json names, once. Where
-// that cannot be done the test is skipped, or fails if HOOKTRAIL_TEST_REQUIRE is 1.
+// installClient installs the client of testdata/package.json once. If that fails it
+// skips the test, or fails it if HOOKTRAIL_TEST_REQUIRE is 1.
 func installClient(t *testing.T) client {
 	t.Helper()
 	i := nodetest.Install(t, filepath.Join("testdata", "package.json"))
@@ -32,7 +32,7 @@ func (c client) command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run has the client do one thing with a file, and decodes what it prints.
+// run runs one command of the client on a file and decodes its output.
 func (c client) run(t *testing.T, what, file string, into any) {
 	t.Helper()
 	cmd := c.command(t, what, file)

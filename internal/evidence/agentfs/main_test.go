@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain draws fewer histories than rapid does by itself: each opens and
-// commits database files many times. -rapid.checks has more.
+// TestMain draws fewer histories than rapid's default because each commits many
+// database files. Use -rapid.checks for more.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", histories); err != nil {
 		fmt.Fprintln(os.Stderr, err)

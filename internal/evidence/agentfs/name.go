@@ -8,36 +8,38 @@ import (
 	"strings"
 )
 
-// maxPart is the length of the longest escaped id that is not shortened: two of
-// them, the separators and a suffix of SQLite's fit into a name of 255 bytes.
+// maxPart is the longest escaped id that is not shortened. Two such ids, the separators
+// and a suffix of SQLite fit into a name of 255 bytes.
 const maxPart = 112
 
-// FileName returns the name of an agent's AgentFS file: both ids escaped, two
-// underscores between them, and ".db". Without the ".db" it is the id by which
-// AgentFS tools open it.
+// FileName returns the name of an agent's first AgentFS file. The name has both escaped
+// ids, two underscores between them, and ".db". AgentFS tools open the file by the name
+// without ".db".
 //
 //	claude-code, default       claude-code__default.db
 //	team/coder, acme.com       team_x2Fcoder__acme_x2Ecom.db
 //	Explore, default           Explore_xu1__default.db
 //
-// Letters, digits, "-" and "_" stand for themselves. Every other byte is "_x"
-// and two hex digits, and so is an underscore at an end of the id, before an
-// "x" or "X", or before anything but a letter, digit or "-". An id with capital letters
-// ends in "_xu" and a number in hex whose bits say where they are, the first
-// letter's being the lowest: no two pairs of ids share a name, on disks that take
-// capital letters for small ones neither. An id whose escaped form is longer than
-// 112 bytes keeps the first 77 of them, followed by "_xx" and 32 hex digits of its
-// SHA-256; the empty id is "_xx".
+// Letters, digits, "-" and "_" stay. Every other byte becomes "_x" and two hex digits.
+// An underscore is escaped too at either end of the id, before "x" or "X", and before
+// anything but a letter, digit or "-".
+//
+// An id with capital letters ends in "_xu" and a hex number. Bit n of the number is set
+// if byte n is a capital letter. No two pairs of ids share a name, even on disks that
+// ignore case.
+//
+// If the escaped id is longer than 112 bytes, its first 77 bytes stay, followed by
+// "_xx" and 32 hex digits of the id's SHA-256. The empty id is "_xx".
 func FileName(agent, tenant string) string {
 	return partName(baseName(agent, tenant), 1)
 }
 
 func baseName(agent, tenant string) string { return escapeID(agent) + separator + escapeID(tenant) }
 
-// separator stands between the parts of a name; no escaped id has it.
+// separator joins the parts of a name. No escaped id contains it.
 const separator = "__"
 
-// partName returns the name of the part-th file of an agent and tenant, from 1.
+// partName returns the name of the file with number part, from 1.
 func partName(base string, part int) string {
 	if part > 1 {
 		base += separator + strconv.Itoa(part)
@@ -45,11 +47,11 @@ func partName(base string, part int) string {
 	return base + ".db"
 }
 
-// fileName is what the name of a file says.
+// fileName is a parsed file name.
 type fileName struct {
-	base          string // of all parts
+	base          string // common to all files of the agent and tenant
 	agent, tenant string // escaped
-	part          int    // from 1; 0 for what is no name of ours
+	part          int    // from 1; 0 for any other name
 }
 
 func parseName(name string) fileName {
@@ -98,14 +100,13 @@ func escapeID(id string) string {
 	return strings.TrimRight(escaped[:77], "_") + shortened + hex.EncodeToString(sum[:16])
 }
 
-// What an escaped id has that is no byte of it.
+// Markers in escaped ids.
 const (
 	shortened    = "_xx"
 	withCapitals = "_xu"
 )
 
-// unescapeID returns the id that was escaped, or what the name has of it where
-// it was shortened.
+// unescapeID returns the original id, or its start and "…" if the name is shortened.
 func unescapeID(escaped string) string {
 	escaped, _, long := strings.Cut(escaped, shortened)
 	escaped, _, _ = strings.Cut(escaped, withCapitals)
@@ -118,7 +119,7 @@ func unescapeID(escaped string) string {
 		}
 		c, err := hex.DecodeString(rest[:min(2, len(rest))])
 		if err != nil || len(c) != 1 {
-			break // cut in two
+			break // a shortened escape
 		}
 		b.WriteByte(c[0])
 		escaped = rest[2:]
@@ -129,8 +130,7 @@ func unescapeID(escaped string) string {
 	return b.String()
 }
 
-// isInner reports whether the underscore at id[i] can stand for itself: it
-// neither starts an escape nor makes a separator.
+// isInner reports whether the underscore at id[i] needs no escape.
 func isInner(id string, i int) bool {
 	return i > 0 && i+1 < len(id) && id[i+1]|0x20 != 'x' && isPlain(id[i+1])
 }
@@ -141,10 +141,10 @@ func isPlain(c byte) bool {
 
 var keyEscaper = strings.NewReplacer("%", "%25", ":", "%3A")
 
-// keyPart escapes an id as one part of a key: ":" separates the parts.
+// keyPart escapes an id for a key, in which ":" separates the parts.
 func keyPart(id string) string { return keyEscaper.Replace(text(id)) }
 
-// text returns s as SQLite and the clients take it: valid UTF-8 without NUL.
+// text returns s as valid UTF-8 without NUL bytes, which SQLite and the clients need.
 func text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -2,5 +2,5 @@
 
 package agentfs
 
-// histories is how many are drawn.
+// histories is how many histories a test draws.
 const histories = "30"

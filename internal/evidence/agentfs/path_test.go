@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Whatever the ids and the names of fields, each large payload that a file names
-// opens as what its hash says.
+// References to large payloads open with the right hash, whatever the ids and field
+// names.
 func TestPaths_NeverClash(t *testing.T) {
 	ids := []string{"tools", "=blobs", "output", "output.json", "args.json", "a/b", "a", "A", "..", ".", "c=2F1", "blobs", "context"}
 	fields := []string{"output", "context", "meta", "args", "result", "output_summary", "input_summary", "output.json", "../x"}
@@ -62,7 +62,7 @@ func TestPaths_NeverClash(t *testing.T) {
 	})
 }
 
-// checkReferences opens all that a file's rows and values name.
+// checkReferences opens all payloads that rows and values refer to.
 func checkReferences(t *testing.T, rt *rapid.T, path string) {
 	t.Helper()
 	rows := query(t, path, `SELECT parameters FROM tool_calls UNION ALL SELECT result FROM tool_calls UNION ALL SELECT value FROM kv_store`)
@@ -71,7 +71,7 @@ func checkReferences(t *testing.T, rt *rapid.T, path string) {
 		rt.Fatal(err)
 	}
 	defer conn.Close()
-	f := &file{conn: conn}
+	f := &fileSystem{conn}
 	var check func(v any)
 	check = func(v any) {
 		m, ok := v.(map[string]any)
@@ -92,7 +92,7 @@ func checkReferences(t *testing.T, rt *rapid.T, path string) {
 		sum, _ := m["sha256"].(string)
 		size, _ := m["bytes"].(float64)
 		want := events.BlobRef{SHA256: sum, Bytes: int64(size)}
-		if ok, err := f.isContent(ino, want); !ok || err != nil {
+		if ok, err := f.matches(ino, want); !ok || err != nil {
 			rt.Errorf("%s is not what its hash says: %v", name, err)
 		}
 	}
@@ -108,8 +108,7 @@ func checkReferences(t *testing.T, rt *rapid.T, path string) {
 	}
 }
 
-// A chunk that is not what its hash says is never shown as the payload, and takes
-// nothing from one that was found to be right.
+// A chunk with a wrong hash is never shown and does not damage verified content.
 func TestProject_ChunksAreCheckedByHash(t *testing.T) {
 	content := []byte(strings.Repeat("right", 1000))
 	sum := sha256.Sum256(content)

@@ -1,44 +1,31 @@
 package agentfs
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-
-	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/hooktrail/hooktrail/internal/subjects"
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// maxInline is the size of the largest payload that lies in its row.
+// maxInline is the size of the largest payload that a row contains.
 const maxInline = 64 << 10
 
-// reference names a payload that lies in the file system tables.
+// reference refers to a payload in the file system tables.
 type reference struct {
 	File    string `json:"$file,omitempty"`
 	SHA256  string `json:"sha256"`
 	Bytes   int64  `json:"bytes"`
-	Missing bool   `json:"missing,omitempty"` // its content never came
+	Missing bool   `json:"missing,omitempty"` // the content never arrived
 }
 
-// rowKinds are the first parts of the keys of rows.
-var rowKinds = []string{"start", "end", "step", "tool"} //nolint:gochecknoglobals // a constant
-
-// rowKey says which row of a run is meant.
-func rowKey(what, run, id string) string {
-	return what + ":" + keyPart(run) + ":" + keyPart(id)
-}
-
-// The paths of a run in the file system tables, all of them below its folder.
-// Ids are escaped as in subjects, so that none reaches into another's folder; no
-// escaped id has a dot, and every file of ours but a blob has one.
+// The files of a run lie below its folder. Ids are escaped as in subjects, so that no id
+// reaches into another folder. Escaped ids have no dot, and all files except blobs have
+// one.
 func runPath(run string) string        { return "/runs/" + pathPart(run) }
 func stepPath(run, step string) string { return runPath(run) + "/" + pathPart(step) }
 func blobPath(run, sum string) string  { return runPath(run) + "/=blobs/" + pathPart(sum) }
@@ -47,8 +34,8 @@ func toolPath(e events.Event) string {
 	return runPath(e.Run) + "/tools/" + pathPart(firstOf(e.ToolCall, e.ID))
 }
 
-// pathPart returns id as the name of one file or folder. Ids of events that
-// went over the broker are always short enough; of others the hash is kept.
+// pathPart returns id as the name of a file or folder. An id that is too long becomes a
+// hash. The broker accepts no such ids.
 func pathPart(id string) string {
 	name, err := subjects.FileName(id)
 	if err != nil {
@@ -58,7 +45,10 @@ func pathPart(id string) string {
 	return name
 }
 
-// facts are the parameters that every row of a run has.
+// payloads writes small payloads as values for rows and large ones as files.
+type payloads struct{ files *fileSystem }
+
+// facts returns the parameters that all rows of a run share.
 func facts(e events.Event, runType, role string) map[string]any {
 	return map[string]any{
 		"run_id": e.Run, "tenant_id": e.Tenant,
@@ -67,9 +57,9 @@ func facts(e events.Event, runType, role string) map[string]any {
 	}
 }
 
-// context is all that e tells, its payload's fields and its attributes, with
-// what is too large by reference.
-func (f *file) context(e events.Event, path string) (map[string]any, error) {
+// context returns the payload's fields and the attributes of e, with references to
+// large fields.
+func (p *payloads) context(e events.Event, path string) (map[string]any, error) {
 	var data map[string]json.RawMessage
 	if err := json.Unmarshal(e.Data, &data); err != nil && len(e.Data) > 0 {
 		return nil, fmt.Errorf("read payload: %w", err)
@@ -86,7 +76,7 @@ func (f *file) context(e events.Event, path string) (map[string]any, error) {
 		context[name] = value
 	}
 	for name := range blobs {
-		value, err := f.field(e, blobs, name, nil, path+"/"+pathPart(name)+".blob.json")
+		value, err := p.field(e, blobs, name, nil, path+"/"+pathPart(name)+".blob.json")
 		if err != nil {
 			return nil, err
 		}
@@ -106,11 +96,11 @@ func (f *file) context(e events.Event, path string) (map[string]any, error) {
 	return context, nil
 }
 
-// field returns a payload's field for a row: value itself, or the reference to
-// its content where that is large or travelled apart.
-func (f *file) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
+// field returns a payload's field for a row. It returns a reference if the value is
+// large or arrived in chunks.
+func (p *payloads) field(e events.Event, blobs map[string]events.BlobRef, name string, value any, path string) (any, error) {
 	if blob, ok := blobs[name]; ok {
-		return f.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
+		return p.blob(blobPath(e.Run, blob.SHA256), blob, path, e.Time)
 	}
 	if value == nil {
 		return nil, nil
@@ -119,46 +109,46 @@ func (f *file) field(e events.Event, blobs map[string]events.BlobRef, name strin
 	if len(content) <= maxInline {
 		return json.RawMessage(content), nil
 	}
-	return f.store(content, path, e.Time)
+	return p.store(content, path, e.Time)
 }
 
-// bounded returns value, or the reference to it where it is large.
-func (f *file) bounded(value []byte, path string, at time.Time) ([]byte, error) {
+// bounded returns value, or a reference if it is large.
+func (p *payloads) bounded(value []byte, path string, at time.Time) ([]byte, error) {
 	if len(value) <= maxInline {
 		return value, nil
 	}
-	ref, err := f.store(value, path, at)
+	ref, err := p.store(value, path, at)
 	return object(ref), err
 }
 
-// failure returns the text of an error, cut where it is large: the whole lies
-// in the file that it ends with.
-func (f *file) failure(message, path string, at time.Time) (string, error) {
+// errorText returns the text of an error. A large text is cut and ends with the path of
+// the whole.
+func (p *payloads) errorText(message, path string, at time.Time) (string, error) {
 	if len(message) <= maxInline {
 		return message, nil
 	}
 	path += "/error.txt"
-	if err := f.write(path, []byte(message), at); err != nil {
+	if err := p.files.write(path, []byte(message), at); err != nil {
 		return "", err
 	}
 	return message[:1024] + " … " + path, nil
 }
 
-func (f *file) store(content []byte, path string, at time.Time) (reference, error) {
+func (p *payloads) store(content []byte, path string, at time.Time) (reference, error) {
 	sum := sha256.Sum256(content)
-	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, f.write(path, content, at)
+	return reference{File: path, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content))}, p.files.write(path, content, at)
 }
 
-// blob returns the reference to content that travelled as chunks, and gives it
-// the name path, if it is what its hash says.
-func (f *file) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
+// blob returns a reference to content that arrived in chunks and links it to path. If
+// the hash is wrong, the reference says that the content is missing.
+func (p *payloads) blob(from string, b events.BlobRef, path string, at time.Time) (reference, error) {
 	ref := reference{SHA256: b.SHA256, Bytes: b.Bytes}
-	ino, ok, err := f.lookup(from)
+	ino, ok, err := p.files.lookup(from)
 	if err != nil {
 		return ref, err
 	}
 	if ok {
-		if ok, err = f.isContent(ino, b); err != nil {
+		if ok, err = p.files.matches(ino, b); err != nil {
 			return ref, err
 		}
 	}
@@ -167,104 +157,29 @@ func (f *file) blob(from string, b events.BlobRef, path string, at time.Time) (r
 		return ref, nil
 	}
 	ref.File = path
-	return ref, f.link(from, path, at)
+	return ref, p.files.link(from, path, at)
 }
 
-// isContent reports whether a file holds what b names, and nothing else.
-func (f *file) isContent(ino int64, b events.BlobRef) (bool, error) {
-	hash, size := sha256.New(), int64(0)
-	err := sqlitex.Execute(f.conn, `SELECT data FROM fs_data WHERE ino = ? ORDER BY chunk_index`, &sqlitex.ExecOptions{
-		Args: []any{ino},
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			n, err := io.Copy(hash, stmt.ColumnReader(0))
-			size += n
-			return err
-		},
-	})
-	if err != nil {
-		return false, fmt.Errorf("check file: %w", err)
-	}
-	return size == b.Bytes && hex.EncodeToString(hash.Sum(nil)) == b.SHA256, nil
-}
-
-// blobChunk writes one piece of a large payload. Its event follows, and names
-// the whole.
-func (f *file) blobChunk(e events.Event, p events.BlobChunkData) error {
-	if p.Index < 0 || int64(p.Index) > p.Bytes/events.BlobChunkBytes {
+// addChunk writes one chunk of a large payload. A later event names the whole.
+func (p *payloads) addChunk(e events.Event, chunk events.BlobChunkData) error {
+	if chunk.Index < 0 || int64(chunk.Index) > chunk.Bytes/events.BlobChunkBytes {
 		return nil
 	}
-	offset := int64(p.Index) * events.BlobChunkBytes
-	if offset+int64(len(p.Content)) > p.Bytes || len(p.Content) > events.BlobChunkBytes {
+	offset := int64(chunk.Index) * events.BlobChunkBytes
+	if offset+int64(len(chunk.Content)) > chunk.Bytes || len(chunk.Content) > events.BlobChunkBytes {
 		return nil
 	}
-	path := blobPath(e.Run, p.SHA256)
-	ino, ok, err := f.lookup(path)
+	path := blobPath(e.Run, chunk.SHA256)
+	ino, ok, err := p.files.lookup(path)
 	if err == nil && !ok {
-		ino, err = f.create(path, e.Time)
+		ino, err = p.files.create(path, e.Time)
 	}
 	if err != nil {
 		return err
 	}
-	// What has a second name was found to be what its hash says: a chunk that
-	// comes again can only spoil it.
-	if links, err := f.number(`SELECT nlink FROM fs_inode WHERE ino = ?`, ino); err != nil || links > 1 {
+	// Content with a second name matched its hash. A repeated chunk could only damage it.
+	if links, err := p.files.links(ino); err != nil || links > 1 {
 		return err
 	}
-	return f.writeAt(ino, offset, p.Content, e.Time)
-}
-
-// failureText says what went wrong: the failure's own message, else what else
-// there is.
-func failureText(failure *events.Failure, others ...string) string {
-	if failure != nil {
-		others = append([]string{failure.Message, failure.Class}, others...)
-	}
-	return firstOf(others...)
-}
-
-// resultText returns a failed tool's result as text: some tools put the error
-// there.
-func resultText(result json.RawMessage) string {
-	if len(result) == 0 || bytes.Equal(result, []byte("null")) {
-		return ""
-	}
-	return firstOf(unquoted(result), string(result))
-}
-
-// unquoted returns the string that value is, "" if it is none.
-func unquoted(value json.RawMessage) string {
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// raw returns JSON that may be absent as a value to encode.
-func raw(value json.RawMessage) any {
-	if len(value) == 0 {
-		return nil
-	}
-	return value
-}
-
-// object encodes value. It cannot fail: everything comes from decoded JSON.
-func object(value any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return []byte("null")
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// firstOf returns the first that is not empty.
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
+	return p.files.writeAt(ino, offset, chunk.Content, e.Time)
 }

@@ -81,8 +81,8 @@ func TestProject_LatestEndOfARunReplaces(t *testing.T) {
 	}
 }
 
-// Of one producer's words on a step the one that it said last counts, whenever
-// they arrive; of two producers' the one that arrives last.
+// Of one producer's events about a step the last in its sequence wins. Of two
+// producers' events the last to arrive wins.
 func TestProject_LastWordBySequence(t *testing.T) {
 	dir := t.TempDir()
 	from := func(producer string, sequence uint64) func(*events.Event) {
@@ -171,8 +171,7 @@ func TestProject_LargePayloads(t *testing.T) {
 	}
 }
 
-// A large payload that comes again, cut short this time, takes nothing from the
-// first.
+// A truncated repetition of a large payload does not damage the first.
 func TestProject_ChunkThatComesAgainCutsNothing(t *testing.T) {
 	dir := t.TempDir()
 	blob := []byte(strings.Repeat("chunk ", 150_000))
@@ -193,8 +192,7 @@ func TestProject_ChunkThatComesAgainCutsNothing(t *testing.T) {
 	}
 }
 
-// The root is made by no event: it has no time that would differ when the file
-// is written anew.
+// The root folder has no time because no event creates it.
 func TestProject_RootHasNoTimeOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	project(t, dir, recorded(t))
@@ -221,8 +219,7 @@ func TestProject_HooksAttribute(t *testing.T) {
 	}
 }
 
-// Clocks and durations may say anything: what a row tells of the one is not made
-// another by the other.
+// Extreme clocks and durations do not change other values of a row.
 func TestProject_TimesFarAway(t *testing.T) {
 	at := func(year int) func(*events.Event) {
 		return func(e *events.Event) { e.Time = time.Date(year, 3, 1, 10, 0, 0, 1000, time.UTC) }

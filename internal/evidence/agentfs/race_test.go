@@ -2,5 +2,5 @@
 
 package agentfs
 
-// histories are few: the detector makes the database ten times slower.
+// histories are few because the race detector makes the database ten times slower.
 const histories = "8"

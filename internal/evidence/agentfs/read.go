@@ -15,30 +15,29 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// ErrErased is wrapped by [Copy] when a file still has what an order destroyed in
+// ErrErased is wrapped by [Copy] when a file still has data that an order erased from
 // the ledger.
-var ErrErased = errors.New("file still has what was erased")
+var ErrErased = errors.New("file still has erased data")
 
-// leaveTimeout is how long a reader waits for a file: longer than one commit of
-// the writer.
+// leaveTimeout is how long a reader waits for a file. It is longer than a commit.
 const leaveTimeout = 10 * time.Second
 
-// lookTimeout is how long one waits who only looks, at many files perhaps.
+// lookTimeout is how long [Inspect] waits for a file.
 const lookTimeout = 2 * time.Second
 
-// File is an AgentFS file of a folder.
+// A File is an AgentFS file in a folder.
 type File struct {
 	Name  string // of the file
-	Agent string // whose it is; of a long id the start, and "…"
-	Part  int    // which one of the agent's files, from 1
+	Agent string // id, cut with "…" if it is long
+	Part  int    // number among the agent's files, from 1
 	Bytes int64
 }
 
 // ID returns the id by which AgentFS tools open the file.
 func (f File) ID() string { return strings.TrimSuffix(f.Name, ".db") }
 
-// List returns the AgentFS files of a tenant in dir, by agent and part. A folder
-// that is not there has none.
+// List returns the AgentFS files of a tenant in dir, sorted by agent and part. A
+// missing folder has none.
 func List(dir, tenant string) ([]File, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -66,35 +65,35 @@ func List(dir, tenant string) ([]File, error) {
 	return files, nil
 }
 
-// Contents is what a file holds.
+// Contents describes the contents of a file.
 type Contents struct {
-	Calls int64 // rows of tool_calls, those of other tools too
-	Ours  int64 // of them, those of the ledger
-	Leaf  int64 // the last leaf that is in it; -1 is none
+	Calls int64 // rows of tool_calls
+	Ours  int64 // rows of tool_calls from the ledger
+	Leaf  int64 // last applied leaf; -1: none
 
-	HasRun bool // it has rows of the run that was asked for
+	HasRun bool // the file has rows of the given run
 }
 
-// Look returns what the file at path holds, and whether it is that of run, if one
-// is named. It wraps [ErrBusy] when another process keeps it open.
-func Look(ctx context.Context, path, run string) (Contents, error) {
+// Inspect describes the file at path. HasRun is false if run is empty. The error wraps
+// [ErrBusy] if another process has the file open.
+func Inspect(ctx context.Context, path, run string) (Contents, error) {
 	c := Contents{Leaf: -1}
-	err := visit(ctx, path, lookTimeout, func(f *file) (err error) {
-		if made, err := f.number(`SELECT count(*) FROM sqlite_schema WHERE name = 'tool_calls'`); err != nil || made == 0 {
+	err := read(ctx, path, lookTimeout, func(r *reader) (err error) {
+		if made, err := number(r.conn, `SELECT count(*) FROM sqlite_schema WHERE name = 'tool_calls'`); err != nil || made == 0 {
 			return err
 		}
-		if c.Calls, err = f.number(`SELECT count(*) FROM tool_calls`); err != nil || f.foreign {
+		if c.Calls, err = number(r.conn, `SELECT count(*) FROM tool_calls`); err != nil || r.foreign {
 			return err
 		}
-		if c.Ours, err = f.number(`SELECT count(*) FROM hooktrail_rows`); err != nil {
+		if c.Ours, err = number(r.conn, `SELECT count(*) FROM hooktrail_rows`); err != nil {
 			return err
 		}
-		if c.Leaf, err = loadNumber(f.conn, "hooktrail_state", "position"); err != nil || run == "" {
+		if c.Leaf, err = loadNumber(r.conn, "hooktrail_state", "position"); err != nil || run == "" {
 			return err
 		}
-		for _, what := range rowKinds {
-			from, to := prefixed(rowKey(what, run, ""))
-			n, err := f.number(`SELECT count(*) FROM hooktrail_rows WHERE key >= ? AND key < ?`, from, to)
+		for _, kind := range rowKinds {
+			from, to := prefixed(rowKey(kind, run, ""))
+			n, err := number(r.conn, `SELECT count(*) FROM hooktrail_rows WHERE key >= ? AND key < ?`, from, to)
 			if err != nil {
 				return err
 			}
@@ -105,29 +104,29 @@ func Look(ctx context.Context, path, run string) (Contents, error) {
 	return c, err
 }
 
-// Copy writes a copy of the file at path to out, which must not be there yet: one
-// that readers may keep open without being in the writer's way, in one file
-// without a log, readable by its owner alone. It is whole or not there at all. A
-// file that still has what an order in src destroyed is not copied: that wraps
-// [ErrErased]; one that another process has open for long wraps [ErrBusy].
+// Copy copies the file at path to out, which must not exist. The copy is one file
+// without a log, readable by its owner alone, and readers of it do not block the
+// writer. It appears complete or not at all. Copy refuses a file that still has erased
+// data with an error that wraps [ErrErased]. An error that wraps [ErrBusy] means that
+// another process has the file open.
 func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	if _, err := os.Lstat(out); err == nil {
-		return fmt.Errorf("%s is there already: name another file, or take it away", out)
+		return fmt.Errorf("%s exists: choose another file or remove it", out)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	made, err := os.CreateTemp(filepath.Dir(out), ".agentfs-*") // mode 0600
 	if err != nil {
-		return fmt.Errorf("make file: %w", err)
+		return fmt.Errorf("create file: %w", err)
 	}
 	defer func() { err = errors.Join(err, made.Close(), removed(made.Name())) }()
-	err = visit(ctx, path, leaveTimeout, func(f *file) error {
-		if disobeys, err := f.disobeys(ctx, src); err != nil {
+	err = read(ctx, path, leaveTimeout, func(r *reader) error {
+		if erased, err := r.hasErased(ctx, src); err != nil {
 			return err
-		} else if disobeys {
-			return fmt.Errorf("%w: the auditor takes it out as soon as it runs and no other process has the file", ErrErased)
+		} else if erased {
+			return fmt.Errorf("%w: the auditor erases it when it runs and no other process has the file open", ErrErased)
 		}
-		return f.exec("VACUUM INTO ?", made.Name())
+		return execute(r.conn, "VACUUM INTO ?", made.Name())
 	})
 	if err == nil {
 		err = made.Sync()
@@ -141,7 +140,7 @@ func Copy(ctx context.Context, path, out string, src Source) (err error) {
 	return nil
 }
 
-// removed removes a file that may be gone already.
+// removed removes a file that may be missing.
 func removed(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -149,10 +148,10 @@ func removed(path string) error {
 	return nil
 }
 
-// Disobedient returns the names of a tenant's files in dir that still have what
-// orders in src destroyed. Of files that another process has open it cannot know:
-// the error wraps [ErrBusy] and names them.
-func Disobedient(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
+// Unerased returns the names of a tenant's files in dir that still have data that
+// orders in src erased. The error wraps [ErrBusy] and names the files that another
+// process has open.
+func Unerased(ctx context.Context, dir, tenant string, src Source) ([]string, error) {
 	files, err := List(dir, tenant)
 	if err != nil {
 		return nil, err
@@ -160,52 +159,60 @@ func Disobedient(ctx context.Context, dir, tenant string, src Source) ([]string,
 	var names []string
 	var errs []error
 	for _, entry := range files {
-		var disobeys bool
-		if err := visit(ctx, filepath.Join(dir, entry.Name), 10*busyTimeout, func(f *file) (err error) {
-			disobeys, err = f.disobeys(ctx, src)
+		var erased bool
+		if err := read(ctx, filepath.Join(dir, entry.Name), 10*busyTimeout, func(r *reader) (err error) {
+			erased, err = r.hasErased(ctx, src)
 			return err
 		}); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("%s: %w", entry.Name, err))
 		}
-		if disobeys {
+		if erased {
 			names = append(names, entry.Name)
 		}
 	}
 	return names, errors.Join(errs...)
 }
 
-// visit opens the file at path for read, and closes it. A file that is in use is
-// waited for as long as patience says.
-func visit(ctx context.Context, path string, patience time.Duration, read func(*file) error) (err error) {
+// reader is an AgentFS file that is open for reading.
+type reader struct {
+	conn    *sqlite.Conn
+	orders  int64 // last applied erasure order, -1 for none
+	foreign bool  // the file has no table of this package
+}
+
+// read opens the file at path, calls fn and closes it. It waits up to patience for a
+// file that is in use.
+func read(ctx context.Context, path string, patience time.Duration, fn func(*reader) error) (err error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		return err
 	}
-	defer func() { err = withheld(path, unreadable(busy(errors.Join(err, conn.Close())))) }()
+	defer func() { err = notWritable(path, unreadable(busy(errors.Join(err, conn.Close())))) }()
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
 	conn.SetBusyTimeout(patience)
-	// Without a file of shared memory beside it, which the clients' engine does not know.
-	if err := execute(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
+	// Exclusive locking avoids the shared memory file, which the clients' engine does
+	// not know.
+	if err := executeAll(conn, []string{"PRAGMA locking_mode = exclusive"}); err != nil {
 		return err
 	}
-	f := &file{conn: conn, orders: -1}
-	ours, err := f.number(`SELECT count(*) FROM sqlite_schema WHERE name = 'hooktrail_state'`)
+	r := &reader{conn: conn, orders: -1}
+	ours, err := number(conn, `SELECT count(*) FROM sqlite_schema WHERE name = 'hooktrail_state'`)
 	if err != nil {
 		return err
 	}
-	if f.foreign = ours == 0; !f.foreign {
-		if f.orders, err = loadNumber(conn, "hooktrail_state", "orders"); err != nil {
+	if r.foreign = ours == 0; !r.foreign {
+		if r.orders, err = loadNumber(conn, "hooktrail_state", "orders"); err != nil {
 			return err
 		}
 	}
-	return read(f)
+	return fn(r)
 }
 
-// withheld returns that the file at path may not be written, where err comes of
-// that: who reads it locks it, and SQLite only says that it cannot.
-func withheld(path string, err error) error {
-	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // the others tell enough
+// notWritable replaces err if the cause is that the file may not be written. Readers
+// lock the file, and SQLite does not name the cause.
+func notWritable(path string, err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() { //nolint:exhaustive // other errors are clear
 	case sqlite.ResultIOErr, sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
 		f, denied := os.OpenFile(path, os.O_RDWR, 0)
 		if denied != nil {
@@ -217,29 +224,29 @@ func withheld(path string, err error) error {
 	}
 }
 
-// disobeys reports whether f still has what an order destroyed.
-func (f *file) disobeys(ctx context.Context, src Source) (bool, error) {
-	if f.foreign {
+// hasErased reports whether the file still has data that an order erased.
+func (r *reader) hasErased(ctx context.Context, src Source) (bool, error) {
+	if r.foreign {
 		return false, nil
 	}
-	for e, err := range src.Erased(ctx, f.orders) {
+	for e, err := range src.Erased(ctx, r.orders) {
 		if err != nil {
 			return false, fmt.Errorf("read orders: %w", err)
 		}
-		if has, err := f.hasBefore(e); err != nil || has {
+		if has, err := r.hasBefore(e); err != nil || has {
 			return has, err
 		}
 	}
 	return false, nil
 }
 
-// hasBefore reports whether f has anything of a run from before an order: rows,
-// whose ids tell their leaves, or files without any row.
-func (f *file) hasBefore(e Erasure) (bool, error) {
+// hasBefore reports whether the file has rows of the run from before the order, or
+// payload files without any row. The ids of rows show their leaves.
+func (r *reader) hasBefore(e Erasure) (bool, error) {
 	rows, old := int64(0), int64(0)
-	for _, what := range rowKinds {
-		from, to := prefixed(rowKey(what, e.Run, ""))
-		err := sqlitex.Execute(f.conn, `SELECT count(*), coalesce(sum(id < ?), 0) FROM hooktrail_rows WHERE key >= ? AND key < ?`,
+	for _, kind := range rowKinds {
+		from, to := prefixed(rowKey(kind, e.Run, ""))
+		err := sqlitex.Execute(r.conn, `SELECT count(*), coalesce(sum(id < ?), 0) FROM hooktrail_rows WHERE key >= ? AND key < ?`,
 			&sqlitex.ExecOptions{
 				Args: []any{(e.Order + 1) * idsPerLeaf, from, to},
 				ResultFunc: func(stmt *sqlite.Stmt) error {
@@ -255,6 +262,6 @@ func (f *file) hasBefore(e Erasure) (bool, error) {
 		return old > 0, nil
 	}
 	from, to := prefixed(runPath(e.Run) + "/")
-	n, err := f.number(`SELECT count(*) FROM hooktrail_files WHERE path >= ? AND path < ?`, from, to)
+	n, err := number(r.conn, `SELECT count(*) FROM hooktrail_files WHERE path >= ? AND path < ?`, from, to)
 	return n > 0, err
 }

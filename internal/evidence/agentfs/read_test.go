@@ -72,7 +72,7 @@ func TestLook_SaysWhatIsInAFile(t *testing.T) {
 	path := filepath.Join(dir, "coder__acme.db")
 	foreign(t, path)
 	for run, has := range map[string]bool{"": false, "r1": true, "r": false, "r2": false} {
-		got, err := Look(t.Context(), path, run)
+		got, err := Inspect(t.Context(), path, run)
 		if diff := cmp.Diff(Contents{Calls: 10, Ours: 9, Leaf: 11, HasRun: has}, got); diff != "" || err != nil {
 			t.Errorf("run %q: %v (-want +got):\n%s", run, err, diff)
 		}
@@ -82,15 +82,15 @@ func TestLook_SaysWhatIsInAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(execute(conn, clientSchema), conn.Close()); err != nil {
+	if err := errors.Join(executeAll(conn, clientSchema), conn.Close()); err != nil {
 		t.Fatal(err)
 	}
-	empty := filepath.Join(dir, "empty__acme.db") // made, and not written yet
-	if err := own(empty); err != nil {
+	empty := filepath.Join(dir, "empty__acme.db") // created but empty
+	if err := createPrivate(empty); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{other, empty} {
-		got, err := Look(t.Context(), path, "r1")
+		got, err := Inspect(t.Context(), path, "r1")
 		if diff := cmp.Diff(Contents{Leaf: -1}, got); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", filepath.Base(path), err, diff)
 		}

@@ -15,28 +15,27 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// rowsPerFile is how many rows one file gets before new runs go to the next: the
-// clients list a file whole.
+// rowsPerFile is the default row limit of a file. Clients load the whole list of rows.
 const rowsPerFile = 100_000
 
-// routes says which file each run of a tenant lies in, and how far each file
-// has to come. It is kept in .routes/<tenant>.db, and can be computed again.
-//
-// It belongs to the one goroutine that holds its tenant.
+// routes maps each run of a tenant to a file and tracks the progress of each file. Its
+// database .routes/<tenant>.db is a cache. Only the goroutine that holds tenant.mu uses
+// it.
 type routes struct {
 	conn   *sqlite.Conn
 	tenant string
 	limit  int64    // rows of one file
 	pos    position // routed so far
-	saved  position // of it, what is on disk
+	saved  position // on disk
 
-	orders, savedOrders int64 // the last order whose runs were looked up, and that on disk; -1 is none
+	orders, savedOrders int64 // last erasure order that was read, and the one on disk; -1: none
 
-	runs  map[string]string  // routes that are not on disk yet
-	known map[string]*volume // files that were looked at since the last commit
+	runs   map[string]string     // unsaved routes by run
+	states map[string]*fileState // loaded since the last commit
 }
 
-// routesVersion is that of routesSchema. Routes of another one are computed again.
+// routesVersion is the version of routesSchema. Routes of another version are computed
+// again.
 const routesVersion = 2
 
 var routesSchema = []string{
@@ -49,8 +48,7 @@ var routesSchema = []string{
 
 var dropRoutes = []string{`DROP TABLE IF EXISTS state`, `DROP TABLE IF EXISTS runs`, `DROP TABLE IF EXISTS files`}
 
-// openRoutes opens a tenant's routes, and makes them anew where they cannot be
-// read.
+// openRoutes opens a tenant's routes. It replaces a damaged database.
 func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, error) {
 	folder := filepath.Join(dir, ".routes")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -62,7 +60,7 @@ func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, 
 	if code := sqlite.ErrCode(err).ToPrimary(); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		for _, suffix := range []string{"", "-wal", "-journal"} {
 			if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return nil, fmt.Errorf("remove broken routes: %w", err)
+				return nil, fmt.Errorf("remove damaged routes: %w", err)
 			}
 		}
 		err = r.open(ctx, path)
@@ -74,7 +72,7 @@ func openRoutes(ctx context.Context, dir, tenant string, limit int64) (*routes, 
 }
 
 func (r *routes) open(ctx context.Context, path string) (err error) {
-	if err := own(path); err != nil {
+	if err := createPrivate(path); err != nil {
 		return err
 	}
 	r.conn, err = sqlite.OpenConn(path, sqlite.OpenReadWrite)
@@ -95,7 +93,7 @@ func (r *routes) open(ctx context.Context, path string) (err error) {
 	} else if version != routesVersion {
 		statements = slices.Concat(exclusive, dropRoutes)
 	}
-	if err := execute(r.conn, slices.Concat(statements, routesSchema)); err != nil {
+	if err := executeAll(r.conn, slices.Concat(statements, routesSchema)); err != nil {
 		return err
 	}
 	if r.orders, err = loadNumber(r.conn, "state", "orders"); err != nil {
@@ -104,42 +102,42 @@ func (r *routes) open(ctx context.Context, path string) (err error) {
 	r.savedOrders = r.orders
 	r.pos, err = loadPosition(r.conn, "state")
 	r.saved = r.pos
-	r.runs, r.known = map[string]string{}, map[string]*volume{}
+	r.runs, r.states = map[string]string{}, map[string]*fileState{}
 	return err
 }
 
-// route returns the file of e's run, which it decides if e is the first of it.
-func (r *routes) route(e events.Event) (*volume, error) {
+// route returns the file of e's run and assigns a file to a new run.
+func (r *routes) route(e events.Event) (*fileState, error) {
 	name, ok, err := r.find(e.Run)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return r.volume(name)
+		return r.file(name)
 	}
-	v, err := r.decide(e)
+	state, err := r.choose(e)
 	if err != nil {
 		return nil, err
 	}
-	r.runs[e.Run] = v.name
-	return v, nil
+	r.runs[e.Run] = state.name
+	return state, nil
 }
 
-// decide chooses the file of a run by the run's first event.
-func (r *routes) decide(e events.Event) (*volume, error) {
+// choose chooses the file of a run by the run's first event.
+func (r *routes) choose(e events.Event) (*fileState, error) {
 	if e.AgentFS == "" && e.ParentRun != "" && e.ParentRun != e.Run {
 		name, ok, err := r.find(e.ParentRun)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			return r.volume(name)
+			return r.file(name)
 		}
 	}
 	return r.current(firstOf(e.AgentFS, e.ParentAgent, e.Agent, e.Source))
 }
 
-// find returns the file of a run that is routed.
+// find returns the file of a known run.
 func (r *routes) find(run string) (name string, ok bool, err error) {
 	if name, ok := r.runs[run]; ok {
 		return name, true, nil
@@ -154,44 +152,43 @@ func (r *routes) find(run string) (name string, ok bool, err error) {
 	return name, ok, nil
 }
 
-// commit keeps what was decided, with the position that it stands for.
+// commit saves all changes together with their position.
 func (r *routes) commit() error {
 	if r.isChanged() {
-		if err := r.within(r.keep); err != nil {
-			return fmt.Errorf("keep routes: %w", err)
+		if err := r.transact(r.save); err != nil {
+			return fmt.Errorf("save routes: %w", err)
 		}
 	}
 	r.saved, r.savedOrders = r.pos, r.orders
 	clear(r.runs)
-	clear(r.known)
+	clear(r.states)
 	return nil
 }
 
-// isChanged reports whether there is anything to keep: an idle ledger costs no
-// writes.
+// isChanged reports whether there are changes to save. An idle ledger causes no writes.
 func (r *routes) isChanged() bool {
-	for _, v := range r.known {
-		if v.extent != v.saved {
+	for _, state := range r.states {
+		if state.progress != state.saved {
 			return true
 		}
 	}
 	return r.pos != r.saved || r.orders != r.savedOrders
 }
 
-func (r *routes) keep() error {
+func (r *routes) save() error {
 	for run, name := range r.runs {
 		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO runs (run, file) VALUES (?, ?)`,
 			&sqlitex.ExecOptions{Args: []any{run, name}}); err != nil {
 			return err
 		}
 	}
-	for _, v := range r.known {
-		if v.extent == v.saved {
+	for _, state := range r.states {
+		if state.progress == state.saved {
 			continue
 		}
 		if err := sqlitex.Execute(r.conn, `INSERT OR REPLACE INTO files
 			(name, last, done, halves, ordered, cleaned, parts, told, anew) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			&sqlitex.ExecOptions{Args: []any{v.name, v.last, v.done, v.halves, v.order, v.cleaned, v.parts, v.told, v.anew}}); err != nil {
+			&sqlitex.ExecOptions{Args: []any{state.name, state.last, state.done, state.halves, state.order, state.cleaned, state.parts, state.listed, state.rebuild}}); err != nil {
 			return err
 		}
 	}
@@ -201,30 +198,30 @@ func (r *routes) keep() error {
 	return savePosition(r.conn, "state", r.pos)
 }
 
-// forget makes the routes those of an empty ledger.
-func (r *routes) forget() error {
+// reset empties the routes.
+func (r *routes) reset() error {
 	clear(r.runs)
-	clear(r.known)
+	clear(r.states)
 	r.pos, r.saved, r.orders, r.savedOrders = start, start, -1, -1
-	err := r.within(func() error {
-		return execute(r.conn, []string{`DELETE FROM runs`, `DELETE FROM files`, `DELETE FROM state`})
+	err := r.transact(func() error {
+		return executeAll(r.conn, []string{`DELETE FROM runs`, `DELETE FROM files`, `DELETE FROM state`})
 	})
 	if err != nil {
-		return fmt.Errorf("forget routes: %w", err)
+		return fmt.Errorf("reset routes: %w", err)
 	}
 	return nil
 }
 
-// within runs change in a transaction.
-func (r *routes) within(change func() error) error {
-	err := execute(r.conn, []string{"BEGIN IMMEDIATE"})
+// transact runs change in a transaction.
+func (r *routes) transact(change func() error) error {
+	err := executeAll(r.conn, []string{"BEGIN IMMEDIATE"})
 	if err == nil {
 		if err = change(); err == nil {
-			err = execute(r.conn, []string{"COMMIT"})
+			err = executeAll(r.conn, []string{"COMMIT"})
 		}
 	}
 	if err != nil && !r.conn.AutocommitEnabled() {
-		err = errors.Join(err, execute(r.conn, []string{"ROLLBACK"}))
+		err = errors.Join(err, executeAll(r.conn, []string{"ROLLBACK"}))
 	}
 	return err
 }

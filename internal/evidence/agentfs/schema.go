@@ -8,13 +8,13 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// chunkSize is the size of a file's pieces in fs_data: what the clients write.
+// chunkSize is the size of a chunk in fs_data. The clients use the same size.
 const chunkSize = 4096
 
-// The clients' own tables and indexes, as agentfs-sdk 0.6 makes them: nothing
-// may be added to these, and its engine refuses triggers, CHECK, generated
-// columns and WITHOUT ROWID anywhere. The root folder has no time: no event makes
-// it.
+// clientSchema has the clients' tables and indexes as agentfs-sdk 0.6 creates
+// them. The clients' engine refuses changes to them, and triggers, CHECK, generated
+// columns and WITHOUT ROWID in any table. The root folder has time 0 because no
+// event creates it.
 var clientSchema = []string{
 	`CREATE TABLE IF NOT EXISTS kv_store (key TEXT PRIMARY KEY, value TEXT NOT NULL, created_at INTEGER DEFAULT (unixepoch ()), updated_at INTEGER DEFAULT (unixepoch ()))`,
 	`CREATE TABLE IF NOT EXISTS fs_config (key TEXT PRIMARY KEY, value TEXT NOT NULL)`,
@@ -31,13 +31,13 @@ var clientSchema = []string{
 	`INSERT OR IGNORE INTO fs_inode (ino, mode, nlink, atime, mtime, ctime) VALUES (1, 16877, 1, 0, 0, 0)`,
 }
 
-// Our own tables: plain ones, which the clients pass over. They say which rows
-// are ours, and what the rows alone do not tell.
+// ownSchema has the tables of this package. They record which rows the package
+// wrote, and facts that those rows do not show. The clients ignore them.
 //
-//	hooktrail_state   position, and the hash of the event there; the last order obeyed
-//	hooktrail_rows    key of a run's start, end, step or tool call → tool_calls.id, start in microseconds
-//	hooktrail_keys    keys of kv_store that are ours, what their value is merged from, and from which number of whose
-//	hooktrail_files   paths that are ours
+//	hooktrail_state   position, hash of the record there, last applied erasure order
+//	hooktrail_rows    key of a run's start or end, a step or a tool call → tool_calls.id, start in microseconds
+//	hooktrail_keys    keys in kv_store, the documents that a value is merged from, their producers and sequences
+//	hooktrail_files   paths in the file system tables
 var ownSchema = []string{
 	`CREATE TABLE IF NOT EXISTS hooktrail_state (name TEXT PRIMARY KEY, value TEXT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS hooktrail_rows (key TEXT PRIMARY KEY, id INTEGER NOT NULL, started INTEGER NOT NULL)`,
@@ -45,21 +45,10 @@ var ownSchema = []string{
 	`CREATE TABLE IF NOT EXISTS hooktrail_files (path TEXT PRIMARY KEY)`,
 }
 
-// removeRows removes every row that this package wrote, and keeps what other
-// tools wrote: what a file goes through before it is written anew.
-var removeRows = []string{
-	`DELETE FROM tool_calls WHERE id IN (SELECT id FROM hooktrail_rows)`,
-	`DELETE FROM kv_store WHERE key IN (SELECT key FROM hooktrail_keys)`,
-	`DELETE FROM hooktrail_rows`,
-	`DELETE FROM hooktrail_keys`,
-	`DELETE FROM hooktrail_state`,
-}
-
-// prepare makes the tables of a new file, and refuses one whose files lie in
-// pieces of another size.
+// prepare creates missing tables. It refuses a file with another chunk size.
 func prepare(conn *sqlite.Conn) error {
 	for _, statements := range [][]string{clientSchema, ownSchema} {
-		if err := execute(conn, statements); err != nil {
+		if err := executeAll(conn, statements); err != nil {
 			return fmt.Errorf("make tables: %w", err)
 		}
 	}
@@ -72,78 +61,6 @@ func prepare(conn *sqlite.Conn) error {
 	}
 	if size != strconv.Itoa(chunkSize) {
 		return fmt.Errorf("chunk size %q is not supported, only %d", size, chunkSize)
-	}
-	return nil
-}
-
-// execute runs statements one by one. Unlike a script of sqlitex it does not
-// panic when the disk is too full even to roll back.
-func execute(conn *sqlite.Conn, statements []string) error {
-	for _, statement := range statements {
-		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// position is how far a file has come: the last leaf applied to it.
-type position struct {
-	leaf int64 // -1 is nothing yet
-	hash string
-}
-
-var start = position{leaf: -1}
-
-func positionOf(e Entry) position {
-	return position{leaf: e.Leaf, hash: e.Hash.String()}
-}
-
-func loadPosition(conn *sqlite.Conn, table string) (position, error) {
-	p := start
-	err := sqlitex.Execute(conn, `SELECT name, value FROM `+table+` WHERE name IN ('position', 'hash')`, &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) (err error) {
-			if stmt.ColumnText(0) == "hash" {
-				p.hash = stmt.ColumnText(1)
-				return nil
-			}
-			p.leaf, err = strconv.ParseInt(stmt.ColumnText(1), 10, 64)
-			return err
-		},
-	})
-	if err != nil {
-		return start, fmt.Errorf("read position: %w", err)
-	}
-	return p, nil
-}
-
-func savePosition(conn *sqlite.Conn, table string, p position) error {
-	err := sqlitex.Execute(conn, `INSERT OR REPLACE INTO `+table+` (name, value) VALUES ('position', ?), ('hash', ?)`,
-		&sqlitex.ExecOptions{Args: []any{strconv.FormatInt(p.leaf, 10), p.hash}})
-	if err != nil {
-		return fmt.Errorf("save position: %w", err)
-	}
-	return nil
-}
-
-// loadNumber returns a number of a state table, -1 if it is not there.
-func loadNumber(conn *sqlite.Conn, table, name string) (int64, error) {
-	n := int64(-1)
-	err := sqlitex.Execute(conn, `SELECT value FROM `+table+` WHERE name = ?`, &sqlitex.ExecOptions{
-		Args:       []any{name},
-		ResultFunc: func(stmt *sqlite.Stmt) (err error) { n, err = strconv.ParseInt(stmt.ColumnText(0), 10, 64); return err },
-	})
-	if err != nil {
-		return -1, fmt.Errorf("read %s: %w", name, err)
-	}
-	return n, nil
-}
-
-func saveNumber(conn *sqlite.Conn, table, name string, n int64) error {
-	err := sqlitex.Execute(conn, `INSERT OR REPLACE INTO `+table+` (name, value) VALUES (?, ?)`,
-		&sqlitex.ExecOptions{Args: []any{name, strconv.FormatInt(n, 10)}})
-	if err != nil {
-		return fmt.Errorf("save %s: %w", name, err)
 	}
 	return nil
 }

@@ -11,26 +11,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// session is one call of Sync: it routes what is new and writes it, notes which
-// files new orders concern, then has the files that lag behind catch up.
+// session is one call of Sync. It routes and writes new records, applies new erasure
+// orders, and updates files that lag behind.
 type session struct {
 	*Writer
 	tenant   *tenant
 	src      Source
-	failures map[string]error     // by file: not to be tried again in this call
-	visited  map[string]time.Time // when this call gave a file back
+	failures map[string]error     // by file; this call does not retry them
+	updated  map[string]time.Time // by file; when this call closed it
 }
 
-// work is what one file gets of a chunk.
+// work is one file's share of a chunk.
 type work struct {
-	volume *volume
-	before int64 // what the file has already, unless it is an older copy
+	state  *fileState
+	before int64 // last leaf that the file should have already
 	behind bool  // it lags behind: catchUp has its turn
 	items  []item
 }
 
 func (s *session) run(ctx context.Context) error {
-	if err := s.notice(); err != nil {
+	if err := s.checkFiles(); err != nil {
 		return err
 	}
 	for {
@@ -50,7 +50,7 @@ func (s *session) run(ctx context.Context) error {
 			break
 		}
 	}
-	if err := s.heed(ctx); err != nil {
+	if err := s.readOrders(ctx); err != nil {
 		return err
 	}
 	if err := s.catchUp(ctx); err != nil {
@@ -64,27 +64,26 @@ func (s *session) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// notice marks the files that somebody deleted as empty, and those that may have
-// come back as an older copy with what was erased, while nothing ran, as unclean.
-func (s *session) notice() error {
+// checkFiles clears the state of files that were deleted. It also marks files with
+// erasure orders for another check after a start, because they may be older copies.
+func (s *session) checkFiles() error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
 		return err
 	}
-	for _, v := range files {
-		if s.missing(v.name) {
-			v.lose()
-			delete(s.tenant.checked, v.name)
+	for _, state := range files {
+		if s.missing(state.name) {
+			state.clear()
+			delete(s.tenant.checked, state.name)
 		}
-		if v.order >= 0 && !s.tenant.checked[v.name] {
-			v.cleaned = -1
+		if state.order >= 0 && !s.tenant.checked[state.name] {
+			state.cleaned = -1
 		}
 	}
 	return nil
 }
 
-// read routes the next chunk of the ledger. It reports whether there may be
-// more behind it.
+// read routes the next chunk of the ledger. It reports whether more records may follow.
 func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	var (
 		order  []*work
@@ -106,20 +105,20 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 		if !ok {
 			continue
 		}
-		v, err := r.route(e)
+		state, err := r.route(e)
 		if err != nil {
 			return nil, false, err
 		}
 		if !isProjected(e) {
 			continue
 		}
-		w, ok := byFile[v.name]
+		w, ok := byFile[state.name]
 		if !ok {
-			w = &work{volume: v, before: min(v.done, v.last), behind: v.done < v.last}
-			byFile[v.name], order = w, append(order, w)
+			w = &work{state: state, before: min(state.done, state.last), behind: state.done < state.last}
+			byFile[state.name], order = w, append(order, w)
 		}
 		bytes += len(entry.Event)
-		if err := r.add(v, entry.Leaf, e); err != nil {
+		if err := r.add(state, entry.Leaf, e); err != nil {
 			return nil, false, err
 		}
 		w.items = append(w.items, item{pos: r.pos, event: e})
@@ -127,27 +126,27 @@ func (s *session) read(ctx context.Context) ([]*work, bool, error) {
 	return order, false, nil
 }
 
-// decode returns the event of an entry that has a run. What cannot be read is
-// none of ours: the ledger says what it is.
+// decode returns the event of an entry if it has a run. It skips unreadable events,
+// which the verifier reports.
 func (s *session) decode(ctx context.Context, entry Entry) (events.Event, bool) {
 	if entry.Event == nil {
 		return events.Event{}, false
 	}
 	e, err := events.Decode(entry.Event)
 	if err != nil {
-		s.opts.Logger.WarnContext(ctx, "agentfs passed over an event", "leaf", entry.Leaf, "error", err)
+		s.opts.Logger.WarnContext(ctx, "agentfs skipped an event", "leaf", entry.Leaf, "error", err)
 	}
 	return e, err == nil && e.Run != ""
 }
 
-// write puts one file's part of a chunk into it.
+// write applies one file's share of a chunk.
 func (s *session) write(ctx context.Context, w *work) error {
-	if _, failed := s.failures[w.volume.name]; failed || w.behind {
+	if _, failed := s.failures[w.state.name]; failed || w.behind {
 		return nil
 	}
-	return s.visit(ctx, w.volume, func(f *file) error {
+	return s.update(ctx, w.state, func(f *file) error {
 		if f.pos.leaf < w.before {
-			return nil // an older copy: catchUp fills the gap first
+			return nil // an older copy, which catchUp handles
 		}
 		for _, item := range w.items {
 			if err := f.apply(item); err != nil {
@@ -158,41 +157,41 @@ func (s *session) write(ctx context.Context, w *work) error {
 	})
 }
 
-// catchUp brings the files that lag behind to where the routes are.
+// catchUp updates the files that lag behind the routes.
 func (s *session) catchUp(ctx context.Context) error {
 	files, err := s.tenant.routes.files()
 	if err != nil {
 		return err
 	}
 	names := make([]string, 0, len(files))
-	for _, v := range files {
-		if v.isBehind() {
-			names = append(names, v.name)
+	for _, state := range files {
+		if state.isBehind() {
+			names = append(names, state.name)
 		}
 	}
 	for _, name := range names {
-		if err := s.bring(ctx, name); err != nil {
+		if err := s.catchUpFile(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bring visits one file until it no longer lags behind, or fails.
-func (s *session) bring(ctx context.Context, name string) error {
+// catchUpFile updates one file until it no longer lags behind or an update fails.
+func (s *session) catchUpFile(ctx context.Context, name string) error {
 	for s.failures[name] == nil {
-		v, err := s.tenant.routes.volume(name)
+		state, err := s.tenant.routes.file(name)
 		if err != nil {
 			return err
 		}
-		if !v.isBehind() {
+		if !state.isBehind() {
 			return nil
 		}
-		err = s.visit(ctx, v, func(f *file) error {
-			if f.pos.leaf >= v.last {
+		err = s.update(ctx, state, func(f *file) error {
+			if f.pos.leaf >= state.last {
 				return nil
 			}
-			return s.replay(ctx, f, v)
+			return s.replay(ctx, f, state)
 		})
 		if err != nil {
 			return err
@@ -204,14 +203,14 @@ func (s *session) bring(ctx context.Context, name string) error {
 	return nil
 }
 
-// replay applies to f the next chunk of what belongs in it.
-func (s *session) replay(ctx context.Context, f *file, v *volume) error {
+// replay applies the next chunk of a file's records to it.
+func (s *session) replay(ctx context.Context, f *file, state *fileState) error {
 	var count, bytes int
 	for entry, err := range s.src.After(ctx, f.pos.leaf) {
 		if err != nil {
 			return fmt.Errorf("read ledger: %w", err)
 		}
-		if entry.Leaf > v.last {
+		if entry.Leaf > state.last {
 			break
 		}
 		if count >= s.opts.ChunkEvents || bytes >= s.opts.ChunkBytes {
@@ -225,7 +224,7 @@ func (s *session) replay(ctx context.Context, f *file, v *volume) error {
 		if err != nil {
 			return err
 		}
-		if !ok || name != v.name {
+		if !ok || name != state.name {
 			continue
 		}
 		count++
@@ -234,7 +233,7 @@ func (s *session) replay(ctx context.Context, f *file, v *volume) error {
 			return err
 		}
 	}
-	// f has all that the ledger holds for it, even if the routes knew of more.
-	v.last = f.pos.leaf
+	// The ledger has no more records for the file even if the routes say so.
+	state.last = f.pos.leaf
 	return nil
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// history draws a ledger of several runs, in which everything may come twice,
-// late or without what belongs before it.
+// history draws a ledger of several runs with repeated, late and incomplete events.
 func history(t *testing.T, rt *rapid.T) ledger {
 	t.Helper()
 	var l ledger
@@ -60,9 +59,9 @@ func history(t *testing.T, rt *rapid.T) ledger {
 	return l
 }
 
-// bothWays returns the files of a ledger with that many records: as they come of
-// one call, and of many calls of as many records as more draws. Half of these follow
-// a restart, the loss of the routes, or that of one of the files named.
+// bothWays returns the files of a ledger after one call and after many calls with drawn
+// sizes. Half of the calls follow a restart, the loss of the routes or the loss of a
+// named file.
 func bothWays(
 	t *testing.T, rt *rapid.T, records int, upTo func(n int) Source, chunk int, more *rapid.Generator[int], files ...string,
 ) (once, often map[string]map[string][][]string) {
@@ -99,8 +98,7 @@ func bothWays(
 	return dumpAll(t, whole), dumpAll(t, pieces)
 }
 
-// However the ledger is cut into calls, restarts and losses, the files come out
-// the same.
+// The files are the same whatever the calls, restarts and losses.
 func TestSync_SameFilesWhateverTheBatches(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := history(t, rt)
@@ -162,14 +160,14 @@ func TestSync_NextFile(t *testing.T) {
 	}
 }
 
-// hold keeps a file as another process would, until release.
+// hold opens a file like another process until release.
 func hold(t *testing.T, path string) (release func()) {
 	t.Helper()
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := execute(conn, []string{"BEGIN EXCLUSIVE"}); err != nil {
+	if err := executeAll(conn, []string{"BEGIN EXCLUSIVE"}); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
@@ -220,7 +218,7 @@ func TestSync_RebuildKeepsForeignRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(execute(conn, []string{
+	err = errors.Join(executeAll(conn, []string{
 		`INSERT INTO tool_calls (name, status, started_at) VALUES ('own', 'pending', 1)`,
 		`INSERT INTO kv_store (key, value) VALUES ('own', '1')`,
 		`UPDATE hooktrail_state SET value = 'another ledger' WHERE name = 'hash'`,
@@ -228,7 +226,7 @@ func TestSync_RebuildKeepsForeignRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	project(t, dir, l) // the routes say that nothing is new
+	project(t, dir, l) // the routes see no new records
 	project(t, dir, append(l, event(t, 12, events.ToolBefore, events.ToolBeforeData{Tool: "Bash"}, call("c9"))))
 	after := dump(t, path)
 	if n := len(query(t, path, `SELECT 1 FROM tool_calls WHERE name = 'own' UNION ALL SELECT 1 FROM kv_store WHERE key = 'own'`)); n != 2 {
@@ -304,7 +302,7 @@ func TestSync_CancelledCallGoesOnLater(t *testing.T) {
 	}
 }
 
-// However many tenants there are, few routes are open.
+// Few routes stay open, however many tenants there are.
 func TestSync_ManyTenants(t *testing.T) {
 	w := Open(t.Context(), t.TempDir(), Options{Interval: time.Nanosecond})
 	for n := range maxRoutes + 3 {

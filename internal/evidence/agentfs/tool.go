@@ -6,80 +6,71 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// toolBefore writes a call that waits for its result, or adds the arguments to
-// one whose result came first. A denied call has no result: it is an error.
-func (f *file) toolBefore(e events.Event, p events.ToolBeforeData) error {
+// toolBefore writes the row of a pending call. If the result arrived first, it adds the
+// arguments. A denied call becomes an error because it has no result.
+func (p *projector) toolBefore(e events.Event, data events.ToolBeforeData) error {
 	key := rowKey("tool", e.Run, firstOf(e.ToolCall, e.ID))
 	path := toolPath(e)
-	args, err := f.field(e, p.Blobs, "args", raw(p.Args), path+"/args.json")
+	args, err := p.payloads.field(e, data.Blobs, "args", raw(data.Args), path+"/args.json")
 	if err != nil {
 		return err
 	}
-	r := row{key: key, name: toolName(p.Tool), status: pending, started: e.Time}
+	r := row{key: key, name: toolName(data.Tool), status: pending, started: e.Time}
 	if args != nil {
 		r.parameters = object(args)
 	}
-	k, ok, err := f.find(key)
+	old, ok, err := p.calls.find(key)
 	if err != nil {
 		return err
 	}
 	switch {
-	case ok && k.status != pending:
-		return f.addCall(k, r)
-	case p.Verdict == events.VerdictDeny:
+	case ok && old.status != pending:
+		return p.calls.setCall(old.id, r)
+	case data.Verdict == events.VerdictDeny:
 		r.status, r.ended, r.failure = failed, e.Time, "denied"
-		if p.Reason != "" {
-			r.failure = "denied: " + p.Reason
+		if data.Reason != "" {
+			r.failure = "denied: " + data.Reason
 		}
 	}
-	return f.put(r)
+	return p.calls.put(r)
 }
 
-// addCall adds a call's name and arguments to the row of its result.
-func (f *file) addCall(k known, r row) error {
-	var parameters any
-	if len(r.parameters) > 0 {
-		parameters = text(string(r.parameters))
-	}
-	return f.exec(`UPDATE tool_calls SET name = ?, parameters = ? WHERE id = ?`, text(r.name), parameters, k.id)
-}
-
-// toolResult completes the row of its call, or makes one for a result without.
-func (f *file) toolResult(e events.Event, p events.ToolResultData) error {
+// toolResult completes the row of a call. A result without a call gets a new row.
+func (p *projector) toolResult(e events.Event, data events.ToolResultData) error {
 	key, path := rowKey("tool", e.Run, firstOf(e.ToolCall, e.ID)), toolPath(e)
-	r := row{key: key, name: toolName(p.Tool), status: success, ended: e.Time, started: e.Time.Add(-milliseconds(p.DurationMS))}
-	k, ok, err := f.find(key)
+	r := row{key: key, name: toolName(data.Tool), status: success, ended: e.Time, started: e.Time.Add(-milliseconds(data.DurationMS))}
+	old, ok, err := p.calls.find(key)
 	if err != nil {
 		return err
 	}
 	if ok {
-		r.started, r.parameters = k.started, k.parameters
-		if p.Tool == "" {
-			r.name = k.name
+		r.started, r.parameters = old.started, old.parameters
+		if data.Tool == "" {
+			r.name = old.name
 		}
 	}
 	if r.ended.Before(r.started) {
 		r.ended = r.started
 	}
-	output, err := f.field(e, p.Blobs, "result", raw(p.Result), path+"/result.json")
+	output, err := p.payloads.field(e, data.Blobs, "result", raw(data.Result), path+"/result.json")
 	if err != nil {
 		return err
 	}
-	r.result = object(map[string]any{"status": p.Status, "output": output, "duration_ms": exact(p, r.ended.Sub(r.started))})
-	if p.Status == events.ToolError {
+	r.result = object(map[string]any{"status": data.Status, "output": output, "duration_ms": durationMS(data, r.ended.Sub(r.started))})
+	if data.Status == events.ToolError {
 		r.status = failed
-		if r.failure, err = f.failure(failureText(p.Error, resultText(p.Result), "tool failed"), path, e.Time); err != nil {
+		if r.failure, err = p.payloads.errorText(failureText(data.Error, resultText(data.Result), "tool failed"), path, e.Time); err != nil {
 			return err
 		}
 	}
-	return f.put(r)
+	return p.calls.put(r)
 }
 
-// exact returns a call's duration in milliseconds: as its tool measured it,
-// else as the times of its two events tell.
-func exact(p events.ToolResultData, between time.Duration) float64 {
-	if p.DurationMS > 0 {
-		return float64(p.DurationMS)
+// durationMS returns the duration that the tool measured, or the time between the two
+// events.
+func durationMS(data events.ToolResultData, between time.Duration) float64 {
+	if data.DurationMS > 0 {
+		return float64(data.DurationMS)
 	}
 	return float64(between) / float64(time.Millisecond)
 }

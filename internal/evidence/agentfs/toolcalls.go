@@ -8,13 +8,12 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// idsPerLeaf is how many ids of tool_calls belong to one leaf of the ledger: a
-// row has the id of the leaf that it came with, so that it keeps it when the
-// file is written anew, and what other tools record in between finds room
-// behind it. 2³³ leaves stay within what JavaScript counts exactly.
+// idsPerLeaf is how many ids of tool_calls belong to one leaf. A row's id is
+// derived from its leaf, so that a rebuilt row gets the same id. Rows of other tools
+// use the free ids in between. JavaScript represents ids of 2³³ leaves exactly.
 const idsPerLeaf = 1 << 20
 
-// status is the state of a row, in the words of the clients.
+// status is the state of a row in the clients' words.
 type status string
 
 const (
@@ -23,10 +22,10 @@ const (
 	failed  status = "error"
 )
 
-// row is one row of tool_calls. Empty parameters are NULL; of result and
-// failure, the one that its status asks for is written.
+// row is one row of tool_calls. Empty parameters become NULL. The status decides
+// whether result or failure is written.
 type row struct {
-	key        string // which run's start or end, step or tool call it is; empty in none
+	key        string // see rowKey
 	name       string
 	parameters []byte // JSON
 	result     []byte // JSON
@@ -36,8 +35,8 @@ type row struct {
 	ended      time.Time // zero while pending
 }
 
-// known is what a file tells of a row that it already has.
-type known struct {
+// storedRow is the part of a stored row that later events need.
+type storedRow struct {
 	id         int64
 	started    time.Time
 	name       string
@@ -45,18 +44,33 @@ type known struct {
 	status     status
 }
 
-// find returns the row that has key.
-func (f *file) find(key string) (known, bool, error) {
+// rowKinds are the first parts of row keys.
+var rowKinds = []string{"start", "end", "step", "tool"} //nolint:gochecknoglobals // a constant
+
+// rowKey returns the key of a run's start or end, a step or a tool call.
+func rowKey(kind, run, id string) string {
+	return kind + ":" + keyPart(run) + ":" + keyPart(id)
+}
+
+// toolCalls owns tool_calls and hooktrail_rows, which lists the rows that this
+// package wrote. All changes belong to the transaction of conn.
+type toolCalls struct {
+	conn *sqlite.Conn
+	leaf int64 // of the event that is being applied; new rows derive their ids from it
+}
+
+// find returns the row with key.
+func (t *toolCalls) find(key string) (storedRow, bool, error) {
 	var (
-		k  known
+		r  storedRow
 		ok bool
 	)
-	err := sqlitex.Execute(f.conn, `SELECT r.id, r.started, t.name, t.parameters, t.status
+	err := sqlitex.Execute(t.conn, `SELECT r.id, r.started, t.name, t.parameters, t.status
 		FROM hooktrail_rows r JOIN tool_calls t ON t.id = r.id WHERE r.key = ?`, &sqlitex.ExecOptions{
 		Args: []any{key},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			ok = true
-			k = known{
+			r = storedRow{
 				id: stmt.ColumnInt64(0), started: time.UnixMicro(stmt.ColumnInt64(1)).UTC(),
 				name: stmt.ColumnText(2), parameters: []byte(stmt.ColumnText(3)), status: status(stmt.ColumnText(4)),
 			}
@@ -64,40 +78,86 @@ func (f *file) find(key string) (known, bool, error) {
 		},
 	})
 	if err != nil {
-		return known{}, false, fmt.Errorf("find row: %w", err)
+		return storedRow{}, false, fmt.Errorf("find row: %w", err)
 	}
-	return k, ok, nil
+	return r, ok, nil
 }
 
-// put writes r in place of the row that has its key, or as a new one.
-func (f *file) put(r row) error {
-	k, ok, err := f.find(r.key)
+// put writes r. It replaces the row with the same key.
+func (t *toolCalls) put(r row) error {
+	old, ok, err := t.find(r.key)
 	if err != nil {
 		return err
 	}
+	id := old.id
 	if !ok {
-		if k.id, err = f.freeID(); err != nil {
+		if id, err = t.freeID(); err != nil {
 			return err
 		}
 	}
-	err = sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO hooktrail_rows (key, id, started) VALUES (?, ?, ?)`,
-		&sqlitex.ExecOptions{Args: []any{r.key, k.id, r.started.UnixMicro()}})
+	err = execute(t.conn, `INSERT OR REPLACE INTO hooktrail_rows (key, id, started) VALUES (?, ?, ?)`, r.key, id, r.started.UnixMicro())
 	if err != nil {
-		return fmt.Errorf("remember row: %w", err)
+		return fmt.Errorf("record row: %w", err)
 	}
-	err = sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO tool_calls
+	err = execute(t.conn, `INSERT OR REPLACE INTO tool_calls
 		(id, name, parameters, result, error, status, started_at, completed_at, duration_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&sqlitex.ExecOptions{Args: append([]any{k.id}, r.columns()...)})
+		append([]any{id}, r.columns()...)...)
 	if err != nil {
 		return fmt.Errorf("write row: %w", err)
 	}
 	return nil
 }
 
-// columns returns the values of a row as the clients want them: whole seconds,
-// exactly one of result and error once it is complete, and no empty JSON.
+// setCall sets the name and parameters of a row that a result created.
+func (t *toolCalls) setCall(id int64, r row) error {
+	var parameters any
+	if len(r.parameters) > 0 {
+		parameters = text(string(r.parameters))
+	}
+	return execute(t.conn, `UPDATE tool_calls SET name = ?, parameters = ? WHERE id = ?`, text(r.name), parameters, id)
+}
+
+// freeID returns the first unused id of the current leaf.
+func (t *toolCalls) freeID() (int64, error) {
+	for id := (t.leaf + 1) * idsPerLeaf; ; id++ {
+		taken, err := number(t.conn, `SELECT count(*) FROM tool_calls WHERE id = ?`, id)
+		if err != nil {
+			return 0, fmt.Errorf("find a free id: %w", err)
+		}
+		if taken == 0 {
+			return id, nil
+		}
+	}
+}
+
+// removeRun removes this package's rows of a run.
+func (t *toolCalls) removeRun(run string) error {
+	for _, kind := range rowKinds {
+		from, to := prefixed(rowKey(kind, run, ""))
+		for _, query := range []string{
+			`DELETE FROM tool_calls WHERE id IN (SELECT id FROM hooktrail_rows WHERE key >= ? AND key < ?)`,
+			`DELETE FROM hooktrail_rows WHERE key >= ? AND key < ?`,
+		} {
+			if err := execute(t.conn, query, from, to); err != nil {
+				return fmt.Errorf("remove rows: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeAll removes this package's rows. Rows of other tools stay.
+func (t *toolCalls) removeAll() error {
+	return executeAll(t.conn, []string{
+		`DELETE FROM tool_calls WHERE id IN (SELECT id FROM hooktrail_rows)`,
+		`DELETE FROM hooktrail_rows`,
+	})
+}
+
+// columns returns the row's values in the form that the clients expect: whole
+// seconds, no empty JSON, and exactly one of result and error in a complete row.
 func (r row) columns() []any {
-	var parameters, result, failure, completed, duration any
+	var parameters, result, failure any
 	if len(r.parameters) > 0 {
 		parameters = text(string(r.parameters))
 	}
@@ -115,37 +175,6 @@ func (r row) columns() []any {
 			failure = text(r.failure)
 		}
 	}
-	completed = r.ended.Unix()
-	duration = (r.ended.Unix() - r.started.Unix()) * 1000
-	return []any{text(r.name), parameters, result, failure, string(r.status), r.started.Unix(), completed, duration}
-}
-
-// freeID returns the first id of the present leaf that no row has.
-func (f *file) freeID() (int64, error) {
-	id := (f.leaf + 1) * idsPerLeaf
-	for {
-		taken := false
-		err := sqlitex.Execute(f.conn, `SELECT 1 FROM tool_calls WHERE id = ?`, &sqlitex.ExecOptions{
-			Args:       []any{id},
-			ResultFunc: func(*sqlite.Stmt) error { taken = true; return nil },
-		})
-		if err != nil {
-			return 0, fmt.Errorf("find a free id: %w", err)
-		}
-		if !taken {
-			return id, nil
-		}
-		id++
-	}
-}
-
-// set writes one value of the key-value store, as of the time at.
-func (f *file) set(key string, value []byte, at time.Time) error {
-	err := sqlitex.Execute(f.conn, `INSERT INTO kv_store (key, value, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
-		ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
-		&sqlitex.ExecOptions{Args: []any{key, text(string(value)), at.Unix()}})
-	if err != nil {
-		return fmt.Errorf("write value: %w", err)
-	}
-	return nil
+	duration := (r.ended.Unix() - r.started.Unix()) * 1000
+	return []any{text(r.name), parameters, result, failure, string(r.status), r.started.Unix(), r.ended.Unix(), duration}
 }

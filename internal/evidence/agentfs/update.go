@@ -6,73 +6,73 @@ import (
 	"time"
 )
 
-// visit opens a file, has change applied to it, and commits it. What goes wrong
-// with the file is kept in failures; the error is for what stops the whole call.
-func (s *session) visit(ctx context.Context, v *volume, change func(*file) error) error {
-	if err := s.pause(ctx, v.name); err != nil {
+// update opens a file, applies change and commits. It records errors of the file in
+// failures. It returns an error only if the whole call of Sync must stop.
+func (s *session) update(ctx context.Context, state *fileState, change func(*file) error) error {
+	if err := s.pause(ctx, state.name); err != nil {
 		return err
 	}
-	err := s.commit(ctx, v, change)
-	s.visited[v.name] = time.Now()
+	err := s.commit(ctx, state, change)
+	s.updated[state.name] = time.Now()
 	if err != nil {
-		s.failures[v.name] = err
+		s.failures[state.name] = err
 		return ctx.Err()
 	}
-	v.told, v.anew = v.parts, false
+	state.listed, state.rebuild = state.parts, false
 	return nil
 }
 
-func (s *session) commit(ctx context.Context, v *volume, change func(*file) error) (err error) {
-	f, err := openFile(ctx, s.path(v.name))
+func (s *session) commit(ctx context.Context, state *fileState, change func(*file) error) (err error) {
+	f, err := openFile(ctx, s.path(state.name))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	if err := s.check(ctx, f, v); err != nil {
+	if err := s.check(ctx, f, state); err != nil {
 		return err
 	}
 	if err := change(f); err != nil {
 		return err
 	}
-	if err := f.tell(v); err != nil {
+	if err := listParts(f, state); err != nil {
 		return err
 	}
-	if f.emptied || f.orders < v.order {
-		err = s.obey(ctx, f, v)
+	if f.freed || f.orders < state.order {
+		err = s.erase(ctx, f, state)
 	} else {
 		err = f.commit()
 	}
 	if err != nil {
 		return err
 	}
-	s.tenant.checked[v.name] = true
-	v.done, v.cleaned = f.pos.leaf, f.orders
+	s.tenant.checked[state.name] = true
+	state.done, state.cleaned = f.pos.leaf, f.orders
 	return nil
 }
 
-// check empties a file that is to be written anew, or is that of another ledger.
-func (s *session) check(ctx context.Context, f *file, v *volume) error {
-	if v.anew {
+// check resets a file that must be rebuilt or that belongs to another ledger.
+func (s *session) check(ctx context.Context, f *file, state *fileState) error {
+	if state.rebuild {
 		return f.reset()
 	}
-	if s.tenant.checked[v.name] {
+	if s.tenant.checked[state.name] {
 		return nil
 	}
-	ok, err := holds(ctx, s.src, f.pos)
+	ok, err := contains(ctx, s.src, f.pos)
 	if err != nil || ok {
 		return err
 	}
-	s.opts.Logger.WarnContext(ctx, "agentfs file of another ledger written anew", "file", v.name)
+	s.opts.Logger.WarnContext(ctx, "agentfs file of another ledger reset", "file", state.name)
 	return f.reset()
 }
 
-// pause waits until a file that this call already wrote may be opened again.
+// pause waits until this call may open a file again.
 func (s *session) pause(ctx context.Context, name string) error {
-	visited, ok := s.visited[name]
+	updated, ok := s.updated[name]
 	if !ok {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(s.opts.Interval - time.Since(visited))
+	timer := time.NewTimer(s.opts.Interval - time.Since(updated))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

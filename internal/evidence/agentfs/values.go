@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -11,14 +12,14 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// parts are the two halves of a value that several events add to. A value that
-// one event makes whole has only who finished it.
-type parts struct {
+// sources are the documents that a key-value entry is merged from. An entry that
+// one event defines completely has finishedBy alone.
+type sources struct {
 	started, finished     []byte
 	startedBy, finishedBy origin
 }
 
-// origin is which of a producer's events something comes from.
+// origin identifies an event by its producer and sequence.
 type origin struct {
 	producer string
 	sequence uint64
@@ -26,13 +27,13 @@ type origin struct {
 
 func originOf(e events.Event) origin { return origin{e.Producer, e.Sequence} }
 
-// isNewer reports whether o comes behind other at the producer, as far as one can
-// tell: the order of the ledger counts between producers.
+// isNewer reports whether o is a later event of the same producer as other. Events
+// of different producers count in ledger order.
 func (o origin) isNewer(other origin) bool {
 	return o.producer == other.producer && o.sequence > other.sequence
 }
 
-// String writes the number first: a producer may be called anything.
+// String writes the sequence first because a producer's name may have spaces.
 func (o origin) String() string { return strconv.FormatUint(o.sequence, 10) + " " + o.producer }
 
 func parseOrigin(s string) origin {
@@ -44,12 +45,17 @@ func parseOrigin(s string) origin {
 	return origin{producer, sequence}
 }
 
-func (f *file) loadParts(key string) (parts, error) {
-	var p parts
-	err := sqlitex.Execute(f.conn, `SELECT started, finished, started_by, finished_by FROM hooktrail_keys WHERE key = ?`, &sqlitex.ExecOptions{
+// keyValues owns kv_store and hooktrail_keys, which lists the keys that this
+// package wrote. All changes belong to the transaction of conn.
+type keyValues struct{ conn *sqlite.Conn }
+
+// sources returns the documents of an entry. An unknown key has none.
+func (k *keyValues) sources(key string) (sources, error) {
+	var s sources
+	err := sqlitex.Execute(k.conn, `SELECT started, finished, started_by, finished_by FROM hooktrail_keys WHERE key = ?`, &sqlitex.ExecOptions{
 		Args: []any{key},
 		ResultFunc: func(stmt *sqlite.Stmt) error {
-			p = parts{
+			s = sources{
 				[]byte(stmt.ColumnText(0)), []byte(stmt.ColumnText(1)),
 				parseOrigin(stmt.ColumnText(2)), parseOrigin(stmt.ColumnText(3)),
 			}
@@ -57,16 +63,52 @@ func (f *file) loadParts(key string) (parts, error) {
 		},
 	})
 	if err != nil {
-		return parts{}, fmt.Errorf("read value: %w", err)
+		return sources{}, fmt.Errorf("read value: %w", err)
 	}
-	return p, nil
+	return s, nil
 }
 
-func (f *file) saveParts(key string, p parts) error {
-	err := sqlitex.Execute(f.conn, `INSERT OR REPLACE INTO hooktrail_keys (key, started, finished, started_by, finished_by) VALUES (?, ?, ?, ?, ?)`,
-		&sqlitex.ExecOptions{Args: []any{key, string(p.started), string(p.finished), text(p.startedBy.String()), text(p.finishedBy.String())}})
+// saveSources records the documents of an entry and that this package wrote it.
+func (k *keyValues) saveSources(key string, s sources) error {
+	err := execute(k.conn, `INSERT OR REPLACE INTO hooktrail_keys (key, started, finished, started_by, finished_by) VALUES (?, ?, ?, ?, ?)`,
+		key, string(s.started), string(s.finished), text(s.startedBy.String()), text(s.finishedBy.String()))
 	if err != nil {
-		return fmt.Errorf("remember value: %w", err)
+		return fmt.Errorf("record value: %w", err)
 	}
 	return nil
+}
+
+// set writes an entry of the key-value store with its time.
+func (k *keyValues) set(key string, value []byte, at time.Time) error {
+	err := execute(k.conn, `INSERT INTO kv_store (key, value, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
+		ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
+		key, text(string(value)), at.Unix())
+	if err != nil {
+		return fmt.Errorf("write value: %w", err)
+	}
+	return nil
+}
+
+// removeRun removes this package's entries of a run.
+func (k *keyValues) removeRun(run string) error {
+	for _, kind := range []string{"runs:", "steps:"} {
+		from, to := prefixed(kind + keyPart(run) + ":")
+		for _, query := range []string{
+			`DELETE FROM kv_store WHERE key IN (SELECT key FROM hooktrail_keys WHERE key >= ? AND key < ?)`,
+			`DELETE FROM hooktrail_keys WHERE key >= ? AND key < ?`,
+		} {
+			if err := execute(k.conn, query, from, to); err != nil {
+				return fmt.Errorf("remove values: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeAll removes this package's entries. Entries of other tools stay.
+func (k *keyValues) removeAll() error {
+	return executeAll(k.conn, []string{
+		`DELETE FROM kv_store WHERE key IN (SELECT key FROM hooktrail_keys)`,
+		`DELETE FROM hooktrail_keys`,
+	})
 }

@@ -16,26 +16,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Source is a tenant's ledger, as far as the projection needs it.
+// Source reads a tenant's ledger.
 type Source interface {
-	// After yields the records behind leaf in the order of the ledger, all of
-	// them behind -1. The bytes of an Entry stay as they are.
+	// After yields the records after leaf in ledger order. It begins with the first
+	// record for -1. The bytes of an Entry do not change.
 	After(ctx context.Context, leaf int64) iter.Seq2[Entry, error]
-	// Run yields the events of a run in the same order.
+	// Run yields the records of a run in ledger order.
 	Run(ctx context.Context, run string) iter.Seq2[Entry, error]
-	// Erased yields which runs the orders behind the leaf order destroyed
-	// something of, all orders behind -1, in the order of the ledger.
+	// Erased yields the runs that erasure orders after the leaf order concern, in
+	// ledger order. It begins with the first order for -1.
 	Erased(ctx context.Context, order int64) iter.Seq2[Erasure, error]
 }
 
-// Entry is one record of a ledger.
+// An Entry is one record of a ledger.
 type Entry struct {
 	Leaf  int64       // index of its leaf, from 0
-	Hash  events.Hash // of the record's bytes, those that were destroyed too
-	Event []byte      // the event's bytes, verbatim; nil where it is none, or was destroyed
+	Hash  events.Hash // of the record's bytes, also after an erasure
+	Event []byte      // bytes of the event, nil for other records and erased events
 }
 
-// Erasure says that an order destroyed payloads of a run.
+// An Erasure says that an order erased payloads of a run.
 type Erasure struct {
 	Order int64 // leaf of the order
 	Run   string
@@ -43,14 +43,13 @@ type Erasure struct {
 
 // Options are the settings of a [Writer].
 type Options struct {
-	// Interval is how long a file is left alone after a commit, when one call of
-	// Sync has more for it. Default one second.
+	// Interval is the shortest time between two commits of one file in a call of Sync.
+	// Default one second.
 	Interval time.Duration
-	// RowsPerFile is how many rows a file gets before new runs go to the next.
+	// RowsPerFile is how many rows a file gets before new runs use the next one.
 	// Default 100,000.
 	RowsPerFile int64
-	// ChunkEvents and ChunkBytes bound what one commit takes, whichever is
-	// reached first. Default 20,000 and 32 MiB.
+	// ChunkEvents and ChunkBytes limit one commit. Default 20,000 and 32 MiB.
 	ChunkEvents int
 	ChunkBytes  int
 	Logger      *slog.Logger // default: none
@@ -75,57 +74,53 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Writer keeps the AgentFS files of one folder up to date with the ledgers of
-// its tenants. It may be used concurrently; calls for one tenant go one after
-// the other.
+// A Writer keeps the AgentFS files in one folder up to date with the ledgers of all
+// tenants. It may be used concurrently. Calls for one tenant run one after the other.
 type Writer struct {
 	dir  string
 	opts Options
 
-	mu      sync.Mutex // guards tenants, and which was used when
+	mu      sync.Mutex // guards tenants, calls and tenant.used; lock order: before tenant.mu
 	tenants map[string]*tenant
 	calls   uint64
 }
 
-// maxRoutes is how many tenants' routes are held open between calls: each has
-// descriptors and memory of its own.
+// maxRoutes is how many routes stay open between calls. Each has file descriptors and
+// memory.
 const maxRoutes = 32
 
-// tenant is what a Writer holds of one tenant between calls.
+// tenant is the state of one tenant between calls.
 type tenant struct {
-	used uint64 // the last call of it
+	used uint64 // value of Writer.calls at the last call
 
-	mu      sync.Mutex // held during Sync
+	mu      sync.Mutex // guards routes and checked; held during Sync
 	routes  *routes
-	checked map[string]bool // files that are known to belong to this ledger
+	checked map[string]bool // files that were found to belong to this ledger
 }
 
-// Open returns the writer of the AgentFS files in dir, which need not exist.
-// Only one process may write into a folder at a time.
+// Open returns the writer of the AgentFS files in dir. The folder may be missing. Only
+// one process may write to a folder.
 func Open(_ context.Context, dir string, opts Options) *Writer {
 	return &Writer{dir: dir, opts: opts.withDefaults(), tenants: map[string]*tenant{}}
 }
 
-// Sync applies everything of the ledger that the files of tenant do not have
-// yet, and returns when it is durable. Files that are in use by another process
-// are passed over, as are those that cannot be written; the error names them,
-// wraps [ErrBusy] for the former, and the next call takes them up again.
+// Sync applies all new records to the files of a tenant and returns when they are
+// durable. It skips files that it cannot write, and the next call retries them. The
+// error names them and wraps [ErrBusy] for files that another process has open.
 //
-// Sync opens each file once, or once per [Options.Interval] where there is much
-// to do; a caller that wants no more than that for the process calls it no more
-// often.
+// Sync opens a file once, or once per [Options.Interval] if there are many records.
 func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	t := w.tenant(name)
 	t.mu.Lock()
 	opened := t.routes == nil
 	err := w.open(ctx, t, name, src)
 	if err == nil {
-		s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, visited: map[string]time.Time{}}
+		s := &session{Writer: w, tenant: t, src: src, failures: map[string]error{}, updated: map[string]time.Time{}}
 		err = s.run(ctx)
 	}
 	t.mu.Unlock()
 	if opened {
-		err = errors.Join(err, w.spare())
+		err = errors.Join(err, w.evict())
 	}
 	if err != nil {
 		return fmt.Errorf("agentfs of tenant %q: %w", name, err)
@@ -133,7 +128,7 @@ func (w *Writer) Sync(ctx context.Context, name string, src Source) error {
 	return nil
 }
 
-// Close gives back what the writer holds. A later Sync opens it again.
+// Close closes all files and databases. A later Sync opens them again.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,8 +158,8 @@ func (w *Writer) tenant(name string) *tenant {
 	return t
 }
 
-// spare closes the routes that were longest not used, when there are too many.
-func (w *Writer) spare() error {
+// evict closes the least recently used routes if there are too many.
+func (w *Writer) evict() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var idle []*tenant
@@ -189,7 +184,7 @@ func (w *Writer) spare() error {
 	return errors.Join(errs...)
 }
 
-// open opens the routes of a tenant once, and drops those of another ledger.
+// open opens the routes of a tenant if necessary. It resets routes of another ledger.
 func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) error {
 	if t.routes != nil {
 		return nil
@@ -198,13 +193,13 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	if err != nil {
 		return err
 	}
-	ok, err := holds(ctx, src, r.pos)
+	ok, err := contains(ctx, src, r.pos)
 	if err == nil && !ok {
-		w.opts.Logger.WarnContext(ctx, "agentfs routes of another ledger dropped", "tenant", name)
-		err = r.forget()
+		w.opts.Logger.WarnContext(ctx, "agentfs routes of another ledger reset", "tenant", name)
+		err = r.reset()
 	}
 	if err == nil && r.pos == start {
-		err = w.mistrust(ctx, r, src)
+		err = w.rebuildIfErased(ctx, r, src)
 	}
 	if err != nil {
 		return errors.Join(err, r.close())
@@ -213,37 +208,37 @@ func (w *Writer) open(ctx context.Context, t *tenant, name string, src Source) e
 	return nil
 }
 
-// mistrust has what lies in the files written anew if an order has destroyed
-// something: routes that are computed without it may lead to other files.
-func (w *Writer) mistrust(ctx context.Context, r *routes, src Source) error {
+// rebuildIfErased marks all files for a rebuild if the ledger has an erasure order. New
+// routes may assign runs to other files when the deciding events are gone.
+func (w *Writer) rebuildIfErased(ctx context.Context, r *routes, src Source) error {
 	for _, err := range src.Erased(ctx, -1) {
 		if err != nil {
 			return fmt.Errorf("read orders: %w", err)
 		}
-		return w.anew(r)
+		return w.rebuildAll(r)
 	}
 	return nil
 }
 
-// anew notes that all files of a tenant are to be written anew.
-func (w *Writer) anew(r *routes) error {
+// rebuildAll marks all files of a tenant for a rebuild.
+func (w *Writer) rebuildAll(r *routes) error {
 	files, err := List(w.dir, r.tenant)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		v, err := r.volume(f.Name)
+		state, err := r.file(f.Name)
 		if err != nil {
 			return err
 		}
-		v.lose()
-		v.anew = true
+		state.clear()
+		state.rebuild = true
 	}
 	return r.commit()
 }
 
-// holds reports whether the ledger has the event that pos stands for.
-func holds(ctx context.Context, src Source, pos position) (bool, error) {
+// contains reports whether the ledger has the record at pos.
+func contains(ctx context.Context, src Source, pos position) (bool, error) {
 	if pos.leaf < 0 {
 		return true, nil
 	}
@@ -256,10 +251,8 @@ func holds(ctx context.Context, src Source, pos position) (bool, error) {
 	return false, nil
 }
 
-// path returns where a file lies.
 func (w *Writer) path(name string) string { return filepath.Join(w.dir, name) }
 
-// missing reports whether a file is not there.
 func (w *Writer) missing(name string) bool {
 	_, err := os.Stat(w.path(name))
 	return errors.Is(err, os.ErrNotExist)

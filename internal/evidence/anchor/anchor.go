@@ -13,21 +13,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Options say of which ledgers checkpoints are kept, and where.
+// Options select the ledgers and their anchors.
 type Options struct {
-	LedgerDir string         // required; the ledgers' folder
-	Tenant    string         // only this tenant's ledger; empty means all
-	Keys      note.Verifiers // required; that may have signed the ledgers
+	LedgerDir string         // required, folder of the ledgers
+	Tenant    string         // only this tenant's ledger, or all if empty
+	Keys      note.Verifiers // required, keys that may have signed the ledgers
 
-	File      File                 // the newest checkpoints are kept there; empty is nowhere
-	Witnesses *transparency.Policy // who is asked to cosign them; nil asks nobody
-	Bucket    *bucket.Bucket       // they are kept there, and auditors take turns; nil: this one is alone
+	File      File                 // for the newest checkpoints, may be empty
+	Witnesses *transparency.Policy // witnesses to ask for cosignatures, or nil
+	Bucket    *bucket.Bucket       // for checkpoints and the lease, nil without other auditors
 
-	// Contender takes part in the turns of Bucket. While another auditor has the turn
-	// nothing is brought anywhere.
-	Contender bucket.Contender
+	// Candidate describes this auditor's claim to the lease in Bucket. Another
+	// auditor's lease stops all uploads of this one.
+	Candidate bucket.Candidate
 
-	// Drain waits in Finish for a turn that nobody alive has.
+	// Drain makes Finish wait for an expired lease.
 	Drain bool
 
 	Logger *slog.Logger     // default: none
@@ -44,82 +44,91 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Keepers bring checkpoints to every place where they are to be kept, each at its
-// own pace. The methods may be called concurrently.
-type Keepers struct {
-	all    []*rounds
-	bucket *bucketKeeper // among all; nil: not asked for
+// Anchors upload checkpoints to every anchor, each at its own pace. The methods may
+// be called concurrently.
+type Anchors struct {
+	all    []*uploads
+	bucket *bucketAnchor // nil without a bucket
 }
 
-// New returns the keepers that o asks for. They touch nothing before Run or Finish.
-func New(o Options) *Keepers {
+// New returns the anchors that o selects. They do nothing before Run or Finish.
+func New(o Options) *Anchors {
 	o = o.withDefaults()
-	k := new(Keepers)
+	a := new(Anchors)
 	if o.Bucket != nil {
-		k.bucket = newBucketKeeper(o)
-		k.all = append(k.all, k.bucket.rounds)
+		a.bucket = newBucketAnchor(o)
+		a.all = append(a.all, a.bucket.uploads)
 	}
 	if o.File != "" {
-		k.all = append(k.all, newKeeper(o, o.File).rounds)
+		a.all = append(a.all, newStorageAnchor(o, o.File).uploads)
 	}
 	if o.Witnesses != nil {
-		w := newWitnesses(o)
-		w.stored = k.Changed // with cosignatures they are worth more
-		k.all = append(k.all, w.rounds)
+		w := newWitnessAnchor(o)
+		w.stored = a.Changed // the other anchors store the cosignatures too
+		a.all = append(a.all, w.uploads)
 	}
-	for _, r := range k.all {
-		if k.bucket != nil && r != k.bucket.rounds {
-			r.leads = k.bucket.leads
+	for _, u := range a.all {
+		if a.bucket != nil && u != a.bucket.uploads {
+			u.mayUpload = a.bucket.leadership.allowsUploads
 		}
 	}
-	return k
+	return a
 }
 
-// Changed notes that the ledger of tenant has a newer checkpoint. It never blocks.
-func (k *Keepers) Changed(tenant string) {
-	for _, r := range k.all {
-		r.changed(tenant)
+// Changed records that the ledger of tenant has a newer checkpoint. It never blocks.
+func (a *Anchors) Changed(tenant string) {
+	for _, u := range a.all {
+		u.changed(tenant)
 	}
 }
 
-// Run keeps checkpoints until ctx ends: those of all ledgers first, for some may
+// Run uploads checkpoints until ctx ends. It begins with all ledgers because some may
 // have grown since the last stop.
-func (k *Keepers) Run(ctx context.Context) {
+func (a *Anchors) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	wg.Go(func() { k.bucket.run(ctx) })
-	for _, r := range k.all {
-		wg.Go(func() { r.run(ctx) })
+	if a.bucket != nil {
+		wg.Go(func() { a.bucket.run(ctx) })
+	}
+	for _, u := range a.all {
+		wg.Go(func() { u.run(ctx) })
 	}
 	wg.Wait()
 }
 
-// Finish brings what is still to be brought, and gives up the turn. It comes after
-// Run, and nothing after it.
-func (k *Keepers) Finish(ctx context.Context) {
-	k.bucket.beforeLast(ctx)
-	// Twice: what witnesses cosign is kept in the other places too.
+// Finish uploads the remaining checkpoints and releases the lease. Call it once after
+// Run.
+func (a *Anchors) Finish(ctx context.Context) {
+	if a.bucket != nil {
+		a.bucket.awaitLease(ctx)
+	}
+	// The second pass stores the cosignatures of the first in the other anchors.
 	for range 2 {
 		var wg sync.WaitGroup
-		for _, r := range k.all {
-			wg.Go(func() { r.last(ctx) })
+		for _, u := range a.all {
+			wg.Go(func() { u.finish(ctx) })
 		}
 		wg.Wait()
 	}
-	for _, r := range k.all {
-		r.release()
+	for _, u := range a.all {
+		u.release()
 	}
-	k.bucket.afterLast(ctx)
+	if a.bucket != nil {
+		a.bucket.releaseLease(ctx)
+	}
 }
 
-// Failure returns what is not kept where it should be, nil when all is. Where a
-// ledger is not what was kept of it, it wraps [ErrForked].
-func (k *Keepers) Failure() error {
+// Failure returns why uploads fail, or nil. The error wraps [ErrForked] if a ledger
+// does not continue an uploaded checkpoint.
+func (a *Anchors) Failure() error {
 	var errs error
-	for _, r := range k.all {
-		errs = errors.Join(errs, r.failure())
+	for _, u := range a.all {
+		errs = errors.Join(errs, u.failure())
 	}
-	return errors.Join(errs, k.bucket.failure())
+	if a.bucket != nil {
+		errs = errors.Join(errs, a.bucket.leadership.failure())
+	}
+	return errs
 }
 
-// StandsBy reports whether another auditor is the one that shows checkpoints.
-func (k *Keepers) StandsBy() bool { return k.bucket.standsBy() }
+// StandsBy reports whether another auditor uploads checkpoints.
+func (a *Anchors) StandsBy() bool { return a.bucket != nil && a.bucket.leadership.standsBy() }

@@ -10,86 +10,87 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/witness"
 )
 
-// The pauses of a witness that fails, the first and the longest.
+// The first and the longest pause of a witness that fails.
 const (
 	firstPause = time.Second
 	maxPause   = time.Minute
 )
 
-// seat is a witness beside a ledger. Without a tenant it is the witness by itself.
-type seat struct {
+// target is a witness and the ledger that it cosigns. Without a tenant it stands for
+// the witness and all ledgers.
+type target struct {
 	tenant  string
-	witness int // its number in the policy
+	witness int // index in the policy
 }
 
-// seats remember of each witness how far it is with each ledger, and leave one
-// alone for a while that fails. What they forget when the auditor stops the
-// witnesses tell again.
-type seats struct {
+// backoff remembers how much of each ledger each witness has cosigned, and pauses
+// witnesses that fail. The state is lost at a restart. Witnesses report their sizes
+// again.
+type backoff struct {
 	now    func() time.Time
 	logger *slog.Logger
 
-	mu     sync.Mutex // guards what follows
-	sizes  map[seat]int64
-	pauses map[seat]pause
+	mu     sync.Mutex // guards sizes and pauses (last in the lock order)
+	sizes  map[target]int64
+	pauses map[target]pause
 }
 
-// pause is how long a witness is not asked.
+// pause is a period in which a witness is not asked.
 type pause struct {
 	until  time.Time
 	length time.Duration
 	err    error // why
 }
 
-func newSeats(o Options) seats {
-	return seats{now: o.Now, logger: o.Logger, sizes: make(map[seat]int64), pauses: make(map[seat]pause)}
+func newBackoff(o Options) *backoff {
+	return &backoff{now: o.Now, logger: o.Logger, sizes: make(map[target]int64), pauses: make(map[target]pause)}
 }
 
-// ask returns how many leaves the witness has cosigned, as far as is known, or why
-// it is not to be asked now.
-func (s *seats) ask(at seat) (size int64, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, of := range [...]seat{{witness: at.witness}, at} {
-		if p, ok := s.pauses[of]; ok && s.now().Before(p.until) {
+// size returns how many leaves the witness has cosigned as far as known. It returns
+// the last error of a witness that is paused.
+func (b *backoff) size(of target) (size int64, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range [...]target{{witness: of.witness}, of} {
+		if p, ok := b.pauses[t]; ok && b.now().Before(p.until) {
 			return 0, p.err
 		}
 	}
-	return s.sizes[at], nil
+	return b.sizes[of], nil
 }
 
-// signed notes that a witness has cosigned size leaves.
-func (s *seats) signed(ctx context.Context, at seat, size int64, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.sizes[at] = size
-	for _, of := range [...]seat{{witness: at.witness}, at} {
-		if _, ok := s.pauses[of]; ok {
-			delete(s.pauses, of)
-			s.logger.InfoContext(ctx, "a witness cosigns again", "witness", name, "tenant", of.tenant)
+// succeeded records that a witness has cosigned size leaves, and ends its pauses.
+func (b *backoff) succeeded(ctx context.Context, of target, size int64, name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sizes[of] = size
+	for _, t := range [...]target{{witness: of.witness}, of} {
+		if _, ok := b.pauses[t]; ok {
+			delete(b.pauses, t)
+			b.logger.InfoContext(ctx, "a witness cosigns again", "witness", name, "tenant", t.tenant)
 		}
 	}
 }
 
-// failed notes that a witness has not cosigned. One that refuses a ledger is left
-// alone with that one, any other with all.
-func (s *seats) failed(ctx context.Context, at seat, err error, name string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sizes, at) // it tells where it stands
-	of := seat{witness: at.witness}
+// failed pauses a witness. If the witness refuses the ledger, the pause covers that
+// ledger. After any other error it covers all ledgers.
+func (b *backoff) failed(ctx context.Context, of target, err error, name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.sizes, of) // the witness reports its size with the next answer
+	t := target{witness: of.witness}
 	if errors.Is(err, witness.ErrForked) || errors.Is(err, witness.ErrUnknownLog) {
-		of = at
+		t = of
 	}
-	now := s.now()
-	p, ok := s.pauses[of]
+	now := b.now()
+	p, ok := b.pauses[t]
 	if ok && now.Before(p.until) {
-		return // others were on their way when it began
+		return // the request was sent before the pause began
 	}
 	p = pause{length: min(max(2*p.length, firstPause), maxPause), err: err}
 	p.until = now.Add(p.length)
-	s.pauses[of] = p
+	b.pauses[t] = p
 	if !ok {
-		s.logger.WarnContext(ctx, "a witness does not cosign", "witness", name, "tenant", of.tenant, "error", err)
+		b.logger.WarnContext(ctx, "a witness does not cosign", "witness", name, "tenant", t.tenant, "error", err)
 	}
 }

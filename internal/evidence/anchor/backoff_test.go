@@ -9,11 +9,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/witness"
 )
 
-func TestSeats_Pauses(t *testing.T) {
+func TestBackoff_Pauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSeats(Options{}.withDefaults())
-		at, other, next := seat{"acme", 0}, seat{"other", 0}, seat{"acme", 1}
-		asked := func(at seat) bool { _, err := s.ask(at); return err == nil }
+		s := newBackoff(Options{}.withDefaults())
+		at, other, next := target{"acme", 0}, target{"other", 0}, target{"acme", 1}
+		asked := func(at target) bool { _, err := s.size(at); return err == nil }
 		broken := fmt.Errorf("broken")
 		for _, seconds := range []int64{1, 2, 4, 8, 16, 32, 60, 60} {
 			pause := time.Duration(seconds * 1e9)
@@ -30,17 +30,17 @@ func TestSeats_Pauses(t *testing.T) {
 				t.Fatalf("not asked after %v", pause)
 			}
 		}
-		s.signed(t.Context(), at, 7, "W0")
-		if size, err := s.ask(at); size != 7 || err != nil {
+		s.succeeded(t.Context(), at, 7, "W0")
+		if size, err := s.size(at); size != 7 || err != nil {
 			t.Errorf("got %d, %v", size, err)
 		}
-		// Who refuses one ledger is asked about the others.
+		// A witness that refuses one ledger is asked about the others.
 		for _, refusal := range []error{witness.ErrForked, witness.ErrUnknownLog} {
 			s.failed(t.Context(), at, refusal, "W0")
 			if asked(at) || !asked(other) {
 				t.Errorf("after %v: got %v, %v", refusal, asked(at), asked(other))
 			}
-			s.signed(t.Context(), at, 7, "W0")
+			s.succeeded(t.Context(), at, 7, "W0")
 		}
 	})
 }

@@ -3,89 +3,46 @@ package anchor
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
 )
 
-const (
-	// Failures in a row before they are told: one is nothing to worry about.
-	tellFailures = 3
+// drainRefreshes is how often a drain refreshes the lease before it gives up: long
+// enough for the lease of a stopped auditor to expire.
+const drainRefreshes = int(bucket.TakeoverAfter/bucket.RefreshInterval) + 2*reportAfter
 
-	// What a drain waits for its turn, when the one whose turn it was does not answer.
-	lastSteps = int(bucket.Patience/bucket.StepEvery) + 2*tellFailures
-)
-
-// bucketKeeper brings the newest checkpoints into the broker's bucket while it is
-// this auditor's turn, and tells everything else that shows checkpoints to others
-// whose turn it is. While it is another auditor's, it compares what that one puts
-// there with the ledgers here. A nil bucketKeeper is one that was not asked for:
-// nobody else is there to take turns with.
-type bucketKeeper struct {
-	*keeper
-
-	bucket *bucket.Bucket
-	lease  *bucket.Lease
-	notes  *bucketShelf
-	opts   Options
-
-	mu       sync.Mutex // guards what follows
-	leading  bool       // as was logged
-	yielded  bool       // it was logged that another auditor has the turn
-	taken    int        // turns for which everything was brought
-	stepped  bool       // the lease was read once
-	failures int        // in a row
-	failed   error      // the latest
+// bucketAnchor uploads checkpoints to the bucket while this auditor holds the lease.
+// Otherwise it compares the checkpoints in the bucket with the local ledgers.
+type bucketAnchor struct {
+	leadership *leadership
+	storage    *bucketStorage
+	anchor     *storageAnchor
+	uploads    *uploads // of anchor
+	drain      bool
 }
 
-// newBucketKeeper returns the keeper of o's bucket.
-func newBucketKeeper(o Options) *bucketKeeper {
-	b := &bucketKeeper{bucket: o.Bucket, opts: o}
-	b.lease = o.Bucket.Lease(o.Contender)
-	b.notes = &bucketShelf{bucket: o.Bucket, lease: b.lease, known: make(map[string]bucket.Entry)}
-	b.keeper = newKeeper(o, b.notes)
-	b.together = b.round
+func newBucketAnchor(o Options) *bucketAnchor {
+	lease := o.Bucket.Lease(o.Candidate)
+	b := &bucketAnchor{
+		leadership: &leadership{lease: lease, name: o.Bucket.Name(), standby: o.Candidate.Standby, logger: o.Logger},
+		storage:    &bucketStorage{bucket: o.Bucket, lease: lease, known: make(map[string]bucket.Entry)},
+		drain:      o.Drain,
+	}
+	b.anchor = newStorageAnchor(o, b.storage)
+	b.uploads = b.anchor.uploads
+	b.uploads.uploadAll = b.uploadAll
 	return b
 }
 
-// leads reports whether this auditor may bring checkpoints elsewhere. Where the
-// bucket has never been reached or was deleted, and nobody stands by, the other places
-// must do without it.
-func (b *bucketKeeper) leads() bool {
-	if b == nil || b.lease.Held() {
-		return true
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	gone := errors.Is(b.failed, jetstream.ErrStreamNotFound) // nobody has a turn where there is no bucket
-	return (!b.stepped || gone) && b.failures > 0 && !b.opts.Contender.Standby
-}
-
-// standsBy reports whether another auditor is the one that shows checkpoints.
-func (b *bucketKeeper) standsBy() bool {
-	if b == nil || b.lease.Held() {
-		return false
-	}
-	_, other := b.lease.Holder()
-	return other || b.opts.Contender.Standby
-}
-
-// run takes part in the turns until ctx ends.
-func (b *bucketKeeper) run(ctx context.Context) {
-	if b == nil {
-		return
-	}
-	clock := time.NewTicker(bucket.StepEvery)
+// run refreshes the lease until ctx ends.
+func (b *bucketAnchor) run(ctx context.Context) {
+	clock := time.NewTicker(bucket.RefreshInterval)
 	defer clock.Stop()
 	for {
-		if b.step(ctx) {
-			b.rounds.round(ctx) // now: nobody has since the one before stopped
+		if b.refresh(ctx) {
+			b.uploads.round(ctx) // at once: the previous holder uploads no more
 		}
 		select {
 		case <-ctx.Done():
@@ -95,185 +52,109 @@ func (b *bucketKeeper) run(ctx context.Context) {
 	}
 }
 
-// step looks whose turn it is, and reports whether it has become this auditor's.
-func (b *bucketKeeper) step(ctx context.Context) (taken bool) {
-	err := b.lease.Step(ctx)
-	if err != nil && ctx.Err() != nil {
-		return false
+// refresh refreshes the lease and reports whether this auditor has taken it. A new
+// holder uploads everything because it does not know what the previous one uploaded.
+func (b *bucketAnchor) refresh(ctx context.Context) (taken bool) {
+	changed, taken := b.leadership.refresh(ctx)
+	if changed {
+		b.storage.forget()
+		b.uploads.queueAll(ctx)
 	}
-	if b.note(ctx, err); err != nil {
-		return false
-	}
-	return b.turn(ctx, b.lease.Held())
+	return taken
 }
 
-// note remembers how the bucket can be reached, and logs it when that changed.
-func (b *bucketKeeper) note(ctx context.Context, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err != nil {
-		b.failed = fmt.Errorf("whose turn it is to keep checkpoints is not known: %w", err)
-		if b.failures++; b.failures == tellFailures {
-			b.logger.ErrorContext(ctx, "the bucket of checkpoints cannot be used", "error", err)
-		}
-		return
-	}
-	if b.failures >= tellFailures {
-		b.logger.InfoContext(ctx, "the bucket of checkpoints can be used again")
-	}
-	b.failures, b.failed, b.stepped = 0, nil, true
-}
-
-// turn logs when the turn has changed, and reports whether it has become this
-// auditor's, who brings everything then: it does not know what the one before has
-// brought.
-func (b *bucketKeeper) turn(ctx context.Context, held bool) (taken bool) {
-	n := b.lease.Taken()
-	b.mu.Lock()
-	before, again := b.leading, n != b.taken
-	b.leading, b.taken = held, n
-	b.yielded = b.yielded && !held
-	b.mu.Unlock()
-	if before == held && !again {
-		if b.lease.Answered() {
-			b.yield(ctx)
-		}
-		return false
-	}
-	b.notes.forget()
-	b.all(ctx)
-	if held {
-		b.logger.InfoContext(ctx, "this auditor keeps checkpoints from now on", "bucket", b.bucket.Name())
-		return true
-	}
-	if _, other := b.lease.Holder(); other { // it may be that none is known: the broker does not answer
-		b.yield(ctx)
-	}
-	return false
-}
-
-// yield logs, once for each time, that another auditor has the turn.
-func (b *bucketKeeper) yield(ctx context.Context) {
-	b.mu.Lock()
-	told := b.yielded
-	b.yielded = true
-	b.mu.Unlock()
-	if told {
-		return
-	}
-	holder, _ := b.lease.Holder()
-	level := slog.LevelWarn
-	if b.opts.Contender.Standby {
-		level = slog.LevelInfo
-	}
-	b.logger.Log(ctx, level, "another auditor keeps checkpoints now: this one stands by", "bucket", b.bucket.Name(), "holder", holder)
-}
-
-// failure returns why the bucket cannot be used, nil when it can.
-func (b *bucketKeeper) failure() error {
-	if b == nil {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.failures < tellFailures {
-		return nil
-	}
-	return b.failed
-}
-
-// round brings, or compares, the checkpoints of tenants.
-func (b *bucketKeeper) round(ctx context.Context, tenants []string) {
-	for chunk := range slices.Chunk(tenants, bucket.MaxPlaced) {
-		if b.over(ctx, chunk...) {
+// uploadAll uploads or compares the checkpoints of tenants.
+func (b *bucketAnchor) uploadAll(ctx context.Context, tenants []string) {
+	lease := b.leadership.lease
+	for chunk := range slices.Chunk(tenants, bucket.MaxUploads) {
+		if b.uploads.isLate(ctx, chunk...) {
 			continue
 		}
-		switch _, other := b.lease.Holder(); {
-		case b.lease.Held():
+		switch _, other := lease.Holder(); {
+		case lease.Held():
 			b.put(ctx, chunk)
 		case other:
 			for _, tenant := range chunk {
 				b.compare(ctx, tenant)
 			}
-		default: // not known yet, or not any more
-			b.again(chunk)
+		default: // the holder is unknown
+			b.uploads.queue(chunk)
 		}
 	}
 }
 
-// put brings the checkpoints of tenants in one batch. When somebody has written
-// meanwhile it looks once more.
-func (b *bucketKeeper) put(ctx context.Context, tenants []string) {
+// put uploads the checkpoints of tenants in one batch. It retries once after a
+// conflict with another writer.
+func (b *bucketAnchor) put(ctx context.Context, tenants []string) {
+	lease := b.leadership.lease
 	for range 2 {
-		placed := b.placed(ctx, tenants)
-		if len(placed) == 0 {
+		batch := b.prepare(ctx, tenants)
+		if len(batch) == 0 {
 			return
 		}
-		err := b.lease.Put(ctx, placed)
+		err := lease.Put(ctx, batch)
 		if err == nil {
-			for _, p := range placed {
-				b.notes.remember(p)
-				b.done(ctx, p.Tenant, nil)
+			for _, u := range batch {
+				b.storage.remember(u)
+				b.uploads.record(ctx, u.Tenant, nil)
 			}
 			return
 		}
 		tenants = tenants[:0:0]
-		for _, p := range placed {
-			tenants = append(tenants, p.Tenant)
-			b.notes.forget(p.Tenant)
+		for _, u := range batch {
+			tenants = append(tenants, u.Tenant)
+			b.storage.forget(u.Tenant)
 			if !errors.Is(err, bucket.ErrConflict) {
-				b.done(ctx, p.Tenant, err)
+				b.uploads.record(ctx, u.Tenant, err)
 			}
 		}
 		if !errors.Is(err, bucket.ErrConflict) {
 			return
 		}
-		if b.step(ctx); !b.lease.Held() {
+		if b.refresh(ctx); !lease.Held() {
 			break
 		}
 	}
-	b.again(tenants)
+	b.uploads.queue(tenants)
 }
 
-// placed returns the checkpoints of tenants that the bucket has not.
-func (b *bucketKeeper) placed(ctx context.Context, tenants []string) []bucket.Placed {
-	placed := make([]bucket.Placed, 0, len(tenants))
+// prepare returns the checkpoints of tenants that the bucket does not have.
+func (b *bucketAnchor) prepare(ctx context.Context, tenants []string) []bucket.Upload {
+	batch := make([]bucket.Upload, 0, len(tenants))
 	for i, tenant := range tenants {
-		if b.over(ctx, tenants[i:]...) {
+		if b.uploads.isLate(ctx, tenants[i:]...) {
 			break
 		}
-		signed, revision, err := b.prepare(ctx, tenant)
+		signed, revision, err := b.anchor.prepare(ctx, tenant)
 		if err != nil || signed == nil {
-			b.done(ctx, tenant, err)
+			b.uploads.record(ctx, tenant, err)
 			continue
 		}
-		placed = append(placed, bucket.Placed{Tenant: tenant, Signed: signed, Revision: revision})
+		batch = append(batch, bucket.Upload{Tenant: tenant, Signed: signed, Revision: revision})
 	}
-	return placed
+	return batch
 }
 
-// compare tells whether the ledger here is the one whose checkpoints another
-// auditor keeps. It may be behind.
-func (b *bucketKeeper) compare(ctx context.Context, tenant string) {
-	b.notes.forget(tenant)
-	_, _, err := b.prepare(ctx, tenant)
+// compare checks that the local ledger and the bucket's checkpoint belong together.
+// The local ledger may be shorter.
+func (b *bucketAnchor) compare(ctx context.Context, tenant string) {
+	b.storage.forget(tenant)
+	_, _, err := b.anchor.prepare(ctx, tenant)
 	if errors.Is(err, errBehind) {
 		err = nil
 	}
-	b.done(ctx, tenant, err)
+	b.uploads.record(ctx, tenant, err)
 }
 
-// beforeLast sees to it that the last checkpoints can be brought. A drain waits for
-// its turn, unless another auditor is alive.
-func (b *bucketKeeper) beforeLast(ctx context.Context) {
-	if b == nil {
-		return
-	}
-	tick := time.NewTicker(bucket.StepEvery)
+// awaitLease refreshes the lease before the last uploads. With Drain it waits until
+// this auditor holds the lease, unless the holder answers.
+func (b *bucketAnchor) awaitLease(ctx context.Context) {
+	lease := b.leadership.lease
+	tick := time.NewTicker(bucket.RefreshInterval)
 	defer tick.Stop()
-	for range lastSteps {
-		b.step(ctx)
-		if b.lease.Held() || !b.opts.Drain || b.lease.Answered() || b.failure() != nil {
+	for range drainRefreshes {
+		b.refresh(ctx)
+		if lease.Held() || !b.drain || lease.Answered() || b.leadership.failure() != nil {
 			return
 		}
 		select {
@@ -284,12 +165,9 @@ func (b *bucketKeeper) beforeLast(ctx context.Context) {
 	}
 }
 
-// afterLast gives the turn to whoever wants it.
-func (b *bucketKeeper) afterLast(ctx context.Context) {
-	if b == nil {
-		return
-	}
-	if err := b.lease.Release(ctx); err != nil {
-		b.logger.WarnContext(ctx, "others have to wait before they keep checkpoints", "error", err)
+// releaseLease gives up the lease so that a standby need not wait.
+func (b *bucketAnchor) releaseLease(ctx context.Context) {
+	if err := b.leadership.lease.Release(ctx); err != nil {
+		b.uploads.logger.WarnContext(ctx, "checkpoint lease was not released: other auditors must wait until it expires", "error", err)
 	}
 }

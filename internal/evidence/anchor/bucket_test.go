@@ -17,19 +17,19 @@ import (
 	"github.com/hooktrail/hooktrail/internal/testkit/natstest"
 )
 
-// atBroker returns what keeps the checkpoints of l in the bucket of a broker, and
-// has its turn there, and the bucket's stream.
-func (l ledgers) atBroker(tb testing.TB, s *natstest.Server, file File) (*Keepers, *bucket.Bucket, jetstream.Stream) {
+// atBroker returns anchors that hold the lease at a broker and have uploaded the
+// checkpoints of l, and the bucket's stream.
+func (l ledgers) atBroker(tb testing.TB, s *natstest.Server, file File) (*Anchors, *bucket.Bucket, jetstream.Stream) {
 	tb.Helper()
 	js := s.JetStream(tb)
 	at := bucket.At(js, subjects.Space{})
 	k := New(Options{
-		LedgerDir: l.dir, Keys: note.VerifierList(l.key), File: file, Bucket: at, Contender: bucket.Contender{Durable: "auditor"},
+		LedgerDir: l.dir, Keys: note.VerifierList(l.key), File: file, Bucket: at, Candidate: bucket.Candidate{Durable: "auditor"},
 	})
-	if !k.bucket.step(tb.Context()) {
+	if !k.bucket.refresh(tb.Context()) {
 		tb.Fatal("it has not the turn")
 	}
-	k.bucket.rounds.round(tb.Context())
+	k.bucket.uploads.round(tb.Context())
 	stream, err := js.Stream(tb.Context(), subjects.Space{}.CheckpointStream())
 	if err != nil {
 		tb.Fatal(err)
@@ -46,8 +46,8 @@ func newest(tb testing.TB, b *bucket.Bucket, tenant string) string {
 	return string(e.Data)
 }
 
-// Who deletes the bucket does not keep checkpoints from the other places.
-func TestKeepers_BucketDeletedMeanwhile(t *testing.T) {
+// Deleting the bucket does not stop uploads to other anchors.
+func TestAnchors_BucketDeletedMeanwhile(t *testing.T) {
 	l := newLedgers(t, "acme")
 	synctest.Test(t, func(t *testing.T) {
 		s := natstest.Start(t)
@@ -56,8 +56,8 @@ func TestKeepers_BucketDeletedMeanwhile(t *testing.T) {
 		if err := s.JetStream(t).DeleteStream(t.Context(), subjects.Space{}.CheckpointStream()); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(bucket.Trust)
-		k.bucket.step(t.Context())
+		time.Sleep(bucket.HeldFor)
+		k.bucket.refresh(t.Context())
 		for _, r := range k.all {
 			r.changed("acme")
 			r.round(t.Context())
@@ -68,25 +68,25 @@ func TestKeepers_BucketDeletedMeanwhile(t *testing.T) {
 	})
 }
 
-// An auditor that was cut off from the broker for a while, and nobody took its turn,
-// is not told that another one did.
-func TestKeepers_CutOffForAWhile(t *testing.T) {
+// An auditor that was cut off for a while, while no other auditor took the lease, does
+// not log a takeover.
+func TestAnchors_CutOffForAWhile(t *testing.T) {
 	l := newLedgers(t)
 	synctest.Test(t, func(t *testing.T) {
 		k, _, _ := l.atBroker(t, natstest.Start(t), "")
 		var log bytes.Buffer
-		k.bucket.logger = slog.New(slog.NewTextHandler(&log, nil))
-		time.Sleep(bucket.Trust)
-		k.bucket.turn(t.Context(), k.bucket.lease.Held())
-		k.bucket.step(t.Context())
-		if text := log.String(); strings.Contains(text, "another auditor") || !strings.Contains(text, "this auditor keeps") {
+		k.bucket.leadership.logger = slog.New(slog.NewTextHandler(&log, nil))
+		time.Sleep(bucket.HeldFor)
+		k.bucket.leadership.observe(t.Context())
+		k.bucket.refresh(t.Context())
+		if text := log.String(); strings.Contains(text, "another auditor") || !strings.Contains(text, "this auditor uploads") {
 			t.Errorf("got\n%s", text)
 		}
 	})
 }
 
-// What was in a bucket that was emptied comes back, also of ledgers that do not grow.
-func TestKeepers_BucketPurgedMeanwhile(t *testing.T) {
+// Checkpoints return to a purged bucket, also those of idle ledgers.
+func TestAnchors_BucketPurgedMeanwhile(t *testing.T) {
 	l := newLedgers(t, "acme")
 	k, bucket, stream := l.atBroker(t, natstest.Start(t, natstest.Options{AllowTamper: true}), "")
 	want := l.newest(t, "acme")
@@ -96,14 +96,14 @@ func TestKeepers_BucketPurgedMeanwhile(t *testing.T) {
 	if err := stream.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	k.bucket.step(t.Context())
-	k.bucket.rounds.round(t.Context())
+	k.bucket.refresh(t.Context())
+	k.bucket.uploads.round(t.Context())
 	if got := newest(t, bucket, "acme"); got != want {
 		t.Errorf("got %q, %v", got, k.Failure())
 	}
 }
 
-func TestKeepers_BucketFull(t *testing.T) {
+func TestAnchors_BucketFull(t *testing.T) {
 	l := newLedgers(t, "acme", "other")
 	s := natstest.Start(t, natstest.Options{AllowTamper: true})
 	k, _, stream := l.atBroker(t, s, "")
@@ -113,9 +113,9 @@ func TestKeepers_BucketFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	grown := newLedgers(t, "more")
-	k.bucket.ledgerDir, k.bucket.keys = grown.dir, note.VerifierList(grown.key)
-	k.bucket.changed("more")
-	k.bucket.rounds.round(t.Context())
+	k.bucket.anchor.ledgerDir, k.bucket.anchor.keys = grown.dir, note.VerifierList(grown.key)
+	k.bucket.uploads.changed("more")
+	k.bucket.uploads.round(t.Context())
 	if err := k.Failure(); err == nil || !strings.Contains(err.Error(), "--max-bytes") {
 		t.Errorf("got %v, want how to mend it", err)
 	}

@@ -1,13 +1,15 @@
-// Package anchor brings the newest checkpoints of the ledgers to places outside the
-// ledgers' folder: a file, a bucket at the broker, witnesses that cosign them.
+// Package anchor copies the newest checkpoints of the ledgers to anchors, which are
+// places outside the ledgers' folder: a file, a bucket at the broker, and witnesses
+// that cosign checkpoints.
 //
-// [Keepers] run behind the ledgers, which never wait for them: what cannot be kept
-// is tried again, told in the log and by [Keepers.Failure], and holds nothing up.
-// Each place gets the newest checkpoint of a ledger at most once a second, and
-// nothing there is replaced that the ledger does not continue: one that was cut off
-// or rewritten does not wipe out the proof of it.
+// [Anchors] run in the background. The ledgers never wait for them. Failed uploads are
+// retried and logged, and [Anchors.Failure] reports them. Each anchor gets at most one
+// checkpoint of a ledger per second.
 //
-// Where there is a bucket, auditors with data directories of their own and copies of
-// one key take turns in it (package checkpoints): who has not the turn brings nothing
-// anywhere, and compares what the other one brings with its own ledgers.
+// An anchor replaces a checkpoint only if the ledger continues it. A ledger that was
+// truncated or rewritten therefore cannot overwrite the evidence of that.
+//
+// With a bucket, several auditors with copies of one key can share a lease (package
+// bucket). Only the holder of the lease uploads. The others compare the bucket's
+// checkpoints with their own ledgers.
 package anchor

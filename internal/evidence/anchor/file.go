@@ -14,77 +14,76 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// tenantPlace stands for the tenant in the name of a checkpoint's file.
-const tenantPlace = "{tenant}"
+// tenantMark stands for the tenant in a file name.
+const tenantMark = "{tenant}"
 
-// FileUsage is the usage text of a flag whose value is a [File].
-const FileUsage = "`file` outside the data directory in which the newest checkpoint is kept, \"{tenant}\" in its name standing for the tenant"
+// FileUsage is the help text of a flag with a [File] value.
+const FileUsage = "`file` outside the data directory for the newest checkpoint (\"{tenant}\" in its name is replaced by the tenant)"
 
-// File names the files in which checkpoints are kept: one file, or one
-// for each tenant, where "{tenant}" is in the name. The zero File is
-// none.
+// File names the file for the newest checkpoint. If the name contains "{tenant}", each
+// tenant has a file of its own. The empty File is none.
 type File string
 
-// Validate says what is wrong with f for the auditor of tenant, or of all.
+// Validate checks f for the auditor of one tenant, or of all if tenant is empty.
 func (f File) Validate(tenant string) error {
-	if f != "" && tenant == "" && !strings.Contains(string(f), tenantPlace) {
-		return fmt.Errorf("checkpoint file %s: it is one file for all tenants: put %s into its name, or name one tenant",
-			string(f), tenantPlace)
+	if f != "" && tenant == "" && !strings.Contains(string(f), tenantMark) {
+		return fmt.Errorf("checkpoint file %s: all tenants share one file: put %s into its name, or select one tenant",
+			string(f), tenantMark)
 	}
 	return nil
 }
 
 // path returns the file of a tenant.
 func (f File) path(tenant string) (string, error) {
-	if !strings.Contains(string(f), tenantPlace) {
+	if !strings.Contains(string(f), tenantMark) {
 		return string(f), nil
 	}
 	name, err := subjects.FileName(tenant)
 	if err != nil {
 		return "", fmt.Errorf("checkpoint file of tenant %q: %w", tenant, err)
 	}
-	return strings.ReplaceAll(string(f), tenantPlace, name), nil
+	return strings.ReplaceAll(string(f), tenantMark, name), nil
 }
 
-// name implements shelf.
+// name implements storage.
 func (f File) name() string { return string(f) }
 
-// load implements shelf.
+// load implements storage.
 func (f File) load(_ context.Context, tenant string) ([]byte, uint64, error) {
 	path, err := f.path(tenant)
 	if err != nil {
 		return nil, 0, err
 	}
-	signed, err := readKept(path)
+	signed, err := readNote(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
 	return signed, 0, err
 }
 
-// maxKept bounds what is read as a signed note, by whoever put it there.
-const maxKept = 1 << 20
+// maxNote bounds the size of a stored note.
+const maxNote = 1 << 20
 
-// readKept reads a file that others may write to: it neither waits for one that is a
-// pipe, nor takes in one that has no end.
-func readKept(path string) ([]byte, error) {
+// readNote reads a file that other users may control. It does not block on a pipe and
+// does not read files of unbounded size.
+func readNote(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxKept {
+	if !info.Mode().IsRegular() || info.Size() > maxNote {
 		return nil, fmt.Errorf("%s is no file with a checkpoint: it is %s, of %d bytes", path, info.Mode(), info.Size())
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	signed, err := io.ReadAll(io.LimitReader(f, maxKept))
+	signed, err := io.ReadAll(io.LimitReader(f, maxNote))
 	return signed, errors.Join(err, f.Close())
 }
 
-// store implements shelf. The file is the old one or the new one, whole, at any
-// moment; one process writes to it at a time.
+// store implements storage. It replaces the file atomically. Only one process may write
+// to the file.
 func (f File) store(_ context.Context, tenant string, signed []byte, _ uint64) error {
 	path, err := f.path(tenant)
 	if err != nil {

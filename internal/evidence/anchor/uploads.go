@@ -15,58 +15,58 @@ import (
 )
 
 const (
-	// keepEvery is how often a place gets the newest checkpoints.
-	keepEvery = time.Second
-	// Where many ledgers grow at once a round takes its time, and the next one begins
-	// the later: the ledgers shall have most of the machine. This is the latest.
-	keepLatest = 5 * time.Second
+	// uploadInterval is the pause between two rounds. After a long round the pause is
+	// four times the duration of the round, up to maxUploadInterval, so that the
+	// ledgers keep most of the machine.
+	uploadInterval    = time.Second
+	maxUploadInterval = 5 * time.Second
 )
 
-// rounds bring the newest checkpoints of the ledgers somewhere, behind the ledgers'
-// back: they never wait for it. What fails is tried again with the next round.
-type rounds struct {
+// uploads schedule the uploads to one anchor in rounds. The ledgers never wait for
+// them. The next round retries failed uploads.
+type uploads struct {
 	ledgerDir string
-	tenant    string // of all; empty: every one
-	where     string // checkpoints are kept: "in FILE"
+	tenant    string // only this tenant, or all if empty
+	where     string // the anchor, such as "in FILE"
 	logger    *slog.Logger
-	limit     time.Duration // of one round; 0: bring has limits of its own
-	abreast   int           // tenants at a time
+	timeout   time.Duration // of one round, 0 if upload has its own timeouts
+	workers   int           // concurrent uploads
 
-	// bring brings the newest checkpoint of one ledger.
-	bring   func(ctx context.Context, tenant string) error
-	release func() // what bring has open, at the end
+	// upload uploads the newest checkpoint of one ledger.
+	upload  func(ctx context.Context, tenant string) error
+	release func() // closes the resources of upload
 
-	// together, where it is set, brings those of a round instead of bring.
-	together func(ctx context.Context, tenants []string)
-	leads    func() bool // whether it is this auditor's turn: else nothing is brought
+	// uploadAll, if set, replaces upload and handles all tenants of a round.
+	uploadAll func(ctx context.Context, tenants []string)
+	mayUpload func() bool // false while another auditor uploads
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards pending, failed and late (last in the lock order)
 	pending map[string]bool
-	failed  map[string]error // by tenant: why its checkpoint is not there
-	late    string           // the first tenant that the last round had no time for; empty: it had for all
+	failed  map[string]error // last error by tenant
+	late    string           // first tenant that the last round had no time for
 }
 
-func newRounds(o Options, where string, bring func(context.Context, string) error) *rounds {
-	return &rounds{
+func newUploads(o Options, where string, upload func(context.Context, string) error) *uploads {
+	return &uploads{
 		ledgerDir: o.LedgerDir, tenant: o.Tenant, where: where, logger: o.Logger,
-		abreast: 1, bring: bring, release: func() {}, leads: func() bool { return true },
+		workers: 1, upload: upload, release: func() {}, mayUpload: func() bool { return true },
 		pending: make(map[string]bool), failed: make(map[string]error),
 	}
 }
 
-// changed notes that the ledger of tenant has a newer checkpoint.
-func (r *rounds) changed(tenant string) {
-	if r.tenant != "" && r.tenant != tenant {
+// changed records that the ledger of tenant has a newer checkpoint.
+func (u *uploads) changed(tenant string) {
+	if u.tenant != "" && u.tenant != tenant {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.pending[tenant] = true
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.pending[tenant] = true
 }
 
-// run keeps checkpoints until ctx ends.
-func (r *rounds) run(ctx context.Context) {
-	r.all(ctx) // some may have grown since the last stop
+// run runs rounds until ctx ends.
+func (u *uploads) run(ctx context.Context) {
+	u.queueAll(ctx) // some ledgers may have grown since the last stop
 	clock := time.NewTimer(0)
 	defer clock.Stop()
 	for {
@@ -76,132 +76,132 @@ func (r *rounds) run(ctx context.Context) {
 		case <-clock.C:
 		}
 		began := time.Now()
-		r.round(ctx)
-		clock.Reset(min(max(keepEvery, 4*time.Since(began)), keepLatest))
+		u.round(ctx)
+		clock.Reset(min(max(uploadInterval, 4*time.Since(began)), maxUploadInterval))
 	}
 }
 
-// all has every ledger looked at.
-func (r *rounds) all(ctx context.Context) {
-	tenants, err := ledger.Tenants(r.ledgerDir)
+// queueAll queues every ledger.
+func (u *uploads) queueAll(ctx context.Context) {
+	tenants, err := ledger.Tenants(u.ledgerDir)
 	if err != nil {
-		r.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
+		u.logger.WarnContext(ctx, "ledgers were not listed", "error", err)
 	}
-	r.again(tenants)
+	u.queue(tenants)
 }
 
-// again has the ledgers of tenants looked at in the next round.
-func (r *rounds) again(tenants []string) {
+// queue queues the ledgers of tenants for the next round.
+func (u *uploads) queue(tenants []string) {
 	for _, tenant := range tenants {
-		r.changed(tenant)
+		u.changed(tenant)
 	}
 }
 
-// round brings every checkpoint that is newer. What fails is tried again.
-func (r *rounds) round(ctx context.Context) {
-	if !r.leads() {
+// round uploads the checkpoints of all queued ledgers.
+func (u *uploads) round(ctx context.Context) {
+	if !u.mayUpload() {
 		return
 	}
-	tenants := r.take()
-	if r.limit > 0 {
+	tenants := u.take()
+	if u.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, r.limit)
+		ctx, cancel = context.WithTimeout(ctx, u.timeout)
 		defer cancel()
 	}
-	if r.together != nil {
-		r.together(ctx, tenants)
+	if u.uploadAll != nil {
+		u.uploadAll(ctx, tenants)
 		return
 	}
 	var group errgroup.Group
-	group.SetLimit(r.abreast)
+	group.SetLimit(u.workers)
 	for _, tenant := range tenants {
 		group.Go(func() error {
-			if r.over(ctx, tenant) {
+			if u.isLate(ctx, tenant) {
 				return nil
 			}
-			r.done(ctx, tenant, r.bring(ctx, tenant))
+			u.record(ctx, tenant, u.upload(ctx, tenant))
 			return nil
 		})
 	}
-	_ = group.Wait() // done has noted what failed
+	_ = group.Wait() // record has stored the errors
 }
 
-// last goes round until there was time for all, as long as nothing fails. What is left
-// when ctx ends the next start brings.
-func (r *rounds) last(ctx context.Context) {
-	r.round(ctx)
-	for r.behind() && r.failure() == nil && r.leads() {
+// finish runs rounds until all ledgers have had their turn or an upload fails. The next
+// start uploads the rest.
+func (u *uploads) finish(ctx context.Context) {
+	u.round(ctx)
+	for u.isBehind() && u.failure() == nil && u.mayUpload() {
 		if ctx.Err() != nil {
-			r.logger.WarnContext(ctx, "there was no time to bring all checkpoints: the next start does", "where", r.where)
+			u.logger.WarnContext(ctx, "no time to upload all checkpoints: the next start uploads them", "where", u.where)
 			return
 		}
-		r.round(ctx)
+		u.round(ctx)
 	}
 }
 
-// behind reports whether the last round had no time for all.
-func (r *rounds) behind() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.late != ""
+// isBehind reports whether the last round had too little time.
+func (u *uploads) isBehind() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.late != ""
 }
 
-// take returns the tenants whose checkpoints are to be brought, those first that the
-// round before had no time for.
-func (r *rounds) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	tenants := slices.Sorted(maps.Keys(r.pending))
-	clear(r.pending)
-	first, _ := slices.BinarySearch(tenants, r.late)
-	r.late = ""
+// take empties the queue and returns its tenants. Tenants that the last round missed
+// come first.
+func (u *uploads) take() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	tenants := slices.Sorted(maps.Keys(u.pending))
+	clear(u.pending)
+	first, _ := slices.BinarySearch(tenants, u.late)
+	u.late = ""
 	return slices.Concat(tenants[first:], tenants[:first])
 }
 
-// over reports whether the time of a round is over, before that of tenants was
-// brought: no failure of the place, they have the next round.
-func (r *rounds) over(ctx context.Context, tenants ...string) bool {
+// isLate reports whether the round has timed out. If so, it queues tenants for the next
+// round. A timeout of the round is not a failure of the anchor.
+func (u *uploads) isLate(ctx context.Context, tenants ...string) bool {
 	if ctx.Err() == nil || len(tenants) == 0 {
 		return false
 	}
-	r.again(tenants)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.late == "" {
-		r.late = tenants[0]
+	u.queue(tenants)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.late == "" {
+		u.late = tenants[0]
 	}
 	return true
 }
 
-// done notes what came of a tenant's checkpoint, and logs it when that changed.
-func (r *rounds) done(ctx context.Context, tenant string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before := r.failed[tenant]
+// record stores the result of an upload and logs when it changes.
+func (u *uploads) record(ctx context.Context, tenant string, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	before := u.failed[tenant]
 	if err == nil {
-		if delete(r.failed, tenant); before != nil {
-			r.logger.InfoContext(ctx, "checkpoints are kept outside the ledger again", "where", r.where, "tenant", tenant)
+		if delete(u.failed, tenant); before != nil {
+			u.logger.InfoContext(ctx, "checkpoint upload works again", "where", u.where, "tenant", tenant)
 		}
 		return
 	}
-	r.failed[tenant] = fmt.Errorf("checkpoint of tenant %q is not kept %s: %w", tenant, r.where, err)
-	r.pending[tenant] = true
+	u.failed[tenant] = fmt.Errorf("checkpoint of tenant %q is not kept %s: %w", tenant, u.where, err)
+	u.pending[tenant] = true
 	if before == nil {
-		r.logger.ErrorContext(ctx, "a checkpoint is not kept outside the ledger",
-			"where", r.where, "tenant", tenant, "error", err)
+		u.logger.ErrorContext(ctx, "checkpoint upload failed",
+			"where", u.where, "tenant", tenant, "error", err)
 	}
 }
 
-// failure returns why checkpoints are not on the shelf, nil when all are.
-func (r *rounds) failure() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.failed) == 0 {
+// failure returns why checkpoints are missing at the anchor, or nil.
+func (u *uploads) failure() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.failed) == 0 {
 		return nil
 	}
-	first := r.failed[slices.Min(slices.Collect(maps.Keys(r.failed)))]
-	if n := len(r.failed) - 1; n > 0 {
-		return fmt.Errorf("%w (and those of %d more)", first, n)
+	first := u.failed[slices.Min(slices.Collect(maps.Keys(u.failed)))]
+	if n := len(u.failed) - 1; n > 0 {
+		return fmt.Errorf("%w (and %d more tenants)", first, n)
 	}
 	return first
 }

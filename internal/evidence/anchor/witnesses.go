@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	witnessLimit   = 5 * time.Second // for one witness to answer
-	witnessAbreast = 16              // ledgers at a time
+	witnessTimeout = 5 * time.Second // of one request
+	witnessWorkers = 16              // ledgers at a time
 )
 
-// PolicyUsage is the usage text of a flag whose value [ReadPolicy] reads.
-const PolicyUsage = "`file` with the policy (C2SP tlog-policy) that names witnesses, and how many have to cosign checkpoints"
+// PolicyUsage is the help text of a flag that names a file for [ReadPolicy].
+const PolicyUsage = "`file` with the witness policy (C2SP tlog-policy): the witnesses, and how many must cosign a checkpoint"
 
-// ReadPolicy reads the file of a policy.
+// ReadPolicy reads and parses a policy file.
 func ReadPolicy(file string) (*transparency.Policy, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -44,38 +44,40 @@ func ReadPolicy(file string) (*transparency.Policy, error) {
 	return &policy, nil
 }
 
-// witnesses have the newest checkpoints of the ledgers cosigned, behind the
-// ledgers' back, and keep the newest that the policy is met by beside the ledger.
-type witnesses struct {
-	*rounds
-
-	policy *transparency.Policy
-	known  note.Verifiers // of the ledgers
-	client *witness.Client
-	seats  seats
-	stored func(tenant string) // told when a cosigned checkpoint was kept
+// witnessAnchor asks witnesses to cosign the newest checkpoints of the ledgers. It
+// stores the newest cosigned checkpoint next to the ledger. A checkpoint that meets the
+// policy is replaced only by another that does.
+type witnessAnchor struct {
+	uploads   *uploads
+	ledgerDir string
+	policy    *transparency.Policy
+	keys      note.Verifiers // that may have signed the ledgers
+	client    *witness.Client
+	backoff   *backoff
+	stored    func(tenant string) // called after a cosigned checkpoint was stored
 }
 
-func newWitnesses(o Options) *witnesses {
-	w := &witnesses{policy: o.Witnesses, known: o.Keys, client: witness.NewClient(), stored: func(string) {}}
-	w.rounds = newRounds(o, "by its witnesses", w.cosign)
-	w.abreast, w.release = witnessAbreast, w.client.Close
-	w.seats = newSeats(o)
+func newWitnessAnchor(o Options) *witnessAnchor {
+	w := &witnessAnchor{
+		ledgerDir: o.LedgerDir, policy: o.Witnesses, keys: o.Keys, client: witness.NewClient(),
+		backoff: newBackoff(o), stored: func(string) {},
+	}
+	w.uploads = newUploads(o, "by its witnesses", w.cosign)
+	w.uploads.workers, w.uploads.release = witnessWorkers, w.client.Close
 	return w
 }
 
-// ValidatePolicy says what is wrong with a policy for somebody who has to ask
-// the witnesses.
+// ValidatePolicy checks that an auditor can ask the policy's witnesses.
 func ValidatePolicy(policy *transparency.Policy) error {
 	if policy == nil || len(policy.Witnesses) == 0 ||
 		slices.ContainsFunc(policy.Witnesses, func(w transparency.Witness) bool { return w.URL != "" }) {
 		return nil
 	}
-	return errors.New("witness policy: none of its witnesses has a URL: add to a line of a witness where it takes checkpoints")
+	return errors.New("witness policy: no witness has a URL: add the submission URL to a witness line")
 }
 
-// cosign has the newest checkpoint of one ledger cosigned.
-func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
+// cosign asks the witnesses to cosign the newest checkpoint of one ledger.
+func (w *witnessAnchor) cosign(ctx context.Context, tenant string) (err error) {
 	r, err := ledger.OpenTenant(w.ledgerDir, tenant)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -86,13 +88,13 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err == nil {
-		_, err = ledger.OpenCheckpoint(signed, w.known)
+		_, err = ledger.OpenCheckpoint(signed, w.keys)
 	}
-	if err != nil || c.Size == 0 { // nobody can take away what is not there
+	if err != nil || c.Size == 0 { // an empty ledger needs no cosignature
 		return err
 	}
 	if !w.policy.Check(signed).Log {
-		return errors.New("the policy's log lines name other keys than that of the ledgers: add a line with it, which auditor key prints")
+		return errors.New("the policy's log lines do not name the key of the ledgers: add the line that auditor key prints")
 	}
 	path, err := ledger.Path(w.ledgerDir, tenant)
 	if err != nil {
@@ -102,21 +104,21 @@ func (w *witnesses) cosign(ctx context.Context, tenant string) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if bytes.HasPrefix(kept, signed) { // some have cosigned it before
+	if bytes.HasPrefix(kept, signed) { // some witnesses have cosigned it already
 		signed = kept
 	}
 	cosigned, errs := w.ask(ctx, tenant, r, signed, c)
 	if ctx.Err() != nil {
-		w.changed(tenant) // who was interrupted is asked again before the auditor ends
+		w.uploads.changed(tenant) // Finish asks the interrupted witnesses again
 	}
-	return w.keep(tenant, path, cosigned, kept, errs)
+	return w.store(tenant, path, cosigned, kept, errs)
 }
 
-// keep keeps what was cosigned, unless that is less than what is kept, and says
-// whether it is enough.
-func (w *witnesses) keep(tenant, path string, cosigned, kept []byte, errs error) error {
+// store stores cosigned unless kept is better, and returns an error if cosigned does
+// not meet the policy.
+func (w *witnessAnchor) store(tenant, path string, cosigned, kept []byte, errs error) error {
 	found := w.policy.Check(cosigned)
-	// What meets the policy is not given up for what does not.
+	// A note that meets the policy is better than a newer one that does not.
 	if !bytes.Equal(cosigned, kept) && (found.Met() || !w.policy.Check(kept).Met()) {
 		if err := ledger.WriteWitnessed(path, cosigned); err != nil {
 			return err
@@ -129,21 +131,21 @@ func (w *witnesses) keep(tenant, path string, cosigned, kept []byte, errs error)
 	return nil
 }
 
-// ask asks all witnesses at once that have not cosigned the note yet, and returns
-// it with the cosignatures that came, and why others did not.
-func (w *witnesses) ask(
+// ask asks all missing witnesses concurrently. It returns the note with the new
+// cosignatures, and the errors of the other witnesses.
+func (w *witnessAnchor) ask(
 	ctx context.Context, tenant string, r *ledger.Reader, signed []byte, c ledger.Checkpoint,
 ) (cosigned []byte, err error) {
 	has := make(map[string]bool)
 	for _, by := range w.policy.Check(signed).By {
 		has[by.Witness] = true
 	}
-	type said struct {
+	type answer struct {
 		number int
 		line   []byte
 		err    error
 	}
-	answers := make(chan said, len(w.policy.Witnesses))
+	answers := make(chan answer, len(w.policy.Witnesses))
 	asked := 0
 	for i, one := range w.policy.Witnesses {
 		if has[one.Name] || one.URL == "" {
@@ -155,7 +157,7 @@ func (w *witnesses) ask(
 				Note: signed, Size: c.Size,
 				Prove: func(ctx context.Context, old int64) ([]tlog.Hash, error) { return proveTree(ctx, r, old, c.Size) },
 			})
-			answers <- said{i, line, err}
+			answers <- answer{i, line, err}
 		}()
 	}
 	lines, errs := make([][]byte, len(w.policy.Witnesses)), make([]error, len(w.policy.Witnesses))
@@ -163,23 +165,23 @@ func (w *witnesses) ask(
 		s := <-answers
 		lines[s.number], errs[s.number] = s.line, s.err
 	}
-	if err = errors.Join(errs...); err == nil { // all have who can be asked
-		err = errors.New("the policy asks for more than have a URL")
+	if err = errors.Join(errs...); err == nil { // every witness with a URL has cosigned
+		err = errors.New("the policy needs more witnesses than have a URL")
 	}
 	return append(bytes.Clone(signed), bytes.Join(lines, nil)...), err
 }
 
-// proveTree returns the proof that the tree of size leaves continues its first old.
+// proveTree returns the consistency proof from the first old leaves to size leaves.
 func proveTree(ctx context.Context, r *ledger.Reader, old, size int64) ([]tlog.Hash, error) {
 	return tlog.ProveTree(size, old, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		return r.Tree().Hashes(ctx, indexes)
 	}))
 }
 
-// askOne asks one witness, unless it has failed just now.
-func (w *witnesses) askOne(ctx context.Context, tenant string, number int, c witness.Checkpoint) ([]byte, error) {
-	at := seat{tenant, number}
-	old, err := w.seats.ask(at)
+// askOne asks one witness unless it is paused.
+func (w *witnessAnchor) askOne(ctx context.Context, tenant string, number int, c witness.Checkpoint) ([]byte, error) {
+	of := target{tenant, number}
+	old, err := w.backoff.size(of)
 	if err == nil {
 		var unproved error
 		prove := c.Prove
@@ -188,15 +190,15 @@ func (w *witnesses) askOne(ctx context.Context, tenant string, number int, c wit
 			return proof, unproved
 		}
 		var line []byte
-		limited, cancel := context.WithTimeout(ctx, witnessLimit)
+		limited, cancel := context.WithTimeout(ctx, witnessTimeout)
 		defer cancel()
 		if line, err = w.client.Cosign(limited, w.policy.Witnesses[number], c, old); err == nil {
-			w.seats.signed(ctx, at, c.Size, w.policy.Witnesses[number].Name)
+			w.backoff.succeeded(ctx, of, c.Size, w.policy.Witnesses[number].Name)
 			return line, nil
 		}
-		// What one ledger cannot prove is no fault of the witness: it is asked about others.
+		// A ledger that cannot prove its growth is not a failure of the witness.
 		if ctx.Err() == nil && unproved == nil {
-			w.seats.failed(ctx, at, err, w.policy.Witnesses[number].Name)
+			w.backoff.failed(ctx, of, err, w.policy.Witnesses[number].Name)
 		}
 	}
 	return nil, fmt.Errorf("witness %s: %w", w.policy.Witnesses[number].Name, err)

@@ -15,12 +15,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// What a policy lacks, so that no witness could ever meet it, is told.
+// A policy that no witness can meet is reported.
 func TestWitnesses_PolicyThatCannotBeMet(t *testing.T) {
 	l, stranger := newLedgers(t, "acme"), newLedgers(t)
 	for name, tt := range map[string]struct{ more, want string }{
 		"OtherLog": {"log " + stranger.public + "\nquorum W1\n", "log lines"},
-		"NoURL":    {"witness W2 " + witnesstest.New(t, "w2.example").VerifierKey + "\ngroup all all W1 W2\nquorum all\n", "more than have a URL"},
+		"NoURL":    {"witness W2 " + witnesstest.New(t, "w2.example").VerifierKey + "\ngroup all all W1 W2\nquorum all\n", "more witnesses than have a URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := witnesstest.New(t, "w1.example")
@@ -39,7 +39,7 @@ func TestWitnesses_PolicyThatCannotBeMet(t *testing.T) {
 	}
 }
 
-// A ledger that cannot prove how it has grown does not keep witnesses from others.
+// A ledger that cannot prove its growth does not pause the witness for others.
 func TestWitnesses_LedgerWithoutProof(t *testing.T) {
 	l := newLedgers(t, "acme")
 	one := witnesstest.New(t, "w1.example")
@@ -47,9 +47,9 @@ func TestWitnesses_LedgerWithoutProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWitnesses(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key), Witnesses: &policy}.withDefaults())
-	defer w.release()
-	w.seats.signed(t.Context(), seat{"acme", 0}, 1, "W1")
+	w := newWitnessAnchor(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key), Witnesses: &policy}.withDefaults())
+	defer w.uploads.release()
+	w.backoff.succeeded(t.Context(), target{"acme", 0}, 1, "W1")
 	_, err = w.askOne(t.Context(), "acme", 0, witness.Checkpoint{
 		Note: []byte(l.newest(t, "acme")), Size: 2,
 		Prove: func(context.Context, int64) ([]tlog.Hash, error) { return nil, ledger.ErrDamaged },
@@ -57,7 +57,7 @@ func TestWitnesses_LedgerWithoutProof(t *testing.T) {
 	if !errors.Is(err, ledger.ErrDamaged) {
 		t.Errorf("got %v, want what is wrong", err)
 	}
-	if _, err := w.seats.ask(seat{"other", 0}); err != nil {
+	if _, err := w.backoff.size(target{"other", 0}); err != nil {
 		t.Errorf("about another ledger: %v", err)
 	}
 }

@@ -60,7 +60,7 @@ var ErrLess = errors.New("the rebuilt ledger does not match the old one")
 //
 // Rebuild carries over the rows that other tools wrote into AgentFS files. If a tool
 // writes into one during the rebuild, nothing is replaced and the error wraps
-// [agentfs.ErrWritten].
+// [agentfs.ErrChanged].
 //
 // A rebuilt ledger must agree with the newest checkpoint of the old one, if that can be
 // read. Otherwise nothing is replaced and the error wraps [ErrLess]. Rebuild fails while

@@ -71,7 +71,7 @@ func (r *rebuilding) foreign(ctx context.Context, tenant string) (kept []string,
 // rows, because the new rows would be lost.
 func (r *rebuilding) unwritten(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.marks)) {
-		if err := agentfs.Unwritten(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
+		if err := agentfs.Unchanged(ctx, filepath.Join(AgentFSDir(r.DataDir), name), r.marks[name]); err != nil {
 			return fmt.Errorf("%w: nothing was replaced; rebuild again while no tool has the file open", err)
 		}
 	}

@@ -34,8 +34,8 @@ func TestRebuild_ToolWritesMeanwhile(t *testing.T) {
 		edit(`INSERT INTO tool_calls (name, status, started_at) VALUES ('theirs', 'pending', 7)`)(t, files[0])
 		want = auditortest.AgentRows(t, files[0])
 	}))
-	if !errors.Is(err, agentfs.ErrWritten) {
-		t.Errorf("got %v, want %v", err, agentfs.ErrWritten)
+	if !errors.Is(err, agentfs.ErrChanged) {
+		t.Errorf("got %v, want %v", err, agentfs.ErrChanged)
 	}
 	if diff := cmp.Diff(want, auditortest.AgentRows(t, files[0])); diff != "" || len(want) == 0 {
 		t.Errorf("rows afterwards (-want +got):\n%s", diff)

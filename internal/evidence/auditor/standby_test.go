@@ -21,21 +21,21 @@ import (
 // alive is another auditor that has the turn, and answers until the test ends.
 func alive(tb testing.TB, b *broker.Broker) {
 	tb.Helper()
-	l := bucket.At(b.JetStream(), b.Space()).Lease(bucket.Contender{Durable: durable})
-	if err := l.Step(tb.Context()); err != nil || !l.Held() {
+	l := bucket.At(b.JetStream(), b.Space()).Lease(bucket.Candidate{Durable: durable})
+	if err := l.Refresh(tb.Context()); err != nil || !l.Held() {
 		tb.Fatalf("it has not the turn: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		tick := time.NewTicker(bucket.StepEvery)
+		tick := time.NewTicker(bucket.RefreshInterval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				_ = l.Step(ctx) // it ends with the test
+				_ = l.Refresh(ctx) // it ends with the test
 			}
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// BenchmarkExport compares what is made of a ledger, and the check of it, with
-// verifying the ledger itself.
+// BenchmarkExport compares exporting a ledger and checking the bundle with verifying
+// the ledger.
 func BenchmarkExport(b *testing.B) {
 	const records = 20_000
 	f := newFeed()

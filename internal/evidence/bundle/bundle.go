@@ -18,20 +18,20 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// ErrNothing is wrapped when a ledger has nothing of a selection.
-var ErrNothing = errors.New("nothing in the ledger is of that run and time")
+// ErrNothing is wrapped when a selection is empty.
+var ErrNothing = errors.New("the ledger has no records of that run and time")
 
 // Options are the settings of [WriteBundle].
 type Options struct {
-	Selection ledger.Selection // of it the run and the times
-	Key       string           // the verifier key, which goes with the bundle
+	Selection ledger.Selection // only its run and times count
+	Key       string           // verifier key to include
 	Progress  func(done, total int64)
 }
 
-// WriteBundle writes a bundle of the selected records to w, as far as the newest
-// checkpoint reaches when it begins. A bundle of a run has the manifests that list
-// its events too. It wraps [ErrNothing] when nothing is selected. After an error
-// what was written is no bundle.
+// WriteBundle writes a bundle of the selected records up to the newest checkpoint to w.
+// A bundle of a run also has the manifests that list its events. The error wraps
+// [ErrNothing] if the selection is empty. After an error the output is not a valid
+// bundle.
 func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Options) error {
 	signed, c, err := r.Signed(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func WriteBundle(ctx context.Context, w io.Writer, r *ledger.Reader, opts Option
 	return nil
 }
 
-// bundle is one on its way.
+// bundle is the state of one call of WriteBundle.
 type bundle struct {
 	zip       *zip.Writer
 	reader    *ledger.Reader
@@ -61,17 +61,17 @@ type bundle struct {
 	newest    ledger.Checkpoint
 	about     About
 
-	gaps []span // that the leaves leave
+	gaps []span // leaves that are not in the bundle
 	sums bytes.Buffer
 	done int64
 }
 
-// ErrErasedMeanwhile is wrapped when an order that a bundle does not reach destroyed
-// some of its records while it was written: another one is to be written.
+// ErrErasedMeanwhile is wrapped when records were erased by an order after the
+// checkpoint of the bundle. The caller writes a new bundle.
 var ErrErasedMeanwhile = errors.New("records were erased while it was written: export again")
 
-// passes is how often the records are read: to count them, for their leaves, for
-// themselves and for the page.
+// passes is how often the records are read, to count them, for their leaves, for the
+// records and for the page.
 const passes = 4
 
 func (b *bundle) progress(e ledger.Entry) {
@@ -80,13 +80,13 @@ func (b *bundle) progress(e ledger.Entry) {
 	}
 }
 
-// each calls do with every record of the bundle.
+// each calls do for every record of the bundle.
 func (b *bundle) each(ctx context.Context, do func(ledger.Entry) error) error {
 	for e, err := range below(ctx, b.reader, b.selection) {
 		if err != nil {
 			return err
 		}
-		// What comes behind the bundle's checkpoint cannot account for it there.
+		// An order after the checkpoint is not in the bundle.
 		if e.Removal.Done() && e.Removal.Order >= b.newest.Size {
 			return ErrErasedMeanwhile
 		}
@@ -99,7 +99,7 @@ func (b *bundle) each(ctx context.Context, do func(ledger.Entry) error) error {
 	return nil
 }
 
-// count finds out how much there is, and which leaves are not.
+// count counts the leaves and finds the gaps between them.
 func (b *bundle) count(ctx context.Context) error {
 	next := int64(0)
 	leave := func(first int64) {
@@ -169,14 +169,14 @@ func (b *bundle) write(ctx context.Context, signed []byte) error {
 	return b.zip.Close()
 }
 
-// create begins a file. Its time is that of the checkpoint: nothing in a bundle
-// depends on when it was made.
+// create begins a file with the time of the checkpoint, so that the bytes do not depend
+// on the clock.
 func (b *bundle) create(name string) (io.Writer, error) {
 	modified := b.newest.Time.UTC().Truncate(time.Second)
 	return b.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
 }
 
-// file writes a file and notes its hash.
+// file writes a file and records its hash.
 func (b *bundle) file(name string, write func(io.Writer) error) error {
 	w, err := b.create(name)
 	if err != nil {
@@ -190,7 +190,7 @@ func (b *bundle) file(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// sumLine is a line of SHA256SUMS.
+// sumLine returns a line of SHA256SUMS.
 func sumLine(h hash.Hash, name string) string {
 	return hex.EncodeToString(h.Sum(nil)) + "  " + name + "\n"
 }
@@ -210,7 +210,7 @@ func (b *bundle) records(ctx context.Context, w io.Writer) error {
 	})
 }
 
-// again writes what was seen again; of a range of time nothing can be made of it.
+// again writes the repeated events. A time range has none because it cannot be judged.
 func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	if _, ok := b.about.extent(); !ok {
 		return nil
@@ -228,7 +228,7 @@ func (b *bundle) again(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// hashesAtOnce is how many hashes are asked for in one go.
+// hashesAtOnce is how many hashes tree reads at once.
 const hashesAtOnce = 512
 
 func (b *bundle) tree(ctx context.Context, w io.Writer) error {

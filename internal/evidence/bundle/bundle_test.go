@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// mixed is a feed of all that a ledger can hold: runs side by side, of several
-// producers, one seen again, records that were set apart.
+// mixed is a feed with every kind of record: concurrent runs of several producers, a
+// repeated event and records that were set apart.
 func mixed() *feed {
 	f := newFeed()
 	f.run("coder/e4", "r1", 30)
@@ -25,7 +25,7 @@ func mixed() *feed {
 	f.publish("coder/e4", "r3", events.RunStarted, "", events.RunStartedData{Title: "beside"})
 	f.publish("coder/e4", "r2", events.RunFinished, "", events.RunFinishedData{Success: true})
 	f.seal("coder/e4", "r2")
-	// Another outbox brings a run of the same content, and seals it.
+	// Another outbox publishes a run with the same content and seals it.
 	f.publish("copier/1", "r2", events.RunStarted, started.ID, events.RunStartedData{Title: "between"})
 	f.seal("copier/1", "r2")
 	f.add(subjects.Address{Producer: "odd", Run: "r1", Kind: events.Custom}, []byte("\xff\n{not an event"))
@@ -46,7 +46,7 @@ func TestBundle_IsVerified(t *testing.T) {
 		leaves       int64
 	}{
 		{"Whole", ledger.Selection{}, whole.Completeness, whole.Leaves},
-		{"Run", ledger.Selection{Run: "r1"}, verifier.Complete, 35}, // 33, the manifest, what is in quarantine
+		{"Run", ledger.Selection{Run: "r1"}, verifier.Complete, 35}, // 33 events, the manifest, a quarantined record
 		{"RunSeenAgain", ledger.Selection{Run: "r2"}, verifier.Complete, 6},
 		{"RunWithoutEnd", ledger.Selection{Run: "r3"}, verifier.Unproven, 2},
 		{"Time", ledger.Selection{From: began.Add(5 * time.Second), To: began.Add(9 * time.Second)}, verifier.Unproven, 4},
@@ -72,7 +72,7 @@ func TestBundle_SaysWhatVerifySays(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := check(t, e.bundle(t, ledger.Selection{}), CheckOptions{Key: e.key}).Report
-	want.Ledger, want.Streams, want.Checkpoints = got.Ledger, got.Streams, got.Checkpoints // of these a bundle has none
+	want.Ledger, want.Streams, want.Checkpoints = got.Ledger, got.Streams, got.Checkpoints // a bundle has none of these
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("report (-ledger +bundle):\n%s", diff)
 	}
@@ -154,7 +154,7 @@ func TestCheck_OlderTrusted(t *testing.T) {
 	if r.Trusted == nil || r.Trusted.Diverged || r.Trusted.Size != 20 {
 		t.Errorf("a bundle of everything: %+v", r.Trusted)
 	}
-	// What the first twenty leaves were cannot be told from leaves behind them.
+	// Later leaves do not show the first twenty.
 	if r, err := Check(t.Context(), e.bundle(t, ledger.Selection{Run: "r2"}), opts); err == nil {
 		t.Errorf("a bundle of a run: %+v", r.Trusted)
 	}

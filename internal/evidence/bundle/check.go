@@ -18,49 +18,47 @@ import (
 
 // CheckOptions are the settings of [Check].
 type CheckOptions struct {
-	// Key is who must have signed. Without it the bundle's own key is taken, which
-	// proves that the bundle fits together, and not who made it.
+	// Key is the required verifier key. Without it Check uses the key in the bundle, which
+	// shows that the bundle is consistent but not who made it.
 	Key     note.Verifier
-	Tenant  string        // whose bundle it must be; empty: whoever it names
-	Silence time.Duration // how long a run is silent before it counts as ended
-	// Trusted is a checkpoint of the ledger that was kept where nobody could change
-	// it, as a signed note; nil when there is none.
+	Tenant  string        // required tenant; empty: any
+	Silence time.Duration // after which a run counts as ended
+	// Trusted is a signed checkpoint from a trusted place, or nil.
 	Trusted        []byte
 	RequireTrusted bool
-	// Witnesses is the policy that says who has to have cosigned; nil asks for nobody.
+	// Witnesses is the required witness policy, or nil.
 	Witnesses *transparency.Policy
 	Progress  func(done, total int64) // records
 }
 
-// Report is what [Check] found out: of the ledger's report what can be said of a
-// part of it.
+// A Report is the result of [Check]. It has the fields of the ledger's report that
+// apply to a bundle.
 type Report struct {
 	verifier.Report
 
 	Bundle About `json:"bundle"`
-	OwnKey bool  `json:"own_key"` // checked with the key in the bundle alone
+	OwnKey bool  `json:"own_key"` // checked with the bundle's key
 }
 
-// notProvenOfRun is what a bundle of a run cannot tell.
+// notProvenOfRun is the limit of a bundle of one run.
 const notProvenOfRun = "that no producer but these told of the run, which a bundle of the whole ledger would show; "
 
-// errBundle is returned for what has been no bundle at all.
+// errBundle is reported for a file that is not a valid bundle.
 var errBundle = errors.New("the file is no bundle")
 
-// maxSmallFile bounds the files of a bundle that are read whole.
+// maxSmallFile bounds the files that Check reads into memory.
 const maxSmallFile = 1 << 20
 
-// maxProblems is how many problems a report names.
+// maxProblems is the largest number of problems in a report.
 const maxProblems = 50
 
-// Check checks the bundle in the file at path from its first byte: every file
-// against the list of hashes, every record against its leaf, the leaves and the
-// tree against the signed checkpoint, and the selection against what is there;
-// then whether everything of it is there that the producers sent. It uses nothing
-// but the file and the key.
+// Check verifies the bundle at path. It compares the files with the list of hashes, the
+// records with their leaves, the leaves and subtrees with the signed checkpoint, and
+// the leaves with the selection. Then it judges whether all events of the producers are
+// present. It uses only the file and the key.
 //
-// It returns an error when the file cannot be read, or cannot be compared with the
-// trusted checkpoint. What is wrong with the bundle is in the report.
+// It returns an error if the file cannot be read or cannot be compared with the trusted
+// checkpoint. The report lists the problems of the bundle.
 func Check(ctx context.Context, path string, opts CheckOptions) (report Report, err error) {
 	c := &checker{opts: opts}
 	c.report.Ledger = path
@@ -91,17 +89,17 @@ func Check(ctx context.Context, path string, opts CheckOptions) (report Report, 
 	return c.report, nil
 }
 
-// checker is one check.
+// checker is the state of one call of Check.
 type checker struct {
 	opts    CheckOptions
 	report  Report
 	files   map[string]*zip.File
 	newest  ledger.Checkpoint
-	keys    ledger.Keys // whose word counts: of newest, and of orders
+	keys    ledger.Keys // that may have signed checkpoints and orders
 	trusted *ledger.Checkpoint
 }
 
-// problem notes that the bundle is not what was signed.
+// problem reports a deviation of the bundle.
 func (c *checker) problem(format string, args ...any) {
 	c.report.ProblemCount++
 	if len(c.report.Problems) < maxProblems {
@@ -131,7 +129,7 @@ func (c *checker) check(ctx context.Context, z *zip.Reader) error {
 	return c.compareTrusted(w)
 }
 
-// contents finds the files: each of them once, and no other.
+// contents checks that the zip file has each file exactly once and no other.
 func (c *checker) contents(z *zip.Reader) bool {
 	c.files = make(map[string]*zip.File)
 	known := make(map[string]bool)
@@ -156,7 +154,7 @@ func (c *checker) contents(z *zip.Reader) bool {
 	return c.report.ProblemCount == 0
 }
 
-// small reads a small file whole.
+// small reads a small file into memory.
 func (c *checker) small(name string) (data []byte, err error) {
 	f, err := c.files[name].Open()
 	if err != nil {
@@ -170,7 +168,7 @@ func (c *checker) small(name string) (data []byte, err error) {
 	return data, err
 }
 
-// head reads what the bundle says of itself, and its checkpoint.
+// head checks bundle.json and the checkpoint.
 func (c *checker) head() {
 	about, err := c.small(aboutFile)
 	if err == nil {
@@ -210,7 +208,7 @@ func (c *checker) head() {
 	c.witnessed()
 }
 
-// key returns the key that must have signed.
+// key returns the required key.
 func (c *checker) key() (note.Verifier, error) {
 	text, err := c.small(keyFile)
 	if err != nil {
@@ -246,7 +244,7 @@ func (c *checker) compareTrusted(w *walk) error {
 	return nil
 }
 
-// conclude fills in the first verdict and the exit status.
+// conclude sets the integrity verdict and the exit status.
 func (c *checker) conclude() {
 	r := &c.report
 	r.Integrity = verifier.Verified
@@ -262,7 +260,7 @@ func (c *checker) conclude() {
 	r.Exit = c.exit()
 }
 
-// exit returns the exit status that the report stands for.
+// exit returns the exit status of the report.
 func (c *checker) exit() int {
 	r := &c.report
 	switch {
@@ -280,7 +278,7 @@ func (c *checker) exit() int {
 	return verifier.ExitVerified
 }
 
-// isRun reports whether the bundle is of one run.
+// isRun reports whether the bundle is a complete run.
 func (a About) isRun() bool {
 	extent, ok := a.extent()
 	return ok && extent == verifier.WholeRun

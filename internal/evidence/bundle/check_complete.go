@@ -9,12 +9,12 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// complete comes to the second verdict.
+// complete judges completeness. It shares the judgement with the verifier of ledgers.
 func (w *walk) complete() error {
 	r, about := &w.report, w.report.Bundle
 	if _, ok := about.extent(); !ok {
 		r.Redacted = ofPart(w.judge.Redacted())
-		return nil // a range of time cuts runs in two
+		return nil // a time range can split runs
 	}
 	if err := w.judge.Conclude(&r.Report, w.newest, w.opts.Silence, w.leavesAgain(), w.seenAgain()); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (w *walk) complete() error {
 	if about.isRun() {
 		r.Redacted = ofPart(r.Redacted)
 		r.NotProven = notProvenOfRun + r.NotProven
-		// Who cuts off the end of a run makes one that goes on.
+		// Without its end a finished run looks like a running one.
 		if r.Completeness == verifier.Complete && r.Runs.Sealed == 0 {
 			r.Completeness = verifier.Unproven
 		}
@@ -31,8 +31,8 @@ func (w *walk) complete() error {
 	return nil
 }
 
-// unheard has the report say of which producers nothing came since the stream broke
-// off: nobody can tell whether they sent more.
+// unheard reports the producers that sent nothing after a break of the stream. The
+// ledger cannot show whether they sent more events.
 func (w *walk) unheard(names []string) {
 	r := &w.report
 	for i := range r.Producers {
@@ -43,7 +43,7 @@ func (w *walk) unheard(names []string) {
 	}
 }
 
-// ofPart leaves open what a part of a ledger does not tell of holds.
+// ofPart removes statements about legal holds, which a part of a ledger cannot show.
 func ofPart(r verifier.Redacted) verifier.Redacted {
 	r.Holds, r.Part = 0, true
 	for i := range r.Orders {
@@ -52,7 +52,7 @@ func ofPart(r verifier.Redacted) verifier.Redacted {
 	return r
 }
 
-// leavesAgain reads the leaves once more.
+// leavesAgain reads the leaves a second time.
 func (w *walk) leavesAgain() iter.Seq2[ledger.Leaf, error] {
 	return linesOf(w.checker, leavesFile, func(line []byte) (ledger.Leaf, error) {
 		var l leafLine
@@ -73,7 +73,7 @@ func (w *walk) seenAgain() iter.Seq2[ledger.Again, error] {
 	})
 }
 
-// linesOf yields what the lines of a file say.
+// linesOf parses the lines of a file one by one.
 func linesOf[T any](c *checker, name string, parse func([]byte) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -11,8 +11,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// open opens the checkpoint, which the key has to have signed or one that comes
-// from it: by orders among the records, which go with every bundle.
+// open opens the checkpoint. Its signer must be key or a key that follows from it
+// through key changes. Every bundle has the orders of key changes.
 func (c *checker) open(key note.Verifier, signed []byte) error {
 	said, err := ledger.ReadCheckpoint(signed)
 	if err != nil {
@@ -27,11 +27,11 @@ func (c *checker) open(key note.Verifier, signed []byte) error {
 	return err
 }
 
-// keyWords is in every order that changes the key, as an event brings it.
+// keyWords appear in every order that changes the key.
 var keyWords = []byte(`\naction ` + string(events.AuditKey) + `\n`) //nolint:gochecknoglobals // a constant
 
-// keyOrders looks for the orders that change the key. That their records, and the
-// leaves that they are said to have, are those of the ledger the walk finds out.
+// keyOrders returns the orders that change the key. The walk verifies their records and
+// leaves later.
 func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
 	leaves, err := c.files[leavesFile].Open()
 	if err != nil {
@@ -68,7 +68,8 @@ func (c *checker) keyOrders() (found []ledger.KeyOrder, err error) {
 	}
 }
 
-// nextOfBoth returns the next leaf and its record; not ok where one of the files ends.
+// nextOfBoth returns the next leaf and its record. ok is false at the end of either
+// file.
 func nextOfBoth(leaves, records *lineReader) (leaf, record []byte, ok bool, err error) {
 	if leaf, ok, err = leaves.next(); err != nil {
 		return nil, nil, false, fmt.Errorf("%s: %w", leavesFile, err)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// sums compares each file with the list of hashes, which has each of them once,
-// in order.
+// sums compares each file with SHA256SUMS, which must list every file once and in
+// order.
 func (c *checker) sums(ctx context.Context) error {
 	list, err := c.small(sumsFile)
 	if err != nil {

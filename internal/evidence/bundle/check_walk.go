@@ -12,8 +12,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// walk goes over the leaves of a bundle with their records, what was seen again
-// and the subtrees, and computes the root again.
+// walk reads the leaves, records, repeated events and subtrees of a bundle in one pass,
+// and computes the root.
 type walk struct {
 	*checker
 	leaves, records, subtrees, seen *lineReader
@@ -21,10 +21,10 @@ type walk struct {
 
 	fold    fold
 	judge   *verifier.Judge
-	again   *ledger.Again // the next one
-	trusted *tlog.Hash    // the root where the trusted checkpoint was
+	again   *ledger.Again // next repeated event
+	trusted *tlog.Hash    // root at the size of the trusted checkpoint
 	whole   bool          // the bundle is of the whole ledger
-	last    int64         // index of the leaf in hand
+	last    int64         // index of the current leaf
 }
 
 func (c *checker) newWalk() (w *walk, err error) {
@@ -46,14 +46,14 @@ func (c *checker) newWalk() (w *walk, err error) {
 	return w, nil
 }
 
-// close closes the files. What they hold has been read, or is of no interest.
+// close closes the files.
 func (w *walk) close() {
 	for _, c := range w.closers {
 		_ = c.Close() // read only
 	}
 }
 
-// all walks over everything, and comes to the second verdict.
+// all reads everything and judges completeness.
 func (w *walk) all(ctx context.Context) error {
 	err := w.read(ctx)
 	if ctx.Err() != nil {
@@ -93,7 +93,7 @@ func (w *walk) read(ctx context.Context) error {
 	}
 }
 
-// leaf takes the next leaf and its record.
+// leaf checks the next leaf and its record.
 func (w *walk) leaf(text []byte) error {
 	var l leafLine
 	if err := parseLine(text, &l); err != nil {
@@ -148,7 +148,7 @@ func (w *walk) count(class ledger.Class) {
 	}
 }
 
-// selected reports whether a leaf belongs into the bundle.
+// selected reports whether the selection includes a leaf.
 func (w *walk) selected(l ledger.Leaf) bool {
 	a := w.report.Bundle
 	if a.isRun() && l.Class == ledger.ClassManifest {
@@ -170,7 +170,7 @@ func (w *walk) record() ([]byte, error) {
 	return parseRecord(line)
 }
 
-// subtreesBefore takes the subtrees up to a leaf.
+// subtreesBefore adds the subtrees before a leaf.
 func (w *walk) subtreesBefore(leaf int64) error {
 	for w.fold.size < leaf {
 		line, ok, err := w.subtrees.next()
@@ -195,7 +195,7 @@ func (w *walk) subtreesBefore(leaf int64) error {
 	return nil
 }
 
-// compareHere notes the root where the trusted checkpoint was.
+// compareHere records the root at the size of the trusted checkpoint.
 func (w *walk) compareHere() {
 	if t := w.checker.trusted; t != nil && t.Size == w.fold.size {
 		root := w.fold.root()
@@ -203,8 +203,7 @@ func (w *walk) compareHere() {
 	}
 }
 
-// end takes the subtrees behind the last leaf and compares the root with the
-// signed one.
+// end adds the subtrees after the last leaf and compares the root with the signed one.
 func (w *walk) end() error {
 	if err := w.subtreesBefore(w.newest.Size); err != nil {
 		return err
@@ -232,8 +231,7 @@ func (w *walk) end() error {
 	return nil
 }
 
-// nothingLeft looks for what belongs to no leaf, and for records that went without
-// an order.
+// nothingLeft reports remaining lines and erasures without an order.
 func (w *walk) nothingLeft() error {
 	for _, err := range w.judge.Unaccounted() {
 		w.problem("%v", err)
@@ -246,7 +244,7 @@ func (w *walk) nothingLeft() error {
 	return nil
 }
 
-// nextAgain reads the next event that was seen again.
+// nextAgain reads the next repeated event.
 func (w *walk) nextAgain() error {
 	w.again = nil
 	line, ok, err := w.seen.next()
@@ -269,7 +267,7 @@ func (w *walk) nextAgain() error {
 	return nil
 }
 
-// againBefore takes what was seen again before a leaf came.
+// againBefore judges the repeated events that arrived before a leaf.
 func (w *walk) againBefore(l leafLine) error {
 	for w.again != nil && (w.again.Epoch < l.Epoch || w.again.Epoch == l.Epoch && w.again.Stream < l.Stream) {
 		w.judge.TakeAgain(*w.again)

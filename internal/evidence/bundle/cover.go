@@ -11,16 +11,16 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// span is a range of leaves, first to before next, that a bundle does not hold.
+// span is a range of leaves that a bundle does not have, from first to before next.
 type span struct{ first, next int64 }
 
 // subtree is a complete subtree of the tree.
 type subtree struct {
 	level int
-	index int64 // among those of its level, from 0
+	index int64 // in its level, from 0
 }
 
-// subtrees returns the largest complete subtrees that make up s.
+// subtrees returns the largest complete subtrees of s.
 func (s span) subtrees() (list []subtree) {
 	for s.first < s.next {
 		level := bits.Len64(uint64(s.next-s.first)) - 1
@@ -33,15 +33,15 @@ func (s span) subtrees() (list []subtree) {
 	return list
 }
 
-// appendSubtree appends a line of tree.txt: "3 5 CsUYapGG…".
+// appendSubtree appends a line of tree.txt, such as "3 5 CsUYapGG…".
 func appendSubtree(dst []byte, t subtree, hash tlog.Hash) []byte {
 	return fmt.Appendf(dst, "%d %d %s\n", t.level, t.index, hash)
 }
 
-// errSubtree is returned for a line of tree.txt that is none.
+// errSubtree is returned for an invalid line of tree.txt.
 var errSubtree = errors.New("not a line of a level, a number and a hash")
 
-// parseSubtree reads a line of tree.txt without its end, in canonical form alone.
+// parseSubtree parses a line of tree.txt in canonical form.
 func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	fields := bytes.Split(line, []byte(" "))
 	if len(fields) != 3 {
@@ -64,8 +64,8 @@ func parseSubtree(line []byte) (t subtree, hash tlog.Hash, err error) {
 	return t, hash, nil
 }
 
-// fold computes the root of a tree from its subtrees and leaves, which come from
-// the left to the right.
+// fold computes the root of a tree from its subtrees and leaves. They are added from
+// left to right.
 type fold struct {
 	size  int64 // leaves so far
 	roots []node
@@ -77,10 +77,10 @@ type node struct {
 	hash  tlog.Hash
 }
 
-// errCover is returned where subtrees and leaves do not follow one another.
+// errCover is returned for a gap or an overlap between parts.
 var errCover = errors.New("it does not begin where the one before it ends")
 
-// add adds a subtree; a leaf is one of level 0.
+// add adds a subtree. A leaf has level 0.
 func (f *fold) add(t subtree, hash tlog.Hash) error {
 	if t.index<<t.level != f.size {
 		return errCover
@@ -95,7 +95,7 @@ func (f *fold) add(t subtree, hash tlog.Hash) error {
 	return nil
 }
 
-// root returns the root of what there is.
+// root returns the root of the added parts.
 func (f *fold) root() tlog.Hash {
 	if len(f.roots) == 0 {
 		empty, _ := tlog.TreeHash(0, nil) // needs no hashes

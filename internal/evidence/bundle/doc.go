@@ -1,31 +1,28 @@
-// Package bundle takes records out of a ledger, so that others can read them and
-// check them without it.
+// Package bundle exports records of a ledger for readers without access to the ledger.
 //
-// A bundle is a zip file that proves what it holds: [WriteBundle] makes it, [Check]
-// checks it, offline and from its first byte. Its files, in this order, are
+// A bundle is a zip file that [WriteBundle] writes and [Check] verifies offline. It has
+// these files in this order:
 //
-//	bundle.json     what was selected, of which tenant, and how much that is
-//	checkpoint.txt  the signed checkpoint that everything is below
-//	ledger.pub      the verifier key of who made it
-//	leaves.jsonl    a line for each leaf: its index, its text, its place in the stream
-//	records.jsonl   a line for each leaf, in the same order: the record
-//	again.jsonl     a line for each event that came again under another number
-//	tree.txt        the hashes that lead from the leaves to the signed root
-//	index.html      a page to read, which needs neither a server nor a network
-//	SHA256SUMS      the SHA-256 of all the others, as sha256sum -c takes it
+//	bundle.json     the tenant, the selection and the number of leaves
+//	checkpoint.txt  the signed checkpoint that covers the bundle
+//	ledger.pub      the verifier key of the ledger
+//	witnessed.txt   the last cosigned checkpoint, empty if there is none
+//	leaves.jsonl    a line for each leaf, with its index, text and stream sequence
+//	records.jsonl   a line for each leaf in the same order, with the record
+//	again.jsonl     a line for each event that arrived again under another number
+//	tree.txt        the hashes that connect the leaves to the signed root
+//	index.html      a page that needs neither a server nor a network
+//	SHA256SUMS      the SHA-256 of the other files, in the format of sha256sum -c
 //
-// The line of a record whose bytes were destroyed by order is null; its leaf's line
-// says so, and the leaf of the event that brought the order is in the bundle too.
-// A record that is a line of text and begins with a brace, as events and
-// manifests do, is there byte for byte. Any other is a JSON string of its base64.
+// A record is stored byte for byte if it is one line that begins with a brace. Any other
+// record is a JSON string of its base64. The line of an erased record is null, its leaf
+// names the erasure order, and the bundle has the leaf of that order too.
 //
-// tree.txt has one line for each largest subtree that holds no leaf of the bundle,
-// from the left to the right: its level, its number among those of that level, and
-// its hash in base64. Subtrees and leaves together cover the tree without a gap,
-// so that its root can be computed in one pass and with a few hashes in memory. A
-// bundle of the whole ledger needs none.
+// Each line of tree.txt is one of the largest subtrees without a leaf of the bundle, from
+// left to right. It has the subtree's level, its index in the level, and its hash in
+// base64. Subtrees and leaves together cover the tree. A reader computes the root in one
+// pass and with a few hashes in memory. A bundle of the whole ledger has no subtrees.
 //
-// The same ledger and the same selection give the same bytes. Neither writing nor
-// checking holds more than a few records in memory. No name of a file in a bundle
-// comes from a record.
+// The same ledger and selection give the same bytes. Writing and checking keep only a
+// few records in memory. No file name in a bundle comes from a record.
 package bundle

@@ -19,8 +19,8 @@ import (
 
 const spoken = "what nobody may read again"
 
-// erased makes a ledger of two runs of which one was erased by order, and returns
-// it with the order's leaf.
+// erased makes a ledger of two runs and erases one. It returns the ledger and the
+// order's leaf.
 func erased(tb testing.TB) (e evidence, order int64) {
 	tb.Helper()
 	f := newFeed()
@@ -30,13 +30,13 @@ func erased(tb testing.TB) (e evidence, order int64) {
 	return f.order(tb, ledger.Order{Action: events.AuditErase, ID: "order-1", Selection: ledger.OrderSelection{Run: "r-1"}}), order
 }
 
-// order makes the ledger of a feed in which orders come afterwards, one by one.
+// order makes the ledger of a feed and then applies orders one by one.
 func (f *feed) order(tb testing.TB, orders ...ledger.Order) evidence {
 	tb.Helper()
 	return f.orderly(tb, orders...).evidence
 }
 
-// orderly is a ledger of a feed that goes on.
+// orderly is a ledger whose feed continues.
 type orderly struct {
 	evidence
 
@@ -87,7 +87,7 @@ func (o orderly) append(tb testing.TB) {
 	}
 }
 
-// give has an order come by.
+// give applies an order.
 func (o orderly) give(tb testing.TB, order ledger.Order) {
 	tb.Helper()
 	order.Time, order.By, order.Reason = o.feed.now, "jdoe", "subject request"
@@ -104,14 +104,14 @@ func (o orderly) give(tb testing.TB, order ledger.Order) {
 	o.append(tb)
 }
 
-// What is erased while a bundle is written leaves no bundle that is invalid.
+// An erasure during an export leaves no invalid bundle.
 func TestErased_Meanwhile(t *testing.T) {
 	for pass := range passes {
 		f := newFeed()
 		f.run("coder/e4", "r-1", 5, spoken)
 		f.run("coder/e4", "r-2", 5)
 		o := f.orderly(t)
-		at := int64(pass * len(f.messages)) // behind the first record of that pass
+		at := int64(pass * len(f.messages)) // after the first record of the pass
 		err := WriteBundle(t.Context(), io.Discard, o.reader, Options{Key: o.public, Progress: func(done, _ int64) {
 			if done == at+1 {
 				o.give(t, ledger.Order{Action: events.AuditErase, ID: "order-1", Selection: ledger.OrderSelection{Run: "r-1"}})
@@ -126,8 +126,8 @@ func TestErased_Meanwhile(t *testing.T) {
 	}
 }
 
-// A bundle of everything says of holds what the ledger says; one of a part does not
-// say that there are none.
+// A bundle of the whole ledger reports the same legal holds as the ledger. A partial
+// bundle does not claim that there are none.
 func TestErased_Holds(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r-1", 5, spoken)
@@ -187,7 +187,7 @@ func TestErased_Bundle(t *testing.T) {
 	}
 }
 
-// TestErased_Tampered takes records out of a bundle as if they had been erased.
+// TestErased_Tampered removes records from a bundle as if they had been erased.
 func TestErased_Tampered(t *testing.T) {
 	e, order := erased(t)
 	path := e.bundle(t, ledger.Selection{})

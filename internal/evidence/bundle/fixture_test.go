@@ -21,15 +21,14 @@ import (
 
 var began = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-// feed makes the messages of a stream, as publishers would store them. Its tenant
-// is acme.
+// feed makes the messages of a stream of tenant acme.
 type feed struct {
 	messages []ledger.Message
 	now      time.Time
 	senders  map[string]*sender
 }
 
-// sender is one publisher's side of a feed.
+// sender is one publisher of a feed.
 type sender struct {
 	sequence, first uint64
 	pending         []events.Hash
@@ -57,7 +56,7 @@ func (f *feed) add(a subjects.Address, data []byte) {
 	})
 }
 
-// publish sends an event under the next number of a producer, and returns it.
+// publish sends an event under the producer's next number and returns it.
 func (f *feed) publish(producer, run string, kind events.Kind, id string, payload any) events.Event {
 	e, err := events.New(kind, "/test", payload)
 	if err != nil {
@@ -88,7 +87,7 @@ func (f *feed) publish(producer, run string, kind events.Kind, id string, payloa
 	return e
 }
 
-// seal ends a run and lists what is not listed yet.
+// seal ends a run and lists the unlisted events.
 func (f *feed) seal(producer, run string) {
 	s := f.sender(producer)
 	d, digest := *s.runs[run], s.digests[run]
@@ -108,7 +107,7 @@ func (f *feed) manifest(producer string) {
 	f.add(subjects.Address{Producer: producer, Manifest: true}, data)
 }
 
-// run publishes a whole run with n messages in between.
+// run publishes a whole run with n messages.
 func (f *feed) run(producer, run string, n int, texts ...string) {
 	f.publish(producer, run, events.RunStarted, "", events.RunStartedData{Title: "a run"})
 	for i := range n {

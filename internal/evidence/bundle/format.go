@@ -28,26 +28,25 @@ const (
 	sumsFile       = "SHA256SUMS"
 )
 
-// bundleFiles are all of them, in the order in which they are written.
+// bundleFiles are all files in the order of the zip file.
 var bundleFiles = []string{ //nolint:gochecknoglobals // a constant
 	aboutFile, checkpointFile, keyFile, witnessedFile, leavesFile, recordsFile, againFile, treeFile, pageFile, sumsFile,
 }
 
-// bundleFormat names the format. What is added to it changes the number.
+// bundleFormat names the format. Any addition needs a new version.
 const bundleFormat = "hooktrail/bundle/v1"
 
-// About says what a bundle holds. Nobody signs it: [Check] compares it with what
-// is there.
+// About describes a bundle. It is not signed. [Check] compares it with the contents.
 type About struct {
 	Format string    `json:"format"` // "hooktrail/bundle/v1"
 	Tenant string    `json:"tenant"`
 	Run    string    `json:"run,omitempty"`
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
-	Leaves int64     `json:"leaves"` // that it holds
-	Size   int64     `json:"size"`   // of the whole tree
-	// Unheard are the producers of which nothing came since the stream broke off; only
-	// a bundle of everything names them.
+	Leaves int64     `json:"leaves"` // in the bundle
+	Size   int64     `json:"size"`   // of the tree
+	// Unheard lists the producers that sent nothing after a break of the stream. Only a
+	// bundle of the whole ledger has it.
 	Unheard []string `json:"unheard,omitempty"`
 }
 
@@ -55,7 +54,8 @@ func (a About) selection() ledger.Selection {
 	return ledger.Selection{Run: a.Run, From: a.From, To: a.To}
 }
 
-// extent says whether all of something is there, so that completeness can be judged.
+// extent returns the extent of the bundle. ok is false for a time range, whose
+// completeness cannot be judged.
 func (a About) extent() (e verifier.Extent, ok bool) {
 	switch {
 	case a.selection().IsAll():
@@ -70,12 +70,12 @@ func (a About) extent() (e verifier.Extent, ok bool) {
 type leafLine struct {
 	Index  int64     `json:"index"`
 	Leaf   string    `json:"leaf,omitempty"`        // as the tree hashes it
-	Raw    []byte    `json:"leaf_base64,omitempty"` // the same, where that is no UTF-8
+	Raw    []byte    `json:"leaf_base64,omitempty"` // replaces leaf if it is not UTF-8
 	Epoch  uint64    `json:"epoch"`
 	Stream uint64    `json:"stream"`
 	Stored time.Time `json:"stored,omitzero"`
-	// Of a record whose bytes were destroyed: in which word, and the leaf of the
-	// order. Its line in records.jsonl is null.
+	// Removed and Order describe an erased record, with the leaf of the order. The
+	// record's line is null.
 	Removed ledger.Word `json:"removed,omitempty"`
 	Order   int64       `json:"order,omitempty"`
 }
@@ -128,11 +128,11 @@ func (l againLine) again() (ledger.Again, error) {
 	}, err
 }
 
-// noRecord is the line of a record whose bytes were destroyed.
+// noRecord is the line of an erased record.
 const noRecord = "null"
 
-// appendRecord appends the line of a record, without its end. nil is that of one
-// whose bytes were destroyed.
+// appendRecord appends the line of a record without a line feed. A nil record was
+// erased.
 func appendRecord(dst, record []byte) []byte {
 	if record == nil {
 		return append(dst, noRecord...)
@@ -145,16 +145,15 @@ func appendRecord(dst, record []byte) []byte {
 	return append(dst, '"')
 }
 
-// isLine reports whether a record can stand in a line as it is.
+// isLine reports whether a record can be stored as a line.
 func isLine(record []byte) bool {
 	return len(record) > 0 && record[0] == '{' && bytes.IndexByte(record, '\n') < 0 && bytes.IndexByte(record, '\r') < 0
 }
 
-// errRecord is returned for a line of records.jsonl that is none.
+// errRecord is returned for an invalid line of records.jsonl.
 var errRecord = errors.New("neither a record nor the base64 of one")
 
-// parseRecord reads the line of a record, in the one form that it has. It returns
-// nil for one whose bytes were destroyed.
+// parseRecord parses a line in canonical form. It returns nil for an erased record.
 func parseRecord(line []byte) ([]byte, error) {
 	if isLine(line) {
 		return line, nil
@@ -167,7 +166,7 @@ func parseRecord(line []byte) ([]byte, error) {
 	}
 	record, err := base64.StdEncoding.DecodeString(string(line[1 : len(line)-1]))
 	if record == nil {
-		record = []byte{} // there, and empty
+		record = []byte{} // empty, not erased
 	}
 	if err != nil || !bytes.Equal(appendRecord(nil, record), line) {
 		return nil, errRecord
@@ -175,7 +174,7 @@ func parseRecord(line []byte) ([]byte, error) {
 	return record, nil
 }
 
-// parseLine reads a line of JSON that has the fields of into and no others.
+// parseLine parses a JSON line. It rejects unknown fields.
 func parseLine(line []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

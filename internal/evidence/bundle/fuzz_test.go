@@ -10,8 +10,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// FuzzCheck gives bundles other files, with hashes that fit. Whatever they hold:
-// what is VERIFIED is records of the ledger, each below the index of its leaf.
+// FuzzCheck replaces files of bundles and repairs the hashes. A verified bundle has
+// only records of the ledger, each with the index of its leaf.
 func FuzzCheck(f *testing.F) {
 	e := mixed().write(f)
 	bundle := open(f, e.bundle(f, ledger.Selection{Run: "r2"}))
@@ -44,8 +44,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzProve gives bundles other leaves and another tree. Whatever they hold: a
-// proof is that of the ledger.
+// FuzzProve replaces the leaves and the tree. A proof always equals the ledger's proof.
 func FuzzProve(f *testing.F) {
 	e := mixed().write(f)
 	bundle := open(f, e.bundle(f, ledger.Selection{Run: "r2"}))

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// stranger is a reader of bundles that shares nothing with ours: it has the
-// table of docs/formats.md, and golang.org/x/mod/sumdb.
+// stranger reads bundles without this package's code. It uses docs/formats.md and
+// golang.org/x/mod/sumdb.
 type stranger struct {
 	known map[int64]tlog.Hash // by number of a stored hash
 	index []int64             // of the leaves
@@ -69,8 +69,8 @@ func (s stranger) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// TestBundle_ProvesWithoutUs proves each record of bundles with the library of
-// Go's checksum database alone.
+// TestBundle_ProvesWithoutUs proves each record with the library of Go's checksum
+// database.
 func TestBundle_ProvesWithoutUs(t *testing.T) {
 	e := mixed().write(t)
 	for _, selection := range []ledger.Selection{{}, {Run: "r1"}, {Run: "r2"}, {Run: "r3"}} {

@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// twoKeys makes a ledger of two runs of which the first key had one erased before
-// it was replaced, and the second key the other one. It returns the old key too.
+// twoKeys makes a ledger of two runs. The first key orders the erasure of one run, and
+// its successor of the other. It also returns the old key.
 func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 	tb.Helper()
 	keys, dir, f := filepath.Join(tb.TempDir(), "keys"), tb.TempDir(), newFeed()
@@ -100,8 +100,8 @@ func twoKeys(tb testing.TB) (e evidence, old note.Verifier) {
 	return evidence{reader: r, key: verifier, public: second.Public(), path: path}, old
 }
 
-// A bundle of a ledger whose key was changed is verified with the new key and with
-// the old one, whatever is in it, and with no other.
+// A bundle of a ledger with a key change verifies with the new and the old key, and
+// with no other.
 func TestBundle_KeyChanged(t *testing.T) {
 	e, old := twoKeys(t)
 	for name, s := range map[string]ledger.Selection{
@@ -136,7 +136,7 @@ func TestBundle_KeyChanged(t *testing.T) {
 	}
 }
 
-// Where the orders that change the key cannot be read the report says in which file.
+// The report names the file if key orders cannot be read.
 func TestBundle_KeyOrderUnreadable(t *testing.T) {
 	e, _ := twoKeys(t)
 	path := e.bundle(t, ledger.Selection{})

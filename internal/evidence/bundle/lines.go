@@ -6,15 +6,14 @@ import (
 	"io"
 )
 
-// maxLineBytes is the longest line that is read: a record of the size that a
-// broker can be made to take, in base64, with room to spare.
+// maxLineBytes is the longest line. It has room for the largest record of a broker in
+// base64.
 const maxLineBytes = 96 << 20
 
-// errLine is returned for a file that does not end with a line's end, or has a
-// line that no writer makes.
+// errLine is returned for an unfinished or overlong line.
 var errLine = errors.New("a line without an end")
 
-// lineReader reads lines one by one.
+// lineReader reads lines.
 type lineReader struct {
 	in   *bufio.Reader
 	line []byte
@@ -22,8 +21,8 @@ type lineReader struct {
 
 func newLineReader(in io.Reader) *lineReader { return &lineReader{in: bufio.NewReaderSize(in, 64<<10)} }
 
-// next returns the next line without its end, valid until the next call, and
-// whether there is one.
+// next returns the next line without its line feed. The line is valid until the next
+// call. ok is false at the end.
 func (l *lineReader) next() (line []byte, ok bool, err error) {
 	l.line = l.line[:0]
 	for {

@@ -14,8 +14,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// many is a ledger of records as large as a tool's result is, which cannot be
-// made much smaller.
+// many is a ledger of large records that hardly compress.
 func many(tb testing.TB) evidence {
 	tb.Helper()
 	f, random := newFeed(), rand.NewChaCha8([32]byte{5})
@@ -30,7 +29,7 @@ func many(tb testing.TB) evidence {
 	return f.write(tb)
 }
 
-// meter finds out how much memory is in use at most.
+// meter measures the peak of memory use.
 type meter struct{ before, most uint64 }
 
 func newMeter() *meter {
@@ -40,7 +39,7 @@ func newMeter() *meter {
 	return m
 }
 
-// measure looks now and then; it is what shows progress.
+// measure takes a sample. It serves as the progress callback.
 func (m *meter) measure(done, _ int64) {
 	if done%2000 == 0 {
 		var s runtime.MemStats
@@ -59,7 +58,7 @@ func (m *meter) check(tb testing.TB, bound uint64) {
 	}
 }
 
-// TestBundle_IsBoundedInMemory writes and checks far more than it may hold.
+// TestBundle_IsBoundedInMemory writes and checks more than it may keep in memory.
 func TestBundle_IsBoundedInMemory(t *testing.T) {
 	e := many(t)
 	m := newMeter()
@@ -79,7 +78,7 @@ func TestBundle_IsBoundedInMemory(t *testing.T) {
 	m.check(t, 24<<20)
 }
 
-// TestTable_IsBoundedInMemory writes more than it may hold.
+// TestTable_IsBoundedInMemory writes more than it may keep in memory.
 func TestTable_IsBoundedInMemory(t *testing.T) {
 	e := many(t)
 	for _, format := range []Format{JSONL, CSV} {
@@ -91,8 +90,8 @@ func TestTable_IsBoundedInMemory(t *testing.T) {
 			m.check(t, 16<<20)
 		})
 	}
-	// A Parquet file has a row group in memory, compressed, and one of before may
-	// not be gone yet: of all records twice that is the smaller part.
+	// A Parquet writer keeps one compressed row group, and the previous one may still
+	// be in memory. Twice that is less than all records.
 	t.Run(string(Parquet), func(t *testing.T) {
 		m, table := newMeter(), newParquetTable(io.Discard)
 		for range 2 {

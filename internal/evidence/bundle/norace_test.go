@@ -2,5 +2,5 @@
 
 package bundle
 
-// manyRecords is how many records are more than may be in memory.
+// manyRecords do not fit into the memory limit.
 const manyRecords = 12_000

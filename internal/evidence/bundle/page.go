@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	maxPageRecords = 2000     // on the page; all are in records.jsonl
+	maxPageRecords = 2000     // records.jsonl has all
 	maxPageText    = 16 << 10 // of one record
 )
 
 //go:embed page.html
 var pageText string
 
-// pageTemplate has three parts: head, a row for each record, and foot. What a
-// record says is text in each of them, whatever it is made of.
+// pageTemplate has the parts head, a row for each record, and foot. It escapes all text
+// of records.
 var pageTemplate = template.Must(template.New("page").Parse(pageText)) //nolint:gochecknoglobals // a constant
 
-// errPageFull ends the reading of records when the page has enough.
+// errPageFull stops reading when the page has enough records.
 var errPageFull = errors.New("the page is full")
 
 // row is a record on the page.

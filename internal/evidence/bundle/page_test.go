@@ -10,7 +10,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// hostile are texts that would be more than text on a page.
+// hostile are texts that a page must escape.
 var hostile = []string{
 	`</pre><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `"><svg onload=alert(1)>`,
 	`{{.Key}}`, "\u202egnp.exe", "\x1b[2J", `<meta http-equiv="refresh" content="0;url=http://evil.example">`,
@@ -54,7 +54,7 @@ func TestPage_IsTextOnly(t *testing.T) {
 	}
 }
 
-// checkNames says which name in a bundle is not one of its own.
+// checkNames reports foreign file names in a bundle.
 func checkNames(names []string) string {
 	if strings.Join(names, " ") != strings.Join(bundleFiles, " ") {
 		return "the names are " + strings.Join(names, " ")

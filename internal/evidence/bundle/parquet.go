@@ -11,25 +11,24 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What a row group holds at most, but for its last record. A writer has one row
-// group in memory, its pages compressed.
+// Limits of a row group. The last record may exceed them. A writer keeps one compressed
+// row group in memory.
 const (
 	rowsPerGroup  = 128 << 10
 	bytesPerGroup = 32 << 20
 )
 
-// rowsAtOnce and bytesAtOnce are how much is handed to the writer in one go.
+// rowsAtOnce and bytesAtOnce limit one call of the writer.
 const (
 	rowsAtOnce  = 256
 	bytesAtOnce = 1 << 20
 )
 
-// maxDictionary is how large the dictionary of a column becomes in a row group.
+// maxDictionary is the largest dictionary of a column in a row group.
 const maxDictionary = 1 << 20
 
-// parquetRow is a row of a Parquet table. What a record does not have is null.
-// Times are microseconds since 1970, in which every reader knows them; the record
-// has the nanoseconds.
+// parquetRow is a row of a Parquet table. Missing values are null. Times are in
+// microseconds, which every reader supports. The record has nanoseconds.
 type parquetRow struct {
 	Leaf     int64  `parquet:"leaf"`
 	Class    string `parquet:"class,dict"`
@@ -54,27 +53,27 @@ type parquetRow struct {
 	Hash     string `parquet:"sha256"`
 	Data     string `parquet:"data,optional"`         // the event's data, as JSON
 	Record   []byte `parquet:"record,optional"`       // the record, byte for byte
-	Removed  string `parquet:"removed,optional,dict"` // what became of a record whose bytes were destroyed
-	Order    *int64 `parquet:"order,optional"`        // the leaf of the order
+	Removed  string `parquet:"removed,optional,dict"` // how the record was erased
+	Order    *int64 `parquet:"order,optional"`        // leaf of the order
 }
 
 // parquetTable writes a Parquet file.
 type parquetTable struct {
 	w     *parquet.GenericWriter[parquetRow]
-	rows  []parquetRow // not written yet
-	bytes int          // of their payloads
+	rows  []parquetRow // buffered
+	bytes int          // size of their payloads
 
-	groupRows, groupBytes int // of the row group that is on its way
+	groupRows, groupBytes int // of the current row group
 }
 
 func newParquetTable(w io.Writer) *parquetTable {
 	return &parquetTable{w: parquet.NewGenericWriter[parquetRow](w,
-		parquet.CreatedBy("hooktrail", "1", "none"), // the same bytes, whatever made them
+		parquet.CreatedBy("hooktrail", "1", "none"), // the same bytes for every build
 		parquet.Compression(&parquet.Zstd),
-		// Every reader knows these.
+		// Supported by every reader.
 		parquet.DataPageVersion(1), parquet.DefaultEncodingFor(parquet.ByteArray, &parquet.Plain),
 		parquet.DictionaryMaxBytes(maxDictionary),
-		// The least and the greatest payload of a page are of use to nobody.
+		// No reader needs the bounds of payloads.
 		parquet.SkipPageBounds("data"), parquet.SkipPageStatistics("data"),
 		parquet.SkipPageBounds("record"), parquet.SkipPageStatistics("record"),
 	)}
@@ -90,13 +89,13 @@ func (t *parquetTable) write(e ledger.Entry) error {
 	return t.flush()
 }
 
-// flush hands the rows to the writer, and ends the row group when it is full.
+// flush writes the buffered rows and ends a full row group.
 func (t *parquetTable) flush() error {
 	if _, err := t.w.Write(t.rows); err != nil {
 		return err
 	}
 	t.groupRows, t.groupBytes = t.groupRows+len(t.rows), t.groupBytes+t.bytes
-	clear(t.rows) // their records can go
+	clear(t.rows) // release the records
 	t.rows, t.bytes = t.rows[:0], 0
 	if t.groupRows < rowsPerGroup && t.groupBytes < bytesPerGroup {
 		return nil
@@ -112,8 +111,8 @@ func (t *parquetTable) end() error {
 	return t.w.Close()
 }
 
-// parquetRowOf returns the row of a record. What is no event has no more than its
-// leaf says.
+// parquetRowOf returns the row of a record. Records other than events show only the
+// fields of their leaf.
 func parquetRowOf(e ledger.Entry) parquetRow {
 	event := eventOf(e)
 	return parquetRow{
@@ -129,7 +128,7 @@ func parquetRowOf(e ledger.Entry) parquetRow {
 	}
 }
 
-// eventOf returns the event of a record, or what the leaf has of it.
+// eventOf returns the event of a record, or an event with the fields of the leaf.
 func eventOf(e ledger.Entry) events.Event {
 	event, err := events.Decode(e.Bytes)
 	if err != nil || e.Class == ledger.ClassQuarantine {
@@ -138,7 +137,7 @@ func eventOf(e ledger.Entry) events.Event {
 	return event
 }
 
-// orderOf returns the leaf of the order that destroyed a record; nil when none did.
+// orderOf returns the leaf of the order that erased a record, or nil.
 func orderOf(r ledger.Removal) *int64 {
 	if !r.Done() {
 		return nil
@@ -146,7 +145,7 @@ func orderOf(r ledger.Removal) *int64 {
 	return &r.Order
 }
 
-// micros returns a time as a table has it; nil when there is none.
+// micros returns a time for a table, or nil for the zero time.
 func micros(t time.Time) *int64 {
 	if t.IsZero() {
 		return nil
@@ -155,5 +154,5 @@ func micros(t time.Time) *int64 {
 	return &us
 }
 
-// valid returns text as a column of text can have it: what is no UTF-8 is replaced.
+// valid replaces invalid UTF-8 for a text column.
 func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }

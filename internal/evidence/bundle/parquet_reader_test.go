@@ -15,7 +15,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// duckDB is a database that shares no code with ours.
+// duckDB is a database that shares no code with this module.
 type duckDB struct{ nodetest.Installed }
 
 func (d duckDB) query(tb testing.TB, sql string) (rows []map[string]any) {
@@ -26,8 +26,8 @@ func (d duckDB) query(tb testing.TB, sql string) (rows []map[string]any) {
 	return rows
 }
 
-// TestParquet_ReadByDuckDB has a database that shares no code with ours read a
-// table, hash its records, and answer what docs/formats.md asks.
+// TestParquet_ReadByDuckDB reads a table, hashes its records and runs the queries of
+// docs/formats.md with DuckDB.
 func TestParquet_ReadByDuckDB(t *testing.T) {
 	db := duckDB{nodetest.Install(t, filepath.Join("testdata", "package.json"))}
 	f := mixed()

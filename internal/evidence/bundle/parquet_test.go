@@ -18,8 +18,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// readParquet returns the rows of a file, by the names of their columns. What is
-// null is not there.
+// readParquet returns the rows of a file by column name, without nulls.
 func readParquet(tb testing.TB, file string) (rows []map[string]any) {
 	tb.Helper()
 	f, err := parquet.OpenFile(strings.NewReader(file), int64(len(file)))
@@ -61,7 +60,7 @@ func readParquet(tb testing.TB, file string) (rows []map[string]any) {
 	return rows
 }
 
-// TestParquet_IsTheLedger compares a table with the records, one by one.
+// TestParquet_IsTheLedger compares a table with the records.
 func TestParquet_IsTheLedger(t *testing.T) {
 	e := mixed().write(t)
 	rows := readParquet(t, e.table(t, Parquet, ledger.Selection{}))
@@ -104,7 +103,7 @@ func TestParquet_IsTheLedger(t *testing.T) {
 	}
 }
 
-// TestParquet_HasTheColumnsOfCSV holds the names of both tables together.
+// TestParquet_HasTheColumnsOfCSV checks that both tables have the same columns.
 func TestParquet_HasTheColumnsOfCSV(t *testing.T) {
 	e := mixed().write(t)
 	file := e.table(t, Parquet, ledger.Selection{})
@@ -127,7 +126,7 @@ func TestParquet_HasTheColumnsOfCSV(t *testing.T) {
 	}
 }
 
-// What is no UTF-8 is replaced in columns of text, and stays in the record.
+// Text columns replace invalid UTF-8. The record keeps it.
 func TestParquet_TextIsText(t *testing.T) {
 	f := newFeed()
 	odd := "run\xff\x00"
@@ -161,8 +160,7 @@ func TestParquet_SameBytes(t *testing.T) {
 	}
 }
 
-// What was erased stays visible: a row with the word and the order's leaf, and
-// without what it said.
+// An erased record stays visible as a row with the word and the order's leaf.
 func TestParquet_Erased(t *testing.T) {
 	e, order := erased(t)
 	gone := 0

@@ -13,13 +13,13 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// errPath is returned for a bundle whose leaves and tree prove nothing.
-var errPath = errors.New("its leaves and hashes do not lead to the root of its checkpoint: auditor verify tells what is wrong")
+// errPath is returned for a bundle that does not prove its leaves.
+var errPath = errors.New("leaves and hashes do not lead to the root of the checkpoint: auditor verify shows the problem")
 
-// Prove returns the proof that an event is in the ledger that the bundle in the
-// file at path was taken from: the one that the ledger itself gave when the bundle
-// was made. It does not check who signed the checkpoint. It wraps
-// [ledger.ErrNoLeaf] when the bundle has no event with this id.
+// Prove returns the proof that an event of the bundle at path is in the ledger. It
+// equals the ledger's own proof at the time of the bundle. Prove does not check the
+// signature of the checkpoint. The error wraps [ledger.ErrNoLeaf] if the bundle does
+// not have the event.
 func Prove(ctx context.Context, path, event string) (p ledger.Proof, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -53,14 +53,14 @@ func (c *checker) prove(ctx context.Context, event string) (p ledger.Proof, err 
 	if p.Path, err = c.path(ctx, p.Index, newest.Size); err != nil {
 		return p, err
 	}
-	// Nobody is handed a proof that fails.
+	// Never return a proof that fails.
 	if tlog.CheckRecord(p.Path, newest.Size, newest.Root, p.Index, tlog.RecordHash(p.Leaf)) != nil {
 		return p, errPath
 	}
 	return p, nil
 }
 
-// find returns the leaf of the event with this id.
+// find returns the leaf of an event.
 func (c *checker) find(ctx context.Context, event string) (index int64, leaf []byte, err error) {
 	in, err := c.files[leavesFile].Open()
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *checker) find(ctx context.Context, event string) (index int64, leaf []b
 	return 0, nil, ctx.Err()
 }
 
-// path returns the hashes that lead from a leaf to the root of a tree of that
-// size. It goes over leaves and subtrees once, from the left to the right.
+// path returns the hashes from a leaf to the root of a tree of that size. It reads
+// leaves and subtrees once, from left to right.
 func (c *checker) path(ctx context.Context, leaf, size int64) (path []tlog.Hash, err error) {
 	leaves, err := c.source(leavesFile, parseLeafHash)
 	if err != nil {
@@ -122,15 +122,14 @@ func (c *checker) path(ctx context.Context, leaf, size int64) (path []tlog.Hash,
 	return nil, ctx.Err()
 }
 
-// source is a file of a bundle as the parts of the tree that it has, of which it
-// shows the next one.
+// source reads the parts of the tree from one file of a bundle.
 type source struct {
 	name  string
 	in    io.ReadCloser
 	lines *lineReader
 	parse func(line []byte) (subtree, tlog.Hash, error)
 
-	end     bool // there is no next one
+	end     bool // no more parts
 	subtree subtree
 	hash    tlog.Hash
 }
@@ -167,7 +166,7 @@ func (s *source) advance() error {
 	return nil
 }
 
-// parseLeafHash reads a line of leaves.jsonl as a part of the tree.
+// parseLeafHash parses a line of leaves.jsonl as a part of the tree.
 func parseLeafHash(line []byte) (subtree, tlog.Hash, error) {
 	var l leafLine
 	if err := parseLine(line, &l); err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// TestProve_IsTheLedgersProof compares the proofs from bundles with those of the
-// ledger itself, event by event.
+// TestProve_IsTheLedgersProof compares the proofs of bundles with the ledger's proofs.
 func TestProve_IsTheLedgersProof(t *testing.T) {
 	e := mixed().write(t)
 	for _, s := range []ledger.Selection{{}, {Run: "r1"}, {Run: "r3"}, {From: began.Add(5e9), To: began.Add(9e9)}} {
@@ -46,7 +45,7 @@ func TestProve_IsTheLedgersProof(t *testing.T) {
 	}
 }
 
-// What was erased was there all the same: its proof holds, from a bundle too.
+// The proof of an erased event stays valid, also from a bundle.
 func TestProve_Erased(t *testing.T) {
 	e, _ := erased(t)
 	path, proved := e.bundle(t, ledger.Selection{Run: "r-1"}), 0
@@ -71,7 +70,7 @@ func TestProve_Erased(t *testing.T) {
 	}
 }
 
-// A bundle that proves nothing gives no proof.
+// An invalid bundle gives no proof.
 func TestProve_RefusesDamage(t *testing.T) {
 	e := mixed().write(t)
 	path := e.bundle(t, ledger.Selection{Run: "r1"})
@@ -110,8 +109,8 @@ func TestProve_RefusesDamage(t *testing.T) {
 	}
 }
 
-// TestSiblings_AnyTree compares the path through any tree, of which any leaves
-// are known and the rest as subtrees, with x/mod's.
+// TestSiblings_AnyTree compares the path through any tree of leaves and subtrees with
+// x/mod.
 func TestSiblings_AnyTree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.Int64Range(1, 70).Draw(t, "size")
@@ -159,7 +158,7 @@ func TestSiblings_AnyTree(t *testing.T) {
 	})
 }
 
-// memory has the hashes of a tree, as x/mod numbers them.
+// memory has the hashes of a tree in x/mod's order.
 type memory []tlog.Hash
 
 func (m memory) ReadHashes(indexes []int64) ([]tlog.Hash, error) {

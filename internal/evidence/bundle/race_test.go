@@ -2,6 +2,6 @@
 
 package bundle
 
-// manyRecords is how many records are more than may be in memory. The detector
-// makes everything ten times slower, so that fewer are as much of a test.
+// manyRecords do not fit into the memory limit. There are fewer under the race
+// detector, which is ten times slower.
 const manyRecords = 3_000

@@ -7,19 +7,18 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// siblings are the subtrees beside the way from a leaf to the root: all of the
-// tree but the leaf.
+// siblings are the subtrees next to the path from a leaf to the root.
 type siblings struct {
 	leaf  int64
-	spans []span // from the leaf's own sibling to the child of the root
-	folds []fold // what is there of each
+	spans []span // from the leaf's sibling to the child of the root
+	folds []fold // added parts of each span
 }
 
-// newSiblings returns those of a leaf in a tree of that size.
+// newSiblings returns the siblings of a leaf in a tree of that size.
 func newSiblings(leaf, size int64) *siblings {
 	s := &siblings{leaf: leaf}
 	for all := (span{0, size}); all.next-all.first > 1; {
-		// The left subtree is the largest complete one that is not everything.
+		// The left subtree is the largest complete proper subtree.
 		middle := all.first + 1<<(bits.Len64(uint64(all.next-all.first-1))-1)
 		left, right := span{all.first, middle}, span{middle, all.next}
 		if leaf < middle {
@@ -29,26 +28,26 @@ func newSiblings(leaf, size int64) *siblings {
 		}
 	}
 	slices.Reverse(s.spans)
-	for _, beside := range s.spans {
-		s.folds = append(s.folds, fold{size: beside.first})
+	for _, sibling := range s.spans {
+		s.folds = append(s.folds, fold{size: sibling.first})
 	}
 	return s
 }
 
-// add adds a part of the tree. They come from the left to the right, without a gap.
+// add adds a part of the tree. Parts are added from left to right without gaps.
 func (s *siblings) add(t subtree, hash tlog.Hash) error {
 	first := t.index << t.level
 	if t.level == 0 && first == s.leaf {
 		return nil
 	}
-	i := slices.IndexFunc(s.spans, func(beside span) bool { return beside.first <= first && first < beside.next })
+	i := slices.IndexFunc(s.spans, func(sibling span) bool { return sibling.first <= first && first < sibling.next })
 	if i < 0 {
 		return errCover
 	}
 	return s.folds[i].add(t, hash)
 }
 
-// hashes returns the path, when all of the tree has come.
+// hashes returns the path after all parts were added.
 func (s *siblings) hashes() ([]tlog.Hash, error) {
 	path := make([]tlog.Hash, len(s.spans))
 	for i, f := range s.folds {

@@ -17,20 +17,20 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Format is a form in which records are written for programs that analyse them.
-// None of them proves anything: that is what a bundle is for.
+// A Format is an output format of [WriteTable] for analysis. Only a bundle proves
+// anything.
 type Format string
 
 // The formats.
 const (
-	JSONL   Format = "jsonl"   // a line of JSON for each record, which has the record's own bytes in it
-	CSV     Format = "csv"     // a table, safe to open in a spreadsheet
-	Parquet Format = "parquet" // a table for databases, with typed columns
+	JSONL   Format = "jsonl"   // a JSON line for each record, with the record's bytes
+	CSV     Format = "csv"     // a table that is safe to open in a spreadsheet
+	Parquet Format = "parquet" // a table with typed columns for databases
 )
 
-// WriteTable writes the selected records to w, as far as the newest checkpoint
-// reaches when it begins. It wraps [ErrNothing] when nothing is selected, and then
-// has written nothing but the names of columns.
+// WriteTable writes the selected records up to the newest checkpoint to w. If the
+// selection is empty, it writes at most the column names and the error wraps
+// [ErrNothing].
 func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Format, opts Options) error {
 	newest, err := r.Newest(ctx)
 	if err != nil {
@@ -63,8 +63,7 @@ func WriteTable(ctx context.Context, w io.Writer, r *ledger.Reader, format Forma
 	return nil
 }
 
-// below yields the selected records below s.Before, of which there are none when
-// that is 0.
+// below yields the selected records before s.Before. A value of 0 selects nothing.
 func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[ledger.Entry, error] {
 	if s.Before == 0 {
 		return func(func(ledger.Entry, error) bool) {}
@@ -72,7 +71,7 @@ func below(ctx context.Context, r *ledger.Reader, s ledger.Selection) iter.Seq2[
 	return r.Select(ctx, s)
 }
 
-// table is one on its way.
+// table writes records in one format.
 type table interface {
 	write(e ledger.Entry) error
 	end() error
@@ -91,13 +90,13 @@ func newTable(w io.Writer, format Format) (table, error) {
 	return nil, fmt.Errorf("format %q is not one of %s, %s and %s", format, JSONL, CSV, Parquet)
 }
 
-// jsonTable writes lines of JSON.
+// jsonTable writes JSON lines.
 type jsonTable struct {
 	w    io.Writer
 	line []byte
 }
 
-// jsonLine is what stands in a line before the record.
+// jsonLine has the fields of a line before the record.
 type jsonLine struct {
 	Leaf    int64          `json:"leaf"`
 	Class   ledger.Class   `json:"class"`
@@ -106,10 +105,10 @@ type jsonLine struct {
 	Stream  uint64         `json:"stream"`
 	Stored  time.Time      `json:"stored,omitzero"`
 	Hash    string         `json:"sha256"`
-	Removed ledger.Word    `json:"removed,omitempty"` // what became of the record, whose bytes are gone
-	Order   int64          `json:"order,omitempty"`   // the leaf of the order
+	Removed ledger.Word    `json:"removed,omitempty"` // how the record was erased
+	Order   int64          `json:"order,omitempty"`   // leaf of the order
 
-	// What else the leaf says, where the record does not.
+	// Fields of the leaf that the record does not show.
 	Producer string      `json:"producer,omitempty"`
 	Sequence uint64      `json:"sequence,omitempty"`
 	Kind     events.Kind `json:"kind,omitempty"`
@@ -131,7 +130,7 @@ func (t *jsonTable) write(e ledger.Entry) error {
 		return err
 	}
 	t.line = append(t.line[:0], head[:len(head)-1]...)
-	// The bytes themselves, so that they still have the hash beside them.
+	// The bytes are unchanged, so that they still match the hash.
 	if e.Removal.Done() {
 		t.line = append(t.line, `,"record":null`...)
 	} else if isLine(e.Bytes) && utf8.Valid(e.Bytes) && json.Valid(e.Bytes) {
@@ -147,14 +146,14 @@ func (t *jsonTable) write(e ledger.Entry) error {
 
 func (t *jsonTable) end() error { return nil }
 
-// columns are those of a table.
+// columns are the columns of a table.
 var columns = []string{ //nolint:gochecknoglobals // a constant
 	"leaf", "class", "finding", "time", "stored", "tenant", "producer", "sequence", "kind", "id", "run", "step",
 	"session", "agent", "role", "tool_call", "user", "source", "sha256", "record", "removed", "order",
 }
 
-// cells returns what a record has in the columns. What is no event has no more
-// than its leaf says.
+// cells returns the row of a record. Records other than events show only the fields of
+// their leaf.
 func cells(e ledger.Entry) []string {
 	event := eventOf(e)
 	return []string{
@@ -165,7 +164,7 @@ func cells(e ledger.Entry) []string {
 	}
 }
 
-// orderText returns the leaf of the order that destroyed a record.
+// orderText returns the leaf of the order that erased a record.
 func orderText(r ledger.Removal) string {
 	if !r.Done() {
 		return ""
@@ -180,7 +179,7 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// csvTable writes a table for spreadsheets.
+// csvTable writes CSV.
 type csvTable struct{ w *csv.Writer }
 
 func (t *csvTable) write(e ledger.Entry) error {
@@ -196,12 +195,12 @@ func (t *csvTable) end() error {
 	return t.w.Error()
 }
 
-// formulaSigns begin what a spreadsheet takes for a formula, in their wide forms
-// too, and what it takes away before it looks.
+// formulaSigns start a formula in a spreadsheet. They include full-width forms and
+// characters that spreadsheets strip.
 const formulaSigns = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 
-// harmless returns a cell that no spreadsheet computes: text that looks like a
-// formula has an apostrophe in front. What is no UTF-8 is replaced.
+// harmless prefixes text that looks like a formula with an apostrophe. It replaces
+// invalid UTF-8.
 func harmless(cell string) string {
 	cell = strings.ToValidUTF8(cell, "\ufffd")
 	cell = strings.ReplaceAll(cell, "\x00", "\ufffd")

@@ -20,7 +20,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// opened is a bundle taken apart.
+// opened is an unpacked bundle.
 type opened struct {
 	names []string
 	files map[string]string
@@ -50,7 +50,7 @@ func open(tb testing.TB, path string) opened {
 	return o
 }
 
-// close puts it together again, with the hashes of what is there now.
+// close packs the bundle again with correct hashes.
 func (o opened) close(tb testing.TB) string {
 	tb.Helper()
 	var sums strings.Builder
@@ -97,8 +97,8 @@ func swap(i, j int) func([]string) []string {
 	return func(list []string) []string { list[i], list[j] = list[j], list[i]; return list }
 }
 
-// TestTamper_Repaired changes bundles at random places, and repairs what can be
-// repaired without the key: whatever it is, it is INVALID.
+// TestTamper_Repaired changes bundles at random places and repairs everything that
+// needs no key. The result is INVALID.
 func TestTamper_Repaired(t *testing.T) {
 	e := mixed().write(t)
 	for _, attack := range []struct {
@@ -173,7 +173,7 @@ func TestTamper_Repaired(t *testing.T) {
 	}
 }
 
-// TestTamper_Selection says something else about what is there.
+// TestTamper_Selection changes the description of a bundle.
 func TestTamper_Selection(t *testing.T) {
 	e := mixed().write(t)
 	for _, tt := range []struct {
@@ -216,14 +216,13 @@ func TestTamper_Selection(t *testing.T) {
 	}
 }
 
-// TestTamper_RunCutShort leaves out leaves of a run with all that tells of them,
-// and puts the tree's own hashes in their place: the tree then still leads to the
-// root. The seal tells.
+// TestTamper_RunCutShort removes leaves of a run and replaces them by hashes of the
+// tree, so that the root still matches. The seal reveals it.
 func TestTamper_RunCutShort(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", 6)
 	e := f.write(t)
-	for drop := range 9 { // the started, six messages, the finished, the seal
+	for drop := range 9 { // run.started, six messages, run.finished, the seal
 		o := open(t, e.bundle(t, ledger.Selection{Run: "r1"}))
 		hashes, err := e.reader.Tree().Hashes(t.Context(), []int64{tlog.StoredHashIndex(0, int64(drop))})
 		if err != nil {
@@ -240,7 +239,7 @@ func TestTamper_RunCutShort(t *testing.T) {
 	}
 }
 
-// TestTamper_Zip gives names and files that no bundle has.
+// TestTamper_Zip adds names and files that no bundle has.
 func TestTamper_Zip(t *testing.T) {
 	e := mixed().write(t)
 	path := e.bundle(t, ledger.Selection{Run: "r1"})

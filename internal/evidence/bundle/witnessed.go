@@ -14,8 +14,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger/verifier"
 )
 
-// witnessed writes the checkpoint that witnesses have cosigned last, and the proof
-// that the bundle's continues it: nothing where there is none.
+// witnessed writes the last cosigned checkpoint and the proof that the bundle's
+// checkpoint continues it. Without one the file is empty.
 func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	signed, c, err := b.reader.Tree().Witnessed(ctx)
 	if err != nil || signed == nil || c.Size == 0 || c.Size > b.newest.Size {
@@ -37,8 +37,7 @@ func (b *bundle) witnessed(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// witnessed checks what witnesses have cosigned, and what they say when they were
-// asked for.
+// witnessed verifies the cosigned checkpoint and, with a policy, its cosignatures.
 func (c *checker) witnessed() {
 	if c.opts.Witnesses != nil {
 		c.report.Witnesses = verifier.NoWitnesses(c.opts.Witnesses, "the bundle has no checkpoint that witnesses have cosigned")
@@ -61,7 +60,7 @@ func (c *checker) witnessed() {
 	}
 }
 
-// openWitnessed reads a cosigned checkpoint that newest has to continue.
+// openWitnessed opens a cosigned checkpoint. The checkpoint newest must continue it.
 func openWitnessed(text []byte, keys ledger.Keys, newest ledger.Checkpoint) (signed []byte, c ledger.Checkpoint, err error) {
 	head, signed, ok := bytes.Cut(append([]byte("\n"), text...), []byte("\n\n"))
 	if !ok {

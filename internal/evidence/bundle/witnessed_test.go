@@ -16,8 +16,8 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// cosigned has two witnesses cosign the newest checkpoint of a ledger, and returns
-// the policies that ask for both, and for three.
+// cosigned lets two witnesses cosign the newest checkpoint of a ledger. It returns
+// policies that need two and three witnesses.
 func cosigned(tb testing.TB, e evidence) (both, three *transparency.Policy) {
 	tb.Helper()
 	text := ""
@@ -55,8 +55,7 @@ func cosigned(tb testing.TB, e evidence) (both, three *transparency.Policy) {
 	return all[0], all[1]
 }
 
-// A bundle takes along what witnesses have cosigned, and proves that it goes on
-// from there.
+// A bundle includes the last cosigned checkpoint and proves that its own continues it.
 func TestBundle_Witnesses(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", 6)
@@ -91,8 +90,7 @@ func TestBundle_Witnesses(t *testing.T) {
 	}
 }
 
-// Cosignatures of an older checkpoint count by the proof that the bundle's tree
-// continues it.
+// Cosignatures of an older checkpoint count if the bundle's tree continues it.
 func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
 	f := newFeed()
 	f.run("coder/e4", "r1", 6)
@@ -132,7 +130,7 @@ func TestBundle_WitnessesOfAnOlderCheckpoint(t *testing.T) {
 	}
 }
 
-// Nothing but what the key signed of the beginning of this tree is taken.
+// Only checkpoints of this tree that the key has signed are accepted.
 func FuzzOpenWitnessed(f *testing.F) {
 	secret, public, err := note.GenerateKey(rand.Reader, "hooktrail")
 	if err != nil {
@@ -150,7 +148,7 @@ func FuzzOpenWitnessed(f *testing.F) {
 	for i := range roots {
 		roots[i] = tlog.RecordHash([]byte{byte(i)})
 	}
-	// Of two leaves the proof for the first is the second.
+	// In a tree of two leaves the second proves the first.
 	roots[2] = tlog.NodeHash(roots[0], roots[1])
 	checkpoint := func(size int64, root tlog.Hash) ledger.Checkpoint {
 		return ledger.Checkpoint{Tenant: "acme", Size: size, Root: root, Number: size, Arrivals: size, Time: began, Position: ledger.Position{Stream: began}}

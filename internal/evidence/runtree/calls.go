@@ -14,7 +14,7 @@ func (t *tracer) called(x *fact) {
 		}
 		return
 	}
-	row := t.row(x, Row{Name: p.name, Detail: t.within(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
+	row := t.row(x, Row{Name: p.name, Detail: t.relative(p.detail), Verdict: p.verdict, Reason: reasonOf(p)})
 	if x.call != "" {
 		t.calls[x.call] = row
 	}
@@ -28,22 +28,22 @@ func reasonOf(c call) string {
 	return ""
 }
 
-// within returns the detail of a call without the folder of the run.
-func (t *tracer) within(detail string) string {
+// relative removes the folder of the run from the detail of a call.
+func (t *tracer) relative(detail string) string {
 	if t.trace.Cwd == "" {
 		return detail
 	}
 	return strings.ReplaceAll(detail, strings.TrimSuffix(t.trace.Cwd, "/")+"/", "")
 }
 
-// approved takes in how a question about a call was answered. What a hook asked
-// about and nothing allowed is denied, and no result comes. A question that a
-// tool puts to a person has no verdict, and the result tells the answer.
+// approved applies the answer to a question about a call. If a hook asked and no person
+// allowed the call, the call is denied and has no result. A question that a tool asks a
+// person has no verdict. Its answer is the result.
 func (t *tracer) approved(x *fact) {
 	p, ok := x.data.(call)
 	row := t.calls[x.call]
 	if x.call == "" {
-		row = t.asked(x, p)
+		row = t.unansweredCall(x, p)
 	}
 	if !ok || row == nil || p.verdict == "" || p.verdict == events.VerdictAllow {
 		return
@@ -53,13 +53,13 @@ func (t *tracer) approved(x *fact) {
 	}
 }
 
-// asked returns the call that a question is about which names none: the latest
-// one before it that is like it and has no result yet.
-func (t *tracer) asked(x *fact, p call) *Row {
+// unansweredCall returns the call of a question without a call id. It is the latest
+// similar call before the question that has no result.
+func (t *tracer) unansweredCall(x *fact, p call) *Row {
 	var latest *Row
 	for _, s := range t.trace.Steps {
 		for _, row := range s.Rows {
-			like := row.Kind == events.ToolBefore && strings.EqualFold(row.Name, p.name) && row.Detail == t.within(p.detail)
+			like := row.Kind == events.ToolBefore && strings.EqualFold(row.Name, p.name) && row.Detail == t.relative(p.detail)
 			if like && row.Status == "" && !row.Started.After(x.at) && (latest == nil || row.Started.After(latest.Started)) {
 				latest = row
 			}
@@ -74,7 +74,7 @@ func (t *tracer) answered(x *fact) {
 		return
 	}
 	row := t.calls[x.call]
-	if row == nil { // a result whose call was never seen
+	if row == nil { // a result without a call
 		row = t.row(x, Row{Name: p.name})
 		if x.call != "" {
 			t.calls[x.call] = row
@@ -89,7 +89,7 @@ func (t *tracer) answered(x *fact) {
 	}
 }
 
-// delegated names the run of a sub-agent at the call that started it.
+// delegated links the run of a sub-agent to the call that started it.
 func (t *tracer) delegated(x *fact) {
 	p, _ := x.data.(subagent)
 	row := t.calls[x.call]
@@ -104,8 +104,8 @@ func (t *tracer) delegated(x *fact) {
 	row.Run = t.subRun(x, p.id)
 }
 
-// subRun returns the run of a sub-agent: its own where there is one, else the
-// one below the session.
+// subRun returns the run id of a sub-agent, below the session. It returns the
+// sub-agent's own id if only that run has events.
 func (t *tracer) subRun(x *fact, id string) string {
 	below := x.session + "/" + id
 	if t.all.runs[below] == nil && t.all.runs[id] != nil {

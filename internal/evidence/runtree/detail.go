@@ -9,20 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// telling are the arguments that say most about a call, the first that is there
-// wins.
-var telling = []string{
+// mainArguments are argument names in order of preference.
+var mainArguments = []string{
 	"command", "cmd", "file_path", "filePath", "path", "notebook_path", "pattern", "query", "url", "description", "prompt", "skill", "name",
 }
 
-// detail returns one line about the arguments of a call: the one that tells
-// most, else all of them.
+// detail returns one line about the arguments of a call: the first main argument, or
+// all arguments.
 func detail(args json.RawMessage) string {
 	var named map[string]json.RawMessage
 	if json.Unmarshal(args, &named) != nil {
 		return OneLine(string(args))
 	}
-	for _, name := range telling {
+	for _, name := range mainArguments {
 		var value string
 		if json.Unmarshal(named[name], &value) == nil && value != "" {
 			return OneLine(value)
@@ -35,7 +34,7 @@ func detail(args json.RawMessage) string {
 	return OneLine(strings.Join(parts, " "))
 }
 
-// abbreviate returns a value that fits behind the name of its argument: "=3",
+// abbreviate returns a short value that follows its argument's name, such as "=3" or
 // "[4]" for a list of four.
 func abbreviate(value json.RawMessage) string {
 	var list []json.RawMessage
@@ -48,17 +47,16 @@ func abbreviate(value json.RawMessage) string {
 	return "=" + OneLine(string(value))
 }
 
-// maxDetail bounds a line, in characters.
+// maxDetail is the longest line in characters.
 const maxDetail = 500
 
-// OneLine returns s with every run of white space as one space, and at most 500
-// characters of it, the last an ellipsis if some are left out.
+// OneLine replaces each run of white space in s by one space and cuts the result at 500
+// characters with an ellipsis.
 func OneLine(s string) string {
 	return Clip(strings.Join(strings.Fields(Clip(s, 4*maxDetail)), " "), maxDetail)
 }
 
-// Clip returns at most width characters of s, the last an ellipsis if some are
-// left out.
+// Clip cuts s at width characters, the last of which is an ellipsis.
 func Clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s

@@ -6,7 +6,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// What is kept of payloads, by kind.
+// The parts of payloads that a trace needs.
 type (
 	call struct {
 		name, detail, reason string
@@ -18,17 +18,17 @@ type (
 		exit       *int
 		failure    *events.Failure
 		durationMS int64
-		subagent   string // that the result names
+		subagent   string // named in the result
 	}
 	subagent struct{ id, name, kind string }
 	response struct {
 		message, model string
 		tokens         *events.Tokens
 	}
-	plain struct{ text string } // of a prompt, a compaction's trigger
+	plain struct{ text string } // a prompt, or the trigger of a compaction
 )
 
-// digests keep of an event what a trace shows of its kind.
+// digests extract the parts of payloads by kind.
 var digests = map[events.Kind]func(events.Event) any{
 	events.RunStarted: digest(func(p events.RunStartedData) any {
 		return events.RunStartedData{Version: p.Version, Cwd: p.Cwd, Model: p.Model}
@@ -67,18 +67,19 @@ var digests = map[events.Kind]func(events.Event) any{
 	events.CompactBefore: digest(func(p events.CompactBeforeData) any { return plain{p.Trigger} }),
 }
 
-// digest returns keep for events, nil for those whose payload cannot be read.
-func digest[T any](keep func(T) any) func(events.Event) any {
+// digest applies pick to the payload of an event. It returns nil if the payload is
+// invalid.
+func digest[T any](pick func(T) any) func(events.Event) any {
 	return func(e events.Event) any {
 		p, err := events.Payload[T](e)
 		if err != nil {
 			return nil
 		}
-		return keep(p)
+		return pick(p)
 	}
 }
 
-// short returns f with as much of its message as anybody reads.
+// short returns f with a limited message.
 func short(f *events.Failure) *events.Failure {
 	if f == nil {
 		return nil
@@ -88,7 +89,7 @@ func short(f *events.Failure) *events.Failure {
 
 const maxFailure = 4 << 10
 
-// named returns the sub-agent that the result of a call names.
+// named returns the sub-agent in the result of a call.
 func named(result json.RawMessage) string {
 	if len(result) == 0 || result[0] != '{' {
 		return ""

@@ -1,13 +1,11 @@
-// Package runtree folds the events of runs into what a person looks at: a run,
-// its steps, the tool calls in them, and the runs of its sub-agents.
+// Package runtree folds the events of runs into a tree for people. A run has steps, steps
+// have tool calls, and calls can start the runs of sub-agents.
 //
-// The order in which events are added does not matter, nor how often one comes:
-// events are known by their id, calls by theirs, and what happened when is read
-// from their times. Of the events that sum something up (run.finished,
-// step.finished, response.completed) the latest counts. Events that do not say
-// of which step they are belong to the one that the latest prompt before them
-// began, as agents that name no step work.
+// The order and repetition of events do not matter. Events and calls are identified by
+// their ids, and their times decide the order. Of the summaries run.finished,
+// step.finished and response.completed the latest counts. An event without a step belongs
+// to the step of the latest prompt before it.
 //
-// The package is pure: it reads no file and no clock. A [Fold] takes memory in
-// the number of events, not in the size of what they carry.
+// The package uses no files and no clock. The memory of a [Fold] grows with the number of
+// events and not with the size of their payloads.
 package runtree

@@ -9,26 +9,26 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Fold collects the events of the runs of one tenant. The zero Fold is empty and
-// ready for use by one goroutine.
+// A Fold collects the events of one tenant's runs. The zero Fold is empty. It must not
+// be used concurrently.
 type Fold struct {
 	Tenant string
 	runs   map[string]*run
 }
 
-// run is what is kept of the events of a run.
+// run is the state of one run.
 type run struct {
 	facts    []*fact
 	byID     map[string]*fact
 	events   int
 	sealed   bool
-	children map[string]bool // ids of sub-agents that its events name
+	children map[string]bool // ids of sub-agents
 }
 
-// fact is what a trace needs of one event.
+// fact is the part of an event that a trace needs.
 type fact struct {
 	kind    events.Kind
-	n       int // its place among those that came
+	n       int // number in the order of Add
 	at      time.Time
 	step    string
 	call    string
@@ -36,11 +36,11 @@ type fact struct {
 	source  string
 	agent   string
 	parent  string
-	data    any // what its kind has, nil where the payload is not what the kind promises
+	data    any // see digests; nil if the payload is invalid
 }
 
-// Add takes in an event. One that is not what its kind promises is counted and
-// shown without details: a trace shows what is there.
+// Add adds an event. An event with an invalid payload is counted and shown without
+// details.
 func (f *Fold) Add(e events.Event) {
 	if f.runs == nil {
 		f.runs = map[string]*run{}
@@ -52,11 +52,11 @@ func (f *Fold) Add(e events.Event) {
 	}
 	kind := e.Kind()
 	if before, ok := r.byID[e.ID]; ok && e.ID != "" {
-		before.again(kind, e)
+		before.merge(kind, e)
 		return
 	}
 	r.events++
-	switch kind { //nolint:exhaustive // what services say about a run is not part of it
+	switch kind { //nolint:exhaustive // events of services are not part of a run
 	case events.RunSealed:
 		r.sealed = true
 		r.byID[e.ID] = &fact{kind: kind}
@@ -80,10 +80,9 @@ func (f *Fold) Add(e events.Event) {
 	r.facts = append(r.facts, x)
 }
 
-// again takes in an event that came before: what was decided strongest about it
-// counts, whichever came first, and the earlier time. An agent that has hooks in
-// two ways may tell of one call under two names.
-func (x *fact) again(kind events.Kind, e events.Event) {
+// merge adds a repetition of the event. The strongest verdict and the earliest time
+// count. An agent with two sets of hooks may report one call under two names.
+func (x *fact) merge(kind events.Kind, e events.Event) {
 	if x.kind != kind {
 		return
 	}
@@ -102,16 +101,16 @@ func (x *fact) again(kind events.Kind, e events.Event) {
 	}
 }
 
-// rank orders verdicts by their strength.
+// rank returns the strength of a verdict.
 func rank(v events.Verdict) int {
 	return slices.Index([]events.Verdict{events.VerdictNone, events.VerdictAllow, events.VerdictAsk, events.VerdictDeny}, v)
 }
 
-// Runs returns the ids of the runs of which there are events, in order.
+// Runs returns the ids of all runs, sorted.
 func (f *Fold) Runs() []string { return slices.Sorted(maps.Keys(f.runs)) }
 
-// Subagents returns the ids of the runs that the sub-agents of a run can have:
-// below that of the session, or their own. There may be no events of them here.
+// Subagents returns the possible run ids of a run's sub-agents. Their runs may have no
+// events here.
 func (f *Fold) Subagents(id string) []string {
 	r := f.runs[id]
 	if r == nil {
@@ -124,7 +123,7 @@ func (f *Fold) Subagents(id string) []string {
 	return list
 }
 
-// session returns the session of a run, its own id if no event says.
+// session returns the session of a run. The default is the run's id.
 func (r *run) session() string {
 	for _, x := range r.facts {
 		if x.session != "" {
@@ -134,7 +133,7 @@ func (r *run) session() string {
 	return ""
 }
 
-// Trace returns the trace of a run, with those of its sub-agents below it.
+// Trace returns the trace of a run and its sub-agents.
 func (f *Fold) Trace(id string) Trace { return f.trace(id, map[string]bool{}) }
 
 func (f *Fold) trace(id string, above map[string]bool) Trace {
@@ -153,7 +152,7 @@ func (f *Fold) trace(id string, above map[string]bool) Trace {
 	return t.trace
 }
 
-// parent returns the run that started r, as far as its events say.
+// parent returns the run that started r, if an event names it.
 func (r *run) parent() string {
 	for _, x := range r.facts {
 		if x.parent != "" {
@@ -163,7 +162,7 @@ func (r *run) parent() string {
 	return ""
 }
 
-// inTime returns the facts by their time, those of the same time as they came.
+// inTime returns the facts sorted by time and then by arrival.
 func (r *run) inTime() []*fact {
 	return slices.SortedStableFunc(slices.Values(r.facts), func(a, b *fact) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.n, b.n))

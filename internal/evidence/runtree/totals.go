@@ -8,7 +8,7 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// finish brings everything into its order, and counts.
+// finish sorts the trace and counts.
 func (t *tracer) finish() {
 	t.dropStarts()
 	t.countResponses()
@@ -23,8 +23,8 @@ func (t *tracer) finish() {
 		}
 	}
 	tr.Tokens = sum
-	if t.told != nil {
-		tr.Tokens = *t.told
+	if t.reported != nil {
+		tr.Tokens = *t.reported
 	}
 }
 
@@ -49,7 +49,7 @@ func (t *tracer) count(row *Row) {
 	}
 }
 
-// dropStarts takes out the starts of sub-agents whose call is known after all.
+// dropStarts removes the starts of sub-agents whose calls are known.
 func (t *tracer) dropStarts() {
 	linked := map[string]bool{}
 	for _, row := range t.calls {
@@ -60,8 +60,8 @@ func (t *tracer) dropStarts() {
 	}
 }
 
-// countResponses sums up the tokens of the steps that nothing else tells of. Of
-// a step nothing may be known but what the model answered in it.
+// countResponses adds up the tokens of responses in steps without a total. Such a step
+// may have only responses.
 func (t *tracer) countResponses() {
 	inOrder := func(a, b *fact) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.n, b.n)) }
 	for _, x := range slices.SortedFunc(maps.Values(t.responses), inOrder) {

@@ -6,8 +6,8 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// Trace is one run as a person looks at it: its steps, and what happened in
-// each. It is what `run show --json` prints; fields are added, never renamed.
+// A Trace is one run with its steps. It is the output of `run show --json`. Fields may
+// be added but never renamed.
 type Trace struct {
 	Run        string         `json:"run"`
 	Tenant     string         `json:"tenant"`
@@ -21,19 +21,19 @@ type Trace struct {
 	Ended      time.Time      `json:"ended"`
 	Finished   bool           `json:"finished"`
 	Success    bool           `json:"success"`
-	Sealed     bool           `json:"sealed"` // everything that its producer sent for it is here
+	Sealed     bool           `json:"sealed"` // all events of the run are present
 	Events     int            `json:"events"`
 	ToolCalls  int            `json:"tool_calls"`
 	ToolErrors int            `json:"tool_errors"`
-	Denied     int            `json:"denied"`     // tool calls that were not let run
+	Denied     int            `json:"denied"`     // denied tool calls
 	Unanswered int            `json:"unanswered"` // other tool calls without a result
 	Tokens     events.Tokens  `json:"tokens"`
 	Steps      []*Step        `json:"steps"`
 	Tools      map[string]int `json:"tools"`              // calls by name
-	Children   []Trace        `json:"children,omitempty"` // the runs of sub-agents, by their start
+	Children   []Trace        `json:"children,omitempty"` // runs of sub-agents, by start
 }
 
-// Step is one turn of a run.
+// A Step is one turn of a run.
 type Step struct {
 	ID         string            `json:"id"`
 	Status     events.StepStatus `json:"status"`
@@ -45,19 +45,19 @@ type Step struct {
 	Failure    *events.Failure   `json:"failure,omitempty"`
 	Rows       []*Row            `json:"rows"`
 
-	n      int // of the first event that was seen of it
-	told   bool
-	counts bool // step.finished told the tokens
+	n        int  // number of its first event
+	finished bool // step.finished arrived
+	counts   bool // step.finished has the tokens
 }
 
-// Row is what happened in a step: a tool call, or one of the rarer things.
+// A Row is an entry of a step, such as a tool call, an error or a compaction.
 type Row struct {
 	Kind       events.Kind       `json:"kind"` // tool.before for a call, error, compact.before
 	Name       string            `json:"name"`
 	Detail     string            `json:"detail,omitempty"`
 	Started    time.Time         `json:"started"`
 	DurationMS int64             `json:"duration_ms"`
-	Status     events.ToolStatus `json:"status,omitempty"` // empty: no result came
+	Status     events.ToolStatus `json:"status,omitempty"` // empty without a result
 	ExitCode   *int              `json:"exit_code,omitempty"`
 	Verdict    events.Verdict    `json:"verdict,omitempty"`
 	Reason     string            `json:"reason,omitempty"` // of a denial
@@ -67,5 +67,5 @@ type Row struct {
 	n int
 }
 
-// Denied tells whether the row is a call that was not let run.
+// Denied reports whether the row is a denied call.
 func (r *Row) Denied() bool { return r.Kind == events.ToolBefore && r.Verdict == events.VerdictDeny }

@@ -79,7 +79,7 @@ func TestFold_DeniedCalls(t *testing.T) {
 	ask("c2", events.VerdictNone)
 	ask("c3", events.VerdictAllow)
 	l.add(events.ToolResult, "s", "c3", events.ToolResultData{Tool: "Bash", Status: events.ToolSuccess})
-	ask("c4", "") // a person was asked: the result tells
+	ask("c4", "") // a person answers in the result
 	l.add(events.ToolBefore, "s", "c5", events.ToolBeforeData{Tool: "Bash"})
 	l.add(events.Approval, "s", "c5", events.ApprovalData{Tool: "Bash", Outcome: verdict(events.VerdictDeny)})
 	l.add(events.Approval, "s", "c9", events.ApprovalData{})
@@ -89,7 +89,7 @@ func TestFold_DeniedCalls(t *testing.T) {
 	}
 }
 
-// TestFold_DeniedWithoutID: some agents ask about a call without its id.
+// TestFold_DeniedWithoutID covers agents that ask about a call without its id.
 func TestFold_DeniedWithoutID(t *testing.T) {
 	l := newTimeline(t)
 	list, remove := json.RawMessage(`{"command":"ls"}`), json.RawMessage(`{"command":"rm x"}`)
@@ -121,7 +121,7 @@ func TestFold_LatestAggregateCounts(t *testing.T) {
 	}
 }
 
-// TestFold_StepsOfPrompts: what names no step belongs to the latest prompt's.
+// TestFold_StepsOfPrompts assigns events without a step to the latest prompt.
 func TestFold_StepsOfPrompts(t *testing.T) {
 	l := newTimeline(t)
 	answer := func(message string) {
@@ -131,7 +131,7 @@ func TestFold_StepsOfPrompts(t *testing.T) {
 	l.add(events.PromptSubmit, "p1", "", events.PromptSubmitData{Prompt: "one"})
 	l.add(events.ToolBefore, "", "c1", events.ToolBeforeData{Tool: "Bash"})
 	answer("m1")
-	answer("m1") // again, with more
+	answer("m1") // repeated with more tokens
 	l.add(events.StepFinished, "", "", events.StepFinishedData{StepStatus: events.StepCompleted, OutputSummary: "done"})
 	l.add(events.PromptSubmit, "p2", "", events.PromptSubmitData{Prompt: "two"})
 	answer("m2")
@@ -153,8 +153,7 @@ func TestFold_StepsOfPrompts(t *testing.T) {
 	}
 }
 
-// TestFold_AnswersAlone: tokens count too where nothing else is known of a step,
-// or an answer has no id.
+// TestFold_AnswersAlone counts tokens of responses without a step or an id.
 func TestFold_AnswersAlone(t *testing.T) {
 	l := newTimeline(t)
 	for _, message := range []string{"m1", "", "", "m1"} {
@@ -169,7 +168,7 @@ func TestFold_Subagents(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.ToolBefore, "s", "c1", events.ToolBeforeData{Tool: "Task"})
 	l.add(events.SubagentStart, "s", "c1", events.SubagentStartData{Subagent: "a1"})
-	l.add(events.SubagentStart, "s", "", events.SubagentStartData{Subagent: "a2", TaskType: "general"}) // the next result names it
+	l.add(events.SubagentStart, "s", "", events.SubagentStartData{Subagent: "a2", TaskType: "general"}) // named by the next result
 	l.add(events.ToolBefore, "s", "c2", events.ToolBeforeData{Tool: "Agent"})
 	l.add(events.ToolResult, "s", "c2", events.ToolResultData{Tool: "Agent", Status: events.ToolSuccess, Result: []byte(`{"agentId":"a2"}`)})
 	l.add(events.SubagentStart, "s", "", events.SubagentStartData{Subagent: "own", TaskType: "free"})
@@ -200,7 +199,7 @@ func TestFold_Subagents(t *testing.T) {
 	}
 }
 
-// TestFold_Circle: runs that claim to have started each other are shown, once.
+// TestFold_Circle shows runs that name each other as parents once.
 func TestFold_Circle(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.RunStarted, "", "", events.RunStartedData{}).ParentRun = "r2"
@@ -225,8 +224,7 @@ func TestFold_BrokenPayload(t *testing.T) {
 	}
 }
 
-// TestFold_AnyOrder: whatever the order in which events come, and however often,
-// the trace is the same.
+// TestFold_AnyOrder adds events in any order and repeatedly. The trace is the same.
 func TestFold_AnyOrder(t *testing.T) {
 	l := newTimeline(t)
 	l.add(events.RunStarted, "", "", events.RunStartedData{Cwd: "/w", Version: "1"})

@@ -9,16 +9,16 @@ import (
 	"github.com/hooktrail/hooktrail/pkg/events"
 )
 
-// tracer makes the trace of one run.
+// tracer builds the trace of one run.
 type tracer struct {
 	all       *Fold
 	trace     Trace
 	steps     map[string]*Step
-	prompts   []*fact // that begin a step, in time
+	prompts   []*fact // prompts that begin a step, sorted by time
 	calls     map[string]*Row
-	starts    []*Row // of sub-agents that no call is known to have started
+	starts    []*Row // starts of sub-agents without a known call
 	responses map[string]*fact
-	told      *events.Tokens // of the run, by run.finished
+	reported  *events.Tokens // from run.finished
 }
 
 func newTracer(all *Fold, id string) *tracer {
@@ -29,8 +29,8 @@ func newTracer(all *Fold, id string) *tracer {
 	}
 }
 
-// fold makes the trace of r. What belongs to a call follows once all calls are
-// known, because a result may have been seen before its call.
+// fold builds the trace of r. Results follow in a second pass because they may arrive
+// before their calls.
 func (t *tracer) fold(r *run) {
 	facts := r.inTime()
 	for _, x := range facts {
@@ -85,8 +85,8 @@ func (t *tracer) identify(x *fact) {
 	}
 }
 
-// stepOf returns the id of the step that x is of: its own, or that of the latest
-// prompt before it, or of the first prompt.
+// stepOf returns the step of x. Without a step of its own, x belongs to the latest
+// prompt before it, or else to the first prompt.
 func (t *tracer) stepOf(x *fact) string {
 	if x.step != "" || len(t.prompts) == 0 {
 		return x.step
@@ -100,7 +100,7 @@ func (t *tracer) stepOf(x *fact) string {
 	return t.prompts[max(0, after-1)].step
 }
 
-// step returns the step that x belongs to.
+// step returns the step of x and creates it if necessary.
 func (t *tracer) step(x *fact) *Step {
 	id := t.stepOf(x)
 	s := t.steps[id]
@@ -112,7 +112,7 @@ func (t *tracer) step(x *fact) *Step {
 	if x.at.Before(s.Started) {
 		s.Started = x.at
 	}
-	if ms := x.at.Sub(s.Started).Milliseconds(); !s.told && ms > s.DurationMS {
+	if ms := x.at.Sub(s.Started).Milliseconds(); !s.finished && ms > s.DurationMS {
 		s.DurationMS = ms
 	}
 	return s
@@ -132,11 +132,11 @@ func (t *tracer) runStarted(x *fact) {
 	t.trace.Model = cmp.Or(t.trace.Model, p.Model)
 }
 
-// runFinished takes the totals of the latest run.finished.
+// runFinished uses the totals of the latest run.finished.
 func (t *tracer) runFinished(x *fact) {
 	p, ok := x.data.(events.RunFinishedData)
 	if ok {
-		t.trace.Finished, t.trace.Success, t.told = true, p.Success, p.TokensUsed
+		t.trace.Finished, t.trace.Success, t.reported = true, p.Success, p.TokensUsed
 	}
 }
 
@@ -153,7 +153,7 @@ func (t *tracer) stepFinished(x *fact) {
 	}
 	s := t.step(x)
 	s.Status, s.Output, s.Failure = p.StepStatus, p.OutputSummary, p.Error
-	s.told, s.Input = true, cmp.Or(s.Input, p.InputSummary)
+	s.finished, s.Input = true, cmp.Or(s.Input, p.InputSummary)
 	if p.DurationMS != 0 {
 		s.DurationMS = p.DurationMS
 	}
@@ -171,11 +171,11 @@ func (t *tracer) responded(x *fact) {
 		t.trace.Model = p.model
 	}
 	if p.tokens != nil {
-		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x // one without an id is one of its own
+		t.responses[cmp.Or(p.message, "\x00"+strconv.Itoa(x.n))] = x // a response without an id counts separately
 	}
 }
 
-// syntheticModel is what Claude Code names where no model answered.
+// syntheticModel is Claude Code's model name for messages that no model wrote.
 const syntheticModel = "<synthetic>"
 
 func (t *tracer) failed(x *fact) {

@@ -1,8 +1,7 @@
-// Package tiles shows ledgers to other people's tools, as C2SP tlog-tiles logs:
-// checkpoint, tiles of hashes and tiles of entries, over HTTP or as static files.
-// Entries are leaves: who recorded what kind of event when, and its hash, never
-// what an event says.
+// Package tiles publishes ledgers as C2SP tlog-tiles logs, over HTTP or as static files,
+// for other tools. A log has a checkpoint, tiles of hashes and tiles of entries. Entries
+// are leaves, which do not contain payloads.
 //
-// It only reads, beside a running auditor too, and hands out nothing that does not
-// lead to the signed root.
+// The package only reads ledgers, also while an auditor writes them. It publishes nothing
+// that does not lead to the signed root.
 package tiles

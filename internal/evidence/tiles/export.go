@@ -12,23 +12,21 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// Export writes the ledger into the folder dir, which it makes, as the static
-// files of a C2SP tlog-tiles log: tiles of hashes and entries, and at last the
-// checkpoint that they lead to, with the cosignatures of witnesses where they have
-// cosigned that tree. When it fails it takes away what it has written; what it did
-// not live to take away has no checkpoint. It calls progress now and then with how
-// many of how many files are written.
+// Export writes the ledger to the folder dir as a C2SP tlog-tiles log of static files.
+// It creates dir. It writes the checkpoint last, with the cosignatures for that tree.
+// After an error it removes its files. An interrupted export has no checkpoint. Export
+// calls progress with the numbers of written and of all files.
 func Export(ctx context.Context, r *ledger.Reader, dir string, progress func(done, all int)) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err == nil && len(entries) > 0:
-		return fmt.Errorf("export tiles to %s: the folder is not empty: name another one", dir)
+		return fmt.Errorf("export tiles to %s: the folder is not empty: choose another folder", dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("export tiles: %w", err)
 	}
 	wasThere := err == nil
 	if err = export(ctx, r, dir, progress); err != nil {
-		err = errors.Join(err, takeAway(dir, wasThere))
+		err = errors.Join(err, removeExport(dir, wasThere))
 	}
 	return err
 }
@@ -63,8 +61,8 @@ func export(ctx context.Context, r *ledger.Reader, dir string, progress func(don
 	return nil
 }
 
-// takeAway takes away what was written into dir, and dir itself unless it was there.
-func takeAway(dir string, wasThere bool) error {
+// removeExport removes the files in dir, and dir itself if Export created it.
+func removeExport(dir string, wasThere bool) error {
 	if !wasThere {
 		return os.RemoveAll(dir)
 	}

@@ -33,7 +33,7 @@ type logs struct {
 	key note.Verifier
 }
 
-// write makes the ledgers of tenants, with trees of full tiles and partial ones.
+// write makes the ledgers of tenants with full and partial tiles.
 func write(tb testing.TB, tenants ...string) logs {
 	tb.Helper()
 	key, err := writer.OpenKey(filepath.Join(tb.TempDir(), "keys"))
@@ -61,7 +61,7 @@ func write(tb testing.TB, tenants ...string) logs {
 	return logs{dir: dir, key: verifier}
 }
 
-// messages returns those of n tool calls.
+// messages returns the messages of n tool calls.
 func messages(tb testing.TB, tenant string, n int) (all []ledger.Message) {
 	tb.Helper()
 	for i := range n {
@@ -80,7 +80,7 @@ func messages(tb testing.TB, tenant string, n int) (all []ledger.Message) {
 	return all
 }
 
-// export exports the log of acme into a folder of its own.
+// export exports the log of acme to a new folder.
 func (l logs) export(tb testing.TB) (to string) {
 	tb.Helper()
 	to = filepath.Join(tb.TempDir(), "log")

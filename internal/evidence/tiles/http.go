@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// immutable is said of tiles, fresh of checkpoints.
+	// Cache-Control of tiles and of checkpoints.
 	immutable = "public, max-age=31536000, immutable"
 	fresh     = "no-cache"
 
-	readers = 16 // requests that read ledgers at a time
+	readers = 16 // concurrent requests that read ledgers
 )
 
-// Handler serves the ledgers below the folder dir as logs, read only: a tenant's
-// log has its checkpoints' origin, "hooktrail/" and the tenant, as the prefix of its
-// paths. With tenants it serves those alone. It may be used concurrently.
+// Handler serves the ledgers below the folder dir as read-only logs. The path prefix of
+// a log is its origin, "hooktrail/" and the tenant. If tenants is not empty, Handler
+// serves only those. It may be used concurrently.
 func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 	h := &handler{dir: dir, tenants: tenants, logger: logger, slots: make(chan struct{}, readers), served: make(map[string]int64)}
 	mux := http.NewServeMux()
@@ -37,12 +37,12 @@ func Handler(dir string, tenants []string, logger *slog.Logger) http.Handler {
 
 type handler struct {
 	dir     string
-	tenants []string // none: all
+	tenants []string // all if empty
 	logger  *slog.Logger
-	slots   chan struct{} // one for each request that has a ledger open
+	slots   chan struct{} // one element for each open ledger
 
 	mu     sync.Mutex       // guards served
-	served map[string]int64 // by tenant: the largest tree whose checkpoint was served
+	served map[string]int64 // size of the last served checkpoint by tenant
 }
 
 func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
@@ -54,9 +54,9 @@ func (h *handler) checkpoint(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// newest returns the checkpoint to serve: the one that witnesses have cosigned last,
-// unless that is older than [verifier.WitnessLag], and never a smaller tree than
-// before, which monitors would take for a log that was cut off.
+// newest returns the checkpoint to serve. It prefers the last cosigned one unless that
+// is older than [verifier.WitnessLag]. It never serves a smaller tree than before,
+// which monitors would take for a truncated log.
 func (h *handler) newest(ctx context.Context, r *ledger.Reader) ([]byte, error) {
 	signed, c, err := r.Tree().SignedTree(ctx)
 	if err != nil {
@@ -90,7 +90,7 @@ func (h *handler) tile(w http.ResponseWriter, req *http.Request) {
 	})
 }
 
-// answer opens the ledger of the request and answers with what read returns.
+// answer opens the ledger of the request and writes the result of read.
 func (h *handler) answer(
 	w http.ResponseWriter, req *http.Request, read func(context.Context, *ledger.Reader) ([]byte, error),
 ) {
@@ -109,16 +109,16 @@ func (h *handler) answer(
 	data, err := h.read(ctx, tenant, read)
 	switch {
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, errNoTile):
-		w.Header().Del("Cache-Control") // it may be there later
+		w.Header().Del("Cache-Control") // the tile may exist later
 		http.NotFound(w, req)
 	case err != nil:
 		w.Header().Del("Cache-Control")
-		h.logger.WarnContext(ctx, "a tile was not served", "tenant", tenant, "error", err)
+		h.logger.WarnContext(ctx, "tile request failed", "tenant", tenant, "error", err)
 		http.Error(w, "the ledger could not be read", http.StatusInternalServerError)
 	default:
 		w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(data) //nolint:gosec // neither type is one that a browser runs; an error: who asked has gone
+		_, _ = w.Write(data) //nolint:gosec // browsers do not run these types, and an error means that the client has gone
 	}
 }
 

@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// lastAnswers is what requests get when the server stops.
-const lastAnswers = 5 * time.Second
+// shutdownTimeout is how long open requests may take when the server stops.
+const shutdownTimeout = 5 * time.Second
 
-// Options say what a [Server] serves, and where.
+// Options are the settings of a [Server].
 type Options struct {
 	Listen   string      // address, such as 127.0.0.1:8555
 	Dir      string      // folder of the ledgers
-	Tenants  []string    // whose ledgers; none is all
-	StandsBy func() bool // while it says so another auditor shows the log, and this one does not
+	Tenants  []string    // tenants to serve, or all if empty
+	StandsBy func() bool // true while another auditor serves the log
 	Logger   *slog.Logger
 }
 
-// Server serves logs beside an auditor. One that is nil serves nothing.
+// A Server serves logs in parallel with an auditor. A nil Server serves nothing.
 type Server struct {
 	listener net.Listener
 	server   *http.Server
 	logger   *slog.Logger
 }
 
-// Listen takes the address that o names, until the server is closed or has run.
+// Listen opens the address of o. Close or Run releases it.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("serve tiles: %w", err)
 	}
-	o.Logger.InfoContext(ctx, "tiles are served", "url", "http://"+l.Addr().String()+"/hooktrail/TENANT")
+	o.Logger.InfoContext(ctx, "tile server started", "url", "http://"+l.Addr().String()+"/hooktrail/TENANT")
 	return &Server{listener: l, logger: o.Logger, server: &http.Server{
-		Handler:           inTurn(o.StandsBy, Handler(o.Dir, o.Tenants, o.Logger)),
+		Handler:           unlessStandby(o.StandsBy, Handler(o.Dir, o.Tenants, o.Logger)),
 		ReadHeaderTimeout: 5 * time.Second,
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       2 * time.Minute,
@@ -47,8 +47,8 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	}}, nil
 }
 
-// inTurn serves with h, unless standsBy says that it is another auditor's turn.
-func inTurn(standsBy func() bool, h http.Handler) http.Handler {
+// unlessStandby serves with h, or answers 503 while another auditor serves the log.
+func unlessStandby(standsBy func() bool, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if standsBy() {
 			w.Header().Set("Retry-After", "5")
@@ -59,7 +59,7 @@ func inTurn(standsBy func() bool, h http.Handler) http.Handler {
 	})
 }
 
-// Run serves until ctx ends, and returns when the last request has its answer.
+// Run serves until ctx ends. It returns after the last answer.
 func (s *Server) Run(ctx context.Context) {
 	if s == nil {
 		return
@@ -67,19 +67,19 @@ func (s *Server) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			s.logger.ErrorContext(ctx, "tiles are not served any more", "error", err)
+			s.logger.ErrorContext(ctx, "tile server failed", "error", err)
 		}
 	})
 	<-ctx.Done()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := s.server.Shutdown(last); err != nil {
-		_ = s.server.Close() // who reads too slowly is cut off
+		_ = s.server.Close() // closes slow connections
 	}
 	wg.Wait()
 }
 
-// Close frees the address of a server that never ran.
+// Close releases the address of a server that did not run.
 func (s *Server) Close() error {
 	if s == nil {
 		return nil

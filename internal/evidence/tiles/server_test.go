@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// Of two auditors with copies of one key the one whose turn it is shows the log.
+// Of two auditors with one key only the active one serves the log.
 func TestServer_StandsBy(t *testing.T) {
 	l := write(t, "acme")
 	for _, other := range []bool{false, true} {
-		h := inTurn(func() bool { return other }, Handler(l.dir, nil, slog.New(slog.DiscardHandler)))
+		h := unlessStandby(func() bool { return other }, Handler(l.dir, nil, slog.New(slog.DiscardHandler)))
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/hooktrail/acme/checkpoint", nil))
 		if standsBy := w.Code == http.StatusServiceUnavailable; standsBy != other {

@@ -11,11 +11,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/transparency"
 )
 
-// errNoTile is returned for a tile that the tree has not, or not yet.
+// errNoTile is returned for a tile that is not in the tree.
 var errNoTile = errors.New("the ledger has no such tile")
 
-// readTile returns the content of a tile of the ledger, and fails rather than
-// hand out entries that do not hash to the leaves of the tree.
+// readTile returns the content of a tile. It fails if an entry does not match its leaf
+// hash.
 func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data []byte, err error) {
 	err = r.Tree().Read(ctx, func(signed []byte, stored tlog.HashReader) error {
 		c, err := ledger.ReadCheckpoint(signed)
@@ -37,7 +37,7 @@ func readTile(ctx context.Context, r *ledger.Reader, t transparency.Tile) (data 
 	}
 	for i, leaf := range leaves {
 		if tlog.RecordHash(leaf) != tlog.Hash(data[i*tlog.HashSize:]) {
-			return nil, fmt.Errorf("%w: leaf %d is not what the tree has (auditor verify tells what is wrong)",
+			return nil, fmt.Errorf("%w: leaf %d does not match the tree (run auditor verify)",
 				ledger.ErrDamaged, t.First()+int64(i))
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
 )
 
-// entryHashes hashes the entries of a tile, as its specification says.
+// entryHashes hashes the entries of a tile as specified.
 func entryHashes(bundle []byte) (hashes [][]byte, err error) {
 	for len(bundle) > 0 {
 		if len(bundle) < 2 || len(bundle)-2 < int(bundle[0])<<8|int(bundle[1]) {
@@ -38,11 +38,11 @@ func entryHashes(bundle []byte) (hashes [][]byte, err error) {
 	return hashes, nil
 }
 
-// check has Tessera's own checker look at a log.
+// check runs Tessera's checker on a log.
 func (l logs) check(tb testing.TB, log fsck.Fetcher) error {
 	tb.Helper()
-	// With as many workers as there are tiles: it waits for ever when one has
-	// given up and the others do not take what is left.
+	// Use one worker per tile because the checker hangs if a worker fails while others
+	// are idle.
 	return fsck.New("hooktrail/acme", l.key, log, entryHashes, fsck.Opts{N: 64}).Check(deadline(tb))
 }
 
@@ -52,7 +52,7 @@ func TestExport_ForTessera(t *testing.T) {
 	if err := l.check(t, client.FileFetcher{Root: to}); err != nil {
 		t.Errorf("Tessera's checker: %v", err)
 	}
-	// It does find what is wrong.
+	// The checker finds a changed file.
 	for _, path := range []string{layout.TilePath(0, 0, 0), layout.TilePath(0, 1, 0), layout.EntriesPath(1, 0)} {
 		file := filepath.Join(to, path)
 		data := readFile(t, file)
@@ -72,7 +72,7 @@ func TestExport_ForTessera(t *testing.T) {
 	}
 }
 
-// An export that fails leaves nothing that the next one would stumble over.
+// A failed export leaves no files behind.
 func TestExport_TakesAwayWhatIsNotAll(t *testing.T) {
 	l := write(t, "acme")
 	r, err := ledger.OpenTenant(l.dir, "acme")
@@ -110,7 +110,7 @@ func TestHandler_ForTessera(t *testing.T) {
 	if err := l.check(t, log); err != nil {
 		t.Errorf("Tessera's checker: %v", err)
 	}
-	// What is served is what is exported.
+	// The server and the export give the same bytes.
 	to := l.export(t)
 	err = filepath.WalkDir(to, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -183,7 +183,7 @@ func TestHandler_ServesNothingElse(t *testing.T) {
 	}
 }
 
-// A ledger that was changed is not served as if it had not been.
+// A changed ledger is not served.
 func TestHandler_RefusesDamage(t *testing.T) {
 	l := write(t, "acme")
 	path, err := ledger.Path(l.dir, "acme")

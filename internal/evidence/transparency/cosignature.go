@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	algEd25519     = 0x01 // of a log's key
-	algCosignature = 0x04 // of a witness's: Ed25519, over the text and a time
+	algEd25519     = 0x01 // key of a log
+	algCosignature = 0x04 // key of a witness, Ed25519 over a time and the text
 	algMLDSA       = 0x06
 
 	keyIDBytes       = 4
-	cosignatureBytes = 8 + ed25519.SignatureSize // the time, and the signature
+	cosignatureBytes = 8 + ed25519.SignatureSize // time and signature
 
-	maxSeconds = 253_402_300_799 // the last of the year 9999: RFC 3339, and so JSON, has no later time
+	maxSeconds = 253_402_300_799 // end of the year 9999, the last in RFC 3339 and JSON
 )
 
 // cosigner verifies the cosignatures of one witness.
@@ -35,9 +35,9 @@ type cosigner struct {
 	key  ed25519.PublicKey
 }
 
-// NewCosigner returns what verifies the cosignatures (C2SP tlog-cosignature, of
-// Ed25519) of the witness with that verifier key: its name, a plus, its key's id
-// in hex, a plus, and in base64 a byte 4 and the public key.
+// NewCosigner returns a verifier of a witness's cosignatures (C2SP tlog-cosignature
+// with Ed25519). The verifier key is the name, a plus, the key id in hex, a plus, and
+// the base64 of a byte 4 and the public key.
 func NewCosigner(vkey string) (note.Verifier, error) {
 	c, alg, err := parseVerifierKey(vkey)
 	if err != nil {
@@ -47,11 +47,11 @@ func NewCosigner(vkey string) (note.Verifier, error) {
 	case algCosignature:
 		return c, nil
 	case algEd25519:
-		return nil, errors.New("verifier key: it is that of a log (type 1): a witness has one of type 4")
+		return nil, errors.New("verifier key: type 1 is for logs: use the witness's key of type 4")
 	case algMLDSA:
-		return nil, errors.New("verifier key: ML-DSA-44 (type 6) is not supported: take the witness's key of type 4, Ed25519")
+		return nil, errors.New("verifier key: ML-DSA-44 (type 6) is not supported: use the witness's key of type 4, Ed25519")
 	}
-	return nil, fmt.Errorf("verifier key: unknown type %d: a witness has one of type 4, Ed25519", alg)
+	return nil, fmt.Errorf("verifier key: unknown type %d: use the witness's key of type 4, Ed25519", alg)
 }
 
 // Name implements [note.Verifier].
@@ -67,47 +67,46 @@ func (c *cosigner) Verify(text, signature []byte) bool {
 	}
 	seconds := binary.BigEndian.Uint64(signature)
 	if seconds == 0 || seconds > maxSeconds {
-		return false // who does not say when has not seen a tree
+		return false // a cosignature needs a valid time
 	}
 	signed := append(fmt.Appendf(nil, "cosignature/v1\ntime %d\n", seconds), text...)
 	return ed25519.Verify(c.key, signed, signature[8:])
 }
 
-// cosignedAt returns when a witness says that it signed. Nothing is checked but
-// the form.
+// cosignedAt returns the time in a cosignature. It checks only the form.
 func cosignedAt(s note.Signature) (time.Time, error) {
 	b, err := base64.StdEncoding.DecodeString(s.Base64)
 	if err != nil || len(b) != keyIDBytes+cosignatureBytes {
-		return time.Time{}, fmt.Errorf("signature of %q is no cosignature", s.Name)
+		return time.Time{}, fmt.Errorf("signature of %q is not a cosignature", s.Name)
 	}
 	return time.Unix(int64(binary.BigEndian.Uint64(b[keyIDBytes:])), 0).UTC(), nil
 }
 
-// parseVerifierKey reads a verifier key in its one form, and returns its type. The
-// key is there when that is Ed25519's.
+// parseVerifierKey parses a canonical verifier key and returns its type. Only Ed25519
+// keys are kept.
 func parseVerifierKey(vkey string) (*cosigner, byte, error) {
 	name, rest, _ := strings.Cut(vkey, "+")
 	hexID, key64, ok := strings.Cut(rest, "+")
 	material, err := base64.StdEncoding.DecodeString(key64)
 	if !ok || err != nil || !isKeyName(name) || len(material) < 2 || base64.StdEncoding.EncodeToString(material) != key64 {
-		return nil, 0, errors.New("verifier key: it is not a name, an id in hex and a key in base64 with pluses between them")
+		return nil, 0, errors.New("verifier key: want NAME+ID+KEY with the id in hex and the key in base64")
 	}
 	sum := sha256.Sum256(bytes.Join([][]byte{[]byte(name), material}, []byte("\n")))
 	c := &cosigner{name: name, id: binary.BigEndian.Uint32(sum[:])}
 	if id, err := strconv.ParseUint(hexID, 16, 32); err != nil || len(hexID) != 2*keyIDBytes || uint32(id) != c.id {
-		return nil, 0, errors.New("verifier key: its id is not that of its name and key")
+		return nil, 0, errors.New("verifier key: id does not match name and key")
 	}
 	alg := material[0]
 	if alg == algEd25519 || alg == algCosignature {
 		if len(material) != 1+ed25519.PublicKeySize {
-			return nil, 0, errors.New("verifier key: it has another length than keys of Ed25519")
+			return nil, 0, errors.New("verifier key: invalid length of an Ed25519 key")
 		}
 		c.key = ed25519.PublicKey(material[1:])
 	}
 	return c, alg, nil
 }
 
-// isKeyName reports whether a key may have that name in a signed note.
+// isKeyName reports whether name is valid for a key in a signed note.
 func isKeyName(name string) bool {
 	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
 		return unicode.IsSpace(r) || r == '+' || r < 0x20

@@ -18,8 +18,7 @@ import (
 
 const checkpointText = "hooktrail/acme\n1\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\nextension\n"
 
-// newWitness returns what signs as a witness, by a library that is not ours, and
-// its verifier key.
+// newWitness returns the signer and verifier key of a witness, from another library.
 func newWitness(tb testing.TB, name string) (note.Signer, string) {
 	tb.Helper()
 	secret, public, err := note.GenerateKey(rand.Reader, name)
@@ -37,7 +36,7 @@ func newWitness(tb testing.TB, name string) (note.Signer, string) {
 	return signer, vkey
 }
 
-// newLog returns what signs as a log, and its verifier key.
+// newLog returns the signer and verifier key of a log.
 func newLog(tb testing.TB, name string) (note.Signer, string) {
 	tb.Helper()
 	secret, public, err := note.GenerateKey(rand.Reader, name)
@@ -76,7 +75,7 @@ func TestCosigner_ReadsWhatOthersSign(t *testing.T) {
 	if err != nil || at.Before(before) || at.After(time.Now()) {
 		t.Errorf("got %v, %v, want a time from %v on", at, err, before)
 	}
-	// Another text, another time, another length, no time.
+	// Other texts, times and lengths fail.
 	raw, err := base64.StdEncoding.DecodeString(n.Sigs[0].Base64)
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +101,7 @@ func TestCosigner_ReadsWhatOthersSign(t *testing.T) {
 	}
 }
 
-// What a witness says has a time that can be written, also where its clock counts
-// milliseconds.
+// A cosignature's time fits RFC 3339, also if the witness's clock counts milliseconds.
 func TestCosigner_Years(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -136,7 +134,7 @@ func TestNewCosigner_Refuses(t *testing.T) {
 	}
 }
 
-// What we take as a witness's key the other library takes as the same one.
+// The other library parses every accepted key to the same result.
 func FuzzNewCosigner(f *testing.F) {
 	_, vkey := newWitness(f, "witness.example/w1")
 	_, logKey := newLog(f, "log")

@@ -1,9 +1,10 @@
-// Package transparency speaks the formats in which transparency logs talk to tools that
-// are not their own, as C2SP (https://c2sp.org) specifies them: proofs that one
-// record is in a log, tiles, the cosignatures of witnesses, and policies that say
-// how many of those it takes. It knows nothing about what a record is or where a
-// log is kept, reads and writes bytes, and never does I/O.
+// Package transparency implements the C2SP formats (https://c2sp.org) that a ledger
+// shares with other tools: inclusion proofs, tiles, cosignatures and witness policies.
+// It does no I/O and does not depend on ledgers.
 //
-// What a parser takes is in canonical form: writing it again gives the same
-// bytes. Policies alone are written by people.
+// Parsers accept only canonical input, so that encoding the result gives the same bytes.
+// People write policies by hand, so ParsePolicy accepts comments and free spacing.
+//
+// The package does not use filippo.io/torchwood. Its parsers accept more input, and it
+// would link net/http into the offline verifier.
 package transparency

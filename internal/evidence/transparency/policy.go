@@ -12,16 +12,16 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// MaxPolicyBytes is how long a policy may be.
+// MaxPolicyBytes is the largest size of a policy.
 const MaxPolicyBytes = 256 << 10
 
 const (
-	maxPolicyNames = 256 // logs, witnesses and groups, of each so many
-	maxKeyUses     = 100 // signatures that a note may have
+	maxPolicyNames = 256 // logs and groups, each
+	maxKeyUses     = 100 // signatures of a note
 )
 
-// Policy is a C2SP tlog-policy: which witnesses there are, and how many of them
-// have to have cosigned a checkpoint. Logs may be named too.
+// A Policy is a C2SP tlog-policy. It names witnesses and says how many of them must
+// cosign a checkpoint. It can also name logs.
 //
 //	witness X1 x1.example+1ff4a1b8+BMUq… https://x1.example/submit
 //	witness X2 x2.example+5f0dfd2b+BAA7…
@@ -32,44 +32,44 @@ const (
 type Policy struct {
 	Witnesses []Witness
 
-	logs   []ed25519.PublicKey // that may have signed it; empty: any
+	logs   []ed25519.PublicKey // keys of the logs; empty: any log
 	groups []group
 	quorum component
 }
 
-// Witness is a witness of a policy.
+// A Witness is a witness of a policy.
 type Witness struct {
 	Name     string        // in the policy
 	Verifier note.Verifier // of its cosignatures
-	URL      string        // where it takes checkpoints, its submission prefix; empty: none is named
-	key      string        // the public key
+	URL      string        // submission prefix; may be empty
+	key      string        // public key
 }
 
-// component is a witness or a group. A negative number is none.
+// component is a witness or a group. A negative number stands for "none".
 type component struct {
 	number  int
 	isGroup bool
 }
 
-// group is met when so many of its members are.
+// group is met when threshold of its members are met.
 type group struct {
 	name      string
 	threshold int
 	members   []component
 }
 
-// errPolicy is wrapped by every refusal of [ParsePolicy].
+// errPolicy is wrapped by every error of [ParsePolicy].
 var errPolicy = errors.New("not a witness policy")
 
-// ParsePolicy reads a policy. Its errors name the line.
+// ParsePolicy parses a policy. Its errors name the line.
 func ParsePolicy(text []byte) (Policy, error) {
 	if len(text) > MaxPolicyBytes {
-		return Policy{}, fmt.Errorf("%w: it has more than %d bytes", errPolicy, MaxPolicyBytes)
+		return Policy{}, fmt.Errorf("%w: longer than %d bytes", errPolicy, MaxPolicyBytes)
 	}
 	p := policyParser{names: make(map[string]component), member: make(map[component]string), quorum: 0}
 	for i, line := range strings.Split(string(text), "\n") {
 		if strings.ContainsFunc(line, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }) {
-			return Policy{}, fmt.Errorf("%w: line %d: it has a control character (lines end with a line feed alone)", errPolicy, i+1)
+			return Policy{}, fmt.Errorf("%w: line %d: control character (lines end with a line feed only)", errPolicy, i+1)
 		}
 		fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
@@ -80,17 +80,17 @@ func ParsePolicy(text []byte) (Policy, error) {
 		}
 	}
 	if p.quorum != 1 {
-		return Policy{}, fmt.Errorf("%w: it needs one line that says quorum, and has %d", errPolicy, p.quorum)
+		return Policy{}, fmt.Errorf("%w: want one quorum line, got %d", errPolicy, p.quorum)
 	}
 	return p.policy, nil
 }
 
-// policyParser is a policy on its way.
+// policyParser is the state of ParsePolicy.
 type policyParser struct {
 	policy Policy
 	names  map[string]component
-	member map[component]string // the group that has it
-	quorum int                  // lines that say so
+	member map[component]string // name of the group
+	quorum int                  // number of quorum lines
 }
 
 func (p *policyParser) line(fields []string) error {
@@ -104,26 +104,26 @@ func (p *policyParser) line(fields []string) error {
 	case "quorum":
 		return p.setQuorum(fields[1:])
 	}
-	return errors.New("it begins with none of log, witness, group and quorum")
+	return errors.New("want log, witness, group or quorum")
 }
 
 func (p *policyParser) log(fields []string) error {
 	if len(fields) < 1 || len(fields) > 2 {
-		return errors.New("a log has a verifier key, and perhaps a URL")
+		return errors.New("want log KEY [URL]")
 	}
 	key, alg, err := parseVerifierKey(fields[0])
 	if err != nil {
 		return err
 	}
 	if alg != algEd25519 {
-		return fmt.Errorf("verifier key: of type %d: a log has one of type 1, Ed25519", alg)
+		return fmt.Errorf("verifier key: type %d: a log has a key of type 1, Ed25519", alg)
 	}
 	if _, err := optionalURL(fields[1:]); err != nil {
 		return err
 	}
 	same := func(o ed25519.PublicKey) bool { return o.Equal(key.key) }
 	if slices.ContainsFunc(p.policy.logs, same) || len(p.policy.logs) >= maxPolicyNames {
-		return fmt.Errorf("its key is there already, or there are more than %d logs", maxPolicyNames)
+		return fmt.Errorf("duplicate key, or more than %d logs", maxPolicyNames)
 	}
 	p.policy.logs = append(p.policy.logs, key.key)
 	return nil
@@ -131,7 +131,7 @@ func (p *policyParser) log(fields []string) error {
 
 func (p *policyParser) witness(fields []string) error {
 	if len(fields) < 2 || len(fields) > 3 {
-		return errors.New("a witness has a name, a verifier key, and perhaps a URL")
+		return errors.New("want witness NAME KEY [URL]")
 	}
 	v, err := NewCosigner(fields[1])
 	if err != nil {
@@ -145,11 +145,11 @@ func (p *policyParser) witness(fields []string) error {
 		return err
 	}
 	if slices.ContainsFunc(p.policy.Witnesses, func(o Witness) bool { return o.key == w.key }) {
-		return errors.New("its key is there already: one witness would count twice")
+		return errors.New("duplicate key: one witness would count twice")
 	}
-	// A note with more signatures than that cannot be read.
+	// Notes with more signatures cannot be read.
 	if len(p.policy.Witnesses) >= maxKeyUses-1 {
-		return fmt.Errorf("there are more than %d witnesses", maxKeyUses-1)
+		return fmt.Errorf("more than %d witnesses", maxKeyUses-1)
 	}
 	if err := p.define(w.Name, component{number: len(p.policy.Witnesses)}); err != nil {
 		return err
@@ -160,16 +160,16 @@ func (p *policyParser) witness(fields []string) error {
 
 func (p *policyParser) group(fields []string) error {
 	if len(fields) < 3 {
-		return errors.New("a group has a name, how many of its members have to sign, and members")
+		return errors.New("want group NAME THRESHOLD MEMBER…")
 	}
 	g := group{name: fields[0]}
 	for _, name := range fields[2:] {
 		c, ok := p.names[name]
 		if !ok {
-			return fmt.Errorf("no line above it defines its member %q", name)
+			return fmt.Errorf("member %q is not defined above", name)
 		}
 		if other, ok := p.member[c]; ok {
-			return fmt.Errorf("its member %q is one of group %q already", name, other)
+			return fmt.Errorf("member %q is in group %q already", name, other)
 		}
 		p.member[c] = g.name
 		g.members = append(g.members, c)
@@ -179,7 +179,7 @@ func (p *policyParser) group(fields []string) error {
 		return err
 	}
 	if len(p.policy.groups) >= maxPolicyNames {
-		return fmt.Errorf("there are more than %d groups", maxPolicyNames)
+		return fmt.Errorf("more than %d groups", maxPolicyNames)
 	}
 	if err := p.define(g.name, component{number: len(p.policy.groups), isGroup: true}); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (p *policyParser) group(fields []string) error {
 	return nil
 }
 
-// parseThreshold reads how many of n members have to sign.
+// parseThreshold parses the threshold of a group with n members.
 func parseThreshold(text string, n int) (int, error) {
 	switch text {
 	case "any":
@@ -198,17 +198,17 @@ func parseThreshold(text string, n int) (int, error) {
 	}
 	k, err := strconv.Atoi(text)
 	if err != nil || k < 1 || k > n || strconv.Itoa(k) != text {
-		return 0, fmt.Errorf("%q is neither any nor all nor a number from 1 to %d", text, n)
+		return 0, fmt.Errorf("threshold %q: want any, all or a number from 1 to %d", text, n)
 	}
 	return k, nil
 }
 
 func (p *policyParser) define(name string, c component) error {
 	if name == "none" {
-		return errors.New(`the name "none" stands for no witness at all`)
+		return errors.New(`the name "none" is reserved`)
 	}
 	if _, ok := p.names[name]; ok {
-		return fmt.Errorf("the name %q is taken", name)
+		return fmt.Errorf("duplicate name %q", name)
 	}
 	p.names[name] = c
 	return nil
@@ -216,7 +216,7 @@ func (p *policyParser) define(name string, c component) error {
 
 func (p *policyParser) setQuorum(fields []string) error {
 	if len(fields) != 1 {
-		return errors.New("a quorum is the name of a witness or group, or none")
+		return errors.New("want quorum NAME, or quorum none")
 	}
 	p.quorum++
 	if fields[0] == "none" {
@@ -225,7 +225,7 @@ func (p *policyParser) setQuorum(fields []string) error {
 	}
 	c, ok := p.names[fields[0]]
 	if !ok {
-		return fmt.Errorf("no line above it defines %q", fields[0])
+		return fmt.Errorf("%q is not defined above", fields[0])
 	}
 	p.policy.quorum = c
 	return nil
@@ -237,7 +237,7 @@ func optionalURL(fields []string) (string, error) {
 	}
 	u, err := url.Parse(fields[0])
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", errors.New("its URL is not one of http or https, without query and fragment")
+		return "", errors.New("invalid URL: want http or https without query and fragment")
 	}
 	return fields[0], nil
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// fiveWitnesses are the signers of W0 to W4, and the lines that define them.
+// fiveWitnesses returns the signers of W0 to W4 and their policy lines.
 func fiveWitnesses(tb testing.TB) (signers []note.Signer, lines string) {
 	tb.Helper()
 	for i := range 5 {
@@ -68,7 +68,7 @@ func TestPolicy_Check(t *testing.T) {
 	}
 }
 
-// A cosignature that is wrong is none, and spoils no other one.
+// An invalid cosignature does not count and does not affect others.
 func TestPolicy_CheckForged(t *testing.T) {
 	signers, witnesses := fiveWitnesses(t)
 	p, err := ParsePolicy([]byte(witnesses + "group g 2 W0 W1 W2\nquorum g\n"))
@@ -117,8 +117,7 @@ func TestParsePolicy_Refuses(t *testing.T) {
 	}
 }
 
-// Whatever a policy says: with every witness it is met, and more witnesses never
-// make it less so.
+// All witnesses together meet every policy, and more witnesses never unmeet one.
 func FuzzParsePolicy(f *testing.F) {
 	_, witnesses := fiveWitnesses(f)
 	_, logKey := newLog(f, "log")

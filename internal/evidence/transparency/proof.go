@@ -14,14 +14,13 @@ import (
 const (
 	proofHeader = "c2sp.org/tlog-proof@v1"
 
-	// maxProofBytes bounds what is read as a proof: a record, its checkpoint and
-	// as many hashes as a tree has levels.
+	// maxProofBytes bounds a proof with a record, a checkpoint and a hash per level.
 	maxProofBytes = 256 << 10
 	maxProofPath  = 63
 )
 
-// Proof is a C2SP tlog-proof: that a record is in a log, checkable offline with
-// the log's key alone.
+// A Proof is a C2SP tlog-proof. It shows offline, with only the log's key, that a
+// record is in a log.
 //
 //	c2sp.org/tlog-proof@v1
 //	extra aG9va3RyYWlsL2xlYWYvdjEKY2xhc3MgZXZlbnQK…
@@ -36,12 +35,12 @@ const (
 //
 //	— hooktrail hI2DJw…
 type Proof struct {
-	// Extra is what the log adds for its readers; empty is absent. Nothing vouches
-	// for it: a ledger puts the record here, which has to be hashed to be believed.
+	// Extra is unauthenticated data of the log. A ledger stores the record here, which
+	// readers must hash.
 	Extra      []byte
 	Index      int64       // of the record, from 0
 	Path       []tlog.Hash // from the record's sibling to the child of the root
-	Checkpoint []byte      // the signed note, verbatim
+	Checkpoint []byte      // signed note
 }
 
 // Encode returns the text of p.
@@ -60,11 +59,11 @@ func (p Proof) Encode() []byte {
 	return b.Bytes()
 }
 
-// errProof is wrapped by every refusal of [ParseProof].
+// errProof is wrapped by every error of [ParseProof].
 var errProof = errors.New("not a tlog-proof")
 
-// ParseProof reads what [Proof.Encode] returns, and nothing else. It does not
-// open the checkpoint.
+// ParseProof parses the output of [Proof.Encode] and nothing else. It does not verify
+// the checkpoint.
 func ParseProof(text []byte) (Proof, error) {
 	var p Proof
 	head, note, ok := bytes.Cut(text, []byte("\n\n"))
@@ -85,8 +84,8 @@ func ParseProof(text []byte) (Proof, error) {
 	return p, nil
 }
 
-// parse reads the lines behind the first. What is not in canonical form shows
-// when the proof is written again.
+// parse parses the lines after the header. ParseProof compares the result with its
+// encoding.
 func (p *Proof) parse(lines []string) (err error) {
 	if len(lines) > 0 {
 		if extra, ok := strings.CutPrefix(lines[0], "extra "); ok {
@@ -113,8 +112,8 @@ func (p *Proof) parse(lines []string) (err error) {
 	return nil
 }
 
-// Check tells whether p proves that record is in the tree of size records with
-// that root. Whoever signed the root is another question.
+// Check checks that record is in the tree with that size and root. The caller verifies
+// the signature of the root.
 func (p Proof) Check(record []byte, size int64, root tlog.Hash) error {
 	if p.Index >= size {
 		return fmt.Errorf("record %d is not among the %d of the checkpoint", p.Index, size)

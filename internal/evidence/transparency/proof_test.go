@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// memory is a tree that lies in memory, made by the library alone.
+// memory is a tree in memory that only the library computes.
 type memory struct {
 	size   int64
 	hashes []tlog.Hash
@@ -132,7 +132,7 @@ func TestParseProof_Refuses(t *testing.T) {
 	}
 }
 
-// What is taken for a proof is written as the same bytes.
+// An accepted proof encodes to the same bytes.
 func FuzzParseProof(f *testing.F) {
 	m, _ := tree(f, 5)
 	f.Add(proofOf(f, m, 2).Encode())

@@ -12,27 +12,27 @@ import (
 
 const (
 	tileHeight = 8
-	// TileWidth is how many hashes or entries a full tile has.
+	// TileWidth is the number of hashes or entries in a full tile.
 	TileWidth = 1 << tileHeight
 )
 
-// CheckpointPath is where a log has its newest checkpoint.
+// CheckpointPath is the path of a log's newest checkpoint.
 const CheckpointPath = "checkpoint"
 
-// Tile is one of the static files that tlog-tiles cuts a log into: up to 256
-// consecutive hashes of a level of the tree, or the entries below them.
+// A Tile is a static file of a tlog-tiles log. It has up to 256 consecutive hashes of
+// one level, or the entries below such hashes.
 //
 //	tile/0/x001/x234/067        a full tile of leaf hashes
-//	tile/1/004.p/12             the last tile of level 1, of 12 hashes
+//	tile/1/004.p/12             the last tile of level 1, with 12 hashes
 //	tile/entries/x001/x234/067  the entries of the first one
 type Tile struct {
 	Level   int   // of the hashes, 0 for entries
-	Number  int64 // among the tiles of its level, from 0
-	Width   int   // hashes or entries that it has
+	Number  int64 // in its level, from 0
+	Width   int   // number of hashes or entries
 	Entries bool
 }
 
-// Path returns where the log has the tile, behind its prefix.
+// Path returns the path of the tile below the log's prefix.
 func (t Tile) Path() string {
 	path := t.hashes().Path()
 	if t.Entries {
@@ -41,29 +41,28 @@ func (t Tile) Path() string {
 	return strings.Replace(path, "tile/8/", "tile/", 1)
 }
 
-// hashes returns the tile of hashes that t is, or whose entries t has.
+// hashes returns the tile of hashes. For a tile of entries it has their hashes.
 func (t Tile) hashes() tlog.Tile {
 	return tlog.Tile{H: tileHeight, L: t.Level, N: t.Number, W: t.Width}
 }
 
-// First returns the number of the first entry that the tile is about.
+// First returns the index of the tile's first entry.
 func (t Tile) First() int64 { return t.Number << (tileHeight * (t.Level + 1)) }
 
-// In reports whether a tree of size records has all of the tile.
+// In reports whether a tree of that size contains the whole tile.
 func (t Tile) In(size int64) bool {
 	return (size>>(tileHeight*t.Level))-t.Number<<tileHeight >= int64(t.Width)
 }
 
-// Hashes returns the content of a tile of hashes; of a tile of entries, the hashes
-// of these.
+// Hashes returns the content of a tile of hashes, or the hashes of a tile's entries.
 func (t Tile) Hashes(stored tlog.HashReader) ([]byte, error) {
 	return tlog.ReadTileData(t.hashes(), stored)
 }
 
-// errTile is returned for what is no path of a tile.
+// errTile is returned for an invalid path.
 var errTile = errors.New("not the path of a tile")
 
-// ParseTilePath reads what [Tile.Path] returns, and nothing else.
+// ParseTilePath parses the output of [Tile.Path] and nothing else.
 func ParseTilePath(path string) (Tile, error) {
 	rest, ok := strings.CutPrefix(path, "tile/")
 	if !ok {
@@ -74,7 +73,7 @@ func ParseTilePath(path string) (Tile, error) {
 		rest = "0/" + entries
 	}
 	h, err := tlog.ParseTilePath("tile/8/" + rest)
-	// Numbers are bounded so that no arithmetic on them overflows.
+	// The bounds prevent overflows.
 	if err != nil || h.L < 0 || h.L > 6 || h.N < 0 || h.N > math.MaxInt64>>(tileHeight*(h.L+1)) {
 		return Tile{}, errTile
 	}
@@ -85,7 +84,7 @@ func ParseTilePath(path string) (Tile, error) {
 	return t, nil
 }
 
-// Tiles returns the tiles of a log of size records: of its hashes and its entries.
+// Tiles returns all tiles of a log of that size.
 func Tiles(size int64) []Tile {
 	var all []Tile
 	for _, h := range tlog.NewTiles(tileHeight, 0, size) {
@@ -99,8 +98,8 @@ func Tiles(size int64) []Tile {
 	return all
 }
 
-// EncodeEntries returns the content of a tile of entries: each behind its length,
-// in two bytes.
+// EncodeEntries returns the content of a tile of entries. A length of two bytes
+// precedes each entry.
 func EncodeEntries(entries [][]byte) ([]byte, error) {
 	var data []byte
 	for _, e := range entries {

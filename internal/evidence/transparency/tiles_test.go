@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// The paths are those of the specification's example.
+// The paths are the examples of the specification.
 func TestTile_Path(t *testing.T) {
 	for path, tile := range map[string]Tile{
 		"tile/0/x001/x234/067":       {Number: 1234067, Width: TileWidth},
@@ -50,7 +50,7 @@ func TestTiles(t *testing.T) {
 			t.Errorf("%s is in a tree of %d, or not in one of 70000", tile.Path(), tile.First())
 		}
 	}
-	want := []string{ // as the specification counts them
+	want := []string{ // from the specification
 		"tile/0/x000/273.p/112", "tile/entries/x000/273.p/112", "tile/1/000", "tile/1/001.p/17", "tile/2/000.p/1",
 	}
 	for i := range want {
@@ -67,7 +67,7 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// Every hash of the tree is found in the tiles by the library's own reader.
+// The library's reader finds every hash of the tree in the tiles.
 func TestTile_HashesAreThoseOfTheTree(t *testing.T) {
 	m, root := tree(t, 700)
 	tiles := tlog.TileHashReader(tlog.Tree{N: 700, Hash: root}, ownTiles{m})
@@ -82,7 +82,7 @@ func TestTile_HashesAreThoseOfTheTree(t *testing.T) {
 	}
 }
 
-// ownTiles serves the library's reader with tiles of ours.
+// ownTiles serves this package's tiles to the library's reader.
 type ownTiles struct{ tree *memory }
 
 func (ownTiles) Height() int { return tileHeight }
@@ -121,7 +121,7 @@ func TestEncodeEntries(t *testing.T) {
 	}
 }
 
-// What is taken for a path is the path of that tile, and is in some tree.
+// An accepted path encodes to the same bytes, and some tree has the tile.
 func FuzzParseTilePath(f *testing.F) {
 	for _, path := range []string{"tile/0/x001/x234/067", "tile/1/004.p/12", "tile/entries/000.p/1", "tile/6/x127/999"} {
 		f.Add(path)

@@ -11,24 +11,24 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Cosigned is which witnesses of a [Policy] have cosigned a checkpoint.
+// Cosigned lists the witnesses of a [Policy] that have cosigned a checkpoint.
 type Cosigned struct {
-	By     []CosignedBy // in the order of the policy
-	Of     int          // witnesses of the policy
-	Quorum bool         // the policy's, met
-	Log    bool         // one of the policy's logs signed it too, or the policy names none
+	By     []CosignedBy // in policy order
+	Of     int          // number of witnesses in the policy
+	Quorum bool         // the quorum is met
+	Log    bool         // signed by one of the policy's logs, if it names any
 }
 
-// CosignedBy is one witness's word.
+// CosignedBy is a cosignature of one witness.
 type CosignedBy struct {
-	Witness string    // its name in the policy
-	Time    time.Time // when it signed, by its clock, UTC, in whole seconds
+	Witness string    // name in the policy
+	Time    time.Time // by the witness's clock, UTC, in whole seconds
 }
 
-// Met reports whether the checkpoint is valid by the policy.
+// Met reports whether the checkpoint meets the policy.
 func (c Cosigned) Met() bool { return c.Quorum && c.Log }
 
-// String says how many witnesses of how many signed: "2 of 3 witnesses".
+// String returns a count such as "2 of 3 witnesses".
 func (c Cosigned) String() string {
 	if c.Of == 1 {
 		return fmt.Sprintf("%d of 1 witness", len(c.By))
@@ -36,9 +36,8 @@ func (c Cosigned) String() string {
 	return fmt.Sprintf("%d of %d witnesses", len(c.By), c.Of)
 }
 
-// Check tells which witnesses have cosigned a signed note. That the note is a
-// checkpoint, and which key of its log signed it, is for the caller to check. A
-// cosignature that is wrong counts as none.
+// Check returns the witnesses that have cosigned a signed note. It ignores invalid
+// cosignatures. The caller verifies that the note is a checkpoint of the right log.
 func (p *Policy) Check(signed []byte) Cosigned {
 	c := Cosigned{Of: len(p.Witnesses), Log: p.isOfLog(signed)}
 	met := make([]bool, len(p.Witnesses))
@@ -58,7 +57,7 @@ func (p *Policy) Check(signed []byte) Cosigned {
 	return c
 }
 
-// met tells whether a component has what it needs of the witnesses.
+// met reports whether a component is met.
 func (p *Policy) met(c component, witnesses []bool) bool {
 	switch {
 	case c.number < 0:
@@ -76,8 +75,8 @@ func (p *Policy) met(c component, witnesses []bool) bool {
 	return n >= g.threshold
 }
 
-// isOfLog tells whether the key of a log of the policy has signed the note. What
-// that key is called does not count: logs may share one.
+// isOfLog reports whether a log of the policy has signed the note. The name of the key
+// does not matter because logs may share a key.
 func (p *Policy) isOfLog(signed []byte) bool {
 	if len(p.logs) == 0 {
 		return true

@@ -14,25 +14,26 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// The server's refusals of a compare-and-set; the second while another batch is
-// under way.
+// Error codes of the server. The first two reject a compare-and-set, the second of them
+// while another batch is open.
 const (
 	codeWrongLast      = 10071
 	codeWrongLastBatch = 10164
-	codeStoreFailed    = 10077 // with why in words
+	codeStoreFailed    = 10077 // the description has the reason
 )
 
-// errUnanswered is wrapped when it cannot be told whether something was stored.
-var errUnanswered = errors.New("it was not answered")
+// errUnanswered is wrapped when the outcome of a write is unknown.
+var errUnanswered = errors.New("no answer")
 
-// write is one message, stored only if revision is the last of its subject.
+// write is one message. The server stores it only if revision is the last one of its
+// subject.
 type write struct {
 	subject  string
 	data     []byte
 	revision uint64
 }
 
-// put stores one write, and returns its revision.
+// put stores one write and returns its revision.
 func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: w.subject, Data: w.data},
 		jetstream.WithExpectLastSequencePerSubject(w.revision), jetstream.WithRetryAttempts(0))
@@ -42,8 +43,8 @@ func (b *Bucket) put(ctx context.Context, w write) (uint64, error) {
 	return ack.Sequence, nil
 }
 
-// putAll stores writes, all or none, and returns the revision of the last one: those
-// of the others come before it, one after the other.
+// putAll stores all writes or none. It returns the revision of the last one. The
+// revisions are consecutive.
 func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	nc := b.js.Conn()
 	inbox := nc.NewInbox()
@@ -59,7 +60,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 			subjects.ExpectedLastSubjectSequence: {strconv.FormatUint(w.revision, 10)},
 		}}
 		if i == 0 {
-			msg.Reply = inbox // says at once if no batch can begin
+			msg.Reply = inbox // the server rejects a batch with the first message
 		}
 		if i == len(writes)-1 {
 			msg.Header[subjects.BatchCommit], msg.Reply = []string{subjects.Commit}, inbox
@@ -75,7 +76,7 @@ func (b *Bucket) putAll(ctx context.Context, writes []write) (uint64, error) {
 	return last, nil
 }
 
-// answer waits for the server's word on a batch.
+// answer waits for the server's answer to a batch.
 func answer(ctx context.Context, sub *nats.Subscription, count int) (uint64, error) {
 	for {
 		msg, err := sub.NextMsgWithContext(ctx)
@@ -86,7 +87,7 @@ func answer(ctx context.Context, sub *nats.Subscription, count int) (uint64, err
 		case status != "":
 			return 0, fmt.Errorf("%w: status %s", errUnanswered, status)
 		case len(msg.Data) == 0:
-			continue // the beginning of the batch
+			continue // answer to the first message
 		}
 		return parseAnswer(msg.Data, count)
 	}
@@ -109,7 +110,8 @@ func parseAnswer(data []byte, count int) (uint64, error) {
 	return a.Sequence, nil
 }
 
-// refusal makes those of a compare-and-set [ErrConflict], and explains others.
+// refusal turns a rejected compare-and-set into [ErrConflict] and explains other
+// errors.
 func refusal(err error) error {
 	var api *jetstream.APIError
 	if errors.As(err, &api) && (api.ErrorCode == codeWrongLast || api.ErrorCode == codeWrongLastBatch) {

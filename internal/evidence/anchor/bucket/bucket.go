@@ -12,11 +12,10 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ErrConflict is wrapped when what was to be replaced is not there any more:
-// somebody else wrote the lease or a checkpoint.
+// ErrConflict is wrapped when another process has replaced the lease or a checkpoint.
 var ErrConflict = errors.New("somebody else wrote there meanwhile")
 
-// Bucket is the bucket of checkpoints of a deployment.
+// Bucket is the checkpoint bucket of a deployment.
 type Bucket struct {
 	js    jetstream.JetStream
 	space subjects.Space
@@ -25,20 +24,20 @@ type Bucket struct {
 	stream jetstream.Stream
 }
 
-// At returns the bucket at a broker. It asks for nothing yet.
+// At returns the bucket at a broker. It sends no request.
 func At(js jetstream.JetStream, space subjects.Space) *Bucket { return &Bucket{js: js, space: space} }
 
-// Name returns the name of the bucket, as NATS's own tools know it.
+// Name returns the name of the bucket in NATS tools.
 func (b *Bucket) Name() string { return b.space.CheckpointBucket() }
 
-// Entry is what lies under a key of the bucket. The zero Entry is nothing.
+// Entry is the value of a key and its revision. A missing key has the zero Entry.
 type Entry struct {
-	Data     []byte // nil if nothing lies there
-	Revision uint64 // what replaces it has to name; 0: nothing has ever been there
+	Data     []byte // nil if the key is missing or deleted
+	Revision uint64 // expected by the next write, 0 if the key never existed
 }
 
-// Newest returns the checkpoint of tenant, a signed note, as the broker's leader
-// has it. It is for the caller to open the note.
+// Newest returns the checkpoint of tenant, a signed note, from the leader of the
+// broker. It does not verify the note.
 func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	key, subject, err := b.space.CheckpointKey(tenant)
 	if err != nil {
@@ -47,7 +46,7 @@ func (b *Bucket) Newest(ctx context.Context, tenant string) (Entry, error) {
 	return b.read(ctx, key, subject)
 }
 
-// read returns what lies under a key.
+// read returns the entry of a key.
 func (b *Bucket) read(ctx context.Context, key, subject string) (Entry, error) {
 	stream, err := b.open(ctx)
 	if err != nil {
@@ -61,16 +60,16 @@ func (b *Bucket) read(ctx context.Context, key, subject string) (Entry, error) {
 		b.forget()
 		return Entry{}, fmt.Errorf("read %s in bucket %s: %w", key, b.Name(), explain(err))
 	}
-	if msg.Header.Get(headerOperation) != "" { // a marker of what an operator deleted
+	if msg.Header.Get(headerOperation) != "" { // a deletion marker
 		return Entry{Revision: msg.Sequence}, nil
 	}
 	return Entry{Data: msg.Data, Revision: msg.Sequence}, nil
 }
 
-// headerOperation is on the markers that NATS's tools leave where a key was.
+// headerOperation is the header of the markers that NATS tools leave for deleted keys.
 const headerOperation = "KV-Operation"
 
-// open returns the stream that the bucket is, looked up once.
+// open returns the stream of the bucket. It looks up the stream once.
 func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,34 +80,35 @@ func (b *Bucket) open(ctx context.Context) (jetstream.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A replica that is behind would give revisions that are over.
+	// A replica that lags behind would return old revisions.
 	stream.CachedInfo().Config.AllowDirect = false
 	b.stream = stream
 	return stream, nil
 }
 
-// forget has the stream looked up anew: it may be another one, or gone.
+// forget makes the next call look up the stream again. The stream may have been deleted
+// or created again.
 func (b *Bucket) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.stream = nil
 }
 
-// isFull tells whether the server has refused a write for want of room in the bucket.
+// isFull reports whether the server rejected a write because the bucket is full.
 func isFull(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed && strings.Contains(api.Description, "maximum bytes")
 }
 
-// explain adds to an error how to mend it.
+// explain adds the remedy to an error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		return fmt.Errorf("%w: hooktrail nats init, with the rights of the owner, makes it", err)
+		return fmt.Errorf("%w: create it with hooktrail nats init as the owner", err)
 	case isFull(err):
-		return fmt.Errorf("%w: it is full: give it more with nats stream edit --max-bytes", err)
+		return fmt.Errorf("%w: the bucket is full: enlarge it with nats stream edit --max-bytes", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: is the broker there, and has the auditor's user the rights of docs/operations.md", err)
+		return fmt.Errorf("%w: check that the broker is reachable and that the auditor's user has the rights in docs/operations.md", err)
 	}
 	return err
 }

@@ -1,17 +1,16 @@
-// Package bucket keeps the newest signed checkpoint of each ledger in a
-// key-value bucket at the broker, where whoever writes to the ledgers' files does
-// not reach, and sees to it that one auditor at a time puts them there.
+// Package bucket stores the newest signed checkpoint of each ledger in a key-value
+// bucket at the broker. Users who can write to the ledgers' files cannot write to the
+// bucket. A [Lease] ensures that one auditor at a time stores checkpoints.
 //
-// A [Lease] names who that is. Nothing about it depends on clocks that agree, and
-// nothing is written while nobody else wants it: a contender asks by writing its
-// name beside the holder's, and who holds the lease takes that off again. A holder
-// that does not within [Patience] has stopped, and the contender puts itself in its
-// place. Every write is a compare-and-set on the revision that its writer saw last.
+// The lease does not need synchronised clocks, and an undisputed lease causes no
+// writes. A candidate challenges the holder by writing its own name into the lease. The
+// holder answers by removing that name. If the holder does not answer within
+// [TakeoverAfter], the candidate takes the lease. Every write is a compare-and-set on
+// the last revision that the writer has read.
 //
-// [Lease.Put] writes the lease and the checkpoints in one atomic batch, each
-// fenced by its revision. A process that was stopped and goes on therefore stores
-// nothing once another one has taken over, however far it had got: its batch names
-// a revision of the lease that is over.
+// [Lease.Put] writes the lease and the checkpoints in one atomic batch in which every
+// write names the revision that it replaces. A process that was suspended during a
+// takeover therefore stores nothing: its batch names an old revision of the lease.
 //
 // A [Bucket] and a [Lease] may be used concurrently.
 package bucket

@@ -12,27 +12,28 @@ import (
 )
 
 const (
-	// Patience is how long a holder of the lease has to answer who asks for it.
-	Patience = 2 * time.Second
-	// StepEvery is how often [Lease.Step] is to be called.
-	StepEvery = 250 * time.Millisecond
-	// Trust is how long after a step that found the lease ours [Lease.Held] says so.
-	// Nobody else can hold it before Patience is over.
-	Trust = Patience - 2*StepEvery
+	// TakeoverAfter is how long the holder of the lease has to answer a challenge.
+	TakeoverAfter = 2 * time.Second
+	// RefreshInterval is how often to call [Lease.Refresh].
+	RefreshInterval = 250 * time.Millisecond
+	// HeldFor is how long [Lease.Held] trusts the last successful refresh. It is
+	// shorter than TakeoverAfter, so that two processes never hold the lease.
+	HeldFor = TakeoverAfter - 2*RefreshInterval
 
-	// A contender asks a holder that was quiet for so long.
-	askAfter = 3 * StepEvery
+	// challengeAfter is how long a holder writes nothing before a candidate challenges
+	// it.
+	challengeAfter = 3 * RefreshInterval
 )
 
-// Contender says who wants a lease, and how much.
-type Contender struct {
-	Durable string // of the auditors that take turns, see [subjects.Space.LeaseKey]
-	Standby bool   // takes a lease that nobody has after Patience, not at once
+// A Candidate describes a process that wants a lease.
+type Candidate struct {
+	Durable string // of the auditors that share the lease, see [subjects.Space.LeaseKey]
+	Standby bool   // waits TakeoverAfter before it takes a free lease
 
 	now func() time.Time // tests
 }
 
-// Lease is one process's part in the turns that auditors take.
+// A Lease is one process's view of the lease and its claim to it.
 type Lease struct {
 	bucket       *Bucket
 	key, subject string
@@ -40,20 +41,22 @@ type Lease struct {
 	standby      bool
 	now          func() time.Time
 
-	turn     sync.Mutex // guards what follows; held while the broker is asked: writes come one after the other
-	record   record     // as it was seen last
-	revision uint64
-	seen     time.Time // when this revision was seen first; zero: not seen since a failure
-	asked    bool      // nobody has to be quiet before they are asked the first time
-	taken    int       // how often it became ours
+	// op guards record, revision, seen, challenged and taken. It is held during requests
+	// to the broker, so that writes are sequential. Lock order: op before mu.
+	op         sync.Mutex
+	record     record // as last read or written
+	revision   uint64
+	seen       time.Time // when this revision was first read, zero after an error
+	challenged bool      // this process has written (the first challenge needs no quiet holder)
+	taken      int       // how often this process took the lease
 
-	mu      sync.Mutex // guards what follows, within turn or without
+	mu      sync.Mutex // guards held and checked
 	held    bool
-	checked time.Time // when it was known to be held, or not
+	checked time.Time // when held was set
 }
 
-// Lease returns c's part in a lease. It holds nothing before it is stepped.
-func (b *Bucket) Lease(c Contender) *Lease {
+// Lease returns c's view of a lease. It holds nothing before the first Refresh.
+func (b *Bucket) Lease(c Candidate) *Lease {
 	if c.now == nil {
 		c.now = time.Now
 	}
@@ -66,102 +69,101 @@ func (b *Bucket) Lease(c Contender) *Lease {
 	return l
 }
 
-// Held reports whether nobody else can be putting checkpoints now. A process that
-// was stopped finds it false when it goes on, until it has stepped.
+// Held reports whether this process holds the lease and no other process can store
+// checkpoints. After a suspension of the process it is false until the next Refresh.
 func (l *Lease) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.held && l.now().Sub(l.checked) < Trust
+	return l.held && l.now().Sub(l.checked) < HeldFor
 }
 
-// Holder names who has the lease as far as known, and whether that is another
-// process than ours.
+// Holder returns the last known holder of the lease, and whether it is another process.
 func (l *Lease) Holder() (name string, other bool) {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.op.Lock()
+	defer l.op.Unlock()
 	return l.record.Holder, l.record.Holder != "" && l.record.Holder != l.id
 }
 
-// Answered reports whether another process has the lease and is alive: it has
-// answered since it was asked.
+// Answered reports whether another process holds the lease and has answered a
+// challenge.
 func (l *Lease) Answered() bool {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.op.Lock()
+	defer l.op.Unlock()
 	r := l.record
-	return r.Holder != "" && r.Holder != l.id && l.asked && r.Writer == r.Holder
+	return r.Holder != "" && r.Holder != l.id && l.challenged && r.Writer == r.Holder
 }
 
-// Taken is how often the lease became ours: once more than before also when it was
-// gone, with all that is in the bucket, from under us.
+// Taken returns how often this process took the lease. The count also increases when
+// the process takes the lease again because the bucket was deleted or emptied.
 func (l *Lease) Taken() int {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+	l.op.Lock()
+	defer l.op.Unlock()
 	return l.taken
 }
 
-// Step looks at the lease and does what is due: answers who asks, asks a holder
-// that is quiet, takes the lease of one that does not answer. It returns an error
-// only if the bucket could not be read or written.
-func (l *Lease) Step(ctx context.Context) error {
-	l.turn.Lock()
-	defer l.turn.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, Patience)
+// Refresh reads the lease and writes it if needed. It answers a challenge, challenges a
+// quiet holder, or takes a free or expired lease. It returns an error only if the
+// bucket cannot be read or written.
+func (l *Lease) Refresh(ctx context.Context) error {
+	l.op.Lock()
+	defer l.op.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, TakeoverAfter)
 	defer cancel()
 	began := l.now()
 	entry, err := l.bucket.read(ctx, l.key, l.subject)
 	if err != nil {
-		// While we cannot ask, nobody can answer: patience begins again.
+		// The holder cannot answer either. Its time to answer begins again.
 		l.seen = time.Time{}
 		return err
 	}
-	l.see(entry)
-	next, due := l.due()
-	if due {
+	l.observe(entry)
+	next, ok := l.next()
+	if ok {
 		err = l.write(ctx, next)
 	}
 	if err != nil && !errors.Is(err, ErrConflict) {
 		l.seen = time.Time{}
 		return err
 	}
-	if err == nil { // after a conflict the next step tells
-		l.note(l.record.Holder == l.id, began)
+	if err == nil { // after a conflict the next Refresh reads the new holder
+		l.setHeld(l.record.Holder == l.id, began)
 	}
 	return nil
 }
 
-// see takes in what lies there.
-func (l *Lease) see(e Entry) {
+// observe stores the entry that was read.
+func (l *Lease) observe(e Entry) {
 	var r record
 	if e.Data != nil {
 		var err error
 		if r, err = parseRecord(e.Data); err != nil {
-			r = record{Holder: "unreadable"} // who wrote that will not answer
+			r = record{Holder: "unreadable"} // such a holder never answers
 		}
 	}
-	// In a bucket that was made anew somebody else's may have the same revision.
+	// In a recreated bucket another record may have the same revision.
 	if e.Revision == l.revision && r == l.record && !l.seen.IsZero() {
 		return
 	}
 	l.revision, l.seen, l.record = e.Revision, l.now(), r
 }
 
-// due returns what is to be written now, if anything is.
-func (l *Lease) due() (record, bool) {
+// next returns the record to write now, if any.
+func (l *Lease) next() (record, bool) {
 	quiet := l.now().Sub(l.seen)
 	ours := record{Holder: l.id, Writer: l.id}
 	switch r := l.record; {
 	case r.Holder == l.id:
 		return ours, r.Writer != l.id
 	case r.Holder == "":
-		return ours, !l.standby || quiet >= Patience
+		return ours, !l.standby || quiet >= TakeoverAfter
 	case r.Writer == r.Holder:
-		return record{Holder: r.Holder, Writer: l.id}, !l.asked || quiet >= askAfter
+		return record{Holder: r.Holder, Writer: l.id}, !l.challenged || quiet >= challengeAfter
 	default:
-		return ours, quiet >= Patience
+		return ours, quiet >= TakeoverAfter
 	}
 }
 
-// write replaces the lease that was seen.
+// write replaces the lease record.
 func (l *Lease) write(ctx context.Context, r record) error {
 	revision, err := l.bucket.put(ctx, write{subject: l.subject, data: r.encode(), revision: l.revision})
 	if err != nil {
@@ -170,34 +172,34 @@ func (l *Lease) write(ctx context.Context, r record) error {
 	if r.Holder == l.id && l.record.Holder != l.id {
 		l.taken++
 	}
-	l.record, l.revision, l.seen, l.asked = r, revision, l.now(), true
+	l.record, l.revision, l.seen, l.challenged = r, revision, l.now(), true
 	return nil
 }
 
-// note remembers whether the lease was ours at a time.
-func (l *Lease) note(held bool, at time.Time) {
+// setHeld records whether this process held the lease at a time.
+func (l *Lease) setHeld(held bool, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held, l.checked = held, at
 }
 
-// Placed is a checkpoint on its way into the bucket, and what it replaces.
-type Placed struct {
+// An Upload is a checkpoint to store.
+type Upload struct {
 	Tenant   string
 	Signed   []byte
-	Revision uint64 // of what it replaces; of itself, once it is stored
+	Revision uint64 // of the checkpoint that it replaces; Put sets its own revision
 }
 
-// MaxPlaced is how many checkpoints [Lease.Put] takes at a time.
-const MaxPlaced = 256
+// MaxUploads is the largest number of uploads in one [Lease.Put].
+const MaxUploads = 256
 
-// Put stores checkpoints, all or none, provided that nobody has written the lease
-// since it was stepped, nor any of what they replace: else the error wraps
-// [ErrConflict]. When it returns nil they are on the broker's disk. After any other
-// error they may be there.
-func (l *Lease) Put(ctx context.Context, all []Placed) error {
-	l.turn.Lock()
-	defer l.turn.Unlock()
+// Put stores all checkpoints or none. They are on the broker's disk when it returns
+// nil. The error wraps [ErrConflict] if another process has written the lease since the
+// last Refresh or replaced one of the checkpoints. After any other error they may or
+// may not be stored.
+func (l *Lease) Put(ctx context.Context, all []Upload) error {
+	l.op.Lock()
+	defer l.op.Unlock()
 	if l.record.Holder != l.id {
 		return fmt.Errorf("%s is held by %s: %w", l.key, l.record.Holder, ErrConflict)
 	}
@@ -220,21 +222,20 @@ func (l *Lease) Put(ctx context.Context, all []Placed) error {
 	for i := range all {
 		all[i].Revision = first + 1 + uint64(i)
 	}
-	l.note(true, began)
+	l.setHeld(true, began)
 	return nil
 }
 
-// Release gives the lease back, if it is held: the next one who wants it has it at
-// once.
+// Release gives up the lease so that another process can take it at once.
 func (l *Lease) Release(ctx context.Context) error {
-	l.turn.Lock()
-	defer l.turn.Unlock()
-	l.note(false, l.now())
+	l.op.Lock()
+	defer l.op.Unlock()
+	l.setHeld(false, l.now())
 	if l.record.Holder != l.id {
 		return nil
 	}
 	if err := l.write(ctx, record{Writer: l.id}); err != nil && !errors.Is(err, ErrConflict) {
-		return fmt.Errorf("give back %w", err)
+		return fmt.Errorf("release %w", err)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) }
 
-// clock is a contender's own.
+// clock is the clock of one candidate.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time          { return c.Time }
@@ -29,25 +29,25 @@ func broker(tb testing.TB) jetstream.JetStream {
 	return natstest.Start(tb).JetStream(tb)
 }
 
-func step(tb testing.TB, l *Lease) {
+func refresh(tb testing.TB, l *Lease) {
 	tb.Helper()
-	if err := l.Step(tb.Context()); err != nil {
+	if err := l.Refresh(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// pass lets time pass at one contender, who steps meanwhile.
+// pass advances the clock of a candidate that keeps refreshing.
 func pass(tb testing.TB, l *Lease, c *clock, d time.Duration) {
 	tb.Helper()
-	for ; d > 0; d -= StepEvery {
-		c.advance(min(d, StepEvery))
-		step(tb, l)
+	for ; d > 0; d -= RefreshInterval {
+		c.advance(min(d, RefreshInterval))
+		refresh(tb, l)
 	}
 }
 
 func put(tb testing.TB, l *Lease, tenant, signed string, revision uint64) uint64 {
 	tb.Helper()
-	all := []Placed{{Tenant: tenant, Signed: []byte(signed), Revision: revision}}
+	all := []Upload{{Tenant: tenant, Signed: []byte(signed), Revision: revision}}
 	if err := l.Put(tb.Context(), all); err != nil {
 		tb.Fatal(err)
 	}
@@ -63,13 +63,13 @@ func wantNewest(tb testing.TB, b *Bucket, tenant, signed string) Entry {
 	return e
 }
 
-// A bucket that was made anew counts from 1 again: what another one wrote there is
-// not ours for having the number that ours had.
+// A recreated bucket counts revisions from 1 again. A lease of another process with the
+// old revision is not taken for the own one.
 func TestLease_SameRevisionInANewBucket(t *testing.T) {
 	js := broker(t)
 	old, c := At(js, subjects.Space{}), newClock()
-	l := old.Lease(Contender{Durable: "auditor", now: c.now})
-	step(t, l)
+	l := old.Lease(Candidate{Durable: "auditor", now: c.now})
+	refresh(t, l)
 	stream, err := js.Stream(t.Context(), subjects.Space{}.CheckpointStream())
 	if err != nil {
 		t.Fatal(err)
@@ -80,48 +80,48 @@ func TestLease_SameRevisionInANewBucket(t *testing.T) {
 	if _, err := js.CreateStream(t.Context(), stream.CachedInfo().Config); err != nil {
 		t.Fatal(err)
 	}
-	other := At(js, subjects.Space{}).Lease(Contender{Durable: "auditor", now: c.now})
-	step(t, other)
-	step(t, l)
+	other := At(js, subjects.Space{}).Lease(Candidate{Durable: "auditor", now: c.now})
+	refresh(t, other)
+	refresh(t, l)
 	if l.Held() || !other.Held() {
 		t.Errorf("got %v and %v, want only the other one's turn", l.Held(), other.Held())
 	}
 }
 
-// TestLease_StoppedHolderStoresNothing is the heart of it: who was stopped, and
-// goes on after another one took over, holds nothing, and what it had in hand is
-// refused, also under keys that the other one has not written.
+// TestLease_StoppedHolderStoresNothing suspends the holder during a takeover.
+// Afterwards it does not hold the lease and its uploads are rejected, also for keys
+// that the new holder has not written.
 func TestLease_StoppedHolderStoresNothing(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	firstClock, secondClock := newClock(), newClock()
-	first := b.Lease(Contender{Durable: "auditor", now: firstClock.now})
-	second := b.Lease(Contender{Durable: "auditor", Standby: true, now: secondClock.now})
-	step(t, first)
+	first := b.Lease(Candidate{Durable: "auditor", now: firstClock.now})
+	second := b.Lease(Candidate{Durable: "auditor", Standby: true, now: secondClock.now})
+	refresh(t, first)
 	if !first.Held() {
 		t.Fatal("the lease was free, and the first one did not take it")
 	}
 	acme := put(t, first, "acme", "one", 0)
 	other := put(t, first, "other", "one", 0)
 
-	// The first one is stopped here: its clock goes on, and it does nothing.
-	pass(t, second, secondClock, askAfter+Patience+2*StepEvery)
+	// The first process is suspended here while its clock continues.
+	pass(t, second, secondClock, challengeAfter+TakeoverAfter+2*RefreshInterval)
 	if !second.Held() {
 		t.Fatal("the second one did not take over")
 	}
 	put(t, second, "acme", "two", acme)
-	firstClock.advance(askAfter + Patience)
+	firstClock.advance(challengeAfter + TakeoverAfter)
 	if first.Held() {
 		t.Error("the first one goes on as if nothing had been")
 	}
 	for tenant, revision := range map[string]uint64{"acme": acme, "other": other} {
-		late := []Placed{{Tenant: tenant, Signed: []byte("late"), Revision: revision}}
+		late := []Upload{{Tenant: tenant, Signed: []byte("late"), Revision: revision}}
 		if err := first.Put(t.Context(), late); !errors.Is(err, ErrConflict) {
 			t.Errorf("%s: got %v, want %v", tenant, err, ErrConflict)
 		}
 	}
 	wantNewest(t, b, "acme", "two")
 	wantNewest(t, b, "other", "one")
-	step(t, first)
+	refresh(t, first)
 	if name, isOther := first.Holder(); first.Held() || !isOther || name != second.id {
 		t.Errorf("the first one sees %q as the holder", name)
 	}
@@ -130,31 +130,31 @@ func TestLease_StoppedHolderStoresNothing(t *testing.T) {
 func TestLease_HolderThatAnswersKeepsIt(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	c := newClock()
-	first := b.Lease(Contender{Durable: "auditor", now: c.now})
-	second := b.Lease(Contender{Durable: "auditor", now: c.now})
+	first := b.Lease(Candidate{Durable: "auditor", now: c.now})
+	second := b.Lease(Candidate{Durable: "auditor", now: c.now})
 	for range 40 { // ten seconds
-		step(t, first)
-		step(t, second)
-		c.advance(StepEvery)
+		refresh(t, first)
+		refresh(t, second)
+		c.advance(RefreshInterval)
 	}
 	if !first.Held() || second.Held() || !second.Answered() {
 		t.Errorf("held: %v and %v; answered: %v", first.Held(), second.Held(), second.Answered())
 	}
-	// What it puts tells that it is alive, too.
+	// An upload also shows that the holder is alive.
 	before := first.revision
 	put(t, first, "acme", "one", 0)
-	step(t, second)
+	refresh(t, second)
 	if second.revision <= before || second.Held() {
 		t.Errorf("the contender has revision %d, the lease was %d", second.revision, before)
 	}
 }
 
-// Nothing is written while nobody else wants the lease.
+// An undisputed lease causes no writes.
 func TestLease_CostsNothingAlone(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	c := newClock()
-	l := b.Lease(Contender{Durable: "auditor", now: c.now})
-	step(t, l)
+	l := b.Lease(Candidate{Durable: "auditor", now: c.now})
+	refresh(t, l)
 	before := l.revision
 	pass(t, l, c, time.Minute)
 	stream, err := b.js.Stream(t.Context(), b.space.CheckpointStream())
@@ -169,46 +169,46 @@ func TestLease_CostsNothingAlone(t *testing.T) {
 func TestLease_Free(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
 	c := newClock()
-	standby := b.Lease(Contender{Durable: "auditor", Standby: true, now: c.now})
-	step(t, standby)
+	standby := b.Lease(Candidate{Durable: "auditor", Standby: true, now: c.now})
+	refresh(t, standby)
 	if standby.Held() {
 		t.Error("a standby took the lease before its auditor could")
 	}
-	first := b.Lease(Contender{Durable: "auditor", now: c.now})
-	step(t, first)
+	first := b.Lease(Candidate{Durable: "auditor", now: c.now})
+	refresh(t, first)
 	if !first.Held() {
 		t.Error("the auditor did not take the lease")
 	}
 	if err := first.Release(t.Context()); err != nil || first.Held() {
 		t.Fatalf("release: %v, held: %v", err, first.Held())
 	}
-	if err := standby.Release(t.Context()); err != nil { // which it does not have
+	if err := standby.Release(t.Context()); err != nil { // it does not hold the lease
 		t.Error(err)
 	}
-	pass(t, standby, c, Patience+2*StepEvery)
+	pass(t, standby, c, TakeoverAfter+2*RefreshInterval)
 	if !standby.Held() {
 		t.Error("the standby did not take what was given back")
 	}
-	other := b.Lease(Contender{Durable: "auditor==acme", now: c.now})
-	step(t, other)
+	other := b.Lease(Candidate{Durable: "auditor==acme", now: c.now})
+	refresh(t, other)
 	if !other.Held() {
 		t.Error("the lease of another partition was not free")
 	}
 }
 
-// Patience does not run while the broker cannot be asked.
+// TakeoverAfter does not elapse while the broker is unreachable.
 func TestLease_BrokerAway(t *testing.T) {
 	s := natstest.Listen(t, t.TempDir())
 	b := At(s.JetStream(t), subjects.Space{})
 	c := newClock()
-	first := b.Lease(Contender{Durable: "auditor", now: c.now})
-	second := b.Lease(Contender{Durable: "auditor", now: c.now})
-	step(t, first)
-	step(t, second) // asks
+	first := b.Lease(Candidate{Durable: "auditor", now: c.now})
+	second := b.Lease(Candidate{Durable: "auditor", now: c.now})
+	refresh(t, first)
+	refresh(t, second) // challenges
 	s.Stop()
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if second.Step(short) == nil {
+	if second.Refresh(short) == nil {
 		t.Fatal("it read from a broker that is away")
 	}
 	c.advance(time.Hour)
@@ -216,7 +216,7 @@ func TestLease_BrokerAway(t *testing.T) {
 		t.Error("an hour later the lease is held still")
 	}
 	s.Restart(t)
-	for second.Step(t.Context()) != nil { // until the connection is there again
+	for second.Refresh(t.Context()) != nil { // until the connection is back
 		if t.Context().Err() != nil {
 			t.Fatal("the broker did not come back")
 		}
@@ -224,7 +224,7 @@ func TestLease_BrokerAway(t *testing.T) {
 	if second.Held() {
 		t.Error("it took the lease from a holder that could not answer")
 	}
-	for first.Step(t.Context()) != nil {
+	for first.Refresh(t.Context()) != nil {
 		if t.Context().Err() != nil {
 			t.Fatal("the broker did not come back")
 		}
@@ -238,15 +238,15 @@ func TestLease_Unreadable(t *testing.T) {
 	js := broker(t)
 	b := At(js, subjects.Space{})
 	c := newClock()
-	l := b.Lease(Contender{Durable: "auditor", now: c.now})
+	l := b.Lease(Candidate{Durable: "auditor", now: c.now})
 	if _, err := js.Publish(t.Context(), l.subject, []byte("junk")); err != nil {
 		t.Fatal(err)
 	}
-	step(t, l)
+	refresh(t, l)
 	if l.Held() {
 		t.Error("it took the lease of somebody that it does not know at once")
 	}
-	pass(t, l, c, Patience+StepEvery)
+	pass(t, l, c, TakeoverAfter+RefreshInterval)
 	if !l.Held() {
 		t.Error("it waits for ever for somebody who cannot answer")
 	}
@@ -255,21 +255,21 @@ func TestLease_Unreadable(t *testing.T) {
 func TestPut_AllOrNone(t *testing.T) {
 	js := broker(t)
 	b := At(js, subjects.Space{})
-	l := b.Lease(Contender{Durable: "auditor"})
-	step(t, l)
-	var all []Placed
-	for i := range MaxPlaced {
-		all = append(all, Placed{Tenant: string(rune('a'+i%26)) + string(rune('a'+i/26)), Signed: bytes.Repeat([]byte{'x'}, 700)})
+	l := b.Lease(Candidate{Durable: "auditor"})
+	refresh(t, l)
+	var all []Upload
+	for i := range MaxUploads {
+		all = append(all, Upload{Tenant: string(rune('a'+i%26)) + string(rune('a'+i/26)), Signed: bytes.Repeat([]byte{'x'}, 700)})
 	}
 	if err := l.Put(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []Placed{all[0], all[MaxPlaced-1]} {
+	for _, p := range []Upload{all[0], all[MaxUploads-1]} {
 		if e := wantNewest(t, b, p.Tenant, string(p.Signed)); e.Revision != p.Revision {
 			t.Errorf("tenant %s: got revision %d, want %d", p.Tenant, p.Revision, e.Revision)
 		}
 	}
-	stale := []Placed{
+	stale := []Upload{
 		{Tenant: all[0].Tenant, Signed: []byte("new"), Revision: all[0].Revision},
 		{Tenant: all[1].Tenant, Signed: []byte("new"), Revision: all[1].Revision - 1},
 	}
@@ -277,26 +277,26 @@ func TestPut_AllOrNone(t *testing.T) {
 		t.Fatalf("got %v, want %v", err, ErrConflict)
 	}
 	wantNewest(t, b, all[0].Tenant, string(all[0].Signed))
-	step(t, l)
+	refresh(t, l)
 	if err := l.Put(t.Context(), stale[:1]); err != nil {
 		t.Errorf("the one that was right: %v", err)
 	}
 }
 
-// Whether a put was stored that nobody answered, the bucket tells: what is put
-// again on an old revision is refused, on the present one it is stored.
+// After an unanswered Put the bucket shows whether it was stored. A repeated Put with
+// the old revision is rejected, and with the current one it is stored.
 func TestPut_Unanswered(t *testing.T) {
 	b := At(broker(t), subjects.Space{})
-	l := b.Lease(Contender{Durable: "auditor"})
-	step(t, l)
+	l := b.Lease(Candidate{Durable: "auditor"})
+	refresh(t, l)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	all := []Placed{{Tenant: "acme", Signed: []byte("one")}}
+	all := []Upload{{Tenant: "acme", Signed: []byte("one")}}
 	if err := l.Put(ended, all); !errors.Is(err, errUnanswered) {
 		t.Fatalf("got %v, want %v", err, errUnanswered)
 	}
 	for before := l.revision; l.revision == before; { // until it is stored
-		step(t, l)
+		refresh(t, l)
 	}
 	e := wantNewest(t, b, "acme", "one")
 	if err := l.Put(t.Context(), all); !errors.Is(err, ErrConflict) {
@@ -309,12 +309,12 @@ func TestPut_Unanswered(t *testing.T) {
 	wantNewest(t, b, "acme", "two")
 }
 
-// NATS's own tools read the bucket, and what they delete is nothing.
+// NATS tools can read the bucket. A key that they delete is empty.
 func TestBucket_IsKeyValue(t *testing.T) {
 	js := natstest.Start(t, natstest.Options{AllowTamper: true}).JetStream(t)
 	b := At(js, subjects.Space{})
-	l := b.Lease(Contender{Durable: "auditor"})
-	step(t, l)
+	l := b.Lease(Candidate{Durable: "auditor"})
+	refresh(t, l)
 	put(t, l, "a/b", "one", 0)
 	kv, err := js.KeyValue(t.Context(), b.Name())
 	if err != nil {

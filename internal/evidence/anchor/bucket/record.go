@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// record is what lies under the key of a lease:
+// record is the JSON value of a lease:
 //
 //	{"holder":"web1-4FjX…","writer":"web1-4FjX…"}
 //
-// While nobody but the holder wants the lease, the holder wrote it last. A
-// contender asks by writing itself beside the holder, who answers by taking it off.
-// An empty holder has given the lease back.
+// The writer is the holder while the lease is undisputed. A candidate challenges the
+// holder by writing its own name as the writer, and the holder answers by restoring its
+// name. A released lease has an empty holder.
 type record struct {
 	Holder string `json:"holder"`
 	Writer string `json:"writer"`
@@ -26,11 +26,12 @@ const (
 var errRecord = errors.New("not a lease")
 
 func (r record) encode() []byte {
-	data, _ := json.Marshal(r) //nolint:errchkjson // two strings: it cannot fail
+	data, _ := json.Marshal(r) //nolint:errchkjson // two strings never fail
 	return data
 }
 
-// parseRecord reads a record. Members that a later version may add are passed over.
+// parseRecord reads a record. It ignores unknown members, which a later version may
+// add.
 func parseRecord(data []byte) (record, error) {
 	var r record
 	if len(data) > maxRecord || !utf8.Valid(data) || json.Unmarshal(data, &r) != nil {

@@ -23,33 +23,31 @@ const (
 	sizeType      = "text/x.tlog.size"
 
 	maxAnswerBytes = 64 << 10
-	// attempts are how often one checkpoint is brought to a witness that says that
-	// it stands elsewhere than it was taken to.
-	attempts = 3
-	idle     = 90 * time.Second // how long connections stay open
+	attempts       = 3                // per checkpoint, if the witness reports another size
+	idle           = 90 * time.Second // how long idle connections stay open
 )
 
-// The refusals that no retry mends.
+// Errors that a retry does not fix.
 var (
-	// ErrForked is wrapped when a witness has cosigned a tree that the checkpoint's
-	// does not continue: the log was rewritten, or is an older copy.
+	// ErrForked is wrapped when the checkpoint does not continue the tree that the
+	// witness has cosigned. The log was rewritten or is an older copy.
 	ErrForked = errors.New("the witness has cosigned another history of this log")
-	// ErrUnknownLog is wrapped when a witness does not know the log or its key.
+	// ErrUnknownLog is wrapped when the witness does not know the log or its key.
 	ErrUnknownLog = errors.New("the witness does not know this log by this key: register its origin and verifier key there")
 )
 
-// Checkpoint is what a witness is asked to cosign.
+// A Checkpoint is a signed checkpoint to cosign.
 type Checkpoint struct {
-	Note []byte // as the log signed it
+	Note []byte // signed by the log
 	Size int64  // of its tree
 	// Prove returns the proof that the tree continues its first old leaves.
 	Prove func(ctx context.Context, old int64) ([]tlog.Hash, error)
 }
 
-// Client brings checkpoints to witnesses. It may be used concurrently.
+// A Client submits checkpoints to witnesses. It may be used concurrently.
 type Client struct{ http *http.Client }
 
-// NewClient returns a client. Who has one closes it.
+// NewClient returns a client. The caller closes it.
 func NewClient() *Client {
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: idle, MaxIdleConnsPerHost: 4,
@@ -57,20 +55,20 @@ func NewClient() *Client {
 	}
 	return &Client{http: &http.Client{
 		Transport: transport,
-		// A cosignature comes from the address in the policy or not at all.
+		// Only the address in the policy may answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Close closes the connections that wait for more work.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Cosign brings c to the witness w, which was last known to have cosigned old
-// leaves of the log (0: nothing is known), and returns the line of w's cosignature,
-// with its line feed, checked. It blocks until ctx ends at the latest.
+// Cosign submits c to the witness w and returns the verified cosignature line with its
+// line feed. The parameter old is how many leaves w has cosigned, or 0 if unknown.
+// Cosign blocks at most until ctx ends.
 //
-// Nothing is lost or doubled by asking again. After an error that wraps [ErrForked]
-// or [ErrUnknownLog] somebody has to act.
+// A repeated request is harmless. An error that wraps [ErrForked] or [ErrUnknownLog]
+// needs an operator.
 func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoint, old int64) (line []byte, err error) {
 	for range attempts {
 		if old > cp.Size {
@@ -93,10 +91,10 @@ func (c *Client) Cosign(ctx context.Context, w transparency.Witness, cp Checkpoi
 			return nil, err
 		}
 	}
-	return nil, errors.New("the witness keeps saying that it stands elsewhere: another auditor may bring it checkpoints of this log")
+	return nil, errors.New("the witness keeps reporting another size: another auditor may be submitting checkpoints of this log")
 }
 
-// request is the body of add-checkpoint.
+// request returns the body of an add-checkpoint request.
 func request(old int64, proof []tlog.Hash, signed []byte) []byte {
 	b := fmt.Appendf(nil, "old %d\n", old)
 	for _, h := range proof {
@@ -106,7 +104,7 @@ func request(old int64, proof []tlog.Hash, signed []byte) []byte {
 	return append(b, signed...)
 }
 
-// answer is what a witness answers.
+// answer is the response of a witness.
 type answer struct {
 	status      int
 	contentType string
@@ -122,34 +120,34 @@ func (c *Client) post(ctx context.Context, w transparency.Witness, body []byte) 
 	req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return a, fmt.Errorf("witness is out of reach: %w", err)
+		return a, fmt.Errorf("witness is unreachable: %w", err)
 	}
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	a = answer{status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}
 	if a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1)); err != nil {
-		return a, fmt.Errorf("read what the witness answers: %w", err)
+		return a, fmt.Errorf("read the answer of the witness: %w", err)
 	}
 	if len(a.body) > maxAnswerBytes {
-		return a, fmt.Errorf("the witness answers more than %d bytes", maxAnswerBytes)
+		return a, fmt.Errorf("the answer of the witness is longer than %d bytes", maxAnswerBytes)
 	}
 	return a, nil
 }
 
-// size reads from the answer at how many leaves the witness stands.
+// size returns how many leaves the witness has cosigned, from a conflict response.
 func (a answer) size() (int64, error) {
 	kind, _, _ := strings.Cut(a.contentType, ";")
 	text, ok := strings.CutSuffix(string(a.body), "\n")
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || !ok || n < 0 || strconv.FormatInt(n, 10) != text {
-		if strings.TrimSpace(kind) != sizeType { // so did witnesses answer before the format had a way to tell
+		if strings.TrimSpace(kind) != sizeType { // the answer in older versions of the format
 			return 0, fmt.Errorf("%w: it answers with a conflict", ErrForked)
 		}
-		return 0, errors.New("the witness does not say at how many leaves it stands")
+		return 0, errors.New("the witness does not report a valid size")
 	}
 	return n, nil
 }
 
-// cosignature reads from the answer the cosignature of w on the note.
+// cosignature returns the verified cosignature of w on the note.
 func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, error) {
 	switch a.status {
 	case http.StatusOK:
@@ -161,9 +159,9 @@ func (a answer) cosignature(w transparency.Witness, signed []byte) ([]byte, erro
 		return nil, fmt.Errorf("the witness answers with status %d", a.status)
 	}
 	n, err := note.Open(append(bytes.Clone(signed), a.body...), note.VerifierList(w.Verifier))
-	// The text must be the log's: a witness could send more of it.
+	// Compare the text with the log's, because the witness may have extended it.
 	if err != nil || !strings.HasPrefix(string(signed), n.Text+"\n") {
-		// What it says is its own: it does not go into a log.
+		// The error does not quote the answer, which is untrusted.
 		return nil, errors.New("the witness answers without a valid cosignature of its key in the policy")
 	}
 	return []byte("— " + n.Sigs[0].Name + " " + n.Sigs[0].Base64 + "\n"), nil

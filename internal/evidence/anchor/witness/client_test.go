@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testLog is a log in memory, made by the library alone.
+// testLog is a log in memory that only the library computes.
 type testLog struct {
 	signer note.Signer
 	vkey   string
@@ -53,7 +53,7 @@ func (l *testLog) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return found, nil
 }
 
-// grow adds records that begin with word until there are size.
+// grow adds records that begin with word up to size.
 func (l *testLog) grow(tb testing.TB, word string, size int64) {
 	tb.Helper()
 	for ; l.size < size; l.size++ {
@@ -81,7 +81,7 @@ func (l *testLog) checkpoint(tb testing.TB) Checkpoint {
 	}}
 }
 
-// place is a witness and how it is named in a policy.
+// place returns a witness and its policy entry.
 func place(tb testing.TB) (*witnesstest.Witness, transparency.Witness) {
 	tb.Helper()
 	w := witnesstest.New(tb, "witness.example/w")
@@ -124,8 +124,7 @@ func TestClient_Cosign(t *testing.T) {
 		}
 		known = size
 	}
-	// Whoever has forgotten how far the witness is learns it from there; so does
-	// who takes it to be further than it is.
+	// A client with a missing or wrong size learns it from the witness.
 	l.grow(t, "record", 301)
 	for _, wrong := range []int64{0, 5, 301} {
 		cp := l.checkpoint(t)
@@ -134,7 +133,7 @@ func TestClient_Cosign(t *testing.T) {
 	}
 }
 
-// A log that was rewritten, or cut off, is not cosigned.
+// A rewritten or truncated log is not cosigned.
 func TestClient_ForkIsRefused(t *testing.T) {
 	server, w := place(t)
 	l, c := newLog(t), client(t)
@@ -175,7 +174,7 @@ func TestClient_UnknownLog(t *testing.T) {
 	}
 }
 
-// Whatever a witness answers: an error, and soon.
+// Every invalid answer gives an error soon.
 func TestClient_BadAnswers(t *testing.T) {
 	server, w := place(t)
 	l, c := newLog(t), client(t)
@@ -241,8 +240,7 @@ func TestClient_EndsWithItsContext(t *testing.T) {
 	close(hang)
 }
 
-// Whatever comes back: a cosignature that the policy's key made of our text, or
-// an error.
+// Every answer gives a valid cosignature of the policy's key on this text, or an error.
 func FuzzAnswer(f *testing.F) {
 	l := newLog(f)
 	l.grow(f, "record", 3)

@@ -1,11 +1,10 @@
 // Package witness asks C2SP witnesses to cosign checkpoints (C2SP tlog-witness).
 //
-// A witness remembers the largest tree that it has seen of each log, and cosigns a
-// checkpoint when a proof shows that its tree continues that one. A log that its
-// operator rewrites, or cuts off, gets no cosignatures any more.
+// A witness remembers the largest tree of each log. It cosigns a checkpoint if a proof
+// shows that the new tree continues that tree. A log that was rewritten or truncated
+// gets no more cosignatures.
 //
-// The package knows nothing of ledgers: it takes a signed checkpoint, and what
-// proves that its tree continues an older one. What a witness answers is checked
-// before it is returned; a witness cannot make anything worse than its cosignature
-// missing.
+// The package does not depend on ledgers. It takes a signed checkpoint and a function
+// that proves consistency with an older tree. It verifies every answer. The worst that a
+// witness can do is to withhold its cosignature.
 package witness

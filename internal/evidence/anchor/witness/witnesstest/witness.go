@@ -1,5 +1,5 @@
-// Package witnesstest runs a C2SP witness for tests. It shares no code with ours:
-// proofs are checked and cosignatures made by the libraries of transparency-dev.
+// Package witnesstest runs a C2SP witness for tests. It shares no code with this
+// module. The libraries of transparency-dev verify proofs and make cosignatures.
 package witnesstest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Witness is one that is at work until the test ends.
+// A Witness runs until the test ends.
 type Witness struct {
 	VerifierKey string
 	URL         string // its submission prefix
@@ -31,20 +31,20 @@ type Witness struct {
 	signer note.Signer
 	web    *httptest.Server
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards logs, say and hits
 	logs map[string]*seen
 	say  http.HandlerFunc
 	hits int
 }
 
-// seen is how far the witness is with a log.
+// seen is the last cosigned tree of a log.
 type seen struct {
 	key  note.Verifier
 	size uint64
 	root []byte
 }
 
-// New runs a witness with that name of its key.
+// New runs a witness with a new key of that name.
 func New(tb testing.TB, name string) *Witness {
 	tb.Helper()
 	secret, public, err := note.GenerateKey(rand.Reader, name)
@@ -64,8 +64,7 @@ func New(tb testing.TB, name string) *Witness {
 	return w
 }
 
-// Watch makes the witness cosign the log with that origin and verifier key, from
-// its beginning on.
+// Watch makes the witness cosign the log with that origin and verifier key.
 func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	tb.Helper()
 	key, err := note.NewVerifier(strings.TrimSpace(vkey))
@@ -77,7 +76,7 @@ func (w *Witness) Watch(tb testing.TB, origin, vkey string) {
 	w.logs[origin] = &seen{key: key}
 }
 
-// Answer makes the witness answer in another way; nil, in its own again.
+// Answer replaces the witness's answers. Nil restores the normal ones.
 func (w *Witness) Answer(say http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +93,7 @@ func (w *Witness) Size(origin string) uint64 {
 	return 0
 }
 
-// Hits returns how many requests there were.
+// Hits returns the number of requests.
 func (w *Witness) Hits() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +124,7 @@ func (w *Witness) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	w.add(rw, body)
 }
 
-// add is add-checkpoint, as C2SP's tlog-witness says.
+// add implements add-checkpoint of C2SP tlog-witness.
 func (w *Witness) add(rw http.ResponseWriter, body []byte) {
 	head, signed, ok := bytes.Cut(body, []byte("\n\n"))
 	old, hashes, err := parseHead(string(head))
@@ -156,7 +155,7 @@ func (w *Witness) add(rw http.ResponseWriter, body []byte) {
 	}
 }
 
-// parseHead reads the size and the proof.
+// parseHead parses the size and the proof.
 func parseHead(head string) (old uint64, hashes [][]byte, err error) {
 	lines := strings.Split(head, "\n")
 	old, err = strconv.ParseUint(strings.TrimPrefix(lines[0], "old "), 10, 63)

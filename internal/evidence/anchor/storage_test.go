@@ -17,11 +17,11 @@ import (
 	"github.com/hooktrail/hooktrail/internal/subjects"
 )
 
-// ledgers are those of some tenants, of a leaf each.
+// ledgers are the ledgers of some tenants with one leaf each.
 type ledgers struct {
 	dir    string
 	key    note.Verifier
-	public string // the key, as text
+	public string // verifier key
 }
 
 func newLedgers(tb testing.TB, tenants ...string) ledgers {
@@ -42,7 +42,7 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 			tb.Fatal(err)
 		}
 		_, err = l.Append(tb.Context(), ledger.Stream{Epoch: 1, Created: time.Unix(1, 0)}, []ledger.Message{{
-			Sequence: uint64(i + 1), Stored: time.Unix(2, 0), Data: []byte("{}"), // set apart, and so a leaf
+			Sequence: uint64(i + 1), Stored: time.Unix(2, 0), Data: []byte("{}"), // set apart in a leaf
 			Address: subjects.Address{Tenant: tenant, Producer: "p", Run: "r", Kind: "custom"},
 		}})
 		if err != nil {
@@ -55,9 +55,9 @@ func newLedgers(tb testing.TB, tenants ...string) ledgers {
 	return ledgers{dir, verifier, key.Public()}
 }
 
-// keeper returns one that brings checkpoints to s.
-func (l ledgers) keeper(s shelf) *keeper {
-	return newKeeper(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key)}.withDefaults(), s)
+// anchor returns a storageAnchor with storage s.
+func (l ledgers) anchor(s storage) *storageAnchor {
+	return newStorageAnchor(Options{LedgerDir: l.dir, Keys: note.VerifierList(l.key)}.withDefaults(), s)
 }
 
 // newest returns the newest checkpoint of tenant.
@@ -77,22 +77,22 @@ func (l ledgers) newest(tb testing.TB, tenant string) string {
 	return string(signed)
 }
 
-// A place that cannot be written holds nothing up, and is told.
-func TestKeeper_FileCannotBeWritten(t *testing.T) {
+// A failed upload is reported and retried.
+func TestStorageAnchor_FileCannotBeWritten(t *testing.T) {
 	l := newLedgers(t, "acme")
 	folder := filepath.Join(t.TempDir(), "gone")
 	file := filepath.Join(folder, "checkpoint")
-	k := l.keeper(File(file))
-	k.changed("acme")
-	k.round(t.Context())
-	if err := k.failure(); err == nil || !strings.Contains(err.Error(), file) {
+	k := l.anchor(File(file))
+	k.uploads.changed("acme")
+	k.uploads.round(t.Context())
+	if err := k.uploads.failure(); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v, want an error that names %s", err, file)
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k.round(t.Context())
-	if err := k.failure(); err != nil {
+	k.uploads.round(t.Context())
+	if err := k.uploads.failure(); err != nil {
 		t.Error(err)
 	}
 	if kept, err := os.ReadFile(file); err != nil || string(kept) != l.newest(t, "acme") {
@@ -100,9 +100,9 @@ func TestKeeper_FileCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Who can write to the place of a checkpoint can neither stop the auditor there nor
-// have it take in more than it has room for.
-func TestKeeper_PlaceWithoutAnEnd(t *testing.T) {
+// A pipe or a huge file in place of a checkpoint neither blocks the auditor nor fills
+// its memory.
+func TestStorageAnchor_PlaceWithoutAnEnd(t *testing.T) {
 	l := newLedgers(t, "acme")
 	dir := t.TempDir()
 	pipe, huge := filepath.Join(dir, "pipe"), filepath.Join(dir, "huge")
@@ -116,13 +116,13 @@ func TestKeeper_PlaceWithoutAnEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range []string{pipe, huge} {
-		if err := l.keeper(File(file)).keep(t.Context(), "acme"); err == nil || !strings.Contains(err.Error(), file) {
+		if err := l.anchor(File(file)).upload(t.Context(), "acme"); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("got %v, want an error that names %s", err, file)
 		}
 	}
 }
 
-func TestKeeper_ReplacesNothingOfOthers(t *testing.T) {
+func TestStorageAnchor_ReplacesNothingOfOthers(t *testing.T) {
 	l, stranger := newLedgers(t, "acme", "other"), newLedgers(t, "acme")
 	for name, text := range map[string]string{
 		"Text": "anything", "OtherTenant": l.newest(t, "other"), "OtherKey": stranger.newest(t, "acme"),
@@ -132,7 +132,7 @@ func TestKeeper_ReplacesNothingOfOthers(t *testing.T) {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.keeper(File(file)).keep(t.Context(), "acme"); err == nil {
+			if err := l.anchor(File(file)).upload(t.Context(), "acme"); err == nil {
 				t.Error("it was replaced")
 			}
 			if got, err := os.ReadFile(file); err != nil || string(got) != text {
@@ -142,7 +142,7 @@ func TestKeeper_ReplacesNothingOfOthers(t *testing.T) {
 	}
 }
 
-// counted counts what is stored on a shelf.
+// counted counts calls of store.
 type counted struct {
 	File
 	stores int
@@ -156,18 +156,18 @@ func (c *counted) store(ctx context.Context, tenant string, signed []byte, revis
 	return os.Remove(string(c.File)) // so that there is always something to store
 }
 
-func TestKeeper_AtMostOncePerSecond(t *testing.T) {
+func TestStorageAnchor_AtMostOncePerSecond(t *testing.T) {
 	place := &counted{File: File(filepath.Join(t.TempDir(), "checkpoint"))}
-	k := newLedgers(t, "acme").keeper(place)
+	k := newLedgers(t, "acme").anchor(place)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			k.run(ctx)
+			k.uploads.run(ctx)
 		}()
 		for range 1000 {
-			k.changed("acme")
+			k.uploads.changed("acme")
 			time.Sleep(10 * time.Millisecond)
 		}
 		cancel()

@@ -1,0 +1,64 @@
+package anchor
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
+)
+
+// maxKnown is how many checkpoints a bucketStorage caches.
+const maxKnown = 4096
+
+// bucketStorage is the storage in the bucket. It caches the checkpoints that it
+// stored. The cache is valid while this auditor holds the lease because no other
+// process writes then.
+type bucketStorage struct {
+	bucket *bucket.Bucket
+	lease  *bucket.Lease
+
+	mu    sync.Mutex // guards known (last in the lock order)
+	known map[string]bucket.Entry
+}
+
+// name implements storage.
+func (s *bucketStorage) name() string { return "bucket " + s.bucket.Name() }
+
+// load implements storage.
+func (s *bucketStorage) load(ctx context.Context, tenant string) ([]byte, uint64, error) {
+	s.mu.Lock()
+	e, ok := s.known[tenant]
+	s.mu.Unlock()
+	if ok {
+		return e.Data, e.Revision, nil
+	}
+	e, err := s.bucket.Newest(ctx, tenant)
+	return e.Data, e.Revision, err
+}
+
+// store implements storage.
+func (s *bucketStorage) store(ctx context.Context, tenant string, signed []byte, revision uint64) error {
+	return s.lease.Put(ctx, []bucket.Upload{{Tenant: tenant, Signed: signed, Revision: revision}})
+}
+
+// remember caches a stored checkpoint.
+func (s *bucketStorage) remember(u bucket.Upload) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= maxKnown {
+		clear(s.known)
+	}
+	s.known[u.Tenant] = bucket.Entry{Data: u.Signed, Revision: u.Revision}
+}
+
+// forget drops the cached checkpoints of tenants, or all of them without an argument.
+func (s *bucketStorage) forget(tenants ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(tenants) == 0 {
+		clear(s.known)
+	}
+	for _, t := range tenants {
+		delete(s.known, t)
+	}
+}

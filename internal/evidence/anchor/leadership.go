@@ -1,0 +1,136 @@
+package anchor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/anchor/bucket"
+)
+
+// reportAfter is how many refreshes of the lease fail in a row before the failure is
+// reported.
+const reportAfter = 3
+
+// leadership follows the lease of the bucket and logs its changes.
+type leadership struct {
+	lease   *bucket.Lease
+	name    string // of the bucket
+	standby bool
+	logger  *slog.Logger
+
+	mu       sync.Mutex // guards the fields below (last in the lock order)
+	leading  bool       // as last logged
+	yielded  bool       // it was logged that another auditor holds the lease
+	taken    int        // value of lease.Taken at the last change
+	known    bool       // the lease was read at least once
+	failures int        // in a row
+	failed   error      // the latest
+}
+
+// allowsUploads reports whether this auditor may upload to the other anchors. Without
+// a reachable bucket an auditor that is not a standby may.
+func (l *leadership) allowsUploads() bool {
+	if l.lease.Held() {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	gone := errors.Is(l.failed, jetstream.ErrStreamNotFound)
+	return (!l.known || gone) && l.failures > 0 && !l.standby
+}
+
+// standsBy reports whether another auditor uploads checkpoints.
+func (l *leadership) standsBy() bool {
+	if l.lease.Held() {
+		return false
+	}
+	_, other := l.lease.Holder()
+	return other || l.standby
+}
+
+// refresh refreshes the lease. It reports whether the holder changed, and whether this
+// auditor has taken the lease.
+func (l *leadership) refresh(ctx context.Context) (changed, taken bool) {
+	err := l.lease.Refresh(ctx)
+	if err != nil && ctx.Err() != nil {
+		return false, false
+	}
+	if l.record(ctx, err); err != nil {
+		return false, false
+	}
+	return l.observe(ctx)
+}
+
+// observe logs a change of the holder. It returns the same values as refresh.
+func (l *leadership) observe(ctx context.Context) (changed, taken bool) {
+	held, n := l.lease.Held(), l.lease.Taken()
+	l.mu.Lock()
+	changed = l.leading != held || l.taken != n
+	l.leading, l.taken = held, n
+	l.yielded = l.yielded && !held
+	l.mu.Unlock()
+	if !changed {
+		if l.lease.Answered() {
+			l.logStandby(ctx)
+		}
+		return false, false
+	}
+	if held {
+		l.logger.InfoContext(ctx, "this auditor uploads checkpoints now", "bucket", l.name)
+		return true, true
+	}
+	if _, other := l.lease.Holder(); other { // no holder is known while the broker does not answer
+		l.logStandby(ctx)
+	}
+	return true, false
+}
+
+// record stores the result of a refresh and logs when the bucket becomes unusable or
+// usable.
+func (l *leadership) record(ctx context.Context, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.failed = fmt.Errorf("the holder of the checkpoint lease is unknown: %w", err)
+		if l.failures++; l.failures == reportAfter {
+			l.logger.ErrorContext(ctx, "checkpoint bucket cannot be used", "error", err)
+		}
+		return
+	}
+	if l.failures >= reportAfter {
+		l.logger.InfoContext(ctx, "checkpoint bucket can be used again")
+	}
+	l.failures, l.failed, l.known = 0, nil, true
+}
+
+// logStandby logs once that another auditor holds the lease.
+func (l *leadership) logStandby(ctx context.Context) {
+	l.mu.Lock()
+	logged := l.yielded
+	l.yielded = true
+	l.mu.Unlock()
+	if logged {
+		return
+	}
+	holder, _ := l.lease.Holder()
+	level := slog.LevelWarn
+	if l.standby {
+		level = slog.LevelInfo
+	}
+	l.logger.Log(ctx, level, "another auditor uploads checkpoints now: this one stands by", "bucket", l.name, "holder", holder)
+}
+
+// failure returns why the bucket cannot be used, or nil.
+func (l *leadership) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failures < reportAfter {
+		return nil
+	}
+	return l.failed
+}

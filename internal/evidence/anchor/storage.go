@@ -1,0 +1,144 @@
+package anchor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hooktrail/hooktrail/internal/evidence/ledger"
+)
+
+// roundTimeout bounds one round of uploads to a storage.
+const roundTimeout = 10 * time.Second
+
+// storage stores the newest checkpoint of each tenant outside the ledgers.
+type storage interface {
+	// name identifies the storage in logs and reports.
+	name() string
+	// load returns the stored note and its revision. A missing note is nil.
+	load(ctx context.Context, tenant string) (signed []byte, revision uint64, err error)
+	// store replaces the note with that revision. It replaces no other note.
+	store(ctx context.Context, tenant string, signed []byte, revision uint64) error
+}
+
+// storageAnchor uploads the newest checkpoints of the ledgers to a storage.
+//
+// It replaces a checkpoint only by a later one of the same ledger, so that a truncated
+// or rewritten ledger cannot overwrite the evidence of that.
+type storageAnchor struct {
+	uploads   *uploads
+	ledgerDir string
+	storage   storage
+	keys      note.Verifiers
+}
+
+func newStorageAnchor(o Options, s storage) *storageAnchor {
+	a := &storageAnchor{ledgerDir: o.LedgerDir, storage: s, keys: o.Keys}
+	a.uploads = newUploads(o, "in "+s.name(), a.upload)
+	a.uploads.timeout = roundTimeout
+	return a
+}
+
+// upload uploads the newest checkpoint of one ledger.
+func (a *storageAnchor) upload(ctx context.Context, tenant string) error {
+	newest, revision, err := a.prepare(ctx, tenant)
+	if err != nil || newest == nil {
+		return err
+	}
+	return a.storage.store(ctx, tenant, newest, revision)
+}
+
+// prepare returns the checkpoint to store and the revision that it replaces. It returns
+// nil if the stored one is current.
+func (a *storageAnchor) prepare(ctx context.Context, tenant string) (newest []byte, revision uint64, err error) {
+	r, err := ledger.OpenTenant(a.ledgerDir, tenant)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	kept, revision, err := a.storage.load(ctx, tenant)
+	if err != nil {
+		return nil, 0, err
+	}
+	newest, err = a.next(ctx, r, kept)
+	return newest, revision, err
+}
+
+// ErrForked is wrapped when a ledger does not continue a checkpoint that was stored
+// outside it.
+var ErrForked = errors.New("the ledger is not what it was when the kept checkpoint was signed")
+
+// errBehind is wrapped together with [ErrForked] when the ledger is shorter than the
+// stored checkpoint. The ledger may be an older copy or still read the stream.
+var errBehind = errors.New("it is an older copy, or has to catch up")
+
+// errShort is wrapped together with [ErrForked] when the ledger is shorter than the
+// stored checkpoint although it has read the stream up to the same position.
+var errShort = errors.New("it has been read from the stream as far: it was cut off, or was not there from the stream's beginning " +
+	"(a standby then begins with a copy of the ledger folder of the auditor that was)")
+
+// next returns the checkpoint that replaces kept, or nil if kept is current. It returns
+// an error if the ledger does not continue kept.
+func (a *storageAnchor) next(ctx context.Context, r *ledger.Reader, kept []byte) (newest []byte, err error) {
+	err = r.Tree(ctx, func(signed []byte, hashes tlog.HashReader) error {
+		now, err := ledger.OpenCheckpoint(signed, a.keys)
+		if err != nil {
+			return err
+		}
+		if cosigned, err := r.Cosigned(signed); err == nil {
+			signed = cosigned
+		}
+		if kept == nil {
+			newest = signed
+			return nil
+		}
+		then, err := ledger.OpenCheckpoint(kept, a.keys)
+		if err != nil {
+			return fmt.Errorf("stored checkpoint is not replaced: %w", err)
+		}
+		if bytes.Equal(kept, signed) {
+			return nil
+		}
+		if err := continues(now, then, hashes); err != nil {
+			return err
+		}
+		// Keep a later checkpoint of the same ledger that another auditor signed.
+		if now.Arrivals > then.Arrivals || !now.Time.Before(then.Time) {
+			newest = signed
+		}
+		return nil
+	})
+	return newest, err
+}
+
+// continues checks that the ledger of checkpoint now contains the tree of checkpoint
+// then.
+func continues(now, then ledger.Checkpoint, hashes tlog.HashReader) error {
+	if now.Tenant != then.Tenant {
+		return fmt.Errorf("%w: it is of tenant %q", ErrForked, then.Tenant)
+	}
+	if now.Size < then.Size || now.Arrivals < then.Arrivals {
+		why := errBehind
+		if read, was := now.Position, then.Position; read.Stream.Equal(was.Stream) && read.Sequence >= was.Sequence {
+			why = errShort
+		}
+		return fmt.Errorf("%w: it had %d leaves, and has %d: %w", ErrForked, then.Size, now.Size, why)
+	}
+	root, err := tlog.TreeHash(then.Size, hashes)
+	if err != nil {
+		return err
+	}
+	if root != then.Root {
+		return fmt.Errorf("%w: the root of the first %d leaves is another one", ErrForked, then.Size)
+	}
+	return nil
+}

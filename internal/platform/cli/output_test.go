@@ -74,7 +74,7 @@ func TestProgress(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(0, 0)
 	p := &Progress{w: &out, label: "import", now: func() time.Time { return now }}
-	p.Finish() // nothing drawn, nothing to take away
+	p.Finish() // draws nothing
 	p.Set(0, 10)
 	p.Set(1, 10) // too soon
 	now = now.Add(barInterval)
@@ -98,7 +98,7 @@ func TestProgress_NoTerminal(t *testing.T) {
 	p.Finish()
 }
 
-// A terminal that knows no escapes gets no bar either.
+// A terminal without control sequences gets no bar.
 func TestProgress_DumbTerminal(t *testing.T) {
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil || !IsTerminal(terminal) {
